@@ -1,0 +1,32 @@
+# The commands of this house. `make` alone lists them.
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench suite
+
+# `make suite kill9`: the word after `suite` is the suite's name, not a goal.
+ifeq (suite,$(firstword $(MAKECMDGOALS)))
+SUITE := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+ifneq (,$(SUITE))
+.PHONY: $(SUITE)
+$(SUITE):
+	@:
+endif
+endif
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-8s %s\n", $$1, $$2 }'
+
+run: ## build the gateway and start it
+	cargo build --release
+	./target/release/gatehouse
+
+test: ## everything that must hold, each long suite in its bounded form
+	@scripts/test.sh
+
+lint: ## formatting, clippy, syntax of the scripts
+	@scripts/lint.sh
+
+bench: ## figures beside nginx and a bare proxy, as a table and .cache/bench.json
+	@scripts/bench.sh
+
+suite: ## one suite in full, e.g. `make suite kill9 ARGS="--kills 200"`; alone: the list
+	@scripts/suite.sh $(SUITE) $(ARGS)

@@ -1,0 +1,178 @@
+//! The result of a bench: rows with what was measured, what to reach, and the verdict; as a table and as JSON.
+
+use serde::Serialize;
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    pub rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub name: String,
+    pub gateway: Option<f64>,
+    pub nginx: Option<f64>,
+    pub floor: Option<f64>,
+    pub direct: Option<f64>,
+    /// What is compared with `reach` and `aim`.
+    pub ratio: Option<f64>,
+    pub reach: Option<f64>,
+    pub aim: Option<f64>,
+    pub verdict: Verdict,
+}
+
+/// How a row's figure is judged; smaller is better in all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// The gateway's figure over nginx's.
+    Nginx,
+    /// The gateway's figure less nginx's.
+    MoreThanNginx,
+    /// The gateway's figure as it is.
+    Itself,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Aim,
+    Reach,
+    Miss,
+    NotJudged,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Figures {
+    pub gateway: Option<f64>,
+    pub nginx: Option<f64>,
+    pub floor: Option<f64>,
+    pub direct: Option<f64>,
+}
+
+impl Row {
+    pub fn judge(
+        name: impl Into<String>,
+        figures: Figures,
+        against: Against,
+        reach: Option<f64>,
+        aim: Option<f64>,
+    ) -> Self {
+        let Figures { gateway, nginx, floor, direct } = figures;
+        let ratio = match against {
+            Against::Itself => gateway,
+            Against::Nginx => {
+                gateway.zip(nginx).filter(|(_, nginx)| *nginx > 0.0).map(|(gateway, nginx)| gateway / nginx)
+            }
+            Against::MoreThanNginx => gateway.zip(nginx).map(|(gateway, nginx)| gateway - nginx),
+        };
+        let within = |limit: Option<f64>| ratio.zip(limit).is_some_and(|(ratio, limit)| ratio <= limit);
+        let verdict = match (ratio, reach.or(aim)) {
+            (Some(_), Some(_)) if within(aim) => Verdict::Aim,
+            (Some(_), Some(_)) if within(reach) => Verdict::Reach,
+            (Some(_), Some(_)) => Verdict::Miss,
+            _ => Verdict::NotJudged,
+        };
+        Self { name: name.into(), gateway, nginx, floor, direct, ratio, reach, aim, verdict }
+    }
+}
+
+impl Report {
+    pub fn json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+
+    pub fn missed(&self) -> bool {
+        self.rows.iter().any(|row| row.verdict == Verdict::Miss)
+    }
+
+    pub fn table(&self) -> String {
+        let head = ["what", "gateway", "nginx", "floor", "direct", "figure", "reach", "aim", "verdict"]
+            .map(str::to_owned);
+        let lines: Vec<[String; 9]> = std::iter::once(head).chain(self.rows.iter().map(cells)).collect();
+        let width = |column: usize| {
+            lines
+                .iter()
+                .filter_map(|line| line.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: [usize; 9] = std::array::from_fn(width);
+        let mut table = String::new();
+        for line in &lines {
+            for (column, (cell, width)) in line.iter().zip(widths).enumerate() {
+                let padding = " ".repeat(width - cell.chars().count());
+                // Words to the left, numbers to the right.
+                match column {
+                    0 => table.extend([cell.as_str(), &padding]),
+                    8 => table.extend(["  ", cell.as_str()]),
+                    _ => table.extend(["  ", &padding, cell.as_str()]),
+                }
+            }
+            table.push('\n');
+        }
+        table
+    }
+}
+
+fn cells(row: &Row) -> [String; 9] {
+    let verdict = match row.verdict {
+        Verdict::Aim => "aim met",
+        Verdict::Reach => "reached",
+        Verdict::Miss => "MISS",
+        Verdict::NotJudged => "–",
+    };
+    let numbers = [row.gateway, row.nginx, row.floor, row.direct, row.ratio, row.reach, row.aim].map(number);
+    let [gateway, nginx, floor, direct, ratio, reach, aim] = numbers;
+    [row.name.clone(), gateway, nginx, floor, direct, ratio, reach, aim, verdict.to_owned()]
+}
+
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(value) if value.abs() >= 100.0 => format!("{value:.0}"),
+        Some(value) if value.abs() >= 10.0 => format!("{value:.1}"),
+        Some(value) => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(gateway: Option<f64>, nginx: Option<f64>, against: Against) -> Verdict {
+        let figures = Figures { gateway, nginx, ..Figures::default() };
+        Row::judge("row", figures, against, Some(3.0), Some(2.0)).verdict
+    }
+
+    #[test]
+    fn verdicts() {
+        assert_eq!(verdict(Some(20.0), Some(10.0), Against::Nginx), Verdict::Aim);
+        assert_eq!(verdict(Some(30.0), Some(10.0), Against::Nginx), Verdict::Reach);
+        assert_eq!(verdict(Some(31.0), Some(10.0), Against::Nginx), Verdict::Miss);
+        assert_eq!(verdict(Some(12.5), Some(10.0), Against::MoreThanNginx), Verdict::Reach);
+        assert_eq!(verdict(Some(1.0), None, Against::Itself), Verdict::Aim);
+        assert_eq!(verdict(Some(1.0), None, Against::Nginx), Verdict::NotJudged);
+        assert_eq!(verdict(Some(1.0), Some(0.0), Against::Nginx), Verdict::NotJudged);
+    }
+
+    #[test]
+    fn the_table_lines_up_and_the_json_reads_back() {
+        let figures = Figures { gateway: Some(28.4), nginx: Some(15.0), floor: Some(22.0), direct: None };
+        let long = Row::judge("CPU-µs per request, 1 KB chat", figures, Against::Nginx, Some(3.0), Some(2.0));
+        let short = Row::judge("x", Figures::default(), Against::Itself, None, None);
+        let report = Report { rows: vec![long, short] };
+        assert!(!report.missed());
+        let table = report.table();
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 3);
+        let column = |line: &str| {
+            line.chars().count() - line.trim_end().chars().rev().take_while(|c| *c != ' ').count()
+        };
+        assert_eq!(column(lines[0]), column(lines[2]));
+        assert!(lines[1].contains("28.4") && lines[1].contains("1.89") && lines[1].ends_with("aim met"));
+        let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+        assert_eq!(json["rows"][0]["verdict"], "aim");
+        assert_eq!(json["rows"][1]["gateway"], serde_json::Value::Null);
+    }
+}

@@ -1,0 +1,102 @@
+//! Finding what is known about a model when its id is spelled with a date, a variant or another vendor's name.
+
+use domain::model::ModelFacts;
+
+use crate::table::{self, Kind, Row};
+
+/// The id as it is, then without its date or `-latest`, then the vendor behind it.
+/// Prices are never borrowed from another house: a host's unlisted model and anything self-hosted is unpriced.
+pub fn facts(provider_type: &str, model: &str) -> Option<&'static ModelFacts> {
+    if let Some(row) = find(provider_type, model) {
+        return Some(&row.facts);
+    }
+    match table::kind(provider_type) {
+        Kind::Vendor => None,
+        Kind::Reseller => resold(provider_type, model).map(|row| &row.facts),
+        Kind::Host => at_vendor(model).or_else(|| anywhere(model)).map(Row::unpriced),
+        Kind::SelfHosted => anywhere(model).map(Row::unpriced),
+    }
+}
+
+/// Every model listed for a provider type, by id.
+pub fn models(provider_type: &str) -> impl Iterator<Item = (&'static str, &'static ModelFacts)> {
+    table::rows(provider_type).iter().map(|row| (row.model, &row.facts))
+}
+
+fn find(provider_type: &str, model: &str) -> Option<&'static Row> {
+    let rows = table::rows(provider_type);
+    let undated = undated(model);
+    exact(rows, model).or_else(|| exact(rows, undated)).or_else(|| newest(rows, undated))
+}
+
+fn exact(rows: &'static [Row], model: &str) -> Option<&'static Row> {
+    rows.binary_search_by(|row| row.model.cmp(model)).ok().map(|index| &rows[index])
+}
+
+/// The last dated edition of a model that is listed only with dates.
+fn newest(rows: &'static [Row], undated_model: &str) -> Option<&'static Row> {
+    let start = rows.partition_point(|row| row.model < undated_model);
+    let editions = rows[start..].iter().take_while(|row| row.model.starts_with(undated_model));
+    editions.filter(|row| undated(row.model) == undated_model).last()
+}
+
+/// A reseller's variant (`:online`, `:nitro`) costs what the model does; `:free` is an offer of its own.
+fn resold(provider_type: &str, model: &str) -> Option<&'static Row> {
+    let plain = match model.rsplit_once(':') {
+        Some((_, "free")) => return None,
+        Some((plain, _)) => plain,
+        None => model,
+    };
+    find(provider_type, plain).or_else(|| at_vendor(plain))
+}
+
+fn at_vendor(model: &str) -> Option<&'static Row> {
+    match model.split_once('/') {
+        Some((prefix, bare)) => find(table::vendor_of_prefix(prefix)?, bare),
+        None => first_vendor_with(model),
+    }
+}
+
+fn first_vendor_with(model: &str) -> Option<&'static Row> {
+    let undated = undated(model);
+    table::all_rows()
+        .iter()
+        .filter(|row| row.model == model || row.model == undated)
+        .find(|row| table::kind(row.provider_type) == Kind::Vendor)
+}
+
+/// A guess by the bare id, whoever serves it and however it is capitalised; `gpt-oss:20b` is `gpt-oss-20b`.
+fn anywhere(model: &str) -> Option<&'static Row> {
+    let bare = bare(model).replace(':', "-");
+    (!bare.is_empty())
+        .then(|| table::all_rows().iter().find(|row| self::bare(row.model).eq_ignore_ascii_case(&bare)))?
+}
+
+fn bare(model: &str) -> &str {
+    model.rsplit('/').next().unwrap_or(model)
+}
+
+/// Drops `-latest`, `@default` and dates such as `-20250514`, `-2024-08-06`, `@20240620`.
+fn undated(model: &str) -> &str {
+    if let Some(undated) = model.strip_suffix("-latest").or_else(|| model.strip_suffix("@default")) {
+        return undated;
+    }
+    let is_date = |text: &str, pattern: &str| {
+        text.len() == pattern.len()
+            && text.bytes().zip(pattern.bytes()).all(|(byte, wanted)| match wanted {
+                b'9' => byte.is_ascii_digit(),
+                _ => byte == wanted,
+            })
+    };
+    for pattern in ["-20999999", "@20999999", "-2099-99-99"] {
+        let cut = model.len().saturating_sub(pattern.len());
+        // The digits 2, 0 of the century are given; every 9 stands for any digit.
+        if model.is_char_boundary(cut) && cut > 0 && is_date(&model[cut..], pattern) {
+            return &model[..cut];
+        }
+    }
+    model
+}
+
+#[cfg(test)]
+mod tests;

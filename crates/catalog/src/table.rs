@@ -1,0 +1,229 @@
+//! The data files inside the binary, parsed once on first use into one table sorted by provider type and model id.
+
+use std::sync::{LazyLock, OnceLock};
+
+use domain::model::{Abilities, Mode, ModelFacts, Price, Tier};
+use domain::money::Rate;
+
+static MODELS: &str = include_str!("../data/models.csv");
+static VENDORS: &str = include_str!("../data/vendors.csv");
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let mut rows: Vec<Row> = lines(MODELS).filter_map(row).collect();
+    rows.sort_unstable_by_key(|row| (row.provider_type, row.model));
+    rows.shrink_to_fit();
+    rows
+});
+static RELATIONS: LazyLock<Vec<Relation>> = LazyLock::new(|| lines(VENDORS).filter_map(relation).collect());
+
+pub struct Row {
+    pub provider_type: &'static str,
+    pub model: &'static str,
+    pub facts: ModelFacts,
+    unpriced: OnceLock<Box<ModelFacts>>,
+}
+
+impl Row {
+    /// The same facts without a price, for whoever serves the model at a price we do not know.
+    pub fn unpriced(&self) -> &ModelFacts {
+        self.unpriced.get_or_init(|| Box::new(ModelFacts { price: None, ..self.facts.clone() }))
+    }
+}
+
+/// How a provider type relates to the models it serves; data/vendors.csv says what each kind means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Vendor,
+    Reseller,
+    Host,
+    SelfHosted,
+}
+
+struct Relation {
+    provider_type: &'static str,
+    kind: Kind,
+    prefixes: &'static str,
+}
+
+/// Every row of one provider type, by model id.
+pub fn rows(provider_type: &str) -> &'static [Row] {
+    let rows = ROWS.as_slice();
+    let start = rows.partition_point(|row| row.provider_type < provider_type);
+    let length = rows[start..].partition_point(|row| row.provider_type == provider_type);
+    &rows[start..start + length]
+}
+
+pub fn all_rows() -> &'static [Row] {
+    &ROWS
+}
+
+pub fn kind(provider_type: &str) -> Kind {
+    let relation = RELATIONS.iter().find(|relation| relation.provider_type == provider_type);
+    relation.map_or(Kind::SelfHosted, |relation| relation.kind)
+}
+
+/// The provider type that stands behind the first part of an id such as `openai/gpt-4o`.
+pub fn vendor_of_prefix(prefix: &str) -> Option<&'static str> {
+    let names = |relation: &&Relation| relation.prefixes.split('|').any(|name| name == prefix);
+    RELATIONS.iter().find(names).map(|relation| relation.provider_type)
+}
+
+fn lines(file: &'static str) -> impl Iterator<Item = &'static str> {
+    file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).skip(1)
+}
+
+fn relation(line: &'static str) -> Option<Relation> {
+    let mut fields = line.split(',');
+    let (provider_type, kind, prefixes) = (fields.next()?, fields.next()?, fields.next()?);
+    let kind = match kind {
+        "vendor" => Kind::Vendor,
+        "reseller" => Kind::Reseller,
+        "host" => Kind::Host,
+        "self_hosted" => Kind::SelfHosted,
+        _ => return None,
+    };
+    Some(Relation { provider_type, kind, prefixes })
+}
+
+fn row(line: &'static str) -> Option<Row> {
+    let mut fields = line.split(',');
+    let (provider_type, model) = (fields.next()?, fields.next()?);
+    let mode = mode(fields.next()?)?;
+    let context_window = number(fields.next()?)?;
+    let max_output_tokens = number(fields.next()?)?;
+    let abilities = abilities(fields.next()?)?;
+    let price = price(&mut fields)?;
+    let facts = ModelFacts { mode, context_window, max_output_tokens, abilities, price };
+    fields.next().is_none().then_some(Row { provider_type, model, facts, unpriced: OnceLock::new() })
+}
+
+/// `Some(None)` is a row without a price, `None` a line that cannot be read.
+fn price(fields: &mut dyn Iterator<Item = &'static str>) -> Option<Option<Price>> {
+    let input = rate(fields.next()?)?;
+    let output = rate(fields.next()?)?;
+    let price = Price {
+        input: input.unwrap_or_default(),
+        output: output.unwrap_or_default(),
+        cache_read: rate(fields.next()?)?,
+        cache_write_5m: rate(fields.next()?)?,
+        cache_write_1h: rate(fields.next()?)?,
+        reasoning: rate(fields.next()?)?,
+        audio_input: rate(fields.next()?)?,
+        audio_output: rate(fields.next()?)?,
+        batch_input: rate(fields.next()?)?,
+        batch_output: rate(fields.next()?)?,
+        per_request: rate(fields.next()?)?.map(|flat| flat.0),
+        tiers: tiers(fields.next()?)?,
+    };
+    let priced = input.is_some() || output.is_some() || price.per_request.is_some();
+    Some(priced.then_some(price))
+}
+
+/// `above:input:output:cache_read`, several joined by `|`.
+fn tiers(text: &str) -> Option<Vec<Tier>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    let tier = |text: &str| {
+        let mut fields = text.split(':');
+        let above_tokens = number(fields.next()?)??;
+        let input = rate(fields.next()?)??;
+        let output = rate(fields.next()?)??;
+        Some(Tier { above_tokens, input, output, cache_read: rate(fields.next()?)? })
+    };
+    text.split('|').map(tier).collect()
+}
+
+fn number(text: &str) -> Option<Option<u64>> {
+    if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
+}
+
+/// USD with up to nine decimals to nano-dollars, without a detour through floating point.
+fn rate(text: &str) -> Option<Option<Rate>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let whole: i64 = whole.parse().ok()?;
+    let missing = 9u32.checked_sub(u32::try_from(fraction.len()).ok()?)?;
+    let fraction: i64 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let nanos = whole.checked_mul(1_000_000_000)?.checked_add(fraction.checked_mul(10i64.pow(missing))?)?;
+    Some(Some(Rate(nanos)))
+}
+
+fn mode(text: &str) -> Option<Mode> {
+    Some(match text {
+        "chat" => Mode::Chat,
+        "completion" => Mode::Completion,
+        "embedding" => Mode::Embedding,
+        "rerank" => Mode::Rerank,
+        "image" => Mode::Image,
+        "audio_transcription" => Mode::AudioTranscription,
+        "audio_speech" => Mode::AudioSpeech,
+        "moderation" => Mode::Moderation,
+        "video" => Mode::Video,
+        "other" => Mode::Other,
+        _ => return None,
+    })
+}
+
+fn abilities(text: &str) -> Option<Abilities> {
+    let mut abilities = Abilities::default();
+    for name in text.split('|').filter(|name| !name.is_empty()) {
+        match name {
+            "tools" => abilities.tools = true,
+            "vision" => abilities.vision = true,
+            "reasoning" => abilities.reasoning = true,
+            "json_schema" => abilities.json_schema = true,
+            "prompt_cache" => abilities.prompt_cache = true,
+            "pdf" => abilities.pdf = true,
+            "audio_input" => abilities.audio_input = true,
+            "audio_output" => abilities.audio_output = true,
+            "web_search" => abilities.web_search = true,
+            _ => return None,
+        }
+    }
+    Some(abilities)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_data_can_be_read() {
+        let unreadable: Vec<_> = lines(MODELS).filter(|line| row(line).is_none()).collect();
+        assert!(unreadable.is_empty(), "{unreadable:#?}");
+        let unreadable: Vec<_> = lines(VENDORS).filter(|line| relation(line).is_none()).collect();
+        assert!(unreadable.is_empty(), "{unreadable:#?}");
+        assert!(all_rows().len() > 1000);
+    }
+
+    #[test]
+    fn no_model_is_listed_twice() {
+        let twice: Vec<_> = all_rows()
+            .windows(2)
+            .filter(|pair| (pair[0].provider_type, pair[0].model) == (pair[1].provider_type, pair[1].model))
+            .map(|pair| (pair[0].provider_type, pair[0].model))
+            .collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn tiers_ascend() {
+        for price in all_rows().iter().filter_map(|row| row.facts.price.as_ref()) {
+            assert!(price.tiers.is_sorted_by_key(|tier| tier.above_tokens));
+        }
+    }
+
+    #[test]
+    fn decimals_become_integers_exactly() {
+        let nanos = |text| rate(text).flatten().map(|rate| rate.0);
+        assert_eq!(nanos("0.075"), Some(75_000_000));
+        assert_eq!(nanos("3"), Some(3_000_000_000));
+        assert_eq!(nanos("0.000000001"), Some(1));
+        assert_eq!(rate("1.0000000001"), None);
+        assert_eq!(rate("-1x"), None);
+        assert_eq!(rate(""), Some(None));
+    }
+}

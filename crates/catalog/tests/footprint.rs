@@ -1,0 +1,24 @@
+//! The catalogue is idle weight in every gateway: what its first use may cost. One test, so that nothing else runs beside it.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
+#[test]
+fn the_first_lookup_takes_little_memory_and_time() {
+    let before = resident_kilobytes();
+    #[expect(clippy::disallowed_methods, reason = "this test measures real time")]
+    let start = std::time::Instant::now();
+    assert!(catalog::facts("anthropic", "claude-sonnet-4-5").is_some());
+    let elapsed = start.elapsed();
+    let grown = resident_kilobytes() - before;
+    println!("first lookup: {elapsed:?}, {grown} kB");
+    assert!(grown <= 3 * 1024, "{grown} kB");
+    // Twenty milliseconds are the aim; an unoptimised build on a busy machine gets more.
+    assert!(elapsed.as_millis() <= 200, "{elapsed:?}");
+    assert!(!catalog::tokenizer_loaded());
+}
+
+fn resident_kilobytes() -> i64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}

@@ -1,0 +1,27 @@
+//! What a client asked for, as far as the gateway acts on it; the body itself stays bytes.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The dialects the gateway serves and calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    Chat,
+}
+
+/// A resolved place to send a call: a configured provider instance and the model id as that provider knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    pub instance: Arc<str>,
+    pub provider_type: Arc<str>,
+    pub model: Arc<str>,
+}
+
+impl Target {
+    /// `instance/model`, as `X-Gateway-Model` shows it.
+    pub fn selector(&self) -> String {
+        format!("{}/{}", self.instance, self.model)
+    }
+}

@@ -1,0 +1,72 @@
+//! Who is calling: the result of authentication, pinned for the whole journey.
+
+use std::sync::Arc;
+
+use crate::access::AccessLists;
+use crate::clock::Timestamp;
+use crate::fault::{self, Fault};
+use crate::scope::Scope;
+use crate::user_path::UserPath;
+
+/// A compiled managed key, as the snapshot holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyFacts {
+    pub id: Arc<str>,
+    pub name: Arc<str>,
+    pub digest: [u8; 32],
+    pub scopes: Vec<Scope>,
+    pub user_path: Option<UserPath>,
+    pub tenant_id: Option<Arc<str>>,
+    pub lists: AccessLists,
+    pub expires_at: Option<Timestamp>,
+    pub active: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Caller {
+    Master,
+    Key(Arc<KeyFacts>),
+}
+
+impl Caller {
+    pub fn key(&self) -> Option<&Arc<KeyFacts>> {
+        match self {
+            Self::Master => None,
+            Self::Key(key) => Some(key),
+        }
+    }
+
+    pub fn may(&self, needed: Scope) -> bool {
+        match self {
+            Self::Master => true,
+            Self::Key(key) => key.scopes.iter().any(|held| held.grants(needed)),
+        }
+    }
+
+    pub fn require(&self, needed: Scope) -> Result<(), Fault> {
+        if self.may(needed) { Ok(()) } else { Err(fault::insufficient_scope(needed.to_string())) }
+    }
+
+    /// Who did it, for change records: `master` or the key's id.
+    pub fn actor(&self) -> &str {
+        self.key().map_or("master", |key| &key.id)
+    }
+
+    pub fn auth_method(&self) -> &'static str {
+        match self {
+            Self::Master => "master_key",
+            Self::Key(_) => "api_key",
+        }
+    }
+
+    /// The path this call is booked on. A key's own path wins: the header may only narrow it.
+    pub fn user_path(&self, header: Option<&str>) -> Result<UserPath, Fault> {
+        let own = self.key().and_then(|key| key.user_path.clone());
+        let Some(header) = header else { return Ok(own.unwrap_or_default()) };
+        let asked = UserPath::parse(header).map_err(|reason| fault::invalid_parameter("X-Gateway-User-Path", reason))?;
+        match own {
+            Some(own) if !own.covers(&asked) => Err(fault::user_path_denied(asked.as_str(), own.as_str())),
+            _ => Ok(asked),
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The one failure type: what went wrong, whose fault it is, and what the client is told.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// The `error.type` of the envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    InvalidRequest,
+    Authentication,
+    Authorization,
+    NotFound,
+    RateLimit,
+    Provider,
+    ServiceUnavailable,
+    Internal,
+}
+
+impl FaultKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request_error",
+            Self::Authentication => "authentication_error",
+            Self::Authorization => "authorization_error",
+            Self::NotFound => "not_found_error",
+            Self::RateLimit => "rate_limit_error",
+            Self::Provider => "provider_error",
+            Self::ServiceUnavailable => "service_unavailable_error",
+            Self::Internal => "internal_error",
+        }
+    }
+}
+
+/// Who has to change something for the call to succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blame {
+    Client,
+    Gateway,
+    Upstream,
+}
+
+/// A failure with everything needed to answer it in any dialect; `server::fault` alone turns it into a status.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    pub status: u16,
+    pub kind: FaultKind,
+    pub code: Cow<'static, str>,
+    pub param: Option<String>,
+    pub message: String,
+    pub retry_after: Option<Duration>,
+    pub blame: Blame,
+    /// Another attempt, here or at another target, may succeed.
+    pub retryable: bool,
+    /// Extra keys inside `error`, only where the contract names them.
+    pub details: Vec<(&'static str, String)>,
+}
+
+impl Fault {
+    pub fn new(status: u16, kind: FaultKind, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        let blame = match kind {
+            FaultKind::Provider => Blame::Upstream,
+            FaultKind::ServiceUnavailable | FaultKind::Internal => Blame::Gateway,
+            _ => Blame::Client,
+        };
+        Self {
+            status,
+            kind,
+            code: code.into(),
+            param: None,
+            message: message.into(),
+            retry_after: None,
+            blame,
+            retryable: false,
+            details: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn param(mut self, param: impl Into<String>) -> Self {
+        self.param = Some(param.into());
+        self
+    }
+
+    #[must_use]
+    pub fn retry_after(mut self, after: Duration) -> Self {
+        self.retry_after = Some(after);
+        self
+    }
+
+    #[must_use]
+    pub fn retryable(mut self) -> Self {
+        self.retryable = true;
+        self
+    }
+
+    #[must_use]
+    pub fn blame(mut self, blame: Blame) -> Self {
+        self.blame = blame;
+        self
+    }
+
+    #[must_use]
+    pub fn detail(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.details.push((key, value.into()));
+        self
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}: {}", self.status, self.code, self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+// Constructors, by audience. The caller's mistakes first.
+
+pub fn invalid_json(message: impl Into<String>) -> Fault {
+    Fault::new(400, FaultKind::InvalidRequest, "invalid_json", message)
+}
+
+pub fn invalid_parameter(param: impl Into<String>, message: impl Into<String>) -> Fault {
+    Fault::new(400, FaultKind::InvalidRequest, "invalid_parameter", message).param(param)
+}
+
+/// An unknown body field; offers the nearest known one.
+pub fn unknown_parameter(param: impl Into<String>, nearest: Option<&str>) -> Fault {
+    let param = param.into();
+    let hint = nearest.map(|name| format!(" Did you mean '{name}'?")).unwrap_or_default();
+    Fault::new(400, FaultKind::InvalidRequest, "unknown_parameter", format!("Unknown field '{param}'.{hint}")).param(param)
+}
+
+pub fn model_required() -> Fault {
+    Fault::new(400, FaultKind::InvalidRequest, "model_required", "The request names no model: set 'model'.").param("model")
+}
+
+pub fn missing_api_key() -> Fault {
+    Fault::new(
+        401,
+        FaultKind::Authentication,
+        "missing_api_key",
+        "No API key was sent. Send it as 'Authorization: Bearer <key>' or 'x-api-key: <key>'.",
+    )
+}
+
+/// One message for unknown, expired and deactivated keys: the true reason is for the operator alone.
+pub fn invalid_api_key() -> Fault {
+    Fault::new(401, FaultKind::Authentication, "invalid_api_key", "The API key is not valid.")
+}
+
+pub fn insufficient_scope(required: impl Into<String>) -> Fault {
+    let required = required.into();
+    Fault::new(403, FaultKind::Authorization, "insufficient_scope", format!("This key lacks the scope '{required}'."))
+        .detail("required_scope", required)
+}
+
+pub fn edition_restricted(capability: impl Into<String>) -> Fault {
+    let capability = capability.into();
+    Fault::new(
+        403,
+        FaultKind::Authorization,
+        "edition_restricted",
+        format!("This needs the capability '{capability}', which this edition does not have."),
+    )
+    .detail("capability", capability)
+}
+
+pub fn user_path_denied(requested: &str, own: &str) -> Fault {
+    Fault::new(
+        403,
+        FaultKind::Authorization,
+        "user_path_denied",
+        format!("The user path '{requested}' is not below this key's own path '{own}'."),
+    )
+    .param("X-Gateway-User-Path")
+}
+
+pub fn key_model_access_denied(model: &str) -> Fault {
+    Fault::new(403, FaultKind::Authorization, "key_model_access_denied", format!("This key may not use the model '{model}'."))
+        .param("model")
+}
+
+pub fn key_provider_access_denied(provider: &str) -> Fault {
+    Fault::new(
+        403,
+        FaultKind::Authorization,
+        "key_provider_access_denied",
+        format!("This key may not use the provider '{provider}'."),
+    )
+    .param("model")
+}
+
+pub fn model_not_found(model: &str, nearest: &[String]) -> Fault {
+    let hint = match nearest {
+        [] => String::new(),
+        names => format!(" Nearest: {}.", names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")),
+    };
+    Fault::new(404, FaultKind::NotFound, "model_not_found", format!("There is no model '{model}'.{hint}")).param("model")
+}
+
+pub fn not_found(message: impl Into<String>) -> Fault {
+    Fault::new(404, FaultKind::NotFound, "not_found", message)
+}
+
+pub fn provider_not_found(name: &str) -> Fault {
+    Fault::new(404, FaultKind::NotFound, "provider_not_found", format!("There is no provider '{name}'."))
+}
+
+pub fn method_not_allowed(method: &str) -> Fault {
+    Fault::new(405, FaultKind::InvalidRequest, "method_not_allowed", format!("{method} is not served on this path."))
+}
+
+pub fn request_timeout() -> Fault {
+    Fault::new(408, FaultKind::InvalidRequest, "request_timeout", "The request was not received in time.")
+}
+
+pub fn conflict(message: impl Into<String>) -> Fault {
+    Fault::new(409, FaultKind::InvalidRequest, "conflict", message)
+}
+
+pub fn precondition_failed() -> Fault {
+    Fault::new(
+        412,
+        FaultKind::InvalidRequest,
+        "precondition_failed",
+        "The record has changed since it was read: read it again and repeat the change.",
+    )
+    .param("If-Match")
+}
+
+pub fn request_too_large(limit: u64) -> Fault {
+    Fault::new(
+        413,
+        FaultKind::InvalidRequest,
+        "request_too_large",
+        format!("The request body is larger than {limit} bytes, the limit set by BODY_SIZE_LIMIT."),
+    )
+}
+
+pub fn unsupported_media_type() -> Fault {
+    Fault::new(415, FaultKind::InvalidRequest, "unsupported_media_type", "This route takes a JSON body, not multipart.")
+}
+
+pub fn unsupported_operation(message: impl Into<String>) -> Fault {
+    Fault::new(501, FaultKind::InvalidRequest, "unsupported_operation", message)
+}
+
+// The gateway's own troubles.
+
+pub fn internal_error() -> Fault {
+    Fault::new(500, FaultKind::Internal, "internal_error", "The gateway failed to handle this request; its log has the reason.")
+}
+
+pub fn feature_unavailable(message: impl Into<String>) -> Fault {
+    Fault::new(503, FaultKind::ServiceUnavailable, "feature_unavailable", message)
+}
+
+pub fn overloaded(message: impl Into<String>, retry_after: Duration) -> Fault {
+    Fault::new(503, FaultKind::ServiceUnavailable, "overloaded", message).retry_after(retry_after.min(Duration::from_secs(120)))
+}
+
+/// The client went away: logged and metered as 499, never sent.
+pub fn client_disconnected() -> Fault {
+    Fault::new(499, FaultKind::InvalidRequest, "client_disconnected", "The client closed the connection.")
+}
+
+// The provider's.
+
+pub fn upstream_unreachable(provider: &str, reason: &str) -> Fault {
+    Fault::new(
+        502,
+        FaultKind::Provider,
+        "upstream_unreachable",
+        format!("The provider '{provider}' could not be reached: {reason}."),
+    )
+    .retryable()
+}
+
+pub fn upstream_auth_failed(provider: &str) -> Fault {
+    Fault::new(
+        502,
+        FaultKind::Provider,
+        "upstream_auth_failed",
+        format!("The provider '{provider}' rejected the gateway's credential for it."),
+    )
+}
+
+pub fn upstream_invalid_response(provider: &str, reason: &str) -> Fault {
+    Fault::new(
+        502,
+        FaultKind::Provider,
+        "upstream_invalid_response",
+        format!("The provider '{provider}' sent an answer that could not be read: {reason}."),
+    )
+    .retryable()
+}
+
+/// The stream ended before its terminal event.
+pub fn upstream_interrupted(provider: &str) -> Fault {
+    Fault::new(
+        502,
+        FaultKind::Provider,
+        "upstream_invalid_response",
+        format!("The provider '{provider}' broke off before the end of its answer: what was received is incomplete."),
+    )
+    .retryable()
+}
+
+pub fn upstream_timeout(provider: &str, waited: Duration) -> Fault {
+    Fault::new(
+        504,
+        FaultKind::Provider,
+        "upstream_timeout",
+        format!("The provider '{provider}' did not answer within {} ms.", waited.as_millis()),
+    )
+    .retryable()
+}

@@ -1,0 +1,17 @@
+//! The words the gateway thinks in. No IO, no runtime, no framework: every other floor imports this one.
+
+pub mod access;
+pub mod call;
+pub mod caller;
+pub mod capability;
+pub mod clock;
+pub mod fault;
+pub mod ids;
+pub mod model;
+pub mod money;
+pub mod receipt;
+pub mod resources;
+pub mod scope;
+pub mod secret;
+pub mod usage;
+pub mod user_path;

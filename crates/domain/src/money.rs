@@ -1,0 +1,106 @@
+//! Money in integers: nano-dollars, so that sums are exact and nothing is lost to floating point.
+
+use serde::{Deserialize, Serialize};
+
+/// An amount in nano-dollars (10⁻⁹ USD).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub i64);
+
+impl Nanos {
+    pub const ZERO: Self = Self(0);
+
+    /// Decimal USD for answers; exact for every amount below nine million dollars.
+    pub fn usd(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    pub fn from_usd(usd: f64) -> Option<Self> {
+        let nanos = (usd * 1e9).round();
+        (nanos.is_finite() && nanos.abs() < 9.2e18).then_some(Self(nanos as i64))
+    }
+}
+
+impl std::ops::Add for Nanos {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl std::ops::AddAssign for Nanos {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// A price: nano-dollars per million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rate(pub i64);
+
+impl Rate {
+    /// USD per million tokens, as price lists print it.
+    pub fn from_usd_per_mtok(usd: f64) -> Option<Self> {
+        Nanos::from_usd(usd).map(|nanos| Self(nanos.0))
+    }
+
+    pub fn usd_per_mtok(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// Σ tokens × rate, in nano-dollars × 10⁶: rounded once, at the end, by [`Sum::total`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum(i128);
+
+impl Sum {
+    pub fn add(&mut self, tokens: u64, rate: Rate) {
+        self.0 += i128::from(tokens) * i128::from(rate.0);
+    }
+
+    pub fn add_nanos(&mut self, nanos: Nanos) {
+        self.0 += i128::from(nanos.0) * 1_000_000;
+    }
+
+    /// Half away from zero, saturating.
+    pub fn total(self) -> Nanos {
+        let half = if self.0 < 0 { -500_000 } else { 500_000 };
+        let nanos = (self.0 + half) / 1_000_000;
+        Nanos(i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX }))
+    }
+}
+
+/// The two halves of what a call cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    pub input: Nanos,
+    pub output: Nanos,
+}
+
+impl Cost {
+    pub fn total(self) -> Nanos {
+        self.input + self.output
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_rounded_once() {
+        let mut sum = Sum::default();
+        let rate = Rate::from_usd_per_mtok(0.0375).unwrap();
+        sum.add(1, rate);
+        sum.add(1, rate);
+        assert_eq!(sum.total(), Nanos(75));
+    }
+
+    #[test]
+    fn absurd_token_counts_saturate() {
+        let mut sum = Sum::default();
+        sum.add(u64::MAX, Rate(i64::MAX));
+        assert_eq!(sum.total(), Nanos(i64::MAX));
+    }
+}

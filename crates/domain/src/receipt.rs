@@ -1,0 +1,179 @@
+//! The receipt: one per call, whatever happened to it. The journal carries it, the ledger books it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::money::{Cost, Nanos};
+use crate::usage::Usage;
+
+/// Written when a call is about to leave for a provider: after a crash it is what remains of the call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The receipt's id: a UUIDv7 in text.
+    pub id: String,
+    pub request_id: String,
+    pub at: Timestamp,
+    pub endpoint: String,
+    pub requested_model: String,
+    pub model: String,
+    pub provider: String,
+    pub provider_name: String,
+    pub user_path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth_key_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
+    #[serde(default)]
+    pub stream: bool,
+    /// What the call is charged if nothing more is ever heard of it.
+    #[serde(default)]
+    pub reserved: Usage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserved_cost: Option<Cost>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostSource {
+    ModelPricing,
+    ProviderReported,
+    #[default]
+    None,
+}
+
+impl CostSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ModelPricing => "model_pricing",
+            Self::ProviderReported => "provider_reported",
+            Self::None => "none",
+        }
+    }
+}
+
+/// One try at one target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Attempt {
+    pub provider_name: String,
+    pub model: String,
+    /// The upstream's status; 0 when none was received.
+    pub status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    pub duration_us: u64,
+}
+
+/// The whole account of one call.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Receipt {
+    pub id: String,
+    pub request_id: String,
+    pub at: Timestamp,
+    pub method: String,
+    /// The route, e.g. `/v1/chat/completions`.
+    pub endpoint: String,
+    pub requested_model: String,
+    /// The model that served, as its provider names it; empty when none did.
+    pub model: String,
+    /// The provider's type.
+    pub provider: String,
+    /// The provider's instance.
+    pub provider_name: String,
+    /// The upstream's own id for its answer.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub provider_id: String,
+    pub user_path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth_key_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// `master_key`, `api_key`; empty when the caller was never known.
+    pub auth_method: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub client_ip: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub user_agent: String,
+    /// `exact`, `semantic` or empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cache_type: String,
+    pub stream: bool,
+    /// What the client was answered; 499 when it went away.
+    pub status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
+    pub duration_us: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_us: Option<u64>,
+    /// Time the gateway itself spent before the first byte.
+    pub overhead_us: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
+    pub usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    pub cost_source: CostSource,
+    /// The upstream's usage object, as it came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_usage: Option<Box<serde_json::value::RawValue>>,
+    /// The process ended before the call did; booked at what was reserved.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
+}
+
+/// W3C trace context, when the caller sent one or traces are exported.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TraceContext {
+    pub trace_id: String,
+    pub span_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<String>,
+}
+
+impl Receipt {
+    /// Only calls of a known caller are booked as usage; the rest is for the audit and the metrics.
+    pub fn is_booked(&self) -> bool {
+        !self.auth_method.is_empty()
+    }
+
+    pub fn total_cost(&self) -> Option<Nanos> {
+        self.cost.map(Cost::total)
+    }
+
+    /// What an opening without a close becomes: charged at its reservation and marked.
+    pub fn interrupted(opening: Opening) -> Self {
+        Self {
+            id: opening.id,
+            request_id: opening.request_id,
+            at: opening.at,
+            method: "POST".into(),
+            endpoint: opening.endpoint,
+            requested_model: opening.requested_model,
+            model: opening.model,
+            provider: opening.provider,
+            provider_name: opening.provider_name,
+            user_path: opening.user_path,
+            auth_method: if opening.auth_key_id.is_some() { "api_key" } else { "master_key" }.into(),
+            auth_key_id: opening.auth_key_id,
+            tenant_id: opening.tenant_id,
+            stream: opening.stream,
+            status: 500,
+            error_type: Some("internal_error".into()),
+            error_code: Some("interrupted".into()),
+            usage: Usage { estimated: true, ..opening.reserved },
+            cost: opening.reserved_cost,
+            cost_source: if opening.reserved_cost.is_some() { CostSource::ModelPricing } else { CostSource::None },
+            interrupted: true,
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A provider instance: where models live and how to reach them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Resource;
+use crate::fault::{self, Fault};
+use crate::secret::{self, Secret};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Provider {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub provider_type: String,
+    #[serde(default, serialize_with = "secret::expose")]
+    pub api_key: Option<Secret>,
+    /// Empty means the type's own default.
+    #[serde(default)]
+    pub base_url: String,
+    #[serde(default)]
+    pub api_version: String,
+    /// Models named by the operator; discovery adds to them.
+    #[serde(default)]
+    pub models: Vec<String>,
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default = "enabled")]
+    pub enabled: bool,
+    /// Lower wins when several instances serve the same bare model id.
+    #[serde(default)]
+    pub priority: i64,
+}
+
+fn enabled() -> bool {
+    true
+}
+
+/// Where an instance was configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    Config,
+    Env,
+    Admin,
+    /// The demo, present when nothing else is configured.
+    Default,
+}
+
+impl Resource for Provider {
+    const KIND: &'static str = "provider";
+    const SECRETS: &'static [&'static str] = &["api_key"];
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn validate(&self) -> Result<(), Fault> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if self.name.is_empty() || self.name.len() > 100 || !self.name.chars().all(fits) {
+            return Err(fault::invalid_parameter(
+                "name",
+                "A provider's name has 1 to 100 letters, digits, '-', '_' or '.': it stands before the slash in 'provider/model'.",
+            ));
+        }
+        if let Some(model) = self.models.iter().find(|model| model.trim().is_empty()) {
+            return Err(fault::invalid_parameter("models", format!("'{model}' is not a model id.")));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! What a call consumed: disjoint token buckets inside, each dialect's own totals outside.
+
+use serde::{Deserialize, Serialize};
+
+use crate::money::Nanos;
+
+/// Disjoint: a token is counted in exactly one bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tokens {
+    /// Input that was neither read from nor written to a prompt cache, text only.
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write_5m: u64,
+    pub cache_write_1h: u64,
+    pub audio_input: u64,
+    /// Output that is neither reasoning nor audio.
+    pub output: u64,
+    pub reasoning: u64,
+    pub audio_output: u64,
+}
+
+impl Tokens {
+    pub fn cache_write(&self) -> u64 {
+        self.cache_write_5m.saturating_add(self.cache_write_1h)
+    }
+
+    pub fn total_input(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write()).saturating_add(self.audio_input)
+    }
+
+    pub fn total_output(&self) -> u64 {
+        self.output.saturating_add(self.reasoning).saturating_add(self.audio_output)
+    }
+
+    pub fn total(&self) -> u64 {
+        self.total_input().saturating_add(self.total_output())
+    }
+}
+
+/// One call's consumption and how sure we are of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    pub tokens: Tokens,
+    /// No terminal usage was seen: counted by us from what passed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+    /// A cost the provider itself named wins over our price list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reported_cost: Option<Nanos>,
+    /// Why the figures deserve a second look, e.g. a negative count that was clamped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caveat: Option<String>,
+}

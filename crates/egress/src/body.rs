@@ -1,0 +1,213 @@
+//! An answer's body: drives its own connection, merges what is readable, and gives the connection back at its end.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+
+use crate::error::{EgressError, EgressErrorKind};
+use crate::http1::{Http1, Step};
+use crate::origin::Origin;
+
+/// The most that one frame holds, unless the upstream itself sent a larger one.
+const MERGE_LIMIT: usize = 64 * 1024;
+/// A frame of this size is worth its own write: copying it would cost more than it saves.
+const LARGE_FRAME: usize = 16 * 1024;
+
+/// Dropping it before its end cancels the call: HTTP/1.1 closes the connection, HTTP/2 resets the stream.
+pub struct InboundBody {
+    source: Source,
+    trouble: Option<EgressError>,
+}
+
+enum Source {
+    Http1 { incoming: Incoming, connection: Box<Http1>, origin: Arc<Origin> },
+    Http2(Incoming),
+    Ended,
+}
+
+impl InboundBody {
+    pub(crate) fn http1(incoming: Incoming, connection: Box<Http1>, origin: Arc<Origin>) -> Self {
+        Self { source: Source::Http1 { incoming, connection, origin }, trouble: None }
+    }
+
+    pub(crate) fn http2(incoming: Incoming) -> Self {
+        Self { source: Source::Http2(incoming), trouble: None }
+    }
+
+    /// An answer without a body frees its connection at once.
+    pub(crate) async fn settle_if_empty(mut self) -> Self {
+        if self.is_read_out() {
+            poll_fn(|context| {
+                self.finish(context);
+                Poll::Ready(())
+            })
+            .await;
+        }
+        self
+    }
+
+    pub fn is_end(&self) -> bool {
+        match &self.source {
+            Source::Http1 { .. } => false,
+            Source::Http2(incoming) => self.trouble.is_none() && incoming.is_end_stream(),
+            Source::Ended => self.trouble.is_none(),
+        }
+    }
+
+    /// The whole body, or an error once it is longer than `limit`.
+    pub async fn collect(mut self, limit: usize) -> Result<Bytes, EgressError> {
+        let too_large = || EgressError::new(EgressErrorKind::TooLarge, "the answer is too large");
+        let announced = self.size_hint().lower();
+        if announced > limit as u64 {
+            return Err(too_large());
+        }
+        let mut merged = Merged::default();
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut self).poll_frame(context)).await {
+            let Ok(data) = frame?.into_data() else { continue };
+            if merged.len() + data.len() > limit {
+                return Err(too_large());
+            }
+            merged.push(data, usize::try_from(announced).unwrap_or(0));
+        }
+        Ok(merged.into_bytes())
+    }
+
+    fn gather(&mut self, context: &mut Context<'_>) -> Poll<Gathered> {
+        let mut merged = Merged::default();
+        let polled = match &mut self.source {
+            Source::Http1 { incoming, connection, .. } => {
+                connection.poll_with(context, |context| step(incoming, context, &mut merged))
+            }
+            Source::Http2(incoming) => loop {
+                match step(incoming, context, &mut merged) {
+                    Step::Progress => {}
+                    Step::Starved => break Poll::Pending,
+                    Step::Done(end) => break Poll::Ready(end),
+                }
+            },
+            Source::Ended => Poll::Ready(End::Finished),
+        };
+        match polled {
+            Poll::Ready(end) => Poll::Ready(Gathered { data: merged.into_bytes(), end }),
+            Poll::Pending if merged.len() > 0 => {
+                Poll::Ready(Gathered { data: merged.into_bytes(), end: End::More })
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn is_read_out(&self) -> bool {
+        matches!(&self.source, Source::Http1 { incoming, .. } if incoming.is_end_stream())
+    }
+
+    fn finish(&mut self, context: &mut Context<'_>) {
+        if let Source::Http1 { mut connection, origin, .. } =
+            std::mem::replace(&mut self.source, Source::Ended)
+            && connection.poll_reusable(context)
+        {
+            origin.check_in(connection);
+        }
+    }
+}
+
+impl Body for InboundBody {
+    type Data = Bytes;
+    type Error = EgressError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, EgressError>>> {
+        if let Some(trouble) = self.trouble.take() {
+            return Poll::Ready(Some(Err(trouble)));
+        }
+        let Poll::Ready(Gathered { data, end }) = self.gather(context) else { return Poll::Pending };
+        match end {
+            // A reader that counts the announced length does not come back for the end.
+            End::More if self.is_read_out() => self.finish(context),
+            End::More => {}
+            End::Finished => self.finish(context),
+            End::Broken(error) => {
+                self.source = Source::Ended;
+                if data.is_empty() {
+                    return Poll::Ready(Some(Err(error)));
+                }
+                // What arrived before the fault is delivered first.
+                self.trouble = Some(error);
+            }
+        }
+        Poll::Ready((!data.is_empty()).then(|| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_end()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Http1 { incoming, .. } | Source::Http2(incoming) => incoming.size_hint(),
+            Source::Ended if self.trouble.is_none() => SizeHint::with_exact(0),
+            Source::Ended => SizeHint::default(),
+        }
+    }
+}
+
+struct Gathered {
+    data: Bytes,
+    end: End,
+}
+
+enum End {
+    More,
+    Finished,
+    Broken(EgressError),
+}
+
+fn step(incoming: &mut Incoming, context: &mut Context<'_>, merged: &mut Merged) -> Step<End> {
+    match Pin::new(incoming).poll_frame(context) {
+        Poll::Pending => Step::Starved,
+        Poll::Ready(None) => Step::Done(End::Finished),
+        Poll::Ready(Some(Err(error))) => Step::Done(End::Broken(EgressError::exchange(&error))),
+        Poll::Ready(Some(Ok(frame))) => {
+            // Trailers have no place in what the gateway answers.
+            let Ok(data) = frame.into_data() else { return Step::Progress };
+            let large = data.len() >= LARGE_FRAME;
+            merged.push(data, 0);
+            if large || merged.len() >= MERGE_LIMIT { Step::Done(End::More) } else { Step::Progress }
+        }
+    }
+}
+
+/// One frame stays as it came; from the second on they are copied together.
+#[derive(Default)]
+struct Merged {
+    first: Bytes,
+    rest: BytesMut,
+}
+
+impl Merged {
+    fn len(&self) -> usize {
+        self.first.len() + self.rest.len()
+    }
+
+    fn push(&mut self, data: Bytes, expected: usize) {
+        if self.len() == 0 {
+            self.first = data;
+            return;
+        }
+        if self.rest.is_empty() {
+            self.rest.reserve(expected.max(self.first.len() + data.len()).max(4096));
+            self.rest.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        self.rest.extend_from_slice(&data);
+    }
+
+    fn into_bytes(self) -> Bytes {
+        if self.rest.is_empty() { self.first } else { self.rest.freeze() }
+    }
+}

@@ -1,0 +1,175 @@
+//! The client itself: finds or opens a connection, sends, and repeats once what an idle connection's end swallowed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use domain::clock::Clock;
+use futures_util::future::join_all;
+use http::{HeaderMap, Response, StatusCode};
+use hyper::body::Incoming;
+use parking_lot::Mutex;
+use tokio_util::task::TaskTracker;
+
+use crate::body::InboundBody;
+use crate::config::EgressConfig;
+use crate::destination::{BaseUrl, Destination, Trust};
+use crate::dial::{Dialer, Dialled};
+use crate::error::EgressError;
+use crate::http1::{Failure, Http1};
+use crate::http2::Http2;
+use crate::origin::{Origin, OriginKey, OriginLimits};
+use crate::proxy::Proxies;
+use crate::request::{Outbound, Prepared};
+use crate::tls;
+
+/// A connection that the upstream closed while it lay idle fails within a round trip. A fault that takes longer may
+/// have come in the middle of paid work, and is not repeated here.
+const REPEAT_WINDOW: Duration = Duration::from_secs(1);
+
+#[derive(Clone)]
+pub struct Egress {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: EgressConfig,
+    clock: Arc<dyn Clock>,
+    dialer: Dialer,
+    proxies: Proxies,
+    origins: Mutex<HashMap<OriginKey, Weak<Origin>>>,
+}
+
+pub struct Inbound {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: InboundBody,
+}
+
+impl Egress {
+    /// `tasks` runs the HTTP/2 drivers, and nothing else.
+    pub fn new(config: EgressConfig, clock: Arc<dyn Clock>, tasks: TaskTracker) -> Result<Self, EgressError> {
+        let dialer = Dialer { tls: tls::connector(&config)?, timeout: config.connect_timeout, tasks };
+        let proxies = Proxies::new(&config.proxy)?;
+        Ok(Self { shared: Arc::new(Shared { config, clock, dialer, proxies, origins: Mutex::default() }) })
+    }
+
+    /// Parses and judges a base URL once. Destinations of one origin and trust share their connections.
+    pub fn destination(&self, base_url: &str, trust: Trust) -> Result<Arc<Destination>, EgressError> {
+        let url = BaseUrl::parse(base_url)?;
+        url.check(trust)?;
+        let key = OriginKey { https: url.https, host: url.host.clone(), port: url.port, trust };
+        let mut origins = self.shared.origins.lock();
+        if let Some(origin) = origins.get(&key).and_then(Weak::upgrade) {
+            return Ok(Arc::new(Destination::new(origin, url.path)));
+        }
+        let config = &self.shared.config;
+        let limits = OriginLimits {
+            idle_timeout: config.pool_idle_timeout,
+            max_idle: config.max_idle_per_origin,
+            offer_http2: config.http2,
+        };
+        let route = self.shared.proxies.route(&url);
+        let origin = Arc::new(Origin::new(&url, trust, route, limits, Arc::clone(&self.shared.clock))?);
+        origins.retain(|_, origin| origin.strong_count() > 0);
+        origins.insert(key, Arc::downgrade(&origin));
+        Ok(Arc::new(Destination::new(origin, url.path)))
+    }
+
+    /// Answers with the head as soon as it is there. Dropping the future cancels the call; redirects are answers.
+    pub async fn send(&self, request: Outbound) -> Result<Inbound, EgressError> {
+        let (prepared, destination) = Prepared::new(request)?;
+        let origin = &destination.origin;
+        let started = origin.tick();
+        if let Some(connection) = origin.http2() {
+            match exchange_http2(connection, prepared.clone(), origin).await {
+                Err(failure) if self.may_repeat(&failure, started) => {}
+                outcome => return outcome.map_err(|failure| failure.error),
+            }
+        } else if let Some(connection) = origin.check_out().await {
+            match exchange_http1(connection, prepared.clone(), origin).await {
+                Err(failure) if self.may_repeat(&failure, started) => {}
+                outcome => return outcome.map_err(|failure| failure.error),
+            }
+        }
+        let outcome = match self.shared.dialer.dial(origin).await? {
+            Dialled::Http1(connection) => exchange_http1(connection, prepared, origin).await,
+            Dialled::Http2(connection) => exchange_http2(connection, prepared, origin).await,
+        };
+        outcome.map_err(|failure| failure.error)
+    }
+
+    /// Opens connections ahead, so that there are at least `connections` idle ones (HTTP/2: one in all).
+    pub async fn warm(&self, destination: &Destination, connections: usize) {
+        let origin = &destination.origin;
+        let wanted =
+            connections.min(self.shared.config.max_idle_per_origin).saturating_sub(origin.idle_connections());
+        if origin.http2().is_some() {
+            return;
+        }
+        let dials = (0..wanted).map(|_| self.shared.dialer.dial(origin));
+        for dialled in join_all(dials).await {
+            match dialled {
+                Ok(Dialled::Http1(connection)) => origin.check_in(connection),
+                Ok(Dialled::Http2(_)) => {}
+                Err(error) => tracing::debug!(host = origin.host(), %error, "could not connect ahead"),
+            }
+        }
+    }
+
+    /// Closes connections that have been idle for too long; to be called now and then.
+    pub fn sweep(&self) {
+        for origin in self.live_origins() {
+            origin.sweep();
+        }
+    }
+
+    /// Closes all idle connections and lets the HTTP/2 drivers end once their streams have.
+    pub fn close_idle(&self) {
+        for origin in self.live_origins() {
+            origin.close_idle();
+        }
+    }
+
+    /// Idle HTTP/1.1 connections over all origins.
+    pub fn idle_connections(&self) -> usize {
+        self.live_origins().iter().map(|origin| origin.idle_connections()).sum()
+    }
+
+    fn live_origins(&self) -> Vec<Arc<Origin>> {
+        self.shared.origins.lock().values().filter_map(Weak::upgrade).collect()
+    }
+
+    fn may_repeat(&self, failure: &Failure, started: Duration) -> bool {
+        failure.silent && self.shared.clock.tick().saturating_sub(started) < REPEAT_WINDOW
+    }
+}
+
+async fn exchange_http1(
+    mut connection: Box<Http1>,
+    prepared: Prepared,
+    origin: &Arc<Origin>,
+) -> Result<Inbound, Failure> {
+    let request = prepared.into_http1(origin).map_err(unsendable)?;
+    let answer = connection.exchange(request).await?;
+    let inbound = inbound(answer, |incoming| InboundBody::http1(incoming, connection, Arc::clone(origin)));
+    Ok(Inbound { body: inbound.body.settle_if_empty().await, ..inbound })
+}
+
+async fn exchange_http2(
+    mut connection: Http2,
+    prepared: Prepared,
+    origin: &Origin,
+) -> Result<Inbound, Failure> {
+    let request = prepared.into_http2(origin).map_err(unsendable)?;
+    Ok(inbound(connection.exchange(request).await?, InboundBody::http2))
+}
+
+fn inbound(answer: Response<Incoming>, body: impl FnOnce(Incoming) -> InboundBody) -> Inbound {
+    let (head, incoming) = answer.into_parts();
+    Inbound { status: head.status, headers: head.headers, body: body(incoming) }
+}
+
+fn unsendable(error: EgressError) -> Failure {
+    Failure { error, silent: false }
+}

@@ -1,0 +1,164 @@
+//! Opening connections: resolution, the destination rules on every address, TCP, tunnel, TLS.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::TlsConnector;
+use tokio_util::task::TaskTracker;
+
+use crate::address;
+use crate::error::{EgressError, EgressErrorKind};
+use crate::http1::Http1;
+use crate::http2::Http2;
+use crate::origin::Origin;
+use crate::proxy::{Proxy, Route};
+use crate::transport::Stream;
+
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
+
+pub(crate) struct Dialer {
+    pub(crate) tls: TlsConnector,
+    pub(crate) timeout: Duration,
+    pub(crate) tasks: TaskTracker,
+}
+
+pub(crate) enum Dialled {
+    Http1(Box<Http1>),
+    Http2(Http2),
+}
+
+impl Dialer {
+    /// A fresh connection, or the HTTP/2 connection another call has just opened.
+    pub(crate) async fn dial(&self, origin: &Origin) -> Result<Dialled, EgressError> {
+        timeout(self.timeout, self.dial_in_turn(origin))
+            .await
+            .unwrap_or_else(|_| Err(EgressError::connect_timeout()))
+    }
+
+    async fn dial_in_turn(&self, origin: &Origin) -> Result<Dialled, EgressError> {
+        if origin.settled_on_http1() {
+            return self.dial_now(origin).await;
+        }
+        let turn = origin.dialling.lock().await;
+        if let Some(connection) = origin.http2() {
+            return Ok(Dialled::Http2(connection));
+        }
+        if origin.settled_on_http1() {
+            drop(turn);
+            return self.dial_now(origin).await;
+        }
+        self.dial_now(origin).await
+    }
+
+    async fn dial_now(&self, origin: &Origin) -> Result<Dialled, EgressError> {
+        let stream = self.open(origin).await?;
+        if stream.negotiated_http2() {
+            let connection = Http2::new(stream, &self.tasks).await?;
+            origin.keep_http2(connection.clone());
+            return Ok(Dialled::Http2(connection));
+        }
+        origin.settle_on_http1();
+        Http1::new(stream).await.map(Dialled::Http1)
+    }
+
+    async fn open(&self, origin: &Origin) -> Result<Stream, EgressError> {
+        let deadline = Instant::now() + self.timeout;
+        let stream = match origin.route() {
+            Route::Direct => connect(allowed_addresses(origin).await?, deadline).await?,
+            Route::Forward(proxy) => {
+                check_behind_proxy(origin).await?;
+                connect_proxy(proxy, deadline).await?
+            }
+            Route::Tunnel(proxy) => {
+                check_behind_proxy(origin).await?;
+                let mut stream = connect_proxy(proxy, deadline).await?;
+                proxy.tunnel(&mut stream, &origin.authority_with_port()).await?;
+                stream
+            }
+        };
+        let Some(name) = origin.server_name() else { return Ok(Stream::Plain(stream)) };
+        let stream = self.tls.connect(name.clone(), stream).await.map_err(|error| describe_tls(&error))?;
+        Ok(Stream::Tls(Box::new(stream)))
+    }
+}
+
+async fn connect_proxy(proxy: &Proxy, deadline: Instant) -> Result<TcpStream, EgressError> {
+    let unreachable = |error: EgressError| match error.kind() {
+        EgressErrorKind::ConnectTimeout => error,
+        _ => EgressError::proxy(format!("the proxy cannot be reached: {error}")),
+    };
+    let addresses = resolve(&proxy.host, proxy.port).await.map_err(unreachable)?;
+    connect(addresses, deadline).await.map_err(unreachable)
+}
+
+/// Each address in turn, each with a fair share of the time that is left.
+async fn connect(addresses: Vec<SocketAddr>, deadline: Instant) -> Result<TcpStream, EgressError> {
+    let mut last = EgressError::new(EgressErrorKind::Dns, "the host name has no address");
+    let mut left = addresses.len() as u32;
+    for address in addresses {
+        let share = deadline.saturating_duration_since(Instant::now()) / left.max(1);
+        left = left.saturating_sub(1);
+        match timeout_at(Instant::now() + share, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                tune(&stream);
+                return Ok(stream);
+            }
+            Ok(Err(error)) => last = EgressError::connect(&error),
+            Err(_) => last = EgressError::connect_timeout(),
+        }
+    }
+    Err(last)
+}
+
+/// A socket that cannot be tuned still works, so faults here are not errors.
+fn tune(stream: &TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_EVERY);
+    let _ = SockRef::from(stream).set_tcp_keepalive(&keepalive);
+}
+
+/// What is returned here is what is dialled: no second resolution lies between the check and the socket.
+async fn allowed_addresses(origin: &Origin) -> Result<Vec<SocketAddr>, EgressError> {
+    let mut refusal = None;
+    let mut addresses = resolve(origin.host(), origin.port()).await?;
+    addresses.retain(|address| match address::permit(address.ip(), origin.https(), origin.trust()) {
+        Ok(()) => true,
+        Err(why) => {
+            refusal = Some(why);
+            false
+        }
+    });
+    match refusal {
+        Some(why) if addresses.is_empty() => Err(EgressError::forbidden(why)),
+        _ => Ok(addresses),
+    }
+}
+
+/// The proxy resolves the name, so this is as near as we can come: whatever we can resolve must be allowed.
+async fn check_behind_proxy(origin: &Origin) -> Result<(), EgressError> {
+    match allowed_addresses(origin).await {
+        Err(error) if error.kind() == EgressErrorKind::Forbidden => Err(error),
+        _ => Ok(()),
+    }
+}
+
+async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, EgressError> {
+    if let Ok(literal) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(literal, port)]);
+    }
+    match tokio::net::lookup_host((host, port)).await {
+        Ok(addresses) => Ok(addresses.collect()),
+        Err(_) => Err(EgressError::new(EgressErrorKind::Dns, "the host name cannot be resolved")),
+    }
+}
+
+fn describe_tls(error: &std::io::Error) -> EgressError {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(cause) => EgressError::tls(format!("TLS failed: {cause}")),
+        None => EgressError::tls(format!("TLS failed: {}", EgressError::connect(error))),
+    }
+}

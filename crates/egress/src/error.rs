@@ -1,0 +1,157 @@
+//! Why an outgoing call failed, in words that carry no secret.
+
+use std::borrow::Cow;
+use std::error::Error as _;
+use std::io;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EgressErrorKind {
+    Connect,
+    Dns,
+    Tls,
+    ConnectTimeout,
+    /// The destination rules refuse this address.
+    Forbidden,
+    Reset,
+    Closed,
+    TooLarge,
+    Protocol,
+    Proxy,
+    InvalidUrl,
+}
+
+#[derive(Clone, Debug)]
+pub struct EgressError {
+    kind: EgressErrorKind,
+    message: Cow<'static, str>,
+}
+
+impl EgressError {
+    pub fn new(kind: EgressErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    pub fn kind(&self) -> EgressErrorKind {
+        self.kind
+    }
+
+    /// Nothing of the request was sent.
+    pub fn is_connect(&self) -> bool {
+        use EgressErrorKind::{Connect, ConnectTimeout, Dns, Forbidden, InvalidUrl, Proxy, Tls};
+        matches!(self.kind, Connect | ConnectTimeout | Dns | Forbidden | InvalidUrl | Proxy | Tls)
+    }
+
+    /// Short text for people: "connection refused", "timed out connecting".
+    pub fn reason(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn forbidden(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(EgressErrorKind::Forbidden, message)
+    }
+
+    pub(crate) fn invalid_url(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(EgressErrorKind::InvalidUrl, message)
+    }
+
+    pub(crate) fn tls(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(EgressErrorKind::Tls, message)
+    }
+
+    pub(crate) fn proxy(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(EgressErrorKind::Proxy, message)
+    }
+
+    pub(crate) fn connect_timeout() -> Self {
+        Self::new(EgressErrorKind::ConnectTimeout, "timed out connecting")
+    }
+
+    pub(crate) fn connect(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::TimedOut => Self::connect_timeout(),
+            _ => Self::new(EgressErrorKind::Connect, describe_io(error)),
+        }
+    }
+
+    /// What went wrong on an open connection.
+    pub(crate) fn exchange(error: &hyper::Error) -> Self {
+        use EgressErrorKind::{Closed, Protocol, TooLarge};
+        if error.is_parse_too_large() {
+            return Self::new(TooLarge, "the answer's header is too large");
+        }
+        if error.is_parse() {
+            return Self::new(Protocol, "the answer is not valid HTTP");
+        }
+        if error.is_incomplete_message() {
+            return Self::new(Closed, "connection closed before the answer was complete");
+        }
+        if error.is_timeout() {
+            return Self::new(Closed, "connection timed out");
+        }
+        let mut source = error.source();
+        while let Some(cause) = source {
+            if let Some(cause) = cause.downcast_ref::<h2::Error>() {
+                return Self::http2(cause);
+            }
+            if let Some(cause) = cause.downcast_ref::<io::Error>() {
+                return Self::broken(cause);
+            }
+            if let Some(cause) = cause.downcast_ref::<hyper::Error>()
+                && (cause.is_incomplete_message() || cause.is_parse())
+            {
+                return Self::exchange(cause);
+            }
+            source = cause.source();
+        }
+        Self::new(Closed, "connection closed")
+    }
+
+    fn http2(error: &h2::Error) -> Self {
+        use EgressErrorKind::{Closed, Protocol, Reset};
+        if let Some(cause) = error.get_io() {
+            return Self::broken(cause);
+        }
+        let reason = error.reason();
+        let reason = reason.as_ref().map_or("unknown reason", h2::Reason::description);
+        if error.is_go_away() {
+            Self::new(Closed, format!("connection closed by the upstream ({reason})"))
+        } else if error.is_reset() {
+            Self::new(Reset, format!("stream reset ({reason})"))
+        } else {
+            Self::new(Protocol, format!("HTTP/2 fault ({reason})"))
+        }
+    }
+
+    fn broken(error: &io::Error) -> Self {
+        use EgressErrorKind::{Closed, Protocol, Reset};
+        let kind = match error.kind() {
+            io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe => {
+                Reset
+            }
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Protocol,
+            _ => Closed,
+        };
+        Self::new(kind, describe_io(error))
+    }
+}
+
+impl std::fmt::Display for EgressError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for EgressError {}
+
+fn describe_io(error: &io::Error) -> Cow<'static, str> {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".into(),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "connection reset".into(),
+        io::ErrorKind::ConnectionAborted => "connection aborted".into(),
+        io::ErrorKind::HostUnreachable => "host unreachable".into(),
+        io::ErrorKind::NetworkUnreachable => "network unreachable".into(),
+        io::ErrorKind::UnexpectedEof => "connection closed before the answer was complete".into(),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => "the answer's body is malformed".into(),
+        kind => kind.to_string().into(),
+    }
+}

@@ -1,0 +1,27 @@
+//! The only outgoing socket: destinations, their connection pools, TLS, proxies, and bodies that merge what is readable.
+
+mod address;
+mod body;
+mod client;
+mod config;
+mod destination;
+mod dial;
+mod error;
+mod http1;
+mod http2;
+mod origin;
+mod proxy;
+mod request;
+mod rope;
+mod signal;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod transport;
+
+pub use body::InboundBody;
+pub use client::{Egress, Inbound};
+pub use config::{EgressConfig, ProxySettings};
+pub use destination::{Destination, Trust};
+pub use error::{EgressError, EgressErrorKind};
+pub use request::Outbound;

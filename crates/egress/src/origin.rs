@@ -1,0 +1,233 @@
+//! One scheme, host and port: how it is reached, and its pool of idle connections.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use domain::clock::Clock;
+use http::header::HeaderValue;
+use http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use parking_lot::Mutex;
+use rustls_pki_types::ServerName;
+
+use crate::destination::{BaseUrl, Trust};
+use crate::error::EgressError;
+use crate::http1::Http1;
+use crate::http2::Http2;
+use crate::proxy::Route;
+
+/// Destinations that share an origin and a trust share its connections.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct OriginKey {
+    pub(crate) https: bool,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) trust: Trust,
+}
+
+pub(crate) struct Origin {
+    key: OriginKey,
+    scheme: Scheme,
+    authority: Authority,
+    host_header: HeaderValue,
+    server_name: Option<ServerName<'static>>,
+    route: Route,
+    clock: Arc<dyn Clock>,
+    idle_timeout: Duration,
+    max_idle: usize,
+    idle: Mutex<VecDeque<Idle>>,
+    http2: Mutex<Option<Http2>>,
+    /// While false, one dial at a time finds out whether the origin speaks HTTP/2.
+    settled_on_http1: AtomicBool,
+    pub(crate) dialling: tokio::sync::Mutex<()>,
+}
+
+struct Idle {
+    connection: Box<Http1>,
+    since: Duration,
+}
+
+pub(crate) struct OriginLimits {
+    pub(crate) idle_timeout: Duration,
+    pub(crate) max_idle: usize,
+    pub(crate) offer_http2: bool,
+}
+
+impl Origin {
+    pub(crate) fn new(
+        url: &BaseUrl,
+        trust: Trust,
+        route: Route,
+        limits: OriginLimits,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, EgressError> {
+        let key = OriginKey { https: url.https, host: url.host.clone(), port: url.port, trust };
+        let invalid = || EgressError::invalid_url("the URL's host name is not valid");
+        let text = authority_text(&key, key.port == if key.https { 443 } else { 80 });
+        let server_name = match url.https {
+            true => Some(ServerName::try_from(url.host.clone()).map_err(|_| invalid())?),
+            false => None,
+        };
+        Ok(Self {
+            scheme: if url.https { Scheme::HTTPS } else { Scheme::HTTP },
+            authority: text.parse().map_err(|_| invalid())?,
+            host_header: HeaderValue::try_from(text).map_err(|_| invalid())?,
+            server_name,
+            route,
+            clock,
+            idle_timeout: limits.idle_timeout,
+            max_idle: limits.max_idle,
+            idle: Mutex::default(),
+            http2: Mutex::default(),
+            settled_on_http1: AtomicBool::new(!(url.https && limits.offer_http2)),
+            dialling: tokio::sync::Mutex::default(),
+            key,
+        })
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.key.host
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.key.port
+    }
+
+    pub(crate) fn https(&self) -> bool {
+        self.key.https
+    }
+
+    pub(crate) fn trust(&self) -> Trust {
+        self.key.trust
+    }
+
+    pub(crate) fn scheme(&self) -> &str {
+        self.scheme.as_str()
+    }
+
+    pub(crate) fn authority(&self) -> &str {
+        self.authority.as_str()
+    }
+
+    /// As CONNECT wants it: always with a port.
+    pub(crate) fn authority_with_port(&self) -> String {
+        authority_text(&self.key, false)
+    }
+
+    pub(crate) fn host_header(&self) -> &HeaderValue {
+        &self.host_header
+    }
+
+    pub(crate) fn server_name(&self) -> Option<&ServerName<'static>> {
+        self.server_name.as_ref()
+    }
+
+    pub(crate) fn route(&self) -> &Route {
+        &self.route
+    }
+
+    pub(crate) fn absolute(&self, target: PathAndQuery) -> Result<Uri, EgressError> {
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(self.scheme.clone());
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query = Some(target);
+        Uri::from_parts(parts).map_err(|_| EgressError::invalid_url("the path is not valid in a URL"))
+    }
+
+    /// The most recently used connection that is still open; closed ones met on the way are dropped.
+    pub(crate) async fn check_out(&self) -> Option<Box<Http1>> {
+        poll_fn(|context| {
+            while let Some(mut connection) = self.pop() {
+                if connection.poll_reusable(context) {
+                    return Poll::Ready(Some(connection));
+                }
+            }
+            Poll::Ready(None)
+        })
+        .await
+    }
+
+    pub(crate) fn check_in(&self, connection: Box<Http1>) {
+        let now = self.clock.tick();
+        let mut idle = self.idle.lock();
+        let spare = if idle.len() >= self.max_idle { idle.pop_front() } else { None };
+        if self.max_idle > 0 {
+            idle.push_back(Idle { connection, since: now });
+        }
+        let stale = self.is_stale(idle.front(), now).then(|| idle.pop_front());
+        drop(idle);
+        drop((spare, stale));
+    }
+
+    pub(crate) fn idle_connections(&self) -> usize {
+        self.idle.lock().len()
+    }
+
+    /// Closes what has been idle for too long.
+    pub(crate) fn sweep(&self) {
+        let now = self.clock.tick();
+        let mut stale = Vec::new();
+        let mut idle = self.idle.lock();
+        while self.is_stale(idle.front(), now) {
+            stale.extend(idle.pop_front());
+        }
+        drop(idle);
+    }
+
+    pub(crate) fn close_idle(&self) {
+        let idle = std::mem::take(&mut *self.idle.lock());
+        let http2 = self.http2.lock().take();
+        drop((idle, http2));
+    }
+
+    pub(crate) fn http2(&self) -> Option<Http2> {
+        if self.settled_on_http1() {
+            return None;
+        }
+        let mut slot = self.http2.lock();
+        if slot.as_ref().is_some_and(Http2::is_closed) {
+            *slot = None;
+        }
+        slot.clone()
+    }
+
+    pub(crate) fn keep_http2(&self, connection: Http2) {
+        *self.http2.lock() = Some(connection);
+    }
+
+    pub(crate) fn settled_on_http1(&self) -> bool {
+        self.settled_on_http1.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn settle_on_http1(&self) {
+        self.settled_on_http1.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn tick(&self) -> Duration {
+        self.clock.tick()
+    }
+
+    fn pop(&self) -> Option<Box<Http1>> {
+        let now = self.clock.tick();
+        let newest = self.idle.lock().pop_back()?;
+        if self.is_stale(Some(&newest), now) {
+            // All others have been idle for longer still.
+            let rest = std::mem::take(&mut *self.idle.lock());
+            drop(rest);
+            return None;
+        }
+        Some(newest.connection)
+    }
+
+    fn is_stale(&self, idle: Option<&Idle>, now: Duration) -> bool {
+        idle.is_some_and(|idle| now.saturating_sub(idle.since) >= self.idle_timeout)
+    }
+}
+
+fn authority_text(key: &OriginKey, default_port: bool) -> String {
+    let host = if key.host.contains(':') { format!("[{}]", key.host) } else { key.host.clone() };
+    if default_port { host } else { format!("{host}:{}", key.port) }
+}

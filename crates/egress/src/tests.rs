@@ -1,0 +1,9 @@
+//! Behaviour over real sockets: scripted servers on loopback, one file per concern.
+
+mod answers;
+mod cancel;
+mod destinations;
+mod pooling;
+mod proxies;
+mod secure;
+mod upstream;

@@ -1,0 +1,55 @@
+//! TLS towards upstreams: the host's certificate authorities, the bundled ones where it has none, and the operator's.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+use tokio_rustls::TlsConnector;
+
+use crate::config::EgressConfig;
+use crate::error::EgressError;
+
+pub(crate) fn connector(config: &EgressConfig) -> Result<TlsConnector, EgressError> {
+    let mut roots = host_roots();
+    if let Some(path) = &config.extra_roots {
+        add_file(&mut roots, path)?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| EgressError::tls(format!("TLS cannot be set up: {error}")))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols =
+        if config.http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
+    Ok(TlsConnector::from(Arc::new(tls)))
+}
+
+fn host_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        tracing::info!("this host has no certificate authorities; the bundled ones are used");
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    roots
+}
+
+fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), EgressError> {
+    let fault = |what: String| {
+        EgressError::tls(format!("extra certificate authorities in {}: {what}", path.display()))
+    };
+    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| fault(error.to_string()))?;
+    let mut added = 0;
+    for certificate in certificates {
+        let certificate = certificate.map_err(|error| fault(error.to_string()))?;
+        roots.add(certificate).map_err(|error| fault(error.to_string()))?;
+        added += 1;
+    }
+    if added == 0 {
+        return Err(fault("no certificate found".to_owned()));
+    }
+    Ok(())
+}

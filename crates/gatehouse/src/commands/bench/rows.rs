@@ -1,0 +1,311 @@
+//! What is measured, and what it is held against.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use bench::load::{Load, LoadConfig, LoadReport, Stop, run_load};
+use bench::report::{Against, Figures, Report, Row};
+use domain::resources::auth_key::{self, AuthKey, RateLimits};
+use domain::scope::Scope;
+
+use super::Plan;
+use super::stage::{Actor, KEY};
+use crate::world::{SystemClock, SystemEntropy};
+
+const MEBIBYTE: f64 = 1024.0 * 1024.0;
+
+/// A kind of load, and what nginx's figure may be multiplied by.
+struct Shape {
+    name: &'static str,
+    model: &'static str,
+    stream: bool,
+    body_bytes: usize,
+    connections: usize,
+    reach: f64,
+    aim: f64,
+}
+
+const SHAPES: [Shape; 4] = [
+    Shape { name: "CPU-µs, 1 KB chat, 32 connections", model: "bench", stream: false, body_bytes: 1024, connections: 32, reach: 3.0, aim: 2.0 },
+    Shape { name: "CPU-µs, 100 KB body", model: "bench", stream: false, body_bytes: 100 * 1024, connections: 32, reach: 3.0, aim: 2.0 },
+    Shape { name: "CPU-µs, stream of 100, no pause", model: "bench-e100-g0", stream: true, body_bytes: 1024, connections: 32, reach: 3.5, aim: 2.0 },
+    Shape { name: "CPU-µs, stream of 100, 5 ms apart, 256 streams", model: "bench-e100-g5", stream: true, body_bytes: 1024, connections: 256, reach: 2.0, aim: 1.5 },
+];
+
+/// Everyone who answers the same calls.
+struct Cast {
+    mock: Actor,
+    floor: Actor,
+    gateway: Actor,
+    whole: Option<Actor>,
+    streams: Option<Actor>,
+}
+
+impl Cast {
+    fn nginx(&self, stream: bool) -> Option<&Actor> {
+        if stream { self.streams.as_ref() } else { self.whole.as_ref() }
+    }
+}
+
+pub async fn measure(plan: &Plan) -> io::Result<Report> {
+    let directory = scratch("bench")?;
+    let mut report = Report::default();
+    let cast = assemble(plan, &directory).await?;
+    let idle = cast.gateway.settled().await?.rss as f64 / MEBIBYTE;
+    for shape in &SHAPES {
+        say(shape.name);
+        report.rows.push(cpu(plan, &cast, shape).await?);
+    }
+    say("time to first byte and latency");
+    report.rows.push(first_byte(plan, &cast).await?);
+    report.rows.push(single(plan, &cast).await?);
+    let itself = |gateway: f64| Figures { gateway: Some(gateway), ..Figures::default() };
+    report.rows.push(Row::judge("MiB RSS, idle", itself(idle), Against::Itself, Some(20.0), Some(15.0)));
+    let peak = with_streams(plan, &cast).await?;
+    report.rows.push(Row::judge("MiB RSS, 256 streams", itself(peak), Against::Itself, Some(60.0), Some(40.0)));
+    drop(cast);
+    say("start");
+    let (start, counted) = start(plan).await?;
+    report.rows.push(Row::judge("ms, start to first answer", itself(start), Against::Itself, Some(100.0), Some(50.0)));
+    report.rows.push(Row::judge("MiB RSS, idle, tokenizer loaded", itself(counted), Against::Itself, None, None));
+    if plan.full {
+        say("100,000 keys");
+        report.rows.push(many_keys(plan).await?);
+    }
+    std::fs::remove_dir_all(&directory)?;
+    Ok(report)
+}
+
+#[expect(clippy::print_stderr, reason = "a long command says where it is")]
+fn say(what: &str) {
+    eprintln!("bench: {what} …");
+}
+
+fn scratch(name: &str) -> io::Result<std::path::PathBuf> {
+    let directory = std::env::temp_dir().join(format!("gatehouse-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&directory)?;
+    Ok(directory)
+}
+
+fn below(directory: &Path, name: &str) -> io::Result<std::path::PathBuf> {
+    let path = directory.join(name);
+    std::fs::create_dir_all(&path)?;
+    Ok(path)
+}
+
+async fn assemble(plan: &Plan, directory: &Path) -> io::Result<Cast> {
+    let mock = Actor::mock()?;
+    let nginx = |name: &str, buffering: bool| Actor::nginx(&mock, &below(directory, name)?, buffering);
+    let cast = Cast {
+        floor: Actor::floor(&mock)?,
+        gateway: Actor::gateway(&mock, &below(directory, "data")?)?,
+        whole: plan.full.then(|| nginx("whole", true)).transpose()?,
+        streams: plan.full.then(|| nginx("streams", false)).transpose()?,
+        mock,
+    };
+    for actor in [Some(&cast.gateway), Some(&cast.floor), cast.whole.as_ref(), cast.streams.as_ref()].into_iter().flatten() {
+        actor.listening().await?;
+    }
+    Ok(cast)
+}
+
+fn load(actor: &Actor, shape: &Shape) -> LoadConfig {
+    LoadConfig {
+        url: actor.url.clone(),
+        key: KEY.into(),
+        model: shape.model.into(),
+        stream: shape.stream,
+        body_bytes: shape.body_bytes,
+        connections: shape.connections,
+        warmup: Duration::from_millis(300),
+        ..LoadConfig::default()
+    }
+}
+
+fn honest(report: LoadReport) -> io::Result<LoadReport> {
+    match &report.first_error {
+        Some(error) => Err(io::Error::other(format!("{} of {} calls failed: {error}", report.errors, report.requests))),
+        None => Ok(report),
+    }
+}
+
+/// The actors take turns, so that a busy machine is busy for all of them.
+async fn cpu(plan: &Plan, cast: &Cast, shape: &Shape) -> io::Result<Row> {
+    let (mut gateway, mut floor, mut nginx) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..plan.rounds {
+        gateway.push(cpu_per_request(plan, &cast.gateway, shape).await?);
+        floor.push(cpu_per_request(plan, &cast.floor, shape).await?);
+        if let Some(actor) = cast.nginx(shape.stream) {
+            nginx.push(cpu_per_request(plan, actor, shape).await?);
+        }
+    }
+    let figures = Figures { gateway: median(gateway), floor: median(floor), nginx: median(nginx), direct: None };
+    Ok(Row::judge(shape.name, figures, Against::Nginx, Some(shape.reach), Some(shape.aim)))
+}
+
+async fn cpu_per_request(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<f64> {
+    let mut load = Load::open(&load(actor, shape)).await?;
+    honest(load.run(Stop::After(Duration::from_millis(300))).await)?;
+    let before = actor.settled().await?;
+    let report = honest(load.run(Stop::After(plan.measure)).await)?;
+    let after = actor.settled().await?;
+    Ok(before.cpu_per_request(after, report.requests))
+}
+
+fn median(mut figures: Vec<f64>) -> Option<f64> {
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied()
+}
+
+async fn first_byte(plan: &Plan, cast: &Cast) -> io::Result<Row> {
+    let shape = Shape { connections: 32, ..SHAPES[3] };
+    let (mut gateway, mut direct) = (Vec::new(), Vec::new());
+    for _ in 0..plan.rounds {
+        gateway.push(timed(plan, &cast.gateway, &shape).await?.ttfb_p50 / 1000.0);
+        direct.push(timed(plan, &cast.mock, &shape).await?.ttfb_p50 / 1000.0);
+    }
+    let (gateway, direct) = (median(gateway), median(direct));
+    let added = gateway.zip(direct).map(|(gateway, direct)| gateway - direct);
+    let judged = Figures { gateway: added, ..Figures::default() };
+    let row = Row::judge("ms added to first byte, p50, 32 streams", judged, Against::Itself, Some(1.0), Some(0.5));
+    Ok(Row { gateway, direct, ..row })
+}
+
+async fn single(plan: &Plan, cast: &Cast) -> io::Result<Row> {
+    let shape = Shape { connections: 1, ..SHAPES[0] };
+    let (mut gateway, mut floor, mut nginx, mut direct) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..plan.rounds {
+        gateway.push(timed(plan, &cast.gateway, &shape).await?.latency_p50);
+        floor.push(timed(plan, &cast.floor, &shape).await?.latency_p50);
+        direct.push(timed(plan, &cast.mock, &shape).await?.latency_p50);
+        if let Some(actor) = &cast.whole {
+            nginx.push(timed(plan, actor, &shape).await?.latency_p50);
+        }
+    }
+    let figures = Figures { gateway: median(gateway), floor: median(floor), nginx: median(nginx), direct: median(direct) };
+    Ok(Row::judge("µs p50, one connection, over nginx", figures, Against::MoreThanNginx, Some(60.0), Some(35.0)))
+}
+
+async fn timed(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<LoadReport> {
+    honest(run_load(LoadConfig { stop: Stop::After(plan.measure), ..load(actor, shape) }).await?)
+}
+
+/// Memory while the streams are open, read in the middle of them.
+async fn with_streams(plan: &Plan, cast: &Cast) -> io::Result<f64> {
+    let running = run_load(LoadConfig { stop: Stop::After(plan.measure), ..load(&cast.gateway, &SHAPES[3]) });
+    let looking = async {
+        tokio::time::sleep(plan.measure / 2).await;
+        cast.gateway.cost()
+    };
+    let (report, cost) = tokio::join!(running, looking);
+    honest(report?)?;
+    Ok(cost?.rss as f64 / MEBIBYTE)
+}
+
+/// From the command to the first answered call, on an empty data directory; and memory once estimates were made.
+async fn start(plan: &Plan) -> io::Result<(f64, f64)> {
+    let mut times = Vec::new();
+    let mut rss = 0.0;
+    for round in 0..plan.rounds {
+        let directory = scratch(&format!("start-{round}"))?;
+        let began = tokio::time::Instant::now();
+        let actor = Actor::demo(&directory)?;
+        let config = LoadConfig {
+            url: actor.url.clone(),
+            key: KEY.into(),
+            model: "demo-chat".into(),
+            connections: 1,
+            stop: Stop::Requests(1),
+            ..LoadConfig::default()
+        };
+        honest(run_load(config).await?)?;
+        times.push(began.elapsed().as_secs_f64() * 1000.0);
+        abandon(&actor).await?;
+        rss = actor.settled().await?.rss as f64 / MEBIBYTE;
+        drop(actor);
+        std::fs::remove_dir_all(directory)?;
+    }
+    Ok((median(times).unwrap_or_default(), rss))
+}
+
+/// A stream whose client leaves: the gateway must count for itself, and loads its tokenizer to do so.
+async fn abandon(actor: &Actor) -> io::Result<()> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let body = format!(
+        r#"{{"model":"demo-chat","stream":true,"messages":[{{"role":"user","content":"{}"}}]}}"#,
+        "count me ".repeat(100_000)
+    );
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {KEY}\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut socket = tokio::net::TcpStream::connect(actor.url.trim_start_matches("http://")).await?;
+    socket.write_all(head.as_bytes()).await?;
+    socket.write_all(body.as_bytes()).await?;
+    let mut first = [0u8; 64];
+    let _ = socket.read(&mut first).await?;
+    Ok(())
+}
+
+/// The same call with ten keys and with a hundred thousand; the ratio is judged.
+async fn many_keys(plan: &Plan) -> io::Result<Row> {
+    let mock = Actor::mock()?;
+    let mut costs = Vec::new();
+    for count in [10, 100_000] {
+        let directory = scratch(&format!("keys-{count}"))?;
+        seed(&directory, count).await?;
+        let actor = Actor::gateway(&mock, &directory)?;
+        let mut figures = Vec::new();
+        for _ in 0..plan.rounds {
+            figures.push(cpu_per_request(plan, &actor, &SHAPES[0]).await?);
+        }
+        costs.push(median(figures).unwrap_or_default());
+        drop(actor);
+        std::fs::remove_dir_all(directory)?;
+    }
+    let ratio = Figures { gateway: Some(costs[1] / costs[0]), ..Figures::default() };
+    let row = Row::judge("CPU-µs with 100,000 keys, times that with 10", ratio, Against::Itself, Some(1.1), Some(1.1));
+    Ok(Row { gateway: Some(costs[1]), direct: Some(costs[0]), ..row })
+}
+
+/// Keys, written straight into the database the gateway is about to open.
+async fn seed(directory: &Path, count: usize) -> io::Result<()> {
+    let key_file = directory.join("encryption.key");
+    let sealing_key = store::load_or_create_key(&key_file, &SystemEntropy)?;
+    let config = store::StoreConfig {
+        backend: store::Backend::Sqlite { path: directory.join("gatehouse.db") },
+        sealing_key,
+        operation_timeout: Duration::from_secs(30),
+        entropy: std::sync::Arc::new(SystemEntropy),
+    };
+    let opened = store::Store::open(config, std::sync::Arc::new(SystemClock)).await.map_err(io::Error::other)?;
+    let keys = opened.collection::<AuthKey>();
+    for number in 0..count {
+        let key = key(number);
+        keys.put(&key, store::Write::Create, "bench", None).await.map_err(io::Error::other)?;
+    }
+    opened.close().await;
+    Ok(())
+}
+
+fn key(number: usize) -> AuthKey {
+    let raw = auth_key::mint(&SystemEntropy);
+    AuthKey {
+        id: format!("key_{number:08}"),
+        name: format!("bench {number}"),
+        description: String::new(),
+        scopes: vec![Scope::Inference],
+        user_path: Some(format!("/bench/{number}")),
+        tenant_id: None,
+        allowed_providers: None,
+        allowed_models: None,
+        denied_models: None,
+        provider_pool_id: None,
+        rate_limits: RateLimits::default(),
+        expires_at: None,
+        deactivated_at: None,
+        digest: auth_key::digest(raw.reveal()).iter().map(|byte| format!("{byte:02x}")).collect(),
+        redacted_value: auth_key::redact(raw.reveal()),
+    }
+}

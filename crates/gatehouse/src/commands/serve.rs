@@ -1,0 +1,130 @@
+//! `gatehouse serve`: puts the floors together, runs until a signal, and stops in a fixed order.
+
+mod assemble;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use super::{BAD_CONFIGURATION, load_settings};
+use crate::logging;
+use crate::settings::Settings;
+use assemble::House;
+
+/// How long the last drain of the journal may take: what remains is read at the next start.
+const LAST_DRAIN: Duration = Duration::from_secs(10);
+
+#[expect(clippy::print_stderr, reason = "a command that cannot start says why to whoever typed it")]
+pub fn run(config: Option<&Path>) -> ExitCode {
+    let settings = match load_settings(config) {
+        Ok(settings) => settings,
+        Err(listing) => {
+            eprint!("{listing}");
+            return ExitCode::from(BAD_CONFIGURATION);
+        }
+    };
+    logging::start(&settings.log);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("The runtime could not be started: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = runtime.block_on(serve(&settings));
+    runtime.shutdown_background();
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(settings: &Settings) -> Result<(), String> {
+    for warning in &settings.warnings {
+        tracing::warn!("{warning}");
+    }
+    let listener = listen(settings).await?;
+    let house = assemble::assemble(settings, &listener).await?;
+    announce(settings, &listener, &house);
+
+    let (stop, stopping) = watch::channel(false);
+    let (stop_draining, drained) = watch::channel(false);
+    house.gateway.tasks.spawn(house.drainer.run(drained));
+    let background = house.background;
+    watch_signals(stop)?;
+    let cut = server::serve(listener, house.door, house.listen, stopping).await;
+
+    // The order matters: no new calls, then the calls' own last work, then their receipts, then storage.
+    background.iter().for_each(tokio::task::JoinHandle::abort);
+    house.gateway.unwritten.retry(&house.gateway.journal);
+    let _ = stop_draining.send(true);
+    house.gateway.egress.close_idle();
+    house.gateway.tasks.close();
+    if tokio::time::timeout(LAST_DRAIN, house.gateway.tasks.wait()).await.is_err() {
+        tracing::warn!("the journal is not drained yet; the rest is read at the next start");
+    }
+    house.store.close().await;
+    tracing::info!(cut, "stopped");
+    Ok(())
+}
+
+async fn listen(settings: &Settings) -> Result<TcpListener, String> {
+    let server = &settings.server;
+    let address = (server.host.trim_matches(['[', ']']), server.port);
+    TcpListener::bind(address).await.map_err(|error| {
+        format!(
+            "The gateway cannot listen on {}:{}: {error}. Choose another address with HOST and PORT.",
+            server.host, server.port
+        )
+    })
+}
+
+/// Where it is, and the master key the one time it is new. Whoever started us may have stopped listening.
+fn announce(settings: &Settings, listener: &TcpListener, house: &House) {
+    let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
+    let base = settings.server.base_path.0.trim_end_matches('/');
+    let mut text = format!("Gatehouse {} is listening on http://{address}{base}\n", env!("CARGO_PKG_VERSION"));
+    if settings.admin.ui_enabled {
+        text += &format!("  dashboard   http://{address}{base}/admin/dashboard\n");
+    }
+    if house.master_key.fresh {
+        text += &format!("  master key  {}\n", house.master_key.key.reveal());
+        text += &format!("              made just now, kept in {}\n", house.master_key_file.display());
+    }
+    let snapshot = house.gateway.snapshot();
+    let names: Vec<&str> = snapshot.routes.instances.keys().map(String::as_str).collect();
+    text += &format!("  providers   {}\n", names.join(", "));
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// The first signal asks to stop, the second one does not ask.
+fn watch_signals(stop: watch::Sender<bool>) -> Result<(), String> {
+    let fault = |error: std::io::Error| format!("Signals cannot be watched: {error}");
+    let mut terminate = signal(SignalKind::terminate()).map_err(fault)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(fault)?;
+    #[expect(clippy::disallowed_methods, reason = "it lives as long as the process and must not be waited for")]
+    tokio::spawn(async move {
+        let mut asked = false;
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if asked {
+                std::process::exit(1);
+            }
+            asked = true;
+            tracing::info!("stopping: running calls may finish; a second signal stops at once");
+            let _ = stop.send(true);
+        }
+    });
+    Ok(())
+}

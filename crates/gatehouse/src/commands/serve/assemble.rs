@@ -1,0 +1,271 @@
+//! Settings → a house with its floors in place. No decisions of its own.
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use domain::capability::{Capabilities, Capability, Edition};
+use domain::clock::Clock;
+use domain::ids::Entropy;
+use domain::resources::auth_key;
+use egress::{Egress, EgressConfig, ProxySettings, Trust};
+use pipeline::gateway::{Gateway, Policy};
+use pipeline::inventory::Inventory;
+use pipeline::refresh::{Fixed, Refresher};
+use pipeline::snapshot::Snapshot;
+use pipeline::snapshot::keys::Keys;
+use pipeline::{traces, unwritten};
+use server::{App, Config, Door, ListenConfig};
+use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
+
+use crate::master_key::{self, MasterKey};
+use crate::settings::{self, Demo, Settings, StorageType};
+use crate::world::{SystemClock, SystemEntropy};
+
+pub struct House {
+    pub gateway: Arc<Gateway>,
+    pub store: Store,
+    pub drainer: Drainer,
+    pub door: Door,
+    pub listen: ListenConfig,
+    pub master_key: MasterKey,
+    pub master_key_file: PathBuf,
+    /// What runs beside the calls and is ended before storage is closed.
+    pub background: Vec<JoinHandle<()>>,
+}
+
+const STORE_TIMEOUT: Duration = Duration::from_secs(5);
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
+const HOURLY: Duration = Duration::from_secs(3600);
+
+/// Longer than any process lives: what "never" is to a timer.
+const NEVER: Duration = Duration::from_secs(3600 * 24 * 365 * 10);
+
+pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<House, String> {
+    let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let data_dir = &settings.storage.data_dir;
+    make_directory(data_dir)?;
+    let master_key = master_key::find_or_make(settings.server.master_key.as_ref(), data_dir, &*entropy)
+        .map_err(|error| format!("The master key cannot be kept in {}: {error}", data_dir.display()))?;
+    let store = open_store(settings, &clock, &entropy).await?;
+    let journal = open_journal(settings, &clock, &entropy)?;
+    let tasks = TaskTracker::new();
+    let egress = Egress::new(egress_config(settings), clock.clone(), tasks.clone()).map_err(|error| error.to_string())?;
+
+    let mut background = Vec::new();
+    let traces = match &settings.telemetry.otlp_endpoint {
+        None => None,
+        Some(endpoint) => {
+            let collector = egress.destination(endpoint, Trust::Operator).map_err(|error| error.to_string())?;
+            let (exporter, sending) = traces::exporter(egress.clone(), collector, settings.telemetry.service_name.clone());
+            background.push(spawn(sending));
+            Some(exporter)
+        }
+    };
+    let gateway = Arc::new(Gateway {
+        clock,
+        entropy,
+        tasks,
+        journal: journal.clone(),
+        egress,
+        metrics: Default::default(),
+        traces,
+        policy: policy(settings),
+        capabilities: capabilities(settings)?,
+        snapshot: ArcSwap::from_pointee(empty_snapshot(&master_key)),
+        unwritten: Default::default(),
+    });
+    let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
+    let fixed = fixed(settings, listener);
+    let refresher = Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, inventory));
+    refresher.load().await.map_err(|error| format!("The configuration cannot be read from storage: {error}"))?;
+    background.extend(start_background(settings, &gateway, &refresher, &store));
+    let app = App::new(gateway.clone(), refresher, server_config(settings));
+    Ok(House {
+        drainer: Drainer::new(journal, store.clone()),
+        door: Door::new(app),
+        listen: listen_config(settings),
+        master_key_file: data_dir.join(master_key::FILE),
+        gateway,
+        store,
+        master_key,
+        background,
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "what runs beside the calls is kept by its handle and aborted at the stop")]
+fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    tokio::spawn(task)
+}
+
+fn start_background(
+    settings: &Settings,
+    gateway: &Arc<Gateway>,
+    refresher: &Arc<Refresher>,
+    store: &Store,
+) -> Vec<JoinHandle<()>> {
+    let interval = settings.models.refresh_interval;
+    let interval = if interval.is_zero() { NEVER } else { interval };
+    let mut tasks = vec![
+        spawn(refresher.clone().keep_discovering(interval)),
+        spawn(unwritten::keep_retrying(gateway.clone())),
+        spawn(keep_sweeping(gateway.clone())),
+    ];
+    if settings.storage.kind == StorageType::Postgres {
+        tasks.push(spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)));
+    }
+    if settings.usage.retention_days > 0 {
+        tasks.push(spawn(keep_forgetting(gateway.clone(), store.clone(), settings.usage.retention_days)));
+    }
+    tasks
+}
+
+/// Closes connections to providers that nobody has used for a while.
+async fn keep_sweeping(gateway: Arc<Gateway>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        gateway.egress.sweep();
+    }
+}
+
+/// Deletes usage rows past their retention, in small batches.
+async fn keep_forgetting(gateway: Arc<Gateway>, store: Store, days: u32) {
+    loop {
+        let age = i64::from(days) * 24 * 3600 * 1_000_000;
+        let before = domain::clock::Timestamp(gateway.clock.now().micros() - age);
+        match store.ledger().delete_before(before, 1000).await {
+            Ok(0) => {}
+            Ok(rows) => tracing::info!(rows, "usage rows past their retention were deleted"),
+            Err(error) => tracing::warn!(%error, "old usage rows could not be deleted"),
+        }
+        tokio::time::sleep(HOURLY).await;
+    }
+}
+
+fn make_directory(directory: &Path) -> Result<(), String> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(|error| format!("The data directory {} cannot be made: {error}. Set DATA_DIR.", directory.display()))
+}
+
+async fn open_store(settings: &Settings, clock: &Arc<dyn Clock>, entropy: &Arc<dyn Entropy>) -> Result<Store, String> {
+    let storage = &settings.storage;
+    let backend = match (&storage.kind, &storage.postgres_url) {
+        (StorageType::Postgres, Some(url)) => Backend::Postgres { url: url.clone() },
+        _ => Backend::Sqlite { path: storage.sqlite_file() },
+    };
+    let key_file = storage.data_dir.join("encryption.key");
+    let sealing_key = match &storage.encryption_key {
+        Some(key) => *key.bytes(),
+        None => store::load_or_create_key(&key_file, &**entropy)
+            .map_err(|error| format!("The encryption key cannot be kept in {}: {error}", key_file.display()))?,
+    };
+    let config = StoreConfig { backend, sealing_key, operation_timeout: STORE_TIMEOUT, entropy: entropy.clone() };
+    Store::open(config, clock.clone()).await.map_err(|error| format!("Storage cannot be opened: {error}"))
+}
+
+fn open_journal(settings: &Settings, clock: &Arc<dyn Clock>, entropy: &Arc<dyn Entropy>) -> Result<Journal, String> {
+    let directory = settings.storage.data_dir.join("journal");
+    let config = JournalConfig {
+        directory: directory.clone(),
+        segment_bytes: 64 << 20,
+        max_bytes: settings.journal.max_bytes.0,
+        fsync: settings.journal.fsync,
+    };
+    Journal::open(config, clock.clone(), entropy.clone())
+        .map_err(|error| format!("The journal in {} cannot be opened: {error}", directory.display()))
+}
+
+fn egress_config(settings: &Settings) -> EgressConfig {
+    let reveal = |secret: &Option<domain::secret::Secret>| secret.as_ref().map(|secret| secret.reveal().to_owned());
+    EgressConfig {
+        connect_timeout: settings.upstream.connect_timeout,
+        proxy: ProxySettings {
+            http: reveal(&settings.proxy.http),
+            https: reveal(&settings.proxy.https),
+            no_proxy: settings.proxy.no_proxy.clone(),
+        },
+        http2: settings.upstream.http2,
+        ..EgressConfig::default()
+    }
+}
+
+fn policy(settings: &Settings) -> Policy {
+    let heartbeat = settings.upstream.stream_heartbeat;
+    Policy {
+        body_limit: settings.server.body_size_limit.0,
+        body_timeout: settings.server.body_timeout,
+        stream_heartbeat: if heartbeat.is_zero() { NEVER } else { heartbeat },
+        first_event_timeout: settings.upstream.ttft_timeout,
+        stream_idle_timeout: settings.upstream.stream_idle_timeout,
+        request_timeout: settings.upstream.request_timeout,
+        accounting: settings.usage.enabled,
+        ..Policy::default()
+    }
+}
+
+fn capabilities(settings: &Settings) -> Result<Capabilities, String> {
+    let parse = |name: &String| {
+        Capability::parse(name).ok_or_else(|| {
+            let known: Vec<&str> = Capability::ALL.iter().map(|capability| capability.as_str()).collect();
+            format!("GATEWAY_CAPABILITIES names '{name}', which is none of {}.", known.join(", "))
+        })
+    };
+    let edition = match settings.edition.name {
+        settings::Edition::Oss => Edition::Oss,
+        settings::Edition::Enterprise => Edition::Enterprise,
+    };
+    let single = settings.edition.capabilities.iter().map(parse).collect::<Result<_, _>>()?;
+    Ok(Capabilities { edition, single })
+}
+
+fn empty_snapshot(master_key: &MasterKey) -> Snapshot {
+    Snapshot {
+        revision: 0,
+        master: auth_key::digest(master_key.key.reveal()),
+        keys: Keys::default(),
+        routes: Default::default(),
+        broken: Default::default(),
+    }
+}
+
+fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
+    Fixed {
+        providers: settings.providers.clone(),
+        demo: match settings.demo.enabled {
+            Demo::Auto => None,
+            Demo::On => Some(true),
+            Demo::Off => Some(false),
+        },
+        allow_private: settings.upstream.allow_private,
+        loopback_listener: listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
+    }
+}
+
+fn server_config(settings: &Settings) -> Config {
+    Config {
+        version: env!("CARGO_PKG_VERSION"),
+        base_path: settings.server.base_path.0.clone(),
+        metrics_endpoint: settings.metrics.enabled.then(|| settings.metrics.endpoint.0.clone()),
+        usage_enabled: settings.usage.enabled,
+        admin_enabled: settings.admin.endpoints_enabled,
+        dashboard_enabled: settings.admin.ui_enabled,
+        cors_origins: settings.server.cors_origins.clone(),
+    }
+}
+
+fn listen_config(settings: &Settings) -> ListenConfig {
+    ListenConfig {
+        max_connections: settings.server.max_connections as usize,
+        header_timeout: settings.server.header_timeout,
+        grace: settings.server.shutdown_grace,
+        ..ListenConfig::default()
+    }
+}

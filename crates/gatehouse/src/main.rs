@@ -1,0 +1,58 @@
+//! The executable: reads the command line and hands over. `gatehouse` alone serves.
+
+mod commands;
+mod logging;
+mod master_key;
+mod settings;
+mod world;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// An AI gateway: OpenAI-compatible, with routing, accounting and an admin API in one binary.
+///
+/// Without a command it serves. With nothing configured it answers from a built-in demo model.
+/// Settings come from gatehouse.yaml and the environment: see docs/settings.md, or run `gatehouse init`.
+#[derive(Parser)]
+#[command(name = "gatehouse", version, about, long_about, verbatim_doc_comment)]
+struct Line {
+    /// Configuration file; by default gatehouse.yaml in the working directory, when it is there
+    #[arg(long, short, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the gateway (the default)
+    Serve,
+    /// Write a commented gatehouse.yaml and a .env with a fresh master key
+    Init {
+        /// Where to write them
+        #[arg(default_value = ".")]
+        directory: PathBuf,
+        /// Overwrite files that are there
+        #[arg(long)]
+        force: bool,
+    },
+    /// Validate the configuration: all faults at once
+    Check,
+    /// Measure this gateway on this machine: mock upstream, load, direct call and floor in one run
+    Bench(commands::bench::Options),
+}
+
+fn main() -> ExitCode {
+    let line = Line::parse();
+    match line.command.unwrap_or(Command::Serve) {
+        Command::Serve => commands::serve::run(line.config.as_deref()),
+        Command::Init { directory, force } => commands::print_init(&directory, force),
+        Command::Bench(options) => commands::bench::run(&options),
+        Command::Check => commands::print_check(line.config.as_deref()),
+    }
+}

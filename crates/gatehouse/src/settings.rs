@@ -1,0 +1,132 @@
+//! The settings of the gateway: defaults, then the YAML file, then the environment. Nothing else reads the environment.
+
+mod declare;
+mod dotenv;
+mod expand;
+mod fault;
+mod file;
+#[cfg(test)]
+mod markdown;
+mod nearest;
+mod providers;
+mod reader;
+mod table;
+mod value;
+mod yaml;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub use fault::SettingsFault;
+#[cfg(test)]
+pub use markdown::settings_markdown;
+pub use table::*;
+pub use value::{Demo, Edition, LogFormat, StorageType};
+
+use reader::Reader;
+
+/// The file that is read when none is named.
+pub const DEFAULT_FILE: &str = "gatehouse.yaml";
+
+/// One setting as the table declares it.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The name in YAML, as a dotted path.
+    pub path: &'static str,
+    /// The name in the environment.
+    pub env: &'static str,
+    /// As it would be written in YAML; empty when there is none.
+    pub default: &'static str,
+    pub doc: &'static str,
+    /// What a value must be, as a noun: "a whole number".
+    pub kind: &'static str,
+    pub secret: bool,
+}
+
+/// A section of the YAML file.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    pub name: &'static str,
+    pub doc: &'static str,
+}
+
+/// The layer that decided a setting. What the environment decides is locked against changes at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingSource {
+    Default,
+    File,
+    Env,
+}
+
+/// A setting, where its value came from and what of it may be shown.
+#[derive(Clone, Debug)]
+pub struct SettingOrigin {
+    pub setting: &'static Setting,
+    pub source: SettingSource,
+    pub shown: String,
+}
+
+/// The settings, given everything they depend on; every fault there is, not only the first.
+pub fn load(
+    environment: BTreeMap<String, String>,
+    working_directory: &Path,
+    config: Option<&Path>,
+    vendor_names: &[&str],
+) -> Result<Settings, Vec<SettingsFault>> {
+    let mut faults = Vec::new();
+    let environment = dotenv::overlay(environment, working_directory, &mut faults);
+    let config_file = choose_file(&environment, working_directory, config);
+    let contents = file::read(config_file.as_deref(), &environment, &mut faults);
+
+    let mut reader = Reader::new(contents.values, &environment, faults);
+    let mut settings = Settings::read(&mut reader);
+    let Reader { mut faults, origins, .. } = reader;
+    check_together(&settings, &mut faults);
+    settings.providers = providers::gather(
+        contents.providers,
+        &environment,
+        vendor_names,
+        &mut settings.warnings,
+        &mut faults,
+    );
+    settings.warnings.extend(nearest::suspicious_names(&environment, vendor_names));
+    settings.sources = origins;
+    settings.config_file = config_file;
+    if faults.is_empty() { Ok(settings) } else { Err(faults) }
+}
+
+/// The one place where the environment of the process is read.
+pub fn process_environment() -> BTreeMap<String, String> {
+    let text = |name: std::ffi::OsString| name.into_string().ok();
+    std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
+}
+
+impl StorageSettings {
+    /// The database file, in the data directory unless it was named.
+    pub fn sqlite_file(&self) -> PathBuf {
+        self.sqlite_path.clone().unwrap_or_else(|| self.data_dir.join("gatehouse.db"))
+    }
+}
+
+fn choose_file(
+    environment: &BTreeMap<String, String>,
+    working_directory: &Path,
+    config: Option<&Path>,
+) -> Option<PathBuf> {
+    let named = environment.get("GATEWAY_CONFIG").filter(|name| !name.is_empty()).map(Path::new);
+    match config.or(named) {
+        Some(path) => Some(working_directory.join(path)),
+        None => Some(working_directory.join(DEFAULT_FILE)).filter(|path| path.exists()),
+    }
+}
+
+/// What can only be judged with several settings in view.
+fn check_together(settings: &Settings, faults: &mut Vec<SettingsFault>) {
+    if settings.storage.kind == StorageType::Postgres && settings.storage.postgres_url.is_none() {
+        let message = "is needed because storage.type (STORAGE_TYPE) is postgres";
+        faults.push(SettingsFault::new("storage.postgres_url (POSTGRES_URL)", message));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! The YAML file as settings by path and providers by name: unknown keys and wrong shapes are found here.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::expand::expand;
+use super::fault::{Place, SettingsFault};
+use super::nearest;
+use super::yaml::{self, Content, Entry, Node};
+use super::{SECTIONS, TABLE};
+
+/// A value as it stands in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// With variables expanded.
+    pub text: String,
+    /// As written, which is what may be shown.
+    pub raw: String,
+    pub file: PathBuf,
+    pub place: Place,
+}
+
+#[derive(Default)]
+pub struct Contents {
+    pub values: BTreeMap<&'static str, Given>,
+    pub providers: Vec<ProviderEntry>,
+}
+
+/// A provider as written: its fields are judged together with the environment's.
+pub struct ProviderEntry {
+    pub name: String,
+    pub file: PathBuf,
+    pub place: Place,
+    pub fields: BTreeMap<&'static str, Given>,
+    pub headers: BTreeMap<String, String>,
+}
+
+pub const PROVIDER_FIELDS: [&str; 8] =
+    ["type", "api_key", "base_url", "api_version", "models", "headers", "enabled", "priority"];
+
+pub fn read(
+    path: Option<&Path>,
+    environment: &BTreeMap<String, String>,
+    faults: &mut Vec<SettingsFault>,
+) -> Contents {
+    let Some(path) = path else { return Contents::default() };
+    let tree = std::fs::read_to_string(path)
+        .map_err(|error| SettingsFault::new("the file", format!("cannot be read: {error}")))
+        .and_then(|text| yaml::parse(text.trim_start_matches('\u{feff}')));
+    match tree {
+        Ok(tree) => {
+            let mut walk = Walk { file: path, environment, faults, contents: Contents::default() };
+            walk.root(tree);
+            walk.contents
+        }
+        Err(fault) => {
+            faults.push(fault.in_file(path));
+            Contents::default()
+        }
+    }
+}
+
+struct Walk<'a> {
+    file: &'a Path,
+    environment: &'a BTreeMap<String, String>,
+    faults: &'a mut Vec<SettingsFault>,
+    contents: Contents,
+}
+
+impl Walk<'_> {
+    fn root(&mut self, tree: Node) {
+        for entry in self.entries("the file", tree) {
+            if entry.key == "providers" {
+                for provider in self.entries("providers", entry.value) {
+                    self.provider(provider);
+                }
+            } else if SECTIONS.iter().any(|section| section.name == entry.key) {
+                let section = entry.key;
+                for entry in self.entries(&section, entry.value) {
+                    self.setting(&section, entry);
+                }
+            } else {
+                self.unknown(&entry.key, entry.place, nearest::top_level(&entry.key));
+            }
+        }
+    }
+
+    fn setting(&mut self, section: &str, entry: Entry) {
+        let path = format!("{section}.{}", entry.key);
+        let Some(setting) = TABLE.iter().find(|setting| setting.path == path) else {
+            self.unknown(&path, entry.place, nearest::setting(&path));
+            return;
+        };
+        let is_list = setting.kind == <Vec<String> as super::value::Value>::KIND;
+        if let Some(given) = self.given(setting.path, entry.value, is_list) {
+            self.contents.values.insert(setting.path, given);
+        }
+    }
+
+    fn provider(&mut self, entry: Entry) {
+        let name = entry.key;
+        let path = format!("providers.{name}");
+        let mut provider = ProviderEntry {
+            name,
+            file: self.file.to_owned(),
+            place: entry.place,
+            fields: BTreeMap::new(),
+            headers: BTreeMap::new(),
+        };
+        for entry in self.entries(&path, entry.value) {
+            let path = format!("{path}.{}", entry.key);
+            match PROVIDER_FIELDS.into_iter().find(|field| *field == entry.key) {
+                Some("headers") => {
+                    for header in self.entries(&path, entry.value) {
+                        let path = format!("{path}.{}", header.key);
+                        if let Some(given) = self.given(&path, header.value, false) {
+                            provider.headers.insert(header.key, given.text);
+                        }
+                    }
+                }
+                Some(field) => {
+                    if let Some(given) = self.given(&path, entry.value, field == "models") {
+                        provider.fields.insert(field, given);
+                    }
+                }
+                None => {
+                    let nearest = nearest::among(&entry.key, PROVIDER_FIELDS.into_iter());
+                    self.unknown(&path, entry.place, nearest.map(str::to_owned));
+                }
+            }
+        }
+        self.contents.providers.push(provider);
+    }
+
+    /// A section without content is an empty one: its lines may all be commented out.
+    fn entries(&mut self, path: &str, node: Node) -> Vec<Entry> {
+        match node.content {
+            Content::Map(entries) => entries,
+            Content::Null => Vec::new(),
+            Content::Scalar(_) | Content::List(_) => {
+                self.fault(path, "must hold 'key: value' lines", node.place);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Null is nothing given. A list is its items joined by commas.
+    fn given(&mut self, path: &str, node: Node, is_list: bool) -> Option<Given> {
+        let place = node.place;
+        let raw = match node.content {
+            Content::Null => return None,
+            Content::Scalar(text) => text,
+            Content::List(items) if is_list => {
+                let texts: Option<Vec<String>> = items.into_iter().map(text).collect();
+                match texts {
+                    Some(texts) => texts.join(","),
+                    None => return self.fault(path, "must be a list of plain values", place),
+                }
+            }
+            Content::List(_) | Content::Map(_) => return self.fault(path, "must be one plain value", place),
+        };
+        match expand(&raw, self.environment) {
+            Ok(text) => Some(Given { text: text.trim().to_owned(), raw, file: self.file.to_owned(), place }),
+            Err(message) => self.fault(path, &message, place),
+        }
+    }
+
+    fn unknown(&mut self, key: &str, place: Place, nearest: Option<String>) {
+        let message = match nearest {
+            Some(nearest) => format!("is not a setting; did you mean {nearest}?"),
+            None => "is not a setting".to_owned(),
+        };
+        self.fault(key, &message, place);
+    }
+
+    fn fault(&mut self, key: &str, message: &str, place: Place) -> Option<Given> {
+        self.faults.push(SettingsFault::new(key, message).in_file(self.file).at(Some(place)));
+        None
+    }
+}
+
+fn text(node: Node) -> Option<String> {
+    match node.content {
+        Content::Scalar(text) => Some(text),
+        _ => None,
+    }
+}

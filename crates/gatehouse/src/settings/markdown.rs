@@ -1,0 +1,72 @@
+//! docs/settings.md, written from the table.
+
+use std::fmt::Write as _;
+
+use super::{SECTIONS, TABLE};
+
+const OPENING: &str = "\
+# Settings
+
+<!-- Made from crates/gatehouse/src/settings/table.rs: `UPDATE_DOCS=1 cargo test -p gatehouse settings` writes it anew. -->
+
+Every setting has one name in the YAML file and one in the environment. Layers, each over the one before:
+
+1. the defaults below;
+2. `gatehouse.yaml` in the working directory, or the file that `GATEWAY_CONFIG` or `--config` names. In its values `${VAR}` is
+   the variable `VAR`, and `${VAR:-x}` is `x` when that is not set; `$${` is a plain `${`;
+3. the environment, completed by `.env` in the working directory. A variable that is set but empty counts as not set.
+
+`gatehouse init` writes both files with everything in them; `gatehouse check` reports everything that is wrong with them at once.
+Durations are written `30`, `30s`, `250ms`, `5m` or `1h`, sizes `512K`, `10M` or `1G`, lists as YAML lists or separated by commas.
+";
+
+const PROVIDERS: &str = "
+## providers
+
+Instances of providers, by name. In YAML:
+
+```yaml
+providers:
+  openai:                        # the name; it stands before the slash in openai/gpt-4o
+    type: openai                 # may be left out where the name is a type
+    api_key: ${OPENAI_API_KEY}
+    models: [gpt-4o, gpt-4o-mini] # what the provider lists is added
+  lab:
+    type: vllm
+    base_url: http://10.0.0.5:8000/v1
+    headers: {x-team: research}
+    enabled: true
+    priority: 10                 # the lower wins when several serve the same model
+```
+
+`api_version` is for the types that need one. In the environment, `<TYPE>_API_KEY`, `<TYPE>_BASE_URL`, `<TYPE>_MODELS` and
+`<TYPE>_API_VERSION` set the instance named like its type; with `_SUFFIX` after the type they set another: `OPENAI_EAST_API_KEY`
+is the key of the instance `openai-east`. A key or an address makes an instance; the other two only add to one.
+";
+
+pub fn settings_markdown() -> String {
+    let mut text = OPENING.to_owned();
+    for section in SECTIONS {
+        let _ = write!(
+            text,
+            "\n## {}\n\n{}\n\n| YAML | Environment | Default | |\n|---|---|---|---|\n",
+            section.name,
+            section.doc.trim()
+        );
+        let prefix = format!("{}.", section.name);
+        for setting in TABLE.iter().filter(|setting| setting.path.starts_with(&prefix)) {
+            let default =
+                if setting.default.is_empty() { "–".to_owned() } else { format!("`{}`", setting.default) };
+            let secret = if setting.secret { " Secret." } else { "" };
+            let _ = writeln!(
+                text,
+                "| `{}` | `{}` | {default} | {}{secret} |",
+                setting.path,
+                setting.env,
+                setting.doc.trim()
+            );
+        }
+    }
+    text.push_str(PROVIDERS);
+    text
+}

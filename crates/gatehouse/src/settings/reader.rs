@@ -1,0 +1,98 @@
+//! Takes each setting from the highest layer that has it, and remembers which layer that was.
+
+use std::collections::BTreeMap;
+
+use super::fault::SettingsFault;
+use super::file::Given;
+use super::value::Value;
+use super::{Setting, SettingOrigin, SettingSource, TABLE};
+
+pub type Check<T> = fn(&T) -> Result<(), &'static str>;
+
+pub struct Reader<'a> {
+    file: BTreeMap<&'static str, Given>,
+    environment: &'a BTreeMap<String, String>,
+    pub faults: Vec<SettingsFault>,
+    pub origins: Vec<SettingOrigin>,
+}
+
+/// A value before it is understood.
+struct Candidate {
+    source: SettingSource,
+    text: String,
+    given: Option<Given>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(
+        file: BTreeMap<&'static str, Given>,
+        environment: &'a BTreeMap<String, String>,
+        faults: Vec<SettingsFault>,
+    ) -> Self {
+        Self { file, environment, faults, origins: Vec::new() }
+    }
+
+    /// A value that cannot be used is reported and replaced by the default, so that reading goes on to the next fault.
+    pub fn take<T: Value>(&mut self, path: &str, checks: &[Check<T>]) -> T {
+        let Some(setting) = TABLE.iter().find(|setting| setting.path == path) else { return T::default() };
+        let candidate = self.candidate(setting);
+        let judged = match T::parse(&candidate.text) {
+            Some(value) => match checks.iter().try_for_each(|check| check(&value)) {
+                Ok(()) => Ok(value),
+                Err(message) => Err(message.to_owned()),
+            },
+            None => Err(format!("is not {}", T::KIND)),
+        };
+        self.origins.push(origin(setting, &candidate));
+        judged.unwrap_or_else(|message| {
+            self.faults.push(fault(setting, &candidate, &message));
+            T::parse(setting.default).unwrap_or_default()
+        })
+    }
+
+    fn candidate(&mut self, setting: &Setting) -> Candidate {
+        let given = self.file.remove(setting.path);
+        if let Some(text) = from_environment(setting, self.environment) {
+            return Candidate { source: SettingSource::Env, text: text.to_owned(), given: None };
+        }
+        match given {
+            Some(given) => {
+                Candidate { source: SettingSource::File, text: given.text.clone(), given: Some(given) }
+            }
+            None => {
+                Candidate { source: SettingSource::Default, text: setting.default.to_owned(), given: None }
+            }
+        }
+    }
+}
+
+/// An empty variable counts as not set. Proxy variables are customarily written in lower case as well.
+fn from_environment<'a>(setting: &Setting, environment: &'a BTreeMap<String, String>) -> Option<&'a str> {
+    let get = |name: &str| environment.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
+    get(setting.env).or_else(|| {
+        let customary = setting.env.ends_with("_PROXY");
+        customary.then(|| get(&setting.env.to_ascii_lowercase()))?
+    })
+}
+
+fn origin(setting: &'static Setting, candidate: &Candidate) -> SettingOrigin {
+    let shown = if setting.secret && !candidate.text.is_empty() { "***" } else { candidate.quotable() };
+    SettingOrigin { setting, source: candidate.source, shown: shown.to_owned() }
+}
+
+fn fault(setting: &Setting, candidate: &Candidate, message: &str) -> SettingsFault {
+    let key = format!("{} ({}):", setting.path, setting.env);
+    let subject = if setting.secret { "the value".to_owned() } else { format!("'{}'", candidate.quotable()) };
+    let fault = SettingsFault::new(key, format!("{subject} {message}"));
+    match &candidate.given {
+        Some(given) => fault.in_file(&given.file).at(Some(given.place)),
+        None => fault,
+    }
+}
+
+impl Candidate {
+    /// The text before variables were expanded: they may hold secrets.
+    fn quotable(&self) -> &str {
+        self.given.as_ref().map_or(&self.text, |given| &given.raw)
+    }
+}

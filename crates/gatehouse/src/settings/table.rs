@@ -1,0 +1,154 @@
+//! Every setting of the gateway, declared once. To add one, add it here: YAML, environment, `check` and the docs follow.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use domain::resources::provider::{Provider, Source as ProviderSource};
+use domain::secret::Secret;
+
+use super::declare::declare;
+use super::reader::Reader;
+use super::value::{
+    ByteSize, Demo, Edition, EncryptionKey, LogFormat, StorageType, UrlPath, Value, between, host, http_url,
+    log_level, not_root, origins, positive, postgres_url,
+};
+use super::{Section, Setting, SettingOrigin};
+
+declare! {
+    /// Where the gateway listens and how long it waits.
+    server: ServerSettings {
+        /// Address to listen on; 0.0.0.0 for every interface.
+        host: String = "server.host", "HOST", "127.0.0.1", |name| host(name);
+        /// Port to listen on; 0 takes a free one.
+        port: u16 = "server.port", "PORT", "8080";
+        /// Path under which everything is served, for a gateway behind a shared proxy.
+        base_path: UrlPath = "server.base_path", "BASE_PATH", "/";
+        /// Key that may do everything. Without one, the gateway makes one at its first start and keeps it in the data directory.
+        master_key: Option<Secret> = "server.master_key", "GATEWAY_MASTER_KEY", "";
+        /// Largest request body, from 1K to 100M.
+        body_size_limit: ByteSize = "server.body_size_limit", "BODY_SIZE_LIMIT", "10M",
+            |size| between(size.0, 1 << 10, 100 << 20, "must lie between 1K and 100M");
+        /// How long running requests may take to finish after a stop signal.
+        shutdown_grace: Duration = "server.shutdown_grace", "SHUTDOWN_GRACE", "30s";
+        /// Connections accepted at the same time.
+        max_connections: u32 = "server.max_connections", "MAX_CONNECTIONS", "10000",
+            |count| between(u64::from(*count), 1, u64::MAX, "must be at least 1");
+        /// How long a client may take to send its request's head, and how long its connection may rest between requests.
+        header_timeout: Duration = "server.header_timeout", "HEADER_TIMEOUT", "30s", positive;
+        /// How long a client may take to send its request's body.
+        body_timeout: Duration = "server.body_timeout", "BODY_TIMEOUT", "60s", positive;
+        /// Origins whose pages may call the gateway from a browser; `*` for all. None means no CORS headers.
+        cors_origins: Vec<String> = "server.cors_origins", "CORS_ORIGINS", "", |list| origins(list);
+    }
+
+    /// Where the gateway keeps what it knows.
+    storage: StorageSettings {
+        /// Directory for the database, the journal and generated keys.
+        data_dir: PathBuf = "storage.data_dir", "DATA_DIR", "./data";
+        /// Database: sqlite or postgres.
+        kind: StorageType = "storage.type", "STORAGE_TYPE", "sqlite";
+        /// Database file of sqlite; gatehouse.db in the data directory when not set.
+        sqlite_path: Option<PathBuf> = "storage.sqlite_path", "SQLITE_PATH", "";
+        /// Address of PostgreSQL, e.g. postgres://user:password@host/database.
+        postgres_url: Option<Secret> = "storage.postgres_url", "POSTGRES_URL", "", postgres_url;
+        /// Key that seals stored credentials: 32 bytes in hex or base64. Without one, one is generated in the data directory.
+        encryption_key: Option<EncryptionKey> = "storage.encryption_key", "ENCRYPTION_KEY", "";
+    }
+
+    /// The journal that every call is written to before it is answered.
+    journal: JournalSettings {
+        /// Also survive a power cut, not only a crash, at the price of one disk flush a call.
+        fsync: bool = "journal.fsync", "JOURNAL_FSYNC", "false";
+        /// How much may wait on disk while the database is down.
+        max_bytes: ByteSize = "journal.max_bytes", "JOURNAL_MAX_BYTES", "1G",
+            |size| between(size.0, 1 << 20, u64::MAX, "must be at least 1M");
+    }
+
+    /// The record of tokens and costs.
+    usage: UsageSettings {
+        /// Keep a row for every call.
+        enabled: bool = "usage.enabled", "USAGE_ENABLED", "true";
+        /// Days such a row is kept; 0 keeps it for ever.
+        retention_days: u32 = "usage.retention_days", "USAGE_RETENTION_DAYS", "90";
+    }
+
+    /// Metrics for Prometheus.
+    metrics: MetricsSettings {
+        /// Serve metrics.
+        enabled: bool = "metrics.enabled", "METRICS_ENABLED", "true";
+        /// Path they are served at.
+        endpoint: UrlPath = "metrics.endpoint", "METRICS_ENDPOINT", "/metrics", not_root;
+    }
+
+    /// What the gateway says about itself on standard error.
+    log: LogSettings {
+        /// error, warn, info, debug or trace; per module as in `info,hyper=warn`.
+        level: String = "log.level", "LOG_LEVEL", "info", |filter| log_level(filter);
+        /// text or json.
+        format: LogFormat = "log.format", "LOG_FORMAT", "text";
+    }
+
+    /// Traces with GenAI attributes.
+    telemetry: TelemetrySettings {
+        /// OTLP/HTTP endpoint that traces are sent to; none means no traces.
+        otlp_endpoint: Option<String> = "telemetry.otlp_endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", "", http_url;
+        /// Name of this service in traces.
+        service_name: String = "telemetry.service_name", "OTEL_SERVICE_NAME", "gatehouse";
+    }
+
+    /// The admin side.
+    admin: AdminSettings {
+        /// Serve the admin API.
+        endpoints_enabled: bool = "admin.endpoints_enabled", "ADMIN_ENDPOINTS_ENABLED", "true";
+        /// Serve the dashboard.
+        ui_enabled: bool = "admin.ui_enabled", "ADMIN_UI_ENABLED", "true";
+    }
+
+    /// Which edition this is.
+    edition: EditionSettings {
+        /// oss or enterprise.
+        name: Edition = "edition.name", "GATEWAY_EDITION", "oss";
+        /// Capabilities to turn on, by name.
+        capabilities: Vec<String> = "edition.capabilities", "GATEWAY_CAPABILITIES", "";
+    }
+
+    /// The proxy between the gateway and providers; the names in lower case are read from the environment too.
+    proxy: ProxySettings {
+        /// Proxy for http:// addresses.
+        http: Option<Secret> = "proxy.http", "HTTP_PROXY", "";
+        /// Proxy for https:// addresses.
+        https: Option<Secret> = "proxy.https", "HTTPS_PROXY", "";
+        /// Hosts that are reached without a proxy.
+        no_proxy: Vec<String> = "proxy.no_proxy", "NO_PROXY", "";
+    }
+
+    /// Calls to providers.
+    upstream: UpstreamSettings {
+        /// Let addresses set through the admin API point into private networks. Addresses given here always may.
+        allow_private: bool = "upstream.allow_private", "ALLOW_PRIVATE_UPSTREAMS", "false";
+        /// Use HTTP/2 where a provider offers it.
+        http2: bool = "upstream.http2", "UPSTREAM_HTTP2", "true";
+        /// Silence on a stream after which the client gets a heartbeat; 0 sends none.
+        stream_heartbeat: Duration = "upstream.stream_heartbeat", "STREAM_HEARTBEAT", "15s";
+        /// How long a connection may take to open.
+        connect_timeout: Duration = "upstream.connect_timeout", "CONNECT_TIMEOUT", "5s", positive;
+        /// How long the first byte of an answer may take.
+        ttft_timeout: Duration = "upstream.ttft_timeout", "TTFT_TIMEOUT", "60s", positive;
+        /// How long a stream may be silent.
+        stream_idle_timeout: Duration = "upstream.stream_idle_timeout", "STREAM_IDLE_TIMEOUT", "120s", positive;
+        /// How long a whole call may take, retries included.
+        request_timeout: Duration = "upstream.request_timeout", "REQUEST_TIMEOUT", "600s", positive;
+    }
+
+    /// The list of models.
+    models: ModelSettings {
+        /// How often providers are asked for their models; 0 asks at the start only.
+        refresh_interval: Duration = "models.refresh_interval", "MODEL_REFRESH_INTERVAL", "1h";
+    }
+
+    /// The built-in provider that answers without a key and without a network.
+    demo: DemoSettings {
+        /// true, false, or auto: exactly when no other provider is configured.
+        enabled: Demo = "demo.enabled", "DEMO_ENABLED", "auto";
+    }
+}

@@ -1,0 +1,299 @@
+//! Loading: layers, faults, providers, and the documentation that comes from the table.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use domain::resources::provider::Source;
+
+use super::*;
+
+const VENDORS: [&str; 5] = ["openai", "anthropic", "azure", "ollama", "openai_compatible"];
+
+struct Case {
+    directory: tempfile::TempDir,
+    environment: BTreeMap<String, String>,
+}
+
+fn case() -> Case {
+    Case { directory: tempfile::tempdir().unwrap(), environment: BTreeMap::new() }
+}
+
+impl Case {
+    fn file(self, name: &str, text: &str) -> Self {
+        std::fs::write(self.directory.path().join(name), text).unwrap();
+        self
+    }
+
+    fn yaml(self, text: &str) -> Self {
+        self.file("gatehouse.yaml", text)
+    }
+
+    fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    fn load(&self) -> Result<Settings, Vec<SettingsFault>> {
+        load(self.environment.clone(), self.directory.path(), None, &VENDORS)
+    }
+
+    #[track_caller]
+    fn settings(&self) -> Settings {
+        self.load().unwrap_or_else(|faults| panic!("{faults:#?}"))
+    }
+
+    #[track_caller]
+    fn faults(&self) -> Vec<String> {
+        let directory = self.directory.path().join("");
+        let shown = |fault: SettingsFault| fault.to_string().replace(directory.to_str().unwrap(), "");
+        self.load().expect_err("faults").into_iter().map(shown).collect()
+    }
+}
+
+fn source(settings: &Settings, path: &str) -> SettingSource {
+    settings.sources.iter().find(|origin| origin.setting.path == path).unwrap().source
+}
+
+#[test]
+fn nothing_configured_is_every_default() {
+    let settings = case().settings();
+    assert_eq!((settings.server.host.as_str(), settings.server.port), ("127.0.0.1", 8080));
+    assert_eq!(settings.server.body_size_limit, ByteSize(10 << 20));
+    assert_eq!(settings.storage.sqlite_file(), Path::new("./data/gatehouse.db"));
+    assert_eq!(settings.models.refresh_interval, Duration::from_secs(3600));
+    assert_eq!(settings.demo.enabled, Demo::Auto);
+    assert!(
+        settings.server.master_key.is_none()
+            && settings.providers.is_empty()
+            && settings.config_file.is_none()
+    );
+    assert_eq!(settings.sources.len(), TABLE.len());
+    assert!(settings.sources.iter().all(|origin| origin.source == SettingSource::Default));
+}
+
+#[test]
+fn the_table_is_sound() {
+    let mut names: Vec<&str> =
+        TABLE.iter().map(|setting| setting.path).chain(TABLE.iter().map(|setting| setting.env)).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "a name is used twice");
+    for setting in TABLE {
+        let section = setting.path.split('.').next().unwrap();
+        assert!(SECTIONS.iter().any(|known| known.name == section), "{}", setting.path);
+        assert!(!setting.secret || setting.default.is_empty(), "{} is a secret with a default", setting.path);
+    }
+}
+
+#[test]
+fn the_environment_wins_over_the_file_over_defaults() {
+    let settings = case().yaml("server:\n  port: 9000\n  host: 0.0.0.0\n").env("PORT", "9100").settings();
+    assert_eq!((settings.server.host.as_str(), settings.server.port), ("0.0.0.0", 9100));
+    assert_eq!(source(&settings, "server.host"), SettingSource::File);
+    assert_eq!(source(&settings, "server.port"), SettingSource::Env);
+    assert_eq!(source(&settings, "server.base_path"), SettingSource::Default);
+}
+
+#[test]
+fn dotenv_stands_below_the_environment() {
+    let case = case()
+        .file(".env", "PORT=9000\nHOST=0.0.0.0\nGATEWAY_CONFIG=other.yaml\n")
+        .file("other.yaml", "log: {level: debug}\n");
+    let settings = case.env("PORT", "9100").settings();
+    assert_eq!((settings.server.host.as_str(), settings.server.port), ("0.0.0.0", 9100));
+    assert_eq!(settings.log.level, "debug");
+}
+
+#[test]
+fn an_empty_variable_is_not_set() {
+    let settings =
+        case().yaml("server: {port: 9000}\n").env("PORT", "").env("GATEWAY_MASTER_KEY", " ").settings();
+    assert_eq!(settings.server.port, 9000);
+    assert!(settings.server.master_key.is_none());
+}
+
+#[test]
+fn proxies_are_read_in_lower_case_too() {
+    let settings =
+        case().env("https_proxy", "http://p:1").env("NO_PROXY", "a, b").env("no_proxy", "c").settings();
+    assert_eq!(settings.proxy.https.unwrap().reveal(), "http://p:1");
+    assert_eq!(settings.proxy.no_proxy, ["a", "b"]);
+}
+
+#[test]
+fn lists_are_lists_or_text() {
+    let expected = ["https://a.example", "https://b.example"];
+    for yaml in ["[\"https://a.example\", \"https://b.example\"]", "https://a.example, https://b.example"] {
+        let settings = case().yaml(&format!("server:\n  cors_origins: {yaml}\n")).settings();
+        assert_eq!(settings.server.cors_origins, expected);
+    }
+}
+
+#[test]
+fn a_named_file_must_be_there() {
+    let case = case().env("GATEWAY_CONFIG", "absent.yaml");
+    assert!(case.faults()[0].starts_with("absent.yaml: the file cannot be read"), "{:?}", case.faults());
+    let named = load(BTreeMap::new(), case.directory.path(), Some(Path::new("named.yaml")), &VENDORS);
+    assert!(named.is_err());
+}
+
+#[test]
+fn all_faults_are_reported_at_once() {
+    let faults = case()
+        .yaml(
+            "\
+server:
+  port: eighty
+  prot: 1
+  body_size_limit: 1G
+  host: ${UNSET_VARIABLE}
+  base_path: [a]
+sever: {}
+log: loud
+providers:
+  mine:
+    type: openia
+    enabled: perhaps
+  azure:
+    base_url: example.com
+    haeders: {}
+  bad name:
+    type: openai
+",
+        )
+        .env("STORAGE_TYPE", "postgres")
+        .env("SHUTDOWN_GRACE", "soon")
+        .env("OLLAMA_BASE_URL", "localhost")
+        .faults();
+    insta::assert_snapshot!(faults.join("\n"), @r"
+    gatehouse.yaml:3:3: server.prot is not a setting; did you mean server.port?
+    gatehouse.yaml:5:9: server.host needs the variable UNSET_VARIABLE, which is not set; '${UNSET_VARIABLE:-…}' gives it a default
+    gatehouse.yaml:6:14: server.base_path must be one plain value
+    gatehouse.yaml:7:1: sever is not a setting; did you mean server?
+    gatehouse.yaml:8:6: log must hold 'key: value' lines
+    gatehouse.yaml:15:5: providers.azure.haeders is not a setting; did you mean headers?
+    gatehouse.yaml:2:9: server.port (PORT): 'eighty' is not a whole number from 0 to 65535
+    gatehouse.yaml:4:20: server.body_size_limit (BODY_SIZE_LIMIT): '1G' must lie between 1K and 100M
+    server.shutdown_grace (SHUTDOWN_GRACE): 'soon' is not a duration such as 30, 30s, 250ms, 5m or 1h
+    storage.postgres_url (POSTGRES_URL) is needed because storage.type (STORAGE_TYPE) is postgres
+    gatehouse.yaml:11:11: providers.mine.type: 'openia' is not a provider type; did you mean openai?
+    gatehouse.yaml:12:14: providers.mine.enabled: 'perhaps' is not true or false
+    gatehouse.yaml:14:15: providers.azure.base_url: 'example.com' is not an address that begins with http:// or https://
+    gatehouse.yaml:16:3: providers.bad name is not valid: A provider's name has 1 to 100 letters, digits, '-', '_' or '.': it stands before the slash in 'provider/model'.
+    OLLAMA_BASE_URL: 'localhost' is not an address that begins with http:// or https://
+    ");
+}
+
+#[test]
+fn no_fault_shows_a_secret() {
+    let case = case()
+        .yaml("server:\n  port: ${LEAK}\nproviders:\n  openai:\n    api_key: [hush]\n    base_url: user:hush@host\n")
+        .env("LEAK", "hush")
+        .env("ENCRYPTION_KEY", "hush")
+        .env("POSTGRES_URL", "mysql://hush")
+        .env("OLLAMA_BASE_URL", "ftp://me:hush@host")
+        .file(".env", "hush\n");
+    let faults = case.faults();
+    assert_eq!(faults.len(), 7, "{faults:#?}");
+    assert!(!faults.join("\n").contains("hush"), "{faults:#?}");
+    let loaded = case_with_secrets().settings();
+    assert!(!format!("{loaded:?}").contains("hush"));
+}
+
+fn case_with_secrets() -> Case {
+    case()
+        .env("GATEWAY_MASTER_KEY", "hush")
+        .env("POSTGRES_URL", "postgres://hush")
+        .env("HTTP_PROXY", "http://me:hush@proxy")
+        .env("OPENAI_API_KEY", "hush")
+}
+
+#[test]
+fn broken_yaml_is_one_fault_with_a_place_and_the_environment_is_still_judged() {
+    let faults = case().yaml("server:\n  port: [1\n").env("PORT", "x").faults();
+    assert_eq!(faults.len(), 2, "{faults:?}");
+    assert!(faults[0].starts_with("gatehouse.yaml:"), "{faults:?}");
+    assert!(faults[1].contains("server.port (PORT): 'x' is not a whole number"), "{faults:?}");
+}
+
+#[test]
+fn providers_from_the_environment() {
+    let settings = case()
+        .env("OPENAI_API_KEY", "one")
+        .env("OPENAI_EU_WEST_API_KEY", "two")
+        .env("OPENAI_EU_WEST_MODELS", "gpt-4o, gpt-5")
+        .env("OPENAI_COMPATIBLE_API_KEY", "three")
+        .env("AZURE_API_VERSION", "2024-10-21")
+        .settings();
+    let seen: Vec<_> = settings
+        .providers
+        .iter()
+        .map(|(provider, source)| {
+            let key = provider.api_key.as_ref().unwrap().reveal();
+            (provider.name.as_str(), provider.provider_type.as_str(), key, *source)
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("openai", "openai", "one", Source::Env),
+            ("openai-eu-west", "openai", "two", Source::Env),
+            ("openai_compatible", "openai_compatible", "three", Source::Env),
+        ]
+    );
+    assert_eq!(settings.providers[1].0.models, ["gpt-4o", "gpt-5"]);
+    assert_eq!(
+        settings.warnings,
+        ["AZURE_API_VERSION has no effect without AZURE_API_KEY or AZURE_BASE_URL"]
+    );
+}
+
+#[test]
+fn the_environment_completes_a_provider_of_the_file() {
+    let yaml = "\
+providers:
+  openai:
+    base_url: https://example.com/v1
+    models: [a, b]
+    headers: {x-team: '${TEAM:-none}'}
+    priority: -1
+  lab:
+    type: ollama
+    enabled: no
+";
+    let settings = case().yaml(yaml).env("OPENAI_API_KEY", "key").env("OPENAI_MODELS", "c").settings();
+    let [(lab, lab_source), (openai, openai_source)] = &settings.providers[..] else { panic!() };
+    assert_eq!((lab.provider_type.as_str(), lab.enabled, *lab_source), ("ollama", false, Source::Config));
+    assert_eq!((openai.base_url.as_str(), *openai_source), ("https://example.com/v1", Source::Env));
+    assert_eq!(openai.models, ["c"]);
+    assert_eq!(openai.headers["x-team"], "none");
+    assert_eq!(openai.priority, -1);
+    assert!(openai.api_key.is_some());
+}
+
+#[test]
+fn one_name_cannot_be_two_types() {
+    let faults =
+        case().yaml("providers:\n  openai:\n    type: ollama\n").env("OPENAI_API_KEY", "key").faults();
+    assert_eq!(faults.len(), 1);
+    assert!(faults[0].starts_with("OPENAI_API_KEY sets the instance 'openai' of type openai"), "{faults:?}");
+}
+
+#[test]
+fn near_misses_in_the_environment_are_warnings() {
+    let settings = case().env("GATEWAY_MASTERKEY", "x").settings();
+    assert_eq!(settings.warnings, ["GATEWAY_MASTERKEY is not a setting; did you mean GATEWAY_MASTER_KEY?"]);
+}
+
+#[test]
+fn the_docs_are_what_the_table_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+    if process_environment().contains_key("UPDATE_DOCS") {
+        std::fs::write(path, settings_markdown()).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == settings_markdown(),
+        "docs/settings.md is stale: UPDATE_DOCS=1 cargo test -p gatehouse settings"
+    );
+}

@@ -1,0 +1,163 @@
+//! YAML as a tree of plain text with positions: what a scalar means is decided by the setting it is for.
+
+use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle};
+
+use super::fault::{Place, SettingsFault};
+
+const MOST_LEVELS: usize = 16;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    pub content: Content,
+    pub place: Place,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    Null,
+    Scalar(String),
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub key: String,
+    pub place: Place,
+    pub value: Node,
+}
+
+/// A collection whose end has not been seen.
+enum Open {
+    List(Vec<Node>, Place),
+    Map { entries: Vec<Entry>, key: Option<(String, Place)>, place: Place },
+}
+
+/// The one document of a file. The first fault ends it: what follows broken syntax means nothing.
+pub fn parse(text: &str) -> Result<Node, SettingsFault> {
+    let mut open: Vec<Open> = Vec::new();
+    let mut root = None;
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| fault(place(error.marker()), &error.info()))?;
+        let place = place(&span.start);
+        let complete = match event {
+            Event::Scalar(text, style, ..) => Some(scalar(&text, style, place)),
+            Event::SequenceStart(..) => push(&mut open, Open::List(Vec::new(), place))?,
+            Event::MappingStart(..) => push(&mut open, Open::Map { entries: Vec::new(), key: None, place })?,
+            Event::SequenceEnd | Event::MappingEnd => open.pop().map(Open::close),
+            Event::Alias(..) | Event::UnresolvedAlias(..) => {
+                return Err(fault(place, "anchors and aliases are not supported; write the value out"));
+            }
+            Event::DocumentStart(..) if root.is_some() => {
+                return Err(fault(place, "a second document is not supported"));
+            }
+            _ => None,
+        };
+        if let Some(node) = complete {
+            match open.last_mut() {
+                Some(parent) => parent.add(node)?,
+                None => root = Some(node),
+            }
+        }
+    }
+    Ok(root.unwrap_or(Node { content: Content::Null, place: Place { line: 1, column: 1 } }))
+}
+
+fn push(open: &mut Vec<Open>, collection: Open) -> Result<Option<Node>, SettingsFault> {
+    if open.len() == MOST_LEVELS {
+        let (Open::List(_, place) | Open::Map { place, .. }) = collection;
+        return Err(fault(place, "this is nested too deeply"));
+    }
+    open.push(collection);
+    Ok(None)
+}
+
+impl Open {
+    fn close(self) -> Node {
+        match self {
+            Self::List(items, place) => Node { content: Content::List(items), place },
+            Self::Map { entries, place, .. } => Node { content: Content::Map(entries), place },
+        }
+    }
+
+    fn add(&mut self, node: Node) -> Result<(), SettingsFault> {
+        let (entries, key) = match self {
+            Self::List(items, _) => {
+                items.push(node);
+                return Ok(());
+            }
+            Self::Map { entries, key, .. } => (entries, key),
+        };
+        match (key.take(), node) {
+            (Some((key, place)), value) => entries.push(Entry { key, place, value }),
+            (None, Node { content: Content::Scalar(name), place }) => {
+                if entries.iter().any(|entry| entry.key == name) {
+                    return Err(fault(place, &format!("'{name}' is given twice")));
+                }
+                *key = Some((name, place));
+            }
+            (None, Node { place, .. }) => return Err(fault(place, "a key must be plain text")),
+        }
+        Ok(())
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle, place: Place) -> Node {
+    let null = style == ScalarStyle::Plain && matches!(text, "" | "~" | "null" | "Null" | "NULL");
+    Node { content: if null { Content::Null } else { Content::Scalar(text.to_owned()) }, place }
+}
+
+fn place(marker: &Marker) -> Place {
+    Place { line: marker.line(), column: marker.col() + 1 }
+}
+
+fn fault(place: Place, message: &str) -> SettingsFault {
+    SettingsFault::new("YAML:", message).at(Some(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scalar_at(node: &Node, path: &str) -> Option<(String, Place)> {
+        let mut node = node;
+        for part in path.split('.') {
+            let Content::Map(entries) = &node.content else { return None };
+            node = &entries.iter().find(|entry| entry.key == part)?.value;
+        }
+        match &node.content {
+            Content::Scalar(text) => Some((text.clone(), node.place)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn scalars_keep_their_text_and_place() {
+        let tree = parse("server:\n  port: 0123\nquoted: \"1.10\"\nnothing: ~\nlist: [a, b]\n").unwrap();
+        assert_eq!(scalar_at(&tree, "server.port"), Some(("0123".into(), Place { line: 2, column: 9 })));
+        assert_eq!(scalar_at(&tree, "quoted"), Some(("1.10".into(), Place { line: 3, column: 9 })));
+        assert_eq!(scalar_at(&tree, "nothing"), None);
+    }
+
+    #[test]
+    fn an_empty_file_is_nothing() {
+        for text in ["", "\n", "# only a comment\n"] {
+            assert_eq!(parse(text).unwrap().content, Content::Null, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn faults_have_a_place() {
+        for (text, line) in [
+            ("a: [1\nb: 2\n", None),
+            ("a: 1\na: 2\n", Some(2)),
+            ("a: &x 1\nb: *x\n", Some(2)),
+            ("a: 1\n---\nb: 2\n", Some(2)),
+            (&*format!("a: {}", "[".repeat(40)), Some(1)),
+        ] {
+            let fault = parse(text).unwrap_err();
+            let place = fault.place.unwrap();
+            assert!(line.is_none_or(|line| line == place.line), "{text:?} {fault:?}");
+        }
+    }
+}

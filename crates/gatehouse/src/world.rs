@@ -1,0 +1,73 @@
+//! The real clock and the real randomness: the one place where they are taken rather than given.
+
+use std::cell::RefCell;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use domain::clock::{Clock, Timestamp};
+use domain::ids::Entropy;
+
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everyone else is given")]
+    fn now(&self) -> Timestamp {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(since_epoch.as_micros() as i64)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everyone else is given")]
+    fn tick(&self) -> Duration {
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+}
+
+/// The kernel's randomness, fetched a block at a time: an id is made for every request.
+pub struct SystemEntropy;
+
+const BLOCK: usize = 1024;
+
+thread_local! {
+    static POOL: RefCell<([u8; BLOCK], usize)> = const { RefCell::new(([0; BLOCK], BLOCK)) };
+}
+
+impl Entropy for SystemEntropy {
+    fn fill(&self, bytes: &mut [u8]) {
+        POOL.with_borrow_mut(|(pool, used)| {
+            for byte in bytes {
+                if *used == BLOCK {
+                    refill(pool);
+                    *used = 0;
+                }
+                *byte = pool[*used];
+                // A byte that was given out must not be found in memory afterwards.
+                pool[*used] = 0;
+                *used += 1;
+            }
+        });
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the randomness that everyone else is given")]
+fn refill(pool: &mut [u8]) {
+    // Without randomness there are no safe keys and no unique ids: the process must not go on.
+    if getrandom::fill(pool).is_err() {
+        std::process::abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn randomness_differs_and_crosses_blocks() {
+        let mut first = vec![0u8; 3000];
+        let mut second = vec![0u8; 3000];
+        SystemEntropy.fill(&mut first);
+        SystemEntropy.fill(&mut second);
+        assert_ne!(first, second);
+        assert!(first.iter().filter(|byte| **byte == 0).count() < 100);
+    }
+}

@@ -1,0 +1,85 @@
+//! What the server hands over about a call: everything but the body, with nothing of the web framework in it.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use domain::clock::Timestamp;
+use http::{HeaderMap, HeaderValue};
+
+pub struct Arrival {
+    pub request_id: RequestId,
+    pub at: Timestamp,
+    pub tick: Duration,
+    pub method: &'static str,
+    /// The route, e.g. `/v1/chat/completions`.
+    pub endpoint: &'static str,
+    pub query: Option<String>,
+    pub client_ip: Option<IpAddr>,
+    pub headers: HeaderMap,
+}
+
+/// Accepted from the client or made by us; always fit for a header.
+#[derive(Clone, Debug)]
+pub struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// A client's own id is kept when it is at most 128 visible ASCII characters.
+    pub fn accept(value: Option<&HeaderValue>) -> Option<Self> {
+        let value = value?;
+        let fits = (1..=128).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic);
+        fits.then(|| Self(value.clone()))
+    }
+
+    pub fn made(id: uuid::Uuid) -> Self {
+        let mut buffer = [0u8; uuid::fmt::Simple::LENGTH];
+        let text = id.simple().encode_lower(&mut buffer);
+        Self(HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unknown")))
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+
+    pub fn header(&self) -> HeaderValue {
+        self.0.clone()
+    }
+}
+
+impl Arrival {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// A query parameter's value, percent-decoding left aside: the few we read are plain words.
+    pub fn query_value(&self, name: &str) -> Option<&str> {
+        query_value(self.query.as_deref()?, name)
+    }
+}
+
+pub fn query_value<'a>(query: &'a str, name: &str) -> Option<&'a str> {
+    query.split('&').find_map(|pair| match pair.split_once('=') {
+        Some((key, value)) => (key == name).then_some(value),
+        None => (pair == name).then_some(""),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clients_request_id_is_kept_only_when_it_is_harmless() {
+        let accept = |text: &str| RequestId::accept(HeaderValue::from_str(text).ok().as_ref()).is_some();
+        assert!(accept("abc-123"));
+        assert!(!accept("two words"));
+        assert!(!accept(""));
+        assert!(!accept(&"x".repeat(129)));
+        assert!(accept(&"x".repeat(128)));
+    }
+
+    #[test]
+    fn query_values_are_found_by_whole_name() {
+        assert_eq!(query_value("a=1&stream=true", "stream"), Some("true"));
+        assert_eq!(query_value("upstream=true", "stream"), None);
+    }
+}

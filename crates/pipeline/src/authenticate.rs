@@ -1,0 +1,85 @@
+//! Station: token → caller. A pure function of the snapshot; one answer for every kind of bad key.
+
+use domain::caller::Caller;
+use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
+use domain::resources::auth_key;
+use domain::scope::Scope;
+use http::HeaderMap;
+use subtle::ConstantTimeEq as _;
+
+use crate::arrival::{self, Arrival};
+use crate::snapshot::Snapshot;
+
+pub fn authenticate(snapshot: &Snapshot, arrival: &Arrival, needed: Scope) -> Result<Caller, Fault> {
+    let token = credential(&arrival.headers, arrival.query.as_deref()).ok_or_else(fault::missing_api_key)?;
+    let caller = identify(snapshot, token, arrival.at).map_err(|reason| {
+        tracing::debug!(request_id = arrival.request_id.as_str(), reason, "credential refused");
+        fault::invalid_api_key()
+    })?;
+    caller.require(needed)?;
+    Ok(caller)
+}
+
+/// The credential a client sent, in the order of the contract: an Authorization header, when there is one, decides.
+pub fn credential<'a>(headers: &'a HeaderMap, query: Option<&'a str>) -> Option<&'a str> {
+    if let Some(value) = headers.get(http::header::AUTHORIZATION) {
+        let (scheme, token) = value.to_str().ok()?.trim().split_once(' ')?;
+        let token = token.trim();
+        return (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token);
+    }
+    ["x-api-key", "api-key", "x-goog-api-key"]
+        .iter()
+        .find_map(|name| headers.get(*name)?.to_str().ok())
+        .or_else(|| arrival::query_value(query?, "key"))
+        .map(str::trim)
+        .filter(|token| !token.is_empty())
+}
+
+/// The reason of a refusal is for the operator: the client is told the same for all of them.
+pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Caller, &'static str> {
+    let digest = auth_key::digest(token);
+    if digest.ct_eq(&snapshot.master).into() {
+        return Ok(Caller::Master);
+    }
+    let key = snapshot.keys.find(&digest).ok_or("unknown key")?;
+    if !bool::from(digest.ct_eq(&key.digest)) {
+        return Err("unknown key");
+    }
+    if !key.active {
+        return Err("deactivated key");
+    }
+    if key.expires_at.is_some_and(|at| now >= at) {
+        return Err("expired key");
+    }
+    Ok(Caller::Key(key.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (http::HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn credentials_are_read_in_the_order_of_the_contract() {
+        for (pairs, query, expected) in [
+            (&[("authorization", "Bearer a")][..], None, Some("a")),
+            (&[("authorization", "bearer  a ")], None, Some("a")),
+            (&[("authorization", "Basic a"), ("x-api-key", "b")], None, None),
+            (&[("authorization", "Bearer a"), ("x-api-key", "b")], None, Some("a")),
+            (&[("x-api-key", "b")], None, Some("b")),
+            (&[("api-key", "c")], None, Some("c")),
+            (&[("x-goog-api-key", "d")], None, Some("d")),
+            (&[], Some("alt=sse&key=e"), Some("e")),
+            (&[("x-api-key", "")], None, None),
+            (&[], None, None),
+        ] {
+            assert_eq!(credential(&headers(pairs), query), expected, "{pairs:?} {query:?}");
+        }
+    }
+}

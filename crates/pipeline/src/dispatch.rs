@@ -1,0 +1,137 @@
+//! Station: over the plan's targets until one answers. Encode, send, decode; nothing is sent to the client from here.
+
+mod gate;
+mod outbound;
+mod upstream;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::fault::{self, Fault};
+use domain::receipt::Attempt;
+use egress::EgressError;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use wire::formats::chat;
+
+use crate::receive::Call;
+use crate::reserve::Reservation;
+use crate::resolve::Plan;
+use crate::settle::Ticket;
+use crate::snapshot::routes::Lane;
+use crate::stream::Flow;
+
+pub use upstream::UpstreamBody;
+
+/// What a provider answered, before it is rendered for the client.
+pub enum Answer {
+    Whole(Bytes, Box<chat::Answer>),
+    Stream(Box<Flow>),
+}
+
+/// An error's body is worth this much of our time and memory.
+const ERROR_PATIENCE: Duration = Duration::from_secs(10);
+const ERROR_LIMIT: usize = 64 * 1024;
+
+/// Owns all it needs: a client that is waiting is sent heartbeats while this goes on.
+pub async fn dispatch(call: Call, plan: Plan, reservation: Reservation, mut ticket: Ticket) -> (Ticket, Result<Answer, Fault>) {
+    let mut last = None;
+    for lane in &plan.lanes {
+        ticket.leave(lane, &reservation);
+        let before = ticket.now();
+        let outcome = attempt(&call, lane, &ticket).await;
+        let duration = ticket.now().saturating_sub(before);
+        ticket.waited(duration);
+        ticket.attempted(describe(lane, &outcome, duration));
+        match outcome {
+            Ok(answer) => return (ticket, Ok(answer)),
+            Err(fault) if fault.retryable => last = Some(fault),
+            Err(fault) => return (ticket, Err(fault)),
+        }
+    }
+    (ticket, Err(last.unwrap_or_else(fault::internal_error)))
+}
+
+fn describe(lane: &Lane, outcome: &Result<Answer, Fault>, duration: Duration) -> Attempt {
+    let (status, error) = match outcome {
+        Ok(_) => (200, None),
+        Err(fault) => (fault.status, Some(fault.code.to_string())),
+    };
+    Attempt {
+        provider_name: lane.target.instance.to_string(),
+        model: lane.target.model.to_string(),
+        status,
+        error,
+        duration_us: duration.as_micros() as u64,
+    }
+}
+
+async fn attempt(call: &Call, lane: &Arc<Lane>, ticket: &Ticket) -> Result<Answer, Fault> {
+    let policy = &ticket.gateway().policy;
+    let instance = &lane.target.instance;
+    if call.stream {
+        let head = tokio::time::timeout(policy.first_event_timeout, upstream::send(call, lane, ticket)).await;
+        let (status, headers, body) =
+            head.unwrap_or_else(|_| Err(fault::upstream_timeout(instance, policy.first_event_timeout)))?;
+        let body = expect_success(lane, status, &headers, body).await?;
+        expect_event_stream(lane, &headers)?;
+        let flow = Flow::new(body, lane.clone(), !call.request.include_usage, policy.event_limit);
+        return gate::hold(flow, policy).await.map(Box::new).map(Answer::Stream);
+    }
+    let whole = async {
+        let (status, headers, body) = upstream::send(call, lane, ticket).await?;
+        let body = expect_success(lane, status, &headers, body).await?;
+        let bytes = body.collect(policy.answer_limit).await.map_err(|error| broken(lane, &error))?;
+        read(lane, bytes)
+    };
+    tokio::time::timeout(policy.request_timeout, whole)
+        .await
+        .unwrap_or_else(|_| Err(fault::upstream_timeout(instance, policy.request_timeout)))
+}
+
+/// Error answers are read boundedly and become a fault of their own.
+async fn expect_success(
+    lane: &Lane,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: UpstreamBody,
+) -> Result<UpstreamBody, Fault> {
+    if status.is_success() {
+        return Ok(body);
+    }
+    let instance = &lane.target.instance;
+    let text = tokio::time::timeout(ERROR_PATIENCE, body.collect(ERROR_LIMIT)).await;
+    let text = text.ok().and_then(Result::ok).unwrap_or_default();
+    tracing::debug!(provider = &**instance, status = status.as_u16(), "provider refused the call");
+    let mut fault = chat::read_error(status.as_u16(), &text, instance);
+    if let Some(after) = upstream::retry_after(headers) {
+        fault.retry_after = Some(after);
+    }
+    Err(fault)
+}
+
+fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
+    let media_type = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    if media_type.to_ascii_lowercase().starts_with(b"text/event-stream") {
+        return Ok(());
+    }
+    Err(fault::upstream_invalid_response(&lane.target.instance, "a stream was asked for and something else came"))
+}
+
+fn read(lane: &Lane, bytes: Bytes) -> Result<Answer, Fault> {
+    let instance = &lane.target.instance;
+    let answer = chat::read_answer(&bytes)
+        .map_err(|_| fault::upstream_invalid_response(instance, "it is not a chat completion"))?;
+    if let Some(error) = &answer.error {
+        return Err(chat::read_stream_error(&bytes[error.clone()], instance));
+    }
+    Ok(Answer::Whole(bytes, Box::new(answer)))
+}
+
+fn broken(lane: &Lane, error: &EgressError) -> Fault {
+    if error.is_connect() {
+        fault::upstream_unreachable(&lane.target.instance, error.reason())
+    } else {
+        fault::upstream_interrupted(&lane.target.instance)
+    }
+}

@@ -1,0 +1,71 @@
+//! What every call shares: the snapshot in force, the journal, the way out, the clock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use domain::capability::Capabilities;
+use domain::clock::Clock;
+use domain::ids::Entropy;
+use egress::Egress;
+use store::Journal;
+use tokio_util::task::TaskTracker;
+
+use crate::metrics::Metrics;
+use crate::snapshot::Snapshot;
+use crate::traces::Traces;
+use crate::unwritten::Unwritten;
+
+/// Bounds on size and time, from the settings.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub body_limit: u64,
+    pub body_timeout: Duration,
+    pub stream_heartbeat: Duration,
+    pub first_event_timeout: Duration,
+    pub stream_idle_timeout: Duration,
+    pub request_timeout: Duration,
+    /// The largest non-streaming answer that is taken from a provider.
+    pub answer_limit: usize,
+    /// Whether calls are written down at all.
+    pub accounting: bool,
+    /// The largest single event in a stream.
+    pub event_limit: usize,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            body_limit: 10 * 1024 * 1024,
+            body_timeout: Duration::from_secs(60),
+            stream_heartbeat: Duration::from_secs(15),
+            first_event_timeout: Duration::from_secs(60),
+            stream_idle_timeout: Duration::from_secs(120),
+            request_timeout: Duration::from_secs(600),
+            answer_limit: 64 * 1024 * 1024,
+            accounting: true,
+            event_limit: 16 * 1024 * 1024,
+        }
+    }
+}
+
+pub struct Gateway {
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub tasks: TaskTracker,
+    pub journal: Journal,
+    pub egress: Egress,
+    pub metrics: Metrics,
+    pub traces: Option<Traces>,
+    pub policy: Policy,
+    pub capabilities: Capabilities,
+    pub snapshot: ArcSwap<Snapshot>,
+    pub unwritten: Unwritten,
+}
+
+impl Gateway {
+    /// A call pins the snapshot it starts with: a change in the middle of it changes nothing for it.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
+    }
+}

@@ -1,0 +1,151 @@
+//! Which models each provider has: asked of the provider, kept on disk, never in the way of a start.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::clock::Timestamp;
+use egress::{Egress, Outbound};
+use http::Method;
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use wire::vendors::{self, Discovery};
+
+use crate::snapshot::routes::Instance;
+
+const TIME_LIMIT: Duration = Duration::from_secs(15);
+const SIZE_LIMIT: usize = 16 * 1024 * 1024;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Model {
+    pub id: String,
+    #[serde(default)]
+    pub created: Option<i64>,
+    #[serde(default)]
+    pub owned_by: Option<String>,
+}
+
+/// What one provider said it has.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Listing {
+    /// The provider answered at least once.
+    pub known: bool,
+    pub models: Vec<Model>,
+    pub at: Option<Timestamp>,
+    #[serde(default)]
+    pub last_error: Option<String>,
+    /// The address that answered: another address, and the list means nothing.
+    #[serde(default)]
+    pub origin: String,
+}
+
+pub struct Inventory {
+    listings: Mutex<HashMap<String, Listing>>,
+    file: Option<PathBuf>,
+}
+
+impl Inventory {
+    /// Begins with what was known when the process last ran.
+    pub fn open(file: Option<PathBuf>) -> Self {
+        let known = file.as_ref().and_then(|file| std::fs::read(file).ok());
+        let listings = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        Self { listings: Mutex::new(listings), file }
+    }
+
+    pub fn listings(&self) -> HashMap<String, Listing> {
+        self.listings.lock().clone()
+    }
+
+    pub fn listing(&self, instance: &str) -> Option<Listing> {
+        self.listings.lock().get(instance).cloned()
+    }
+
+    /// Forgets what an instance said at another address.
+    pub fn forget_moved(&self, instances: impl Iterator<Item = Arc<Instance>>) -> bool {
+        let mut listings = self.listings.lock();
+        let before = listings.len();
+        for instance in instances {
+            let moved = |listing: &Listing| listing.known && listing.origin != origin(&instance);
+            if listings.get(instance.name()).is_some_and(moved) {
+                listings.remove(instance.name());
+            }
+        }
+        listings.len() != before
+    }
+
+    /// Asks one provider; true when its list has changed.
+    pub async fn discover(&self, instance: &Instance, egress: &Egress, now: Timestamp) -> bool {
+        let found = ask(instance, egress).await;
+        let mut listings = self.listings.lock();
+        let listing = listings.entry(instance.name().to_owned()).or_default();
+        let changed = match found {
+            Ok(models) => {
+                let same = listing.known && ids(&listing.models) == ids(&models);
+                *listing = Listing { known: true, models, at: Some(now), last_error: None, origin: origin(instance) };
+                !same
+            }
+            Err(reason) => {
+                tracing::warn!(provider = instance.name(), reason, "models could not be listed");
+                listing.last_error = Some(reason);
+                false
+            }
+        };
+        let text = changed.then(|| serde_json::to_vec(&*listings).unwrap_or_default());
+        drop(listings);
+        if let (Some(file), Some(text)) = (&self.file, text)
+            && let Err(error) = save(file, &text)
+        {
+            tracing::warn!(%error, "the model inventory could not be saved");
+        }
+        changed
+    }
+}
+
+fn ids(models: &[Model]) -> Vec<&str> {
+    models.iter().map(|model| model.id.as_str()).collect()
+}
+
+fn origin(instance: &Instance) -> String {
+    instance.destination.as_ref().map(|place| format!("{}{}", place.origin(), place.base_path())).unwrap_or_default()
+}
+
+fn save(file: &std::path::Path, text: &[u8]) -> std::io::Result<()> {
+    let draft = file.with_extension("new");
+    std::fs::write(&draft, text)?;
+    std::fs::rename(draft, file)
+}
+
+/// The models a provider lists, or a reason fit for an operator's eyes.
+pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, String> {
+    let Some((destination, path)) = instance.discovery.clone()? else { return Ok(Vec::new()) };
+    let request = Outbound {
+        destination,
+        method: Method::GET,
+        path_and_query: path,
+        headers: instance.headers.clone(),
+        body: Vec::new(),
+    };
+    let answer = async {
+        let answer = egress.send(request).await.map_err(|error| error.reason().to_owned())?;
+        if !answer.status.is_success() {
+            return Err(format!("it answered {}", answer.status));
+        }
+        answer.body.collect(SIZE_LIMIT).await.map_err(|error| error.reason().to_owned())
+    };
+    let body = tokio::time::timeout(TIME_LIMIT, answer).await.map_err(|_| "it did not answer in time".to_owned())??;
+    let found = vendors::read_models(instance.vendor.discovery, &body).map_err(|fault| fault.message)?;
+    let mut models: Vec<Model> = found
+        .into_iter()
+        .filter(|model| !model.id.is_empty() && model.id.len() <= 300)
+        .map(|model| Model { id: model.id, created: model.created, owned_by: model.owned_by })
+        .collect();
+    models.sort_by(|a, b| a.id.cmp(&b.id));
+    models.dedup_by(|a, b| a.id == b.id);
+    Ok(models)
+}
+
+/// Whether there is anything to ask.
+pub fn is_discoverable(instance: &Instance) -> bool {
+    instance.provider.enabled && instance.destination.is_ok() && !matches!(instance.vendor.discovery, Discovery::None)
+}

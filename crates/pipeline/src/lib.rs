@@ -1,0 +1,61 @@
+//! The journey of a call, one station per file. Start at [`run`].
+
+pub mod arrival;
+pub mod authenticate;
+pub mod commit;
+pub mod dispatch;
+pub mod estimate;
+pub mod gateway;
+pub mod inventory;
+pub mod metrics;
+pub mod models;
+pub mod receive;
+pub mod refresh;
+pub mod reply;
+pub mod reserve;
+pub mod resolve;
+pub mod settle;
+pub mod snapshot;
+pub mod stream;
+pub mod traces;
+pub mod unwritten;
+
+use std::sync::Arc;
+
+use arrival::Arrival;
+use bytes::Bytes;
+use domain::scope::Scope;
+use gateway::Gateway;
+use reply::{Refused, Reply};
+use settle::Ticket;
+
+/// One chat completion from its first byte to its last: read this function to know what the gateway does.
+///
+/// The ticket is opened before anything can fail and settles itself when it is dropped, so that every call,
+/// refused, failed or abandoned, leaves exactly one receipt.
+pub async fn run<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Reply, Refused>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let mut ticket = Ticket::open(gateway, &arrival);
+    let prepared = async {
+        let snapshot = gateway.snapshot();
+        let caller = authenticate::authenticate(&snapshot, &arrival, Scope::Inference)?;
+        ticket.identify(&caller, &arrival)?;
+        let body = receive::receive(body, &arrival.headers, &gateway.policy).await?;
+        let call = receive::parse(body, arrival.query.as_deref())?;
+        ticket.requested(&call);
+        let plan = resolve::resolve(&snapshot, &caller, &call)?;
+        let reservation = reserve::reserve(&plan, &call);
+        Ok((call, plan, reservation))
+    };
+    match prepared.await {
+        Ok((call, plan, reservation)) => {
+            let streams = call.stream;
+            let answering = dispatch::dispatch(call, plan, reservation, ticket);
+            if streams { commit::stream(gateway, &arrival, answering).await } else { commit::whole(answering).await }
+        }
+        Err(fault) => Err(ticket.refuse(fault)),
+    }
+}

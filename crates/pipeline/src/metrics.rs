@@ -1,0 +1,223 @@
+//! What Prometheus sees. Handles are resolved once per target, so that a call touches counters and no label maps.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock};
+use std::sync::atomic::AtomicU64;
+
+use domain::receipt::{Attempt, Receipt};
+use parking_lot::Mutex;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use crate::snapshot::routes::Lane;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct TargetLabels {
+    provider: String,
+    model: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    provider: String,
+    model: String,
+    status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct TokenLabels {
+    provider: String,
+    model: String,
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct AttemptLabels {
+    provider: String,
+    model: String,
+    outcome: &'static str,
+}
+
+/// Counts seconds; most calls take between a millisecond and two minutes.
+#[derive(Clone)]
+struct Seconds;
+
+impl MetricConstructor<Histogram> for Seconds {
+    fn new_metric(&self) -> Histogram {
+        Histogram::new([0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0])
+    }
+}
+
+type Money = Counter<f64, AtomicU64>;
+
+/// The running figures of one target, kept across snapshots. Nothing is counted, or shown, for a target never used.
+pub struct Live {
+    labels: TargetLabels,
+    handles: OnceLock<Handles>,
+}
+
+struct Handles {
+    succeeded: Counter,
+    duration: Histogram,
+    first_byte: Histogram,
+    input_tokens: Counter,
+    output_tokens: Counter,
+    cached_tokens: Counter,
+    cost: Money,
+    attempts_ok: Counter,
+    attempts_failed: Counter,
+}
+
+pub struct Metrics {
+    registry: Mutex<Registry>,
+    requests: Family<RequestLabels, Counter>,
+    duration: Family<TargetLabels, Histogram, Seconds>,
+    first_byte: Family<TargetLabels, Histogram, Seconds>,
+    overhead: Histogram,
+    tokens: Family<TokenLabels, Counter>,
+    cost: Family<TargetLabels, Money>,
+    attempts: Family<AttemptLabels, Counter>,
+    pub in_flight: Gauge,
+    pub journal_failures: Counter,
+    live: Mutex<HashMap<String, Arc<Live>>>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("gatehouse");
+        let metrics = Self {
+            requests: Family::default(),
+            duration: Family::new_with_constructor(Seconds),
+            first_byte: Family::new_with_constructor(Seconds),
+            overhead: Histogram::new([0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1]),
+            tokens: Family::default(),
+            cost: Family::default(),
+            attempts: Family::default(),
+            in_flight: Gauge::default(),
+            journal_failures: Counter::default(),
+            live: Mutex::default(),
+            registry: Mutex::new(Registry::default()),
+        };
+        registry.register("requests", "Calls by target and answered status", metrics.requests.clone());
+        registry.register("request_duration_seconds", "From the first byte in to the last byte out", metrics.duration.clone());
+        registry.register("time_to_first_byte_seconds", "From the first byte in to the first byte out", metrics.first_byte.clone());
+        registry.register("overhead_seconds", "Time the gateway itself spent before the first byte", metrics.overhead.clone());
+        registry.register("tokens", "Tokens by kind", metrics.tokens.clone());
+        registry.register("cost_usd", "Cost of priced calls in US dollars", metrics.cost.clone());
+        registry.register("upstream_attempts", "Calls sent to providers", metrics.attempts.clone());
+        registry.register("requests_in_flight", "Calls being served", metrics.in_flight.clone());
+        registry.register("journal_failures", "Receipts the journal could not take", metrics.journal_failures.clone());
+        *metrics.registry.lock() = registry;
+        metrics
+    }
+}
+
+impl Metrics {
+    /// The handles of a target. Model names come from inventories, never from clients, so the set stays bounded.
+    pub fn live(&self, provider: &str, model: &str) -> Arc<Live> {
+        let mut live = self.live.lock();
+        let labels = || TargetLabels { provider: provider.to_owned(), model: model.to_owned() };
+        let fresh = || Arc::new(Live { labels: labels(), handles: OnceLock::new() });
+        live.entry(format!("{provider}/{model}")).or_insert_with(fresh).clone()
+    }
+
+    pub fn attempted(&self, live: &Live, attempt: &Attempt) {
+        let handles = self.handles(live);
+        if attempt.error.is_none() { handles.attempts_ok.inc() } else { handles.attempts_failed.inc() };
+    }
+
+    fn handles<'a>(&self, live: &'a Live) -> &'a Handles {
+        live.handles.get_or_init(|| self.resolve(&live.labels))
+    }
+
+    fn resolve(&self, labels: &TargetLabels) -> Handles {
+        let (provider, model) = (&labels.provider, &labels.model);
+        let tokens = |kind| {
+            let labels = TokenLabels { provider: provider.clone(), model: model.clone(), kind };
+            self.tokens.get_or_create_owned(&labels)
+        };
+        let attempts = |outcome| {
+            let labels = AttemptLabels { provider: provider.clone(), model: model.clone(), outcome };
+            self.attempts.get_or_create_owned(&labels)
+        };
+        let requests = RequestLabels { provider: provider.clone(), model: model.clone(), status: 200 };
+        Handles {
+            succeeded: self.requests.get_or_create_owned(&requests),
+            duration: self.duration.get_or_create_owned(labels),
+            first_byte: self.first_byte.get_or_create_owned(labels),
+            input_tokens: tokens("input"),
+            output_tokens: tokens("output"),
+            cached_tokens: tokens("cached_input"),
+            cost: self.cost.get_or_create_owned(labels),
+            attempts_ok: attempts("ok"),
+            attempts_failed: attempts("failed"),
+        }
+    }
+
+    pub fn record(&self, lane: Option<&Lane>, receipt: &Receipt) {
+        self.overhead.observe(receipt.overhead_us as f64 / 1e6);
+        let Some(live) = lane.map(|lane| &lane.live) else {
+            let labels = RequestLabels { provider: String::new(), model: String::new(), status: receipt.status };
+            self.requests.get_or_create(&labels).inc();
+            return;
+        };
+        let handles = self.handles(live);
+        if receipt.status == 200 {
+            handles.succeeded.inc();
+        } else {
+            let TargetLabels { provider, model } = live.labels.clone();
+            self.requests.get_or_create(&RequestLabels { provider, model, status: receipt.status }).inc();
+        }
+        handles.duration.observe(receipt.duration_us as f64 / 1e6);
+        if let Some(first_byte) = receipt.first_byte_us {
+            handles.first_byte.observe(first_byte as f64 / 1e6);
+        }
+        let tokens = &receipt.usage.tokens;
+        handles.input_tokens.inc_by(tokens.total_input().saturating_sub(tokens.cache_read));
+        handles.cached_tokens.inc_by(tokens.cache_read);
+        handles.output_tokens.inc_by(tokens.total_output());
+        if let Some(cost) = receipt.total_cost() {
+            handles.cost.inc_by(cost.usd().max(0.0));
+        }
+    }
+
+    /// The exposition text; the journal's lag is read when it is asked for.
+    pub fn render(&self, lag: &store::Lag) -> String {
+        let mut page = String::new();
+        let registry = self.registry.lock();
+        if text::encode(&mut page, &registry).is_err() {
+            tracing::error!("metrics could not be encoded");
+        }
+        let end = page.rfind("# EOF").unwrap_or(page.len());
+        let mut journal = String::new();
+        for (name, help, value) in [
+            ("journal_lag_bytes", "Bytes of the journal that storage does not have yet", lag.bytes),
+            ("journal_lag_records", "Records of the journal that storage does not have yet", lag.records),
+        ] {
+            let _ = write!(journal, "# HELP gatehouse_{name} {help}.\n# TYPE gatehouse_{name} gauge\ngatehouse_{name} {value}\n");
+        }
+        page.insert_str(end, &journal);
+        page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_ends_once_and_names_what_is_counted() {
+        let metrics = Metrics::default();
+        metrics.record(None, &Receipt { status: 401, ..Receipt::default() });
+        let page = metrics.render(&store::Lag { bytes: 7, records: 1, oldest: None });
+        assert!(page.contains("gatehouse_requests_total{provider=\"\",model=\"\",status=\"401\"} 1"), "{page}");
+        assert!(page.contains("gatehouse_journal_lag_bytes 7"));
+        assert_eq!(page.matches("# EOF").count(), 1);
+        assert!(page.ends_with("# EOF\n"));
+    }
+}

@@ -1,0 +1,219 @@
+//! Keeps the snapshot true: compiles it at the start, and again when a document or the inventory changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::resources::auth_key::AuthKey;
+use domain::resources::provider::{Provider, Source};
+use domain::resources::Resource as _;
+use egress::Trust;
+use store::{Store, StoreError};
+
+use crate::gateway::Gateway;
+use crate::inventory::{self, Inventory};
+use crate::snapshot::keys::{self, Keys};
+use crate::snapshot::{Snapshot, routes};
+
+/// What the operator fixed outside of storage.
+pub struct Fixed {
+    pub providers: Vec<(Provider, Source)>,
+    /// Present when nothing else is configured, or when asked for.
+    pub demo: Option<bool>,
+    pub allow_private: bool,
+    pub loopback_listener: bool,
+}
+
+pub struct Refresher {
+    gateway: Arc<Gateway>,
+    store: Store,
+    fixed: Fixed,
+    pub inventory: Inventory,
+    /// One compilation at a time: a later one must not be overtaken by an earlier one.
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Refresher {
+    pub fn new(gateway: Arc<Gateway>, store: Store, fixed: Fixed, inventory: Inventory) -> Self {
+        Self { gateway, store, fixed, inventory, turn: tokio::sync::Mutex::default() }
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Everything from storage. Called once, before the first call is served.
+    pub async fn load(&self) -> Result<(), StoreError> {
+        let _turn = self.turn.lock().await;
+        let revision = self.store.documents().revision().await?;
+        let mut broken = Vec::new();
+        let mut keys = Keys::default();
+        let documents = self.store.documents().raw(AuthKey::KIND).await?;
+        let compiled = documents.iter().filter_map(|raw| match store::decode::<AuthKey>(raw) {
+            Ok(stored) => match keys::compile(&stored.value) {
+                Ok(facts) => Some((raw.name.clone(), Some(facts))),
+                Err(reason) => {
+                    broken.push((format!("{}/{}", raw.kind, raw.name), reason));
+                    None
+                }
+            },
+            Err(error) => {
+                broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string()));
+                None
+            }
+        });
+        keys.apply(compiled);
+        let routes = Arc::new(self.routes(&mut broken).await?);
+        for (document, reason) in &broken {
+            tracing::error!(document, reason, "a stored document cannot be used");
+        }
+        let master = self.gateway.snapshot().master;
+        self.gateway.snapshot.store(Arc::new(Snapshot { revision, master, keys, routes, broken: Arc::new(broken) }));
+        Ok(())
+    }
+
+    /// What changed since the snapshot in force. The writer of a change calls this before it answers.
+    pub async fn refresh(&self) -> Result<(), StoreError> {
+        let _turn = self.turn.lock().await;
+        let mut snapshot = (*self.gateway.snapshot()).clone();
+        let changes = self.store.documents().changes_since(snapshot.revision, 10_000).await?;
+        let Some(newest) = changes.iter().map(|change| change.revision).max() else { return Ok(()) };
+        let mut broken = Vec::new();
+        let mut changed_keys = std::collections::BTreeSet::new();
+        let mut changed_providers = false;
+        for change in &changes {
+            if change.kind == AuthKey::KIND {
+                changed_keys.insert(change.name.clone());
+            } else if change.kind == Provider::KIND {
+                changed_providers = true;
+            }
+        }
+        let mut facts = Vec::with_capacity(changed_keys.len());
+        for id in changed_keys {
+            let stored = self.store.collection::<AuthKey>().get(&id).await?;
+            facts.push((id, stored.and_then(|stored| keys::compile(&stored.value).ok())));
+        }
+        snapshot.keys.apply(facts);
+        if changed_providers {
+            snapshot.routes = Arc::new(self.routes(&mut broken).await?);
+            snapshot.broken = Arc::new(broken);
+        }
+        snapshot.revision = newest;
+        self.gateway.snapshot.store(Arc::new(snapshot));
+        Ok(())
+    }
+
+    /// The routes again, from the same documents: the inventory has changed.
+    async fn reroute(&self) -> Result<(), StoreError> {
+        let _turn = self.turn.lock().await;
+        let mut broken = Vec::new();
+        let routes = Arc::new(self.routes(&mut broken).await?);
+        let snapshot = (*self.gateway.snapshot()).clone();
+        self.gateway.snapshot.store(Arc::new(Snapshot { routes, ..snapshot }));
+        Ok(())
+    }
+
+    async fn routes(&self, broken: &mut Vec<(String, String)>) -> Result<routes::Routes, StoreError> {
+        let mut stored = Vec::new();
+        for raw in self.store.documents().raw(Provider::KIND).await? {
+            match store::decode::<Provider>(&raw) {
+                Ok(document) => stored.push(document.value),
+                Err(error) => broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string())),
+            }
+        }
+        let providers = self.merge(stored);
+        Ok(routes::compile(
+            &providers,
+            &self.inventory.listings(),
+            &self.gateway.egress,
+            &|source| self.trust(source),
+            &self.gateway.metrics,
+        ))
+    }
+
+    /// Stored instances override configured ones of the same name.
+    fn merge(&self, stored: Vec<Provider>) -> Vec<(Provider, Source)> {
+        let overridden = |name: &str| stored.iter().any(|provider| provider.name == name);
+        let fixed = self.fixed.providers.iter().filter(|(provider, _)| !overridden(&provider.name)).cloned();
+        let mut providers: Vec<_> = fixed.collect();
+        providers.extend(stored.iter().cloned().map(|provider| (provider, Source::Admin)));
+        let wanted = self.fixed.demo.unwrap_or(providers.is_empty());
+        if wanted && !providers.iter().any(|(provider, _)| provider.name == "demo") {
+            providers.push((demo(), Source::Default));
+        }
+        providers
+    }
+
+    /// The environment and the file are the operator's word; what came through the admin API is checked.
+    pub fn trust(&self, source: Source) -> Trust {
+        match source {
+            Source::Config | Source::Env | Source::Default => Trust::Operator,
+            Source::Admin => Trust::Admin {
+                allow_private: self.fixed.allow_private,
+                loopback_listener: self.fixed.loopback_listener,
+            },
+        }
+    }
+
+    /// Asks every provider for its models; one that fails keeps what it last said.
+    pub async fn discover(&self) {
+        let routes = self.gateway.snapshot().routes.clone();
+        let mut changed = self.inventory.forget_moved(routes.instances.values().cloned());
+        for instance in routes.instances.values().filter(|instance| inventory::is_discoverable(instance)) {
+            let now = self.gateway.clock.now();
+            changed |= self.inventory.discover(instance, &self.gateway.egress, now).await;
+        }
+        if changed && let Err(error) = self.reroute().await {
+            tracing::warn!(%error, "the routes could not be compiled anew");
+        }
+    }
+
+    /// One provider, now.
+    pub async fn discover_one(&self, name: &str) {
+        let Some(instance) = self.gateway.snapshot().routes.instances.get(name).cloned() else { return };
+        if !inventory::is_discoverable(&instance) {
+            return;
+        }
+        self.inventory.forget_moved(std::iter::once(instance.clone()));
+        let now = self.gateway.clock.now();
+        if self.inventory.discover(&instance, &self.gateway.egress, now).await
+            && let Err(error) = self.reroute().await
+        {
+            tracing::warn!(%error, "the routes could not be compiled anew");
+        }
+    }
+
+    /// Discovery at the start and at every interval after it.
+    pub async fn keep_discovering(self: Arc<Self>, interval: Duration) {
+        loop {
+            self.discover().await;
+            tokio::time::sleep(interval).await;
+        }
+    }
+
+    /// Follows what other replicas write.
+    pub async fn keep_following(self: Arc<Self>, interval: Duration) {
+        loop {
+            tokio::time::sleep(interval).await;
+            if let Ok(revision) = self.store.documents().revision().await
+                && revision > self.gateway.snapshot().revision
+                && let Err(error) = self.refresh().await
+            {
+                tracing::warn!(%error, "a configuration change could not be read yet");
+            }
+        }
+    }
+}
+
+fn demo() -> Provider {
+    Provider {
+        name: "demo".into(),
+        provider_type: "demo".into(),
+        api_key: None,
+        base_url: String::new(),
+        api_version: String::new(),
+        models: Vec::new(),
+        headers: Default::default(),
+        enabled: true,
+        priority: 0,
+    }
+}

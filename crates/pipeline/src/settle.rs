@@ -1,0 +1,306 @@
+//! Station: one receipt per call. The ticket carries it from the first byte to the last and closes it even when dropped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::ids;
+use domain::money::Cost;
+use domain::receipt::{Attempt, CostSource, Opening, Receipt};
+use domain::usage::Usage;
+use tokio::task::JoinHandle;
+
+use crate::arrival::{Arrival, RequestId};
+use crate::estimate;
+use crate::gateway::Gateway;
+use crate::receive::Call;
+use crate::reply::{self, Refused};
+use crate::reserve::Reservation;
+use crate::snapshot::routes::Lane;
+use crate::traces;
+
+pub struct Ticket {
+    gateway: Arc<Gateway>,
+    /// Taken when the ticket is closed.
+    receipt: Option<Box<Receipt>>,
+    pub request_id: RequestId,
+    started: Duration,
+    lane: Option<Arc<Lane>>,
+    prompt: Bytes,
+    /// Time spent waiting for providers before the first byte: not the gateway's own.
+    waited: Duration,
+    /// What was really consumed, once known.
+    usage: Option<Usage>,
+    content_bytes: u64,
+    /// The call left for a provider, so it may have cost something even if no answer came.
+    left: bool,
+}
+
+impl Ticket {
+    pub fn open(gateway: &Arc<Gateway>, arrival: &Arrival) -> Self {
+        gateway.metrics.in_flight.inc();
+        let receipt = Receipt {
+            id: ids::unique(arrival.at, &*gateway.entropy).to_string(),
+            request_id: arrival.request_id.as_str().to_owned(),
+            at: arrival.at,
+            method: arrival.method.to_owned(),
+            endpoint: arrival.endpoint.to_owned(),
+            user_path: "/".into(),
+            client_ip: arrival.client_ip.map(|ip| ip.to_string()).unwrap_or_default(),
+            user_agent: arrival.header("user-agent").map(|text| text.chars().take(200).collect()).unwrap_or_default(),
+            trace: traces::context(gateway, arrival),
+            ..Receipt::default()
+        };
+        Self {
+            gateway: gateway.clone(),
+            receipt: Some(Box::new(receipt)),
+            request_id: arrival.request_id.clone(),
+            started: arrival.tick,
+            lane: None,
+            prompt: Bytes::new(),
+            waited: Duration::ZERO,
+            usage: None,
+            content_bytes: 0,
+            left: false,
+        }
+    }
+
+    fn edit(&mut self, change: impl FnOnce(&mut Receipt)) {
+        if let Some(receipt) = &mut self.receipt {
+            change(receipt);
+        }
+    }
+
+    pub fn receipt(&self) -> Option<&Receipt> {
+        self.receipt.as_deref()
+    }
+
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    pub fn lane(&self) -> Option<&Arc<Lane>> {
+        self.lane.as_ref()
+    }
+
+    /// Books the call on its caller and user path.
+    pub fn identify(&mut self, caller: &Caller, arrival: &Arrival) -> Result<(), Fault> {
+        let session_id = arrival.header("x-gateway-session-id").map(|text| text.chars().take(200).collect());
+        self.edit(|receipt| {
+            receipt.auth_method = caller.auth_method().to_owned();
+            receipt.auth_key_id = caller.key().map(|key| key.id.to_string());
+            receipt.tenant_id = caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned));
+            receipt.session_id = session_id;
+        });
+        let header = arrival.header("x-gateway-user-path").or_else(|| arrival.header("x-user-path"));
+        let path = caller.user_path(header)?;
+        self.edit(|receipt| receipt.user_path = path.as_str().to_owned());
+        Ok(())
+    }
+
+    pub fn requested(&mut self, call: &Call) {
+        self.prompt = call.request.body.clone();
+        let model: String = call.request.model.as_deref().unwrap_or_default().chars().take(300).collect();
+        self.edit(|receipt| {
+            receipt.requested_model = model;
+            receipt.stream = call.stream;
+        });
+    }
+
+    /// Notes in the journal that the call is leaving for a target. A journal that cannot be written does not
+    /// stop the call: the receipt is kept and tried again when the call ends.
+    pub fn leave(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
+        self.lane = Some(lane.clone());
+        self.left = true;
+        let accounting = self.gateway.policy.accounting;
+        let Some(receipt) = &mut self.receipt else { return };
+        receipt.model = lane.target.model.to_string();
+        receipt.provider = lane.target.provider_type.to_string();
+        receipt.provider_name = lane.target.instance.to_string();
+        if !accounting {
+            return;
+        }
+        let opening = Opening {
+            id: receipt.id.clone(),
+            request_id: receipt.request_id.clone(),
+            at: receipt.at,
+            endpoint: receipt.endpoint.clone(),
+            requested_model: receipt.requested_model.clone(),
+            model: receipt.model.clone(),
+            provider: receipt.provider.clone(),
+            provider_name: receipt.provider_name.clone(),
+            user_path: receipt.user_path.clone(),
+            auth_key_id: receipt.auth_key_id.clone(),
+            tenant_id: receipt.tenant_id.clone(),
+            stream: receipt.stream,
+            reserved: reservation.usage.clone(),
+            reserved_cost: reservation.cost,
+        };
+        if let Err(error) = self.gateway.journal.open_call(&opening) {
+            self.gateway.metrics.journal_failures.inc();
+            tracing::error!(%error, "the journal cannot be written");
+        }
+    }
+
+    pub fn attempted(&mut self, attempt: Attempt) {
+        if let Some(lane) = &self.lane {
+            self.gateway.metrics.attempted(&lane.live, &attempt);
+        }
+        self.edit(|receipt| receipt.attempts.push(attempt));
+    }
+
+    pub fn attempts(&self) -> usize {
+        self.receipt.as_ref().map_or(0, |receipt| receipt.attempts.len())
+    }
+
+    pub fn waited(&mut self, duration: Duration) {
+        self.waited += duration;
+    }
+
+    /// Called when the first byte is about to leave; gives the time the gateway itself took until then.
+    pub fn first_byte(&mut self) -> u64 {
+        let elapsed = self.gateway.clock.tick().saturating_sub(self.started);
+        let overhead_us = elapsed.saturating_sub(self.waited).as_micros() as u64;
+        self.edit(|receipt| {
+            receipt.first_byte_us = Some(elapsed.as_micros() as u64);
+            receipt.overhead_us = overhead_us;
+        });
+        overhead_us
+    }
+
+    pub fn now(&self) -> Duration {
+        self.gateway.clock.tick()
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.now().saturating_sub(self.started)
+    }
+
+    pub fn provider_id(&mut self, id: String) {
+        self.edit(|receipt| receipt.provider_id = id);
+    }
+
+    /// What the provider says was consumed.
+    pub fn consumed(&mut self, usage: Usage, raw: &[u8]) {
+        let raw = std::str::from_utf8(raw).ok().and_then(|text| serde_json::value::RawValue::from_string(text.to_owned()).ok());
+        self.edit(|receipt| receipt.raw_usage = raw);
+        self.usage = Some(usage);
+    }
+
+    pub fn produced(&mut self, content_bytes: u64) {
+        self.content_bytes = content_bytes;
+    }
+
+    fn fail(&mut self, fault: &Fault) {
+        self.edit(|receipt| {
+            receipt.status = fault.status;
+            receipt.error_type = Some(fault.kind.as_str().to_owned());
+            receipt.error_code = Some(fault.code.to_string());
+            receipt.error_message = Some(fault.message.clone());
+        });
+    }
+
+    /// Ends the call with a fault before anything was sent. Providers do not bill calls they refuse.
+    pub fn refuse(mut self, fault: Fault) -> Refused {
+        self.fail(&fault);
+        self.usage.get_or_insert_default();
+        let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
+        self.edit(|receipt| receipt.overhead_us = overhead_us);
+        let headers = reply::headers(&self.request_id, self.lane.as_ref(), self.attempts(), overhead_us);
+        if fault.status >= 500 {
+            tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, message = %fault.message, "call failed");
+        }
+        self.close();
+        Refused { fault, headers }
+    }
+
+    /// Ends a stream whose head is already sent: the client was told in-band.
+    pub fn break_off(&mut self, fault: &Fault) -> Option<JoinHandle<()>> {
+        tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, message = %fault.message, "stream broke off");
+        self.fail(fault);
+        self.close()
+    }
+
+    pub fn complete(&mut self) -> Option<JoinHandle<()>> {
+        self.edit(|receipt| receipt.status = 200);
+        self.close()
+    }
+
+    /// Prices and journals the receipt. Where the provider named no usage it is counted on another thread first,
+    /// and the handle tells when that is done: until then the call is not acknowledged.
+    fn close(&mut self) -> Option<JoinHandle<()>> {
+        let mut receipt = self.receipt.take()?;
+        receipt.duration_us = self.elapsed().as_micros() as u64;
+        let (gateway, lane) = (self.gateway.clone(), self.lane.clone());
+        match self.usage.take() {
+            Some(usage) => {
+                receipt.usage = usage;
+                book(&gateway, lane.as_deref(), receipt);
+                None
+            }
+            None if !self.left => {
+                book(&gateway, None, receipt);
+                None
+            }
+            None => {
+                let (prompt, content_bytes) = (self.prompt.clone(), self.content_bytes);
+                let count = move || {
+                    receipt.usage = estimate::usage(&receipt.model, &prompt, content_bytes);
+                    book(&gateway, lane.as_deref(), receipt);
+                };
+                match tokio::runtime::Handle::try_current() {
+                    Ok(runtime) => Some(self.gateway.tasks.spawn_blocking_on(count, &runtime)),
+                    Err(_) => {
+                        count();
+                        None
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A ticket that is dropped open belongs to a client that went away.
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.receipt.is_some() {
+            self.fail(&fault::client_disconnected());
+            self.close();
+        }
+    }
+}
+
+fn book(gateway: &Gateway, lane: Option<&Lane>, mut receipt: Box<Receipt>) {
+    let price = lane.and_then(Lane::price);
+    let priced = price.map(|price| catalog::cost(price, &receipt.usage.tokens));
+    (receipt.cost, receipt.cost_source) = match (receipt.usage.reported_cost, priced) {
+        (Some(total), _) => {
+            (Some(Cost { input: domain::money::Nanos::ZERO, output: total }), CostSource::ProviderReported)
+        }
+        (None, Some(cost)) => (Some(cost), CostSource::ModelPricing),
+        (None, None) => (None, CostSource::None),
+    };
+    gateway.metrics.in_flight.dec();
+    gateway.metrics.record(lane, &receipt);
+    if let Some(traces) = &gateway.traces {
+        traces.export(&receipt);
+    }
+    tracing::debug!(
+        request_id = receipt.request_id,
+        status = receipt.status,
+        model = receipt.model,
+        provider = receipt.provider_name,
+        duration_us = receipt.duration_us,
+        "call settled"
+    );
+    if !gateway.policy.accounting {
+        return;
+    }
+    if let Err(error) = gateway.journal.close_call(&receipt) {
+        gateway.metrics.journal_failures.inc();
+        tracing::error!(%error, request_id = receipt.request_id, "the journal cannot be written; the receipt is kept in memory");
+        gateway.unwritten.keep(*receipt);
+    }
+}

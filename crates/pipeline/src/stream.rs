@@ -1,0 +1,177 @@
+//! A stream on its way to the client: pulled by it, metered as it passes, ended honestly.
+
+mod flow;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::fault::{self, Fault};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Sleep};
+
+pub use flow::Flow;
+
+use crate::commit::Answering;
+use crate::dispatch::Answer;
+use crate::gateway::Gateway;
+use crate::settle::Ticket;
+
+const HEARTBEAT: Bytes = Bytes::from_static(b": keep-alive\n\n");
+
+pub struct ChatStream {
+    gateway: Arc<Gateway>,
+    phase: Phase,
+    /// A receipt that is being counted; nothing terminal leaves before it is written.
+    closing: Option<JoinHandle<()>>,
+    timer: Option<Pin<Box<Sleep>>>,
+    heard: Instant,
+    spoke: Instant,
+    /// What is said beside the provider's own events.
+    aside: Option<Bytes>,
+    /// The head left before anybody knew who would answer.
+    headed_early: bool,
+}
+
+enum Phase {
+    Waiting(Answering),
+    Flowing(Box<Flow>, Ticket),
+    /// The account is closed; what is left goes out.
+    Closed(Option<Box<Flow>>),
+}
+
+impl ChatStream {
+    pub fn flowing(flow: Flow, ticket: Ticket) -> Self {
+        Self::new(ticket.gateway().clone(), Phase::Flowing(Box::new(flow), ticket))
+    }
+
+    /// The client has waited for one heartbeat interval: it hears from us at once.
+    pub fn waiting(answering: Answering, gateway: Arc<Gateway>) -> Self {
+        let mut stream = Self::new(gateway, Phase::Waiting(answering));
+        stream.aside = Some(HEARTBEAT);
+        stream.headed_early = true;
+        stream
+    }
+
+    fn new(gateway: Arc<Gateway>, phase: Phase) -> Self {
+        let now = Instant::now();
+        Self { gateway, phase, closing: None, timer: None, heard: now, spoke: now, aside: None, headed_early: false }
+    }
+
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<std::io::Result<Bytes>>> {
+        loop {
+            if let Some(closing) = &mut self.closing {
+                let _ = ready!(Pin::new(closing).poll(context));
+                self.closing = None;
+            }
+            match &mut self.phase {
+                Phase::Flowing(flow, _) if flow.has_ended() => {
+                    self.close();
+                    continue;
+                }
+                Phase::Flowing(flow, _) | Phase::Closed(Some(flow)) => {
+                    if let Some(bytes) = flow.take() {
+                        return self.speak(bytes);
+                    }
+                }
+                Phase::Waiting(_) | Phase::Closed(None) => {}
+            }
+            if let Some(bytes) = self.aside.take() {
+                return self.speak(bytes);
+            }
+            let moved = match &mut self.phase {
+                Phase::Closed(_) => return Poll::Ready(None),
+                Phase::Flowing(flow, _) => flow.poll_advance(context),
+                Phase::Waiting(answering) => {
+                    let answered = answering.as_mut().poll(context);
+                    answered.map(|(ticket, outcome)| self.answered(ticket, outcome))
+                }
+            };
+            match moved {
+                Poll::Ready(()) => self.heard = Instant::now(),
+                Poll::Pending => ready!(self.poll_timer(context)),
+            }
+        }
+    }
+
+    fn speak(&mut self, bytes: Bytes) -> Poll<Option<std::io::Result<Bytes>>> {
+        self.spoke = Instant::now();
+        Poll::Ready(Some(Ok(bytes)))
+    }
+
+    fn answered(&mut self, mut ticket: Ticket, outcome: Result<Answer, Fault>) {
+        ticket.first_byte();
+        self.phase = match outcome {
+            Ok(Answer::Stream(flow)) => Phase::Flowing(flow, ticket),
+            Ok(Answer::Whole(..)) => self.break_off(ticket, &fault::internal_error()),
+            Err(fault) => self.break_off(ticket, &fault),
+        };
+    }
+
+    /// Tells the client in its own dialect that this is not the whole answer.
+    fn break_off(&mut self, mut ticket: Ticket, fault: &Fault) -> Phase {
+        self.closing = ticket.break_off(fault);
+        self.aside = Some(wire::fault::event(fault, Format::Chat));
+        Phase::Closed(None)
+    }
+
+    /// The account is closed before the last event leaves: that is what "acknowledged" means.
+    fn close(&mut self) {
+        let Phase::Flowing(mut flow, mut ticket) = std::mem::replace(&mut self.phase, Phase::Closed(None)) else { return };
+        flow.report(&mut ticket);
+        if let Some(fault) = flow.fault().cloned() {
+            self.break_off(ticket, &fault);
+        } else {
+            let served = self.headed_early.then(|| closing_comment(&ticket));
+            self.closing = ticket.complete();
+            self.aside = served;
+            flow.release(&self.gateway);
+        }
+        self.phase = Phase::Closed(Some(flow));
+    }
+
+    /// One timer serves heartbeat and idle limit. It is armed when a stream first falls silent and, when it fires,
+    /// moved to the next moment that matters: passing chunks never touch it.
+    fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let policy = &self.gateway.policy;
+        let speak_at = self.spoke + policy.stream_heartbeat;
+        // A dispatch keeps its own time limits.
+        let give_up_at = match self.phase {
+            Phase::Flowing(..) => self.heard + policy.stream_idle_timeout,
+            _ => speak_at,
+        };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(speak_at.min(give_up_at))));
+        loop {
+            ready!(timer.as_mut().poll(context));
+            let now = Instant::now();
+            match &mut self.phase {
+                Phase::Flowing(flow, _) if now >= give_up_at => {
+                    flow.give_up(fault::upstream_timeout(flow.instance(), policy.stream_idle_timeout));
+                    return Poll::Ready(());
+                }
+                _ if now >= speak_at => {
+                    self.aside = Some(HEARTBEAT);
+                    return Poll::Ready(());
+                }
+                _ => timer.as_mut().reset(speak_at.min(give_up_at).max(now + Duration::from_millis(1))),
+            }
+        }
+    }
+}
+
+fn closing_comment(ticket: &Ticket) -> Bytes {
+    let model = ticket.lane().map(|lane| lane.target.selector()).unwrap_or_default();
+    Bytes::from(format!(": gatehouse model={model} attempts={}\n\n", ticket.attempts()))
+}
+
+/// The client went away: what passed until now is what the estimate is made of.
+impl Drop for ChatStream {
+    fn drop(&mut self) {
+        if let Phase::Flowing(flow, ticket) = &mut self.phase {
+            flow.report(ticket);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The accept loop: HTTP/1.1 and h2c, a cap on connections, a limit on slow headers, and a drain that ends.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_util::task::TaskTracker;
+
+use crate::door::Door;
+use crate::patient::Patient;
+
+#[derive(Clone, Debug)]
+pub struct ListenConfig {
+    pub max_connections: usize,
+    pub header_timeout: Duration,
+    pub write_patience: Duration,
+    pub grace: Duration,
+}
+
+impl Default for ListenConfig {
+    fn default() -> Self {
+        Self {
+            max_connections: 10_000,
+            header_timeout: Duration::from_secs(30),
+            write_patience: Duration::from_secs(60),
+            grace: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Serves until `stop` turns true, then lets what is running finish within the grace period.
+/// Returns how many connections had to be cut.
+pub async fn serve(listener: TcpListener, door: Door, config: ListenConfig, mut stop: watch::Receiver<bool>) -> usize {
+    let connections = TaskTracker::new();
+    let places = Arc::new(Semaphore::new(config.max_connections));
+    let builder = Arc::new(builder(&config));
+    loop {
+        let place = tokio::select! {
+            biased;
+            () = stopped(&mut stop) => break,
+            place = places.clone().acquire_owned() => place,
+        };
+        let Ok(place) = place else { break };
+        let accepted = tokio::select! {
+            biased;
+            () = stopped(&mut stop) => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let serve = connection(stream, peer.ip(), door.clone(), builder.clone(), config.write_patience, stop.clone(), place);
+                connections.spawn(serve);
+            }
+            // Out of file handles, most likely: asking again at once would only burn the CPU.
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    door.app().drain();
+    connections.close();
+    if tokio::time::timeout(config.grace, connections.wait()).await.is_err() {
+        tracing::warn!(connections = connections.len(), "the grace period is over: connections are cut");
+    }
+    connections.len()
+}
+
+fn builder(config: &ListenConfig) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(config.header_timeout);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(1024)
+        .keep_alive_interval(Some(Duration::from_secs(30)))
+        .keep_alive_timeout(Duration::from_secs(20));
+    builder
+}
+
+async fn connection(
+    stream: TcpStream,
+    peer: std::net::IpAddr,
+    door: Door,
+    builder: Arc<Builder<TokioExecutor>>,
+    patience: Duration,
+    mut stop: watch::Receiver<bool>,
+    place: OwnedSemaphorePermit,
+) {
+    let _ = stream.set_nodelay(true);
+    let io = TokioIo::new(Patient::new(stream, patience));
+    let service = service_fn(move |request| {
+        let door = door.clone();
+        async move { door.answer(request, Some(peer)).await }
+    });
+    let mut connection = pin!(builder.serve_connection_with_upgrades(io, service));
+    let outcome = tokio::select! {
+        outcome = connection.as_mut() => outcome,
+        () = stopped(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "a connection ended early");
+    }
+    drop(place);
+}
+
+/// Waits for the signal; what guards its value is not held any longer than that.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}

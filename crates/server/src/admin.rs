@@ -1,0 +1,7 @@
+//! The admin API, an area per file.
+
+pub mod auth_keys;
+pub mod changes;
+pub mod providers;
+pub mod record;
+pub mod usage;

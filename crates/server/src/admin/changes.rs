@@ -1,0 +1,71 @@
+//! `/admin/api/v1/changes`: who changed what, when, from what to what.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::record;
+use crate::App;
+use crate::fault::Problem;
+use crate::principal::{Changes, Principal, Read};
+use crate::query::{self, Pairs};
+
+#[derive(Serialize, ToSchema)]
+pub struct ChangeView {
+    pub revision: i64,
+    pub at: String,
+    pub actor: String,
+    pub kind: String,
+    pub name: String,
+    /// create, update or delete
+    pub action: String,
+    /// Secrets are masked.
+    pub before: Option<Value>,
+    pub after: Option<Value>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ChangeList {
+    pub entries: Vec<ChangeView>,
+    /// Pass as `before` to read on; absent at the end.
+    pub next: Option<i64>,
+}
+
+/// Changes to documents, newest first.
+#[utoipa::path(get, path = "/admin/api/v1/changes", tag = "changes",
+    params(("kind" = Option<String>, Query, description = "Only this kind of document"),
+        ("name" = Option<String>, Query, description = "Only the document of this name"),
+        ("before" = Option<i64>, Query, description = "Only revisions below this one"),
+        ("limit" = Option<i64>, Query, description = "1 to 200, default 50")),
+    responses((status = 200, description = "The changes", body = ChangeList), (status = 400, description = "Invalid parameters"),
+        (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:changes:read"])))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    _: Principal<Read<Changes>>,
+    Query(pairs): Query<Pairs>,
+) -> Result<Json<ChangeList>, Problem> {
+    let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(50);
+    let before = query::integer(&pairs, "before", 1..=i64::MAX)?;
+    let documents = app.refresher.store().documents();
+    let owned = |name: &str| query::text(&pairs, name).map(str::to_owned);
+    let filter = store::ChangeFilter { kind: owned("kind"), name: owned("name"), before_revision: before, limit };
+    let changes = documents.changes(&filter).await?;
+    let next = changes.last().filter(|_| changes.len() as i64 == limit).map(|change| change.revision);
+    let parse = |text: Option<String>| text.and_then(|text| serde_json::from_str(&text).ok());
+    let view = |change: store::Change| ChangeView {
+        revision: change.revision,
+        at: record::time(change.at),
+        actor: change.actor,
+        kind: change.kind,
+        name: change.name,
+        action: change.action,
+        before: parse(change.before),
+        after: parse(change.after),
+    };
+    Ok(Json(ChangeList { entries: changes.into_iter().map(view).collect(), next }))
+}

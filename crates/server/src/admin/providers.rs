@@ -1,0 +1,209 @@
+//! `/admin/api/v1/providers`: where models live. Keys are write-only.
+
+mod draft;
+mod view;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use domain::fault::{self, Fault};
+use domain::resources::provider::{Provider, Source};
+use http::{HeaderMap, StatusCode};
+use pipeline::inventory;
+use pipeline::snapshot::routes::Instance;
+use serde::Serialize;
+use store::Write as Writing;
+use utoipa::ToSchema;
+
+use super::record;
+use crate::App;
+use crate::body::Strict;
+use crate::fault::Problem;
+use crate::principal::{Principal, Providers, Read, Write};
+use draft::ProviderBody;
+use view::{ProviderView, TypeView};
+
+#[derive(Serialize, ToSchema)]
+pub struct TestResult {
+    pub ok: bool,
+    pub latency_ms: u64,
+    pub model_count: Option<usize>,
+    pub error: Option<String>,
+}
+
+/// Provider instances, wherever they were configured.
+#[utoipa::path(get, path = "/admin/api/v1/providers", tag = "providers",
+    responses((status = 200, description = "The instances", body = Vec<ProviderView>), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:providers:read"])))]
+pub async fn list(State(app): State<Arc<App>>, principal: Principal<Read<Providers>>) -> Json<Vec<ProviderView>> {
+    Json(principal.snapshot.routes.instances.values().map(|instance| view::show(&app, instance)).collect())
+}
+
+/// The kinds of provider there are.
+#[utoipa::path(get, path = "/admin/api/v1/providers/types", tag = "providers",
+    responses((status = 200, description = "The types", body = Vec<TypeView>), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:providers:read"])))]
+pub async fn types(_: Principal<Read<Providers>>) -> Json<Vec<TypeView>> {
+    Json(view::types())
+}
+
+/// Add a provider instance.
+#[utoipa::path(post, path = "/admin/api/v1/providers", tag = "providers", request_body = ProviderBody,
+    responses((status = 201, description = "The instance", body = ProviderView), (status = 400, description = "Invalid request"),
+        (status = 401, description = "Unauthorized"), (status = 409, description = "The name is taken")),
+    security(("bearer" = ["admin:providers:write"])))]
+pub async fn create(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Providers>>,
+    Strict(body): Strict<ProviderBody>,
+) -> Result<Response, Problem> {
+    let provider = body.provider(None)?;
+    if principal.snapshot.routes.instances.get(&provider.name).is_some_and(|known| known.source != Source::Default) {
+        return Err(fault::conflict(format!("There is already a provider '{}'.", provider.name)).param("name").into());
+    }
+    write(&app, principal.caller.actor(), provider, Writing::Create, None, StatusCode::CREATED).await
+}
+
+/// One instance.
+#[utoipa::path(get, path = "/admin/api/v1/providers/{name}", tag = "providers", params(("name" = String, Path, description = "The instance")),
+    responses((status = 200, description = "The instance", body = ProviderView), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such instance")),
+    security(("bearer" = ["admin:providers:read"])))]
+pub async fn read(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Providers>>,
+    Path(name): Path<String>,
+) -> Result<Response, Problem> {
+    let instance = find(&principal.snapshot.routes.instances, &name)?;
+    let stored = app.refresher.store().collection::<Provider>().get(&name).await?;
+    let view = Json(view::show(&app, &instance));
+    Ok(match stored {
+        Some(stored) => record::answer(StatusCode::OK, &stored.etag(), view.0),
+        None => view.into_response(),
+    })
+}
+
+/// Replace or create an instance. An absent `api_key` keeps the stored one, null clears it; a new `base_url` without
+/// a key clears it too, so that a key never goes to an address it was not meant for.
+#[utoipa::path(put, path = "/admin/api/v1/providers/{name}", tag = "providers", params(("name" = String, Path, description = "The instance")),
+    request_body = ProviderBody,
+    responses((status = 200, description = "Replaced", body = ProviderView), (status = 201, description = "Created", body = ProviderView),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:providers:write"])))]
+pub async fn replace(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Providers>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    Strict(mut body): Strict<ProviderBody>,
+) -> Result<Response, Problem> {
+    if body.name.get_or_insert_with(|| name.clone()) != &name {
+        return Err(fault::invalid_parameter("name", "The name in the body is not the name in the path.").into());
+    }
+    let known = principal.snapshot.routes.instances.get(&name).filter(|known| known.source != Source::Default);
+    let provider = body.provider(known.map(|known| &known.provider))?;
+    let status = if known.is_some() { StatusCode::OK } else { StatusCode::CREATED };
+    write(&app, principal.caller.actor(), provider, Writing::Upsert, record::if_match(&headers), status).await
+}
+
+async fn write(
+    app: &Arc<App>,
+    actor: &str,
+    provider: Provider,
+    writing: Writing,
+    if_match: Option<&str>,
+    status: StatusCode,
+) -> Result<Response, Problem> {
+    judge_address(app, &provider)?;
+    let stored = app.refresher.store().collection::<Provider>().put(&provider, writing, actor, if_match).await?;
+    app.refresher.refresh().await?;
+    let (refresher, name) = (app.refresher.clone(), provider.name.clone());
+    app.gateway.tasks.spawn(async move { refresher.discover_one(&name).await });
+    let instance = find(&app.gateway.snapshot().routes.instances, &provider.name)?;
+    Ok(record::answer(status, &stored.etag(), view::show(app, &instance)))
+}
+
+/// An address that may not be dialled is refused when it is named, not when it is first used.
+fn judge_address(app: &App, provider: &Provider) -> Result<(), Fault> {
+    if provider.base_url.is_empty() {
+        return Ok(());
+    }
+    let judged = app.gateway.egress.destination(&provider.base_url, app.refresher.trust(Source::Admin));
+    judged.map(drop).map_err(|error| fault::invalid_parameter("base_url", format!("This address cannot be used: {}.", error.reason())))
+}
+
+fn find(
+    instances: &std::collections::BTreeMap<String, Arc<Instance>>,
+    name: &str,
+) -> Result<Arc<Instance>, Fault> {
+    instances.get(name).cloned().ok_or_else(|| fault::provider_not_found(name))
+}
+
+/// Remove an instance. What the environment or the file configured can be overridden, not deleted.
+#[utoipa::path(delete, path = "/admin/api/v1/providers/{name}", tag = "providers", params(("name" = String, Path, description = "The instance")),
+    responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"), (status = 404, description = "No such instance"),
+        (status = 409, description = "Configured elsewhere, or still in use")),
+    security(("bearer" = ["admin:providers:write"])))]
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Providers>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let instance = find(&principal.snapshot.routes.instances, &name)?;
+    if instance.source != Source::Admin {
+        let place = match instance.source {
+            Source::Env => "in the environment",
+            Source::Config => "in the configuration file",
+            _ => "by the gateway itself",
+        };
+        return Err(fault::conflict(format!("'{name}' is configured {place} and cannot be deleted here.")).into());
+    }
+    let providers = app.refresher.store().collection::<Provider>();
+    providers.delete(&name, principal.caller.actor(), record::if_match(&headers)).await?;
+    app.refresher.refresh().await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Ask the provider for its models, to see that address and key are right. Changes nothing.
+#[utoipa::path(post, path = "/admin/api/v1/providers/{name}/test", tag = "providers", params(("name" = String, Path, description = "The instance")),
+    responses((status = 200, description = "What came of it", body = TestResult), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such instance")),
+    security(("bearer" = ["admin:providers:write"])))]
+pub async fn test(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Providers>>,
+    Path(name): Path<String>,
+) -> Result<Json<TestResult>, Problem> {
+    let instance = find(&principal.snapshot.routes.instances, &name)?;
+    let started = app.gateway.clock.tick();
+    let asked = match instance.vendor.answer {
+        Some(_) => Ok(instance.lanes.len()),
+        None => inventory::ask(&instance, &app.gateway.egress).await.map(|models| models.len()),
+    };
+    let latency_ms = app.gateway.clock.tick().saturating_sub(started).as_millis() as u64;
+    Ok(Json(match asked {
+        Ok(count) => TestResult { ok: true, latency_ms, model_count: Some(count), error: None },
+        Err(reason) => TestResult { ok: false, latency_ms, model_count: None, error: Some(reason) },
+    }))
+}
+
+/// Ask the provider for its models and use what it says.
+#[utoipa::path(post, path = "/admin/api/v1/providers/{name}/discover", tag = "providers",
+    params(("name" = String, Path, description = "The instance")),
+    responses((status = 200, description = "The instance", body = ProviderView), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such instance")),
+    security(("bearer" = ["admin:providers:write"])))]
+pub async fn discover(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Providers>>,
+    Path(name): Path<String>,
+) -> Result<Json<ProviderView>, Problem> {
+    find(&principal.snapshot.routes.instances, &name)?;
+    app.refresher.discover_one(&name).await;
+    let instance = find(&app.gateway.snapshot().routes.instances, &name)?;
+    Ok(Json(view::show(&app, &instance)))
+}

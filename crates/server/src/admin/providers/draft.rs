@@ -1,0 +1,103 @@
+//! A provider as it is written: comma text accepted for models, an absent key kept.
+
+use std::collections::BTreeMap;
+
+use domain::fault::{self, Fault};
+use domain::resources::provider::Provider;
+use domain::resources::Resource as _;
+use domain::secret::Secret;
+use serde::{Deserialize, Deserializer};
+use utoipa::ToSchema;
+use wire::vendors;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderBody {
+    /// In a PUT it may be left out.
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(rename = "type")]
+    pub provider_type: String,
+    /// Absent keeps the stored key, null clears it.
+    #[serde(default, deserialize_with = "sent")]
+    #[schema(value_type = Option<String>)]
+    pub api_key: Option<Option<Secret>>,
+    /// Empty: the type's default.
+    #[serde(default)]
+    pub base_url: String,
+    #[serde(default)]
+    pub api_version: String,
+    /// A list, or text separated by commas.
+    #[serde(default)]
+    #[schema(value_type = Vec<String>)]
+    pub models: Models,
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default)]
+    pub enabled: Option<bool>,
+    #[serde(default)]
+    pub priority: i64,
+}
+
+/// Tells a null from a field that was not sent.
+fn sent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Secret>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Models {
+    List(Vec<String>),
+    Text(String),
+}
+
+impl Default for Models {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+impl Models {
+    fn names(self) -> Vec<String> {
+        match self {
+            Self::List(names) => names,
+            Self::Text(text) => text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
+        }
+    }
+}
+
+/// Headers that carry credentials belong in `api_key`, where they are sealed and never shown.
+const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"];
+
+impl ProviderBody {
+    pub fn provider(self, known: Option<&Provider>) -> Result<Provider, Fault> {
+        let Some(vendor) = vendors::find(&self.provider_type) else {
+            let hint = vendors::nearest(&self.provider_type).map(|name| format!(" Did you mean '{name}'?")).unwrap_or_default();
+            let message = format!("There is no provider type '{}'.{hint}", self.provider_type);
+            return Err(fault::invalid_parameter("type", message));
+        };
+        if let Some(name) = self.headers.keys().find(|name| CREDENTIALS.contains(&name.to_ascii_lowercase().as_str())) {
+            return Err(fault::invalid_parameter(format!("headers.{name}"), "A credential belongs in 'api_key'."));
+        }
+        let api_key = match (self.api_key, known) {
+            (Some(sent), _) => sent.filter(|key| !key.reveal().is_empty()),
+            (None, Some(known)) if known.base_url == self.base_url && known.provider_type == self.provider_type => {
+                known.api_key.clone()
+            }
+            (None, _) => None,
+        };
+        let provider = Provider {
+            name: self.name.unwrap_or_default(),
+            provider_type: vendor.name.to_owned(),
+            api_key,
+            base_url: self.base_url.trim().to_owned(),
+            api_version: self.api_version.trim().to_owned(),
+            models: self.models.names(),
+            headers: self.headers,
+            enabled: self.enabled.unwrap_or(true),
+            priority: self.priority,
+        };
+        provider.validate()?;
+        Ok(provider)
+    }
+}

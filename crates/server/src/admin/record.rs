@@ -1,0 +1,42 @@
+//! What all admin records share: times as text, ETags, pages.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
+use http::header::{ETAG, IF_MATCH};
+use http::{HeaderMap, StatusCode};
+use serde::Serialize;
+
+use crate::query::{self, Pairs};
+
+/// RFC 3339, UTC, to the millisecond.
+pub fn time(at: Timestamp) -> String {
+    match jiff::Timestamp::from_microsecond(at.micros()) {
+        Ok(moment) => format!("{moment:.3}"),
+        Err(_) => String::new(),
+    }
+}
+
+pub fn parse_time(param: &str, text: &str) -> Result<Timestamp, Fault> {
+    let moment: jiff::Timestamp = text.trim().parse().map_err(|_| {
+        fault::invalid_parameter(param, format!("'{param}' must be a UTC time such as 2027-01-31T00:00:00Z."))
+    })?;
+    Ok(Timestamp(moment.as_microsecond()))
+}
+
+pub fn if_match(headers: &HeaderMap) -> Option<&str> {
+    headers.get(IF_MATCH)?.to_str().ok().filter(|value| *value != "*")
+}
+
+/// A stored record and its ETag.
+pub fn answer(status: StatusCode, etag: &str, record: impl Serialize) -> Response {
+    (status, [(ETAG, etag.to_owned())], Json(record)).into_response()
+}
+
+/// `limit` and `offset`, refused when out of bounds.
+pub fn page(pairs: &Pairs, default: i64, most: i64) -> Result<(i64, i64), Fault> {
+    let limit = query::integer(pairs, "limit", 1..=most)?.unwrap_or(default);
+    let offset = query::integer(pairs, "offset", 0..=i64::MAX)?.unwrap_or(0);
+    Ok((limit, offset))
+}

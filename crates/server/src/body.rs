@@ -1,0 +1,84 @@
+//! Bodies of admin requests: strict JSON, where a fault names the field and the nearest right one.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, Request};
+use domain::fault::{self, Fault};
+use serde::de::DeserializeOwned;
+
+use crate::App;
+use crate::fault::Problem;
+
+pub struct Strict<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Strict<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway.policy).await?;
+        Ok(Self(parse(&bytes)?))
+    }
+}
+
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
+    // The scanner refuses what serde lets pass: duplicate keys, endless nesting.
+    wire::json::scan(bytes)?;
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        describe(&path, &error.into_inner().to_string())
+    })
+}
+
+/// serde's words, in the terms of the contract.
+fn describe(path: &str, message: &str) -> Fault {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let message = message.split(" at line ").next().unwrap_or(message);
+    match quoted.as_slice() {
+        [unknown, known @ ..] if message.starts_with("unknown field") => {
+            let nearest = known.iter().min_by_key(|name| strsim::damerau_levenshtein(name, unknown));
+            let nearest = nearest.filter(|name| strsim::damerau_levenshtein(name, unknown) <= name.len().max(4) / 2);
+            fault::unknown_parameter(*unknown, nearest.copied())
+        }
+        [missing, ..] if message.starts_with("missing field") => {
+            fault::invalid_parameter(*missing, format!("The field '{missing}' is missing."))
+        }
+        _ => fault::invalid_parameter(path, format!("'{path}': {message}.")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        #[expect(dead_code, reason = "only its name matters here")]
+        name: String,
+        #[serde(default)]
+        #[expect(dead_code, reason = "only its name matters here")]
+        limits: Vec<u32>,
+    }
+
+    #[track_caller]
+    fn check(text: &str, code: &str, param: Option<&str>) -> Fault {
+        let fault = parse::<Sample>(text.as_bytes()).unwrap_err();
+        assert_eq!((&*fault.code, fault.param.as_deref()), (code, param), "{fault}");
+        fault
+    }
+
+    #[test]
+    fn faults_name_the_field() {
+        let fault = check(r#"{"nmae": "x"}"#, "unknown_parameter", Some("nmae"));
+        assert!(fault.message.contains("'name'"), "{fault}");
+        check(r#"{"name": 5}"#, "invalid_parameter", Some("name"));
+        check(r#"{"name": "x", "limits": [1, -2]}"#, "invalid_parameter", Some("limits[1]"));
+        check("{}", "invalid_parameter", Some("name"));
+        check(r#"{"name": "x", "name": "y"}"#, "invalid_json", Some("name"));
+        check("[]", "invalid_json", None);
+    }
+}

@@ -1,0 +1,57 @@
+//! Fault → answer: the one place where a failure gets its status and headers.
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use domain::call::Format;
+use domain::fault::Fault;
+use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use pipeline::reply::Refused;
+
+/// A fault on its way out of a handler, so that handlers can use `?`.
+pub struct Problem(Fault, HeaderMap);
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Self {
+        Self(fault, HeaderMap::new())
+    }
+}
+
+impl From<store::StoreError> for Problem {
+    fn from(error: store::StoreError) -> Self {
+        tracing::warn!(%error, "storage refused an operation");
+        Self::from(Fault::from(error))
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        Self(refused.fault, refused.headers)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let Self(fault, known) = self;
+        let mut response = Response::new(Body::from(wire::fault::envelope(&fault, Format::Chat)));
+        *response.status_mut() = StatusCode::from_u16(fault.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        *headers = known;
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if fault.status == 401 {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(after) = fault.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs() + u64::from(after.subsec_nanos() > 0)));
+        }
+        // The rest of the request is still on its way: a connection that goes on would read it as the next one.
+        if matches!(fault.status, 408 | 413 | 415) {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+pub fn answer(fault: Fault) -> Problem {
+    Problem::from(fault)
+}

@@ -1,0 +1,49 @@
+//! `POST /v1/chat/completions`.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse as _, Response};
+use pipeline::arrival::Arrival;
+
+use crate::App;
+use crate::door::Visit;
+use crate::fault::Problem;
+
+const PATH: &str = "/v1/chat/completions";
+
+/// Create a chat completion, streaming or not. The body is OpenAI's; fields the gateway does not know are passed on.
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "inference",
+    params(("stream" = Option<bool>, Query, description = "Stream the answer, like the body's `stream`")),
+    request_body(content = serde_json::Value, description = "An OpenAI chat completion request"),
+    responses(
+        (status = 200, description = "A chat completion, or a stream of chunks ending in [DONE]"),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 403, description = "Not allowed for this key"), (status = 404, description = "No such model"),
+        (status = 413, description = "Body too large"), (status = 429, description = "Rate limited"),
+        (status = 502, description = "The provider failed"), (status = 504, description = "The provider was too slow")),
+    security(("bearer" = ["inference"])))]
+pub async fn create(State(app): State<Arc<App>>, Extension(visit): Extension<Visit>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let arrival = Arrival {
+        request_id: visit.request_id,
+        at: app.gateway.clock.now(),
+        tick: app.gateway.clock.tick(),
+        method: "POST",
+        endpoint: PATH,
+        query: parts.uri.query().map(str::to_owned),
+        client_ip: visit.client_ip,
+        headers: parts.headers,
+    };
+    match pipeline::run(&app.gateway, arrival, body).await {
+        Ok(reply) => {
+            let mut response = Response::new(Body::new(reply.body));
+            *response.status_mut() = reply.status;
+            *response.headers_mut() = reply.headers;
+            response
+        }
+        Err(refused) => Problem::from(refused).into_response(),
+    }
+}

@@ -1,0 +1,54 @@
+//! `GET /health` (is it alive) and `GET /ready` (should it get calls).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+
+use crate::{App, PING_LIMIT};
+
+type Words = BTreeMap<&'static str, String>;
+
+/// Liveness; needs no credential.
+#[utoipa::path(get, path = "/health", tag = "health", responses((status = 200, description = "Alive", body = BTreeMap<String, String>)))]
+pub async fn health(State(app): State<Arc<App>>) -> Json<Words> {
+    Json(Words::from([
+        ("status", "ok".to_owned()),
+        ("version", app.config.version.to_owned()),
+        ("edition", app.gateway.capabilities.edition.as_str().to_owned()),
+    ]))
+}
+
+/// Readiness; a dependency that is down degrades the answer, because inference goes on without it.
+#[utoipa::path(get, path = "/ready", tag = "health",
+    responses((status = 200, description = "Ready", body = BTreeMap<String, String>), (status = 503, description = "Draining")))]
+pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Words>) {
+    let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
+    let storage = if matches!(ping, Ok(Ok(()))) { "ok" } else { "down" };
+    let routes = app.gateway.snapshot().routes.clone();
+    let usable = |instance: &&Arc<pipeline::snapshot::routes::Instance>| {
+        instance.provider.enabled && (instance.destination.is_ok() || instance.vendor.answer.is_some())
+    };
+    let providers = match (routes.instances.len(), routes.instances.values().filter(usable).count()) {
+        (0, _) | (_, 0) => "down",
+        (all, working) if working < all => "degraded",
+        _ => "ok",
+    };
+    let journal = if app.gateway.unwritten.is_empty() { "ok" } else { "degraded" };
+    let (code, status) = match (app.is_draining(), storage) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+        (false, "ok") => (StatusCode::OK, "ok"),
+        (false, _) => (StatusCode::OK, "degraded"),
+    };
+    let words = Words::from([
+        ("status", status.to_owned()),
+        ("storage", storage.to_owned()),
+        // One process keeps its limits to itself: there is no shared store to lose.
+        ("shared_store", "ok".to_owned()),
+        ("providers", providers.to_owned()),
+        ("journal", journal.to_owned()),
+    ]);
+    (code, Json(words))
+}

@@ -1,0 +1,78 @@
+//! HTTP: the only floor that knows the web framework. Every route is on one page: `router`.
+
+mod accept;
+mod admin;
+mod body;
+mod cors;
+mod door;
+mod fault;
+mod inference;
+mod openapi;
+mod patient;
+mod principal;
+mod query;
+mod router;
+mod shell;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pipeline::gateway::Gateway;
+use pipeline::refresh::Refresher;
+
+pub use accept::{ListenConfig, serve};
+pub use door::Door;
+pub use router::{document, routes};
+
+/// What the handlers share.
+pub struct App {
+    pub gateway: Arc<Gateway>,
+    pub refresher: Arc<Refresher>,
+    pub config: Config,
+    draining: AtomicBool,
+}
+
+/// The parts of the settings that change what is served.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub version: &'static str,
+    pub base_path: String,
+    pub metrics_endpoint: Option<String>,
+    pub usage_enabled: bool,
+    pub admin_enabled: bool,
+    pub dashboard_enabled: bool,
+    pub cors_origins: Vec<String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            base_path: "/".into(),
+            metrics_endpoint: Some("/metrics".into()),
+            usage_enabled: true,
+            admin_enabled: true,
+            dashboard_enabled: true,
+            cors_origins: Vec::new(),
+        }
+    }
+}
+
+impl App {
+    pub fn new(gateway: Arc<Gateway>, refresher: Arc<Refresher>, config: Config) -> Arc<Self> {
+        Arc::new(Self { gateway, refresher, config, draining: AtomicBool::new(false) })
+    }
+
+    /// From now on `/ready` says no: load balancers send their calls elsewhere.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+}
+
+/// How long `/ready` waits for storage.
+const PING_LIMIT: Duration = Duration::from_secs(1);

@@ -1,0 +1,93 @@
+//! Who is calling, as part of a handler's signature: a route that names no principal does not reach its handler's data.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use domain::caller::Caller;
+use domain::capability::Capability;
+use domain::fault as faults;
+use domain::scope::{Action, Area, Scope};
+use http::request::Parts;
+use pipeline::authenticate;
+use pipeline::snapshot::Snapshot;
+
+use crate::App;
+use crate::fault::Problem;
+
+/// What a route needs of its caller.
+pub trait Needs: Send + Sync + 'static {
+    const SCOPE: Scope;
+    const CAPABILITY: Option<Capability> = None;
+}
+
+/// An authenticated caller that holds what `N` asks for, and the snapshot it was judged by.
+pub struct Principal<N: Needs> {
+    pub caller: Caller,
+    pub snapshot: Arc<Snapshot>,
+    needs: PhantomData<N>,
+}
+
+impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let snapshot = app.gateway.snapshot();
+        let token = authenticate::credential(&parts.headers, parts.uri.query()).ok_or_else(faults::missing_api_key)?;
+        let caller = authenticate::identify(&snapshot, token, app.gateway.clock.now()).map_err(|reason| {
+            tracing::debug!(reason, "credential refused");
+            faults::invalid_api_key()
+        })?;
+        caller.require(N::SCOPE)?;
+        // The gate answers after authentication: who may not come in learns nothing about the edition.
+        if let Some(capability) = N::CAPABILITY
+            && !app.gateway.capabilities.has(capability)
+        {
+            return Err(faults::edition_restricted(capability.as_str()).into());
+        }
+        Ok(Self { caller, snapshot, needs: PhantomData })
+    }
+}
+
+pub struct Inference;
+
+impl Needs for Inference {
+    const SCOPE: Scope = Scope::Inference;
+}
+
+/// Any area: for what shows the whole installation.
+pub struct Everything;
+
+impl Needs for Everything {
+    const SCOPE: Scope = Scope::Admin(None, Action::Read);
+}
+
+/// An area of the admin API, as a type.
+pub trait InArea: Send + Sync + 'static {
+    const AREA: Area;
+    const CAPABILITY: Option<Capability> = None;
+}
+
+pub struct Read<A>(PhantomData<A>);
+pub struct Write<A>(PhantomData<A>);
+
+impl<A: InArea> Needs for Read<A> {
+    const SCOPE: Scope = Scope::Admin(Some(A::AREA), Action::Read);
+    const CAPABILITY: Option<Capability> = A::CAPABILITY;
+}
+
+impl<A: InArea> Needs for Write<A> {
+    const SCOPE: Scope = Scope::Admin(Some(A::AREA), Action::Write);
+    const CAPABILITY: Option<Capability> = A::CAPABILITY;
+}
+
+macro_rules! areas {
+    ($($name:ident),*) => {
+        $(pub struct $name;
+        impl InArea for $name {
+            const AREA: Area = Area::$name;
+        })*
+    };
+}
+
+areas!(AuthKeys, Changes, Metrics, Providers, Usage);

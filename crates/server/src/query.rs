@@ -1,0 +1,150 @@
+//! Query parameters of the reports: dates, zones, paths, pages. A bad value is refused by name, never replaced.
+
+use std::collections::HashMap;
+
+use domain::caller::Caller;
+use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
+use domain::user_path::UserPath;
+use http::HeaderMap;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::ToSpan as _;
+use store::{CacheMode, UsageFilter};
+
+pub type Pairs = HashMap<String, String>;
+
+/// A parameter that was sent and is not empty.
+pub fn text<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
+    pairs.get(name).map(String::as_str).filter(|value| !value.is_empty())
+}
+
+pub fn integer(pairs: &Pairs, name: &str, range: std::ops::RangeInclusive<i64>) -> Result<Option<i64>, Fault> {
+    let Some(value) = text(pairs, name) else { return Ok(None) };
+    match value.parse::<i64>() {
+        Ok(number) if range.contains(&number) => Ok(Some(number)),
+        _ => {
+            let (low, high) = range.into_inner();
+            let bounds = if high == i64::MAX { format!("at least {low}") } else { format!("{low} to {high}") };
+            Err(fault::invalid_parameter(name, format!("'{name}' must be a whole number, {bounds}.")))
+        }
+    }
+}
+
+pub fn time_zone(headers: &HeaderMap) -> Result<TimeZone, Fault> {
+    let Some(value) = headers.get("x-gateway-timezone") else { return Ok(TimeZone::UTC) };
+    let name = value.to_str().unwrap_or_default().trim();
+    TimeZone::get(name).map_err(|_| {
+        fault::invalid_parameter("X-Gateway-Timezone", format!("'{name}' is not an IANA time zone such as Europe/Berlin."))
+    })
+}
+
+/// The instants a report covers: start and end date inclusive in the request's zone, both winning over `days`.
+pub fn period(pairs: &Pairs, zone: &TimeZone, now: Timestamp) -> Result<(Timestamp, Timestamp), Fault> {
+    let days = integer(pairs, "days", 1..=365)?.unwrap_or(30);
+    let moment = jiff::Timestamp::from_microsecond(now.micros()).map_err(|_| fault::internal_error())?;
+    let today = moment.to_zoned(zone.clone()).date();
+    let start = date(pairs, "start_date")?;
+    let end = date(pairs, "end_date")?;
+    let last = end.unwrap_or(today);
+    let first = match start {
+        Some(start) => start,
+        None => last.checked_sub((days - 1).days()).map_err(|_| fault::invalid_parameter("days", "Too far back."))?,
+    };
+    if first > last {
+        return Err(fault::invalid_parameter("start_date", "'start_date' is after 'end_date'."));
+    }
+    let after = last.tomorrow().map_err(|_| fault::invalid_parameter("end_date", "Too far ahead."))?;
+    Ok((midnight(first, zone)?, midnight(after, zone)?))
+}
+
+fn date(pairs: &Pairs, name: &str) -> Result<Option<Date>, Fault> {
+    let Some(value) = text(pairs, name) else { return Ok(None) };
+    let shaped = value.len() == 10 && value.as_bytes()[4] == b'-' && value.as_bytes()[7] == b'-';
+    match value.parse::<Date>() {
+        Ok(date) if shaped => Ok(Some(date)),
+        _ => Err(fault::invalid_parameter(name, format!("'{name}' must be a date of the form YYYY-MM-DD."))),
+    }
+}
+
+fn midnight(date: Date, zone: &TimeZone) -> Result<Timestamp, Fault> {
+    let start = zone.to_zoned(date.at(0, 0, 0, 0)).map_err(|_| fault::internal_error())?;
+    Ok(Timestamp(start.timestamp().as_microsecond()))
+}
+
+fn cache_mode(pairs: &Pairs) -> Result<CacheMode, Fault> {
+    match text(pairs, "cache_mode") {
+        None | Some("uncached") => Ok(CacheMode::Uncached),
+        Some("cached") => Ok(CacheMode::Cached),
+        Some("all") => Ok(CacheMode::All),
+        Some(_) => Err(fault::invalid_parameter("cache_mode", "'cache_mode' is uncached, cached or all.")),
+    }
+}
+
+/// A caller that is bound to a user path sees that subtree and nothing beside it.
+fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault> {
+    let own = caller.key().and_then(|key| key.user_path.clone());
+    let asked = text(pairs, "user_path")
+        .map(|value| UserPath::parse(value).map_err(|reason| fault::invalid_parameter("user_path", reason)))
+        .transpose()?;
+    match (own, asked) {
+        (Some(own), Some(asked)) if !own.covers(&asked) => Err(fault::user_path_denied(asked.as_str(), own.as_str())),
+        (own, asked) => Ok(asked.or(own).map(|path| path.as_str().to_owned()).filter(|path| path != "/")),
+    }
+}
+
+pub fn usage_filter(pairs: &Pairs, headers: &HeaderMap, caller: &Caller, now: Timestamp) -> Result<UsageFilter, Fault> {
+    let zone = time_zone(headers)?;
+    let (from, until) = period(pairs, &zone, now)?;
+    let owned = |name: &str| text(pairs, name).map(str::to_owned);
+    Ok(UsageFilter {
+        from,
+        until,
+        user_path: visible_path(pairs, caller)?,
+        cache: cache_mode(pairs)?,
+        model: owned("model"),
+        provider: owned("provider"),
+        search: owned("search"),
+        auth_key_id: owned("auth_key_id"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(items: &[(&str, &str)]) -> Pairs {
+        items.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[track_caller]
+    fn check(items: &[(&str, &str)], zone: &str, expected: Result<(&str, &str), &str>) {
+        let now: jiff::Timestamp = "2026-03-29T22:30:00Z".parse().unwrap();
+        let zone = TimeZone::get(zone).unwrap();
+        let found = period(&pairs(items), &zone, Timestamp(now.as_microsecond()));
+        let shown = found.as_ref().map(|(from, until)| {
+            let show = |at: &Timestamp| jiff::Timestamp::from_microsecond(at.micros()).unwrap().to_string();
+            (show(from), show(until))
+        });
+        match (shown, expected) {
+            (Ok((from, until)), Ok(expected)) => assert_eq!((from.as_str(), until.as_str()), expected),
+            (Err(fault), Err(param)) => assert_eq!(fault.param.as_deref(), Some(param)),
+            (found, expected) => panic!("{found:?} instead of {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn periods_follow_the_contract() {
+        check(&[("days", "1")], "UTC", Ok(("2026-03-29T00:00:00Z", "2026-03-30T00:00:00Z")));
+        // Already the next day in Berlin, and the clocks went forward that night.
+        check(&[("days", "2")], "Europe/Berlin", Ok(("2026-03-28T23:00:00Z", "2026-03-30T22:00:00Z")));
+        check(&[("start_date", "2026-01-01")], "UTC", Ok(("2026-01-01T00:00:00Z", "2026-03-30T00:00:00Z")));
+        let both = [("start_date", "2026-01-01"), ("end_date", "2026-01-02"), ("days", "7")];
+        check(&both, "UTC", Ok(("2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z")));
+        check(&[("end_date", "2026-01-10"), ("days", "2")], "UTC", Ok(("2026-01-09T00:00:00Z", "2026-01-11T00:00:00Z")));
+        check(&[("start_date", "2026-02-01"), ("end_date", "2026-01-01")], "UTC", Err("start_date"));
+        check(&[("days", "0")], "UTC", Err("days"));
+        check(&[("days", "366")], "UTC", Err("days"));
+        check(&[("start_date", "01.02.2026")], "UTC", Err("start_date"));
+    }
+}

@@ -1,0 +1,69 @@
+//! Every route on one page. Who may call a route stands in its handler's signature.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::admin::{auth_keys, changes, providers, usage};
+use crate::inference::{chat, health, models};
+use crate::{App, openapi, shell};
+
+fn inference() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(health::health))
+        .routes(routes!(health::ready))
+        .routes(routes!(chat::create))
+        .routes(routes!(models::list))
+        .routes(routes!(models::retrieve))
+}
+
+fn admin() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(auth_keys::list, auth_keys::create))
+        .routes(routes!(auth_keys::read))
+        .routes(routes!(auth_keys::deactivate))
+        .routes(routes!(providers::list, providers::create))
+        .routes(routes!(providers::types))
+        .routes(routes!(providers::read, providers::replace, providers::delete))
+        .routes(routes!(providers::test))
+        .routes(routes!(providers::discover))
+        .routes(routes!(usage::summary))
+        .routes(routes!(usage::log))
+        .routes(routes!(changes::list))
+        .routes(routes!(openapi::serve))
+}
+
+fn documented(admin_enabled: bool) -> OpenApiRouter<Arc<App>> {
+    let router = OpenApiRouter::with_openapi(openapi::base()).merge(inference());
+    if admin_enabled { router.merge(admin()) } else { router }
+}
+
+/// The OpenAPI document of everything that is served.
+pub fn document() -> OpenApi {
+    let mut document = documented(true).into_openapi();
+    // A parameter that may hold slashes is a wildcard to the router and a plain name to everybody else.
+    let paths = std::mem::take(&mut document.paths.paths);
+    document.paths.paths = paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
+    document
+}
+
+pub fn routes(app: Arc<App>) -> Router {
+    let (mut router, _) = documented(app.config.admin_enabled).split_for_parts();
+    router = router.route("/", get(shell::front).head(shell::alive));
+    if let Some(endpoint) = &app.config.metrics_endpoint {
+        router = router.route(endpoint, get(shell::metrics));
+    }
+    if app.config.dashboard_enabled {
+        router = router.route("/admin/dashboard", get(shell::dashboard)).route("/admin/dashboard/{*file}", get(shell::dashboard));
+    }
+    let router = router.fallback(shell::not_found).method_not_allowed_fallback(shell::method_not_allowed);
+    let router = match app.config.base_path.trim_end_matches('/') {
+        "" => router,
+        base => Router::new().nest(base, router).fallback(shell::not_found),
+    };
+    router.with_state(app)
+}

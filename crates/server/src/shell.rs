@@ -1,0 +1,46 @@
+//! The few routes that belong to no area: front door, dashboard files, metrics, and what is not there.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use domain::fault as faults;
+use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use http::{Method, StatusCode, Uri};
+
+use crate::App;
+use crate::fault::{Problem, answer};
+use crate::principal::{Metrics, Principal, Read};
+
+pub async fn front(State(app): State<Arc<App>>) -> Response {
+    let base = app.config.base_path.trim_end_matches('/');
+    (StatusCode::FOUND, [(LOCATION, format!("{base}/admin/dashboard"))]).into_response()
+}
+
+/// Claude Code asks this before it sends anything.
+pub async fn alive() -> StatusCode {
+    StatusCode::OK
+}
+
+pub async fn dashboard() -> Response {
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+    ];
+    (headers, dashboard::PAGE).into_response()
+}
+
+pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -> Response {
+    let page = app.gateway.metrics.render(&app.gateway.journal.lag());
+    ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], page).into_response()
+}
+
+pub async fn not_found(uri: Uri) -> Problem {
+    answer(faults::not_found(format!("There is nothing at {}.", uri.path().chars().take(200).collect::<String>())))
+}
+
+pub async fn method_not_allowed(method: Method) -> Problem {
+    answer(faults::method_not_allowed(method.as_str()))
+}

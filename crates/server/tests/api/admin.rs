@@ -1,0 +1,6 @@
+//! `/admin/api/v1`: what steers the gateway.
+
+mod auth_keys;
+mod changes;
+mod providers;
+mod usage;

@@ -1,0 +1,253 @@
+//! A whole gateway in one process: store, journal, egress, routes and door, as the executable puts them together.
+
+mod answer;
+mod call;
+mod clock;
+mod databases;
+mod line;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use domain::capability::{Capabilities, Edition};
+use domain::clock::Clock;
+use domain::ids::Entropy;
+use domain::resources::auth_key;
+use domain::resources::provider::{Provider, Source};
+use domain::secret::Secret;
+use egress::{Egress, EgressConfig};
+use http::Method;
+use pipeline::gateway::{Gateway, Policy};
+use pipeline::inventory::Inventory;
+use pipeline::refresh::{Fixed, Refresher};
+use pipeline::snapshot::Snapshot;
+use serde_json::{Value, json};
+use server::{App, Config, Door, ListenConfig};
+use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
+use tempfile::TempDir;
+use testkit::{SeededEntropy, Upstream};
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, watch};
+use tokio_util::task::TaskTracker;
+
+pub use answer::{Answer, check_envelope, check_snapshot, pretty};
+pub use call::Call;
+pub use clock::ShiftedClock;
+pub use line::Line;
+
+pub const MASTER: &str = "master-key-of-the-tests";
+pub const UPSTREAM_KEY: &str = "sk-upstream-secret-7890";
+
+/// What a test may want to be different.
+pub struct Wishes {
+    pub policy: Policy,
+    pub config: Config,
+    pub allow_private: bool,
+    pub loopback_listener: bool,
+    pub store_timeout: Duration,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            config: Config { version: "0.0.0-test", ..Config::default() },
+            allow_private: false,
+            loopback_listener: false,
+            store_timeout: Duration::from_secs(20),
+        }
+    }
+}
+
+pub struct House {
+    pub upstream: Upstream,
+    pub gateway: Arc<Gateway>,
+    pub refresher: Arc<Refresher>,
+    pub door: Door,
+    pub clock: Arc<ShiftedClock>,
+    pub backend: Backend,
+    drainer: Mutex<Drainer>,
+    _directory: TempDir,
+}
+
+/// Runs a test on SQLite and on PostgreSQL, each time in a new house.
+pub async fn each(test: impl AsyncFn(House)) {
+    each_with(Wishes::default, test).await;
+}
+
+pub async fn each_with(wishes: impl Fn() -> Wishes, test: impl AsyncFn(House)) {
+    databases::each(async |backend| test(House::build(backend, wishes()).await).await).await;
+}
+
+impl House {
+    async fn build(backend: Backend, wishes: Wishes) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let upstream = Upstream::start().await;
+        let shifted = Arc::new(ShiftedClock::default());
+        let clock: Arc<dyn Clock> = shifted.clone();
+        let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(7));
+        let config = StoreConfig {
+            backend: backend.clone(),
+            sealing_key: [42; 32],
+            operation_timeout: wishes.store_timeout,
+            entropy: entropy.clone(),
+        };
+        let store = Store::open(config, clock.clone()).await.unwrap();
+        let config = JournalConfig {
+            directory: directory.path().join("journal"),
+            segment_bytes: 64 << 20,
+            max_bytes: 1 << 30,
+            fsync: false,
+        };
+        let journal = Journal::open(config, clock.clone(), entropy.clone()).unwrap();
+        let tasks = TaskTracker::new();
+        let gateway = Arc::new(Gateway {
+            egress: Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap(),
+            clock,
+            entropy,
+            tasks,
+            journal: journal.clone(),
+            metrics: Default::default(),
+            traces: None,
+            policy: wishes.policy,
+            capabilities: Capabilities { edition: Edition::Oss, single: Default::default() },
+            snapshot: ArcSwap::from_pointee(empty_snapshot()),
+            unwritten: Default::default(),
+        });
+        let fixed = Fixed {
+            providers: vec![(provider("openai", &upstream), Source::Env)],
+            demo: None,
+            allow_private: wishes.allow_private,
+            loopback_listener: wishes.loopback_listener,
+        };
+        let refresher =
+            Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, Inventory::open(None)));
+        refresher.load().await.unwrap();
+        let app = App::new(gateway.clone(), refresher.clone(), wishes.config);
+        Self {
+            upstream,
+            gateway,
+            refresher,
+            door: Door::new(app),
+            clock: shifted,
+            backend,
+            drainer: Mutex::new(Drainer::new(journal, store)),
+            _directory: directory,
+        }
+    }
+
+    /// A request with the master key, unless it is told otherwise.
+    pub fn call(&self, method: Method, path: impl Into<String>) -> Call<'_> {
+        Call::new(&self.door, method, path.into()).key(MASTER)
+    }
+
+    pub fn get(&self, path: impl Into<String>) -> Call<'_> {
+        self.call(Method::GET, path)
+    }
+
+    pub fn post(&self, path: impl Into<String>, body: Value) -> Call<'_> {
+        self.call(Method::POST, path).json(body)
+    }
+
+    pub fn put(&self, path: impl Into<String>, body: Value) -> Call<'_> {
+        self.call(Method::PUT, path).json(body)
+    }
+
+    /// A chat completion by the upstream's scripted model of that name.
+    pub fn chat(&self, model: &str) -> Call<'_> {
+        self.post("/v1/chat/completions", question(model))
+    }
+
+    pub fn stream(&self, model: &str) -> Call<'_> {
+        let mut body = question(model);
+        body["stream"] = json!(true);
+        self.post("/v1/chat/completions", body)
+    }
+
+    /// A new managed key: its id and its raw value.
+    pub async fn key(&self, body: Value) -> (String, String) {
+        let answer = self.post("/admin/api/v1/auth-keys", body).send().await.expect_status(201);
+        let created = answer.json();
+        (created["id"].as_str().unwrap().to_owned(), created["key"].as_str().unwrap().to_owned())
+    }
+
+    pub async fn key_with(&self, scopes: &[&str]) -> String {
+        self.key(json!({"name": "of the tests", "scopes": scopes})).await.1
+    }
+
+    pub async fn drain(&self) -> Result<usize, store::StoreError> {
+        self.drainer.lock().await.drain_once().await
+    }
+
+    /// The usage log, oldest first, once it has exactly so many calls; it must not grow beyond that.
+    pub async fn receipts(&self, count: usize) -> Vec<Value> {
+        let deadline = self.clock.tick() + Duration::from_secs(10);
+        loop {
+            self.drain().await.unwrap();
+            let found = self.usage_log().await;
+            assert!(found.len() <= count, "{} calls instead of {count}: {found:#?}", found.len());
+            if found.len() == count {
+                tokio::time::sleep(Duration::from_millis(30)).await;
+                self.drain().await.unwrap();
+                let later = self.usage_log().await;
+                assert_eq!(later.len(), count, "{later:#?}");
+                return later;
+            }
+            assert!(self.clock.tick() < deadline, "{} calls instead of {count}: {found:#?}", found.len());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn usage_log(&self) -> Vec<Value> {
+        let answer = self.get("/admin/api/v1/usage/log?limit=200").send().await.expect_status(200);
+        let mut entries = answer.json()["entries"].as_array().unwrap().clone();
+        entries.reverse();
+        entries
+    }
+
+    /// The same gateway on a real socket, until the house is gone.
+    pub async fn listen(&self) -> Listening {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopping) = watch::channel(false);
+        let config = ListenConfig { grace: Duration::from_secs(5), ..ListenConfig::default() };
+        let serving = self.gateway.tasks.spawn(server::serve(listener, self.door.clone(), config, stopping));
+        Listening { address, stop, serving }
+    }
+}
+
+pub struct Listening {
+    pub address: std::net::SocketAddr,
+    pub stop: watch::Sender<bool>,
+    /// How many connections had to be cut.
+    pub serving: tokio::task::JoinHandle<usize>,
+}
+
+pub fn question(model: &str) -> Value {
+    json!({"model": model, "messages": [{"role": "user", "content": "How are you today?"}]})
+}
+
+pub fn provider(name: &str, upstream: &Upstream) -> Provider {
+    Provider {
+        name: name.into(),
+        provider_type: "openai".into(),
+        api_key: Some(Secret::new(UPSTREAM_KEY.to_owned())),
+        base_url: upstream.base_url(),
+        api_version: String::new(),
+        models: Vec::new(),
+        headers: Default::default(),
+        enabled: true,
+        priority: 0,
+    }
+}
+
+fn empty_snapshot() -> Snapshot {
+    Snapshot {
+        revision: 0,
+        master: auth_key::digest(MASTER),
+        keys: Default::default(),
+        routes: Default::default(),
+        broken: Default::default(),
+    }
+}

@@ -1,0 +1,63 @@
+//! A request through the door, without a socket.
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use serde_json::Value;
+use server::Door;
+
+use super::Answer;
+
+pub struct Call<'a> {
+    door: &'a Door,
+    request: Request<Bytes>,
+}
+
+impl<'a> Call<'a> {
+    pub fn new(door: &'a Door, method: Method, path: String) -> Self {
+        let request = Request::builder().method(method).uri(path).body(Bytes::new()).unwrap();
+        Self { door, request }
+    }
+
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        let value = HeaderValue::from_str(value).unwrap();
+        self.request.headers_mut().insert(HeaderName::from_static(name), value);
+        self
+    }
+
+    pub fn key(self, key: &str) -> Self {
+        self.header("authorization", &format!("Bearer {key}"))
+    }
+
+    pub fn anonymous(mut self) -> Self {
+        self.request.headers_mut().remove("authorization");
+        self
+    }
+
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
+        *self.request.body_mut() = body.into();
+        self
+    }
+
+    pub fn json(self, body: Value) -> Self {
+        self.header("content-type", "application/json").body(body.to_string())
+    }
+
+    /// The answer's head; its body is still to be read, or to be dropped.
+    pub async fn open(self) -> Response<Body> {
+        let Ok(response) = self.door.answer(self.request.map(Full::new), Some([192, 0, 2, 7].into())).await;
+        response
+    }
+
+    pub async fn send(self) -> Answer {
+        let (parts, body) = self.open().await.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+
+    /// What a client is told when it is refused: status, code and param.
+    pub async fn refusal(self) -> (u16, String, Option<String>) {
+        self.send().await.refusal()
+    }
+}

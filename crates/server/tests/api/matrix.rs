@@ -1,0 +1,173 @@
+//! Who may call what: every documented route and method, as every kind of caller, in one table.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::scope::{Area, Scope};
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::house::{self, Answer, House};
+
+/// An operation of the document: the scope it declares, or none when it is open to everybody.
+struct Operation {
+    method: Method,
+    path: String,
+    scope: Option<Scope>,
+}
+
+fn operations() -> Vec<Operation> {
+    let document = serde_json::to_value(server::document()).unwrap();
+    let mut operations = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let Ok(method) = method.to_ascii_uppercase().parse::<Method>() else { continue };
+            let scope = operation.get("security").map(declared);
+            operations.push(Operation { method, path: path.clone(), scope });
+        }
+    }
+    operations.sort_by(|a, b| (&a.path, a.method.as_str()).cmp(&(&b.path, b.method.as_str())));
+    operations
+}
+
+fn declared(security: &Value) -> Scope {
+    let scopes = security[0]["bearer"].as_array().unwrap_or_else(|| panic!("not a bearer: {security}"));
+    assert_eq!((security.as_array().unwrap().len(), scopes.len()), (1, 1), "one scope a route: {security}");
+    scopes[0].as_str().unwrap().parse().unwrap()
+}
+
+/// A path that exists; a new parameter needs a sample here.
+fn sample(path: &str) -> String {
+    let samples = [("models/{id}", "models/openai/text"), ("{id}", "key_0"), ("{name}", "openai")];
+    let path = samples.iter().fold(path.to_owned(), |path, (parameter, value)| path.replace(parameter, value));
+    assert!(!path.contains('{'), "no sample for a parameter of {path}");
+    path
+}
+
+impl Operation {
+    async fn call(&self, house: &House, key: Option<&str>) -> Answer {
+        let call = house.call(self.method.clone(), sample(&self.path)).json(json!({}));
+        match key {
+            Some(key) => call.key(key).send().await,
+            None => call.anonymous().send().await,
+        }
+    }
+
+    fn area_key<'a>(&self, usage: &'a str, providers: &'a str) -> &'a str {
+        match self.scope {
+            Some(Scope::Admin(Some(Area::Usage), _)) => providers,
+            _ => usage,
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_route_admits_exactly_whom_it_says() {
+    house::each(async |house| {
+        let expired = json!({"name": "expired", "scopes": all_scopes(), "expiry": "2020-01-01T00:00:00Z"});
+        let (_, expired_key) = house.key(expired).await;
+        let (id, deactivated_key) = house.key(json!({"name": "off", "scopes": all_scopes()})).await;
+        house.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({})).send().await.expect_status(200);
+        let inference = house.key_with(&["inference"]).await;
+        let reading = house.key_with(&["admin:read"]).await;
+        let usage = house.key_with(&["admin:usage:write"]).await;
+        let providers = house.key_with(&["admin:providers:write"]).await;
+        let writing = house.key_with(&["admin:write"]).await;
+
+        let mut table = format!("{:<52}none bad expired off inference read area write master\n", "");
+        for operation in operations() {
+            let area = operation.area_key(&usage, &providers);
+            let callers = [
+                None,
+                Some("no-such-key"),
+                Some(&*expired_key),
+                Some(&*deactivated_key),
+                Some(&*inference),
+                Some(&*reading),
+                Some(area),
+                Some(&*writing),
+                Some(house::MASTER),
+            ];
+            let mut statuses = Vec::new();
+            for key in callers {
+                statuses.push(operation.call(&house, key).await.status);
+            }
+            for refused in &statuses[..4] {
+                assert!(operation.scope.is_none() || *refused == 401, "{} {}", operation.method, operation.path);
+            }
+            let [none, bad, expired, off, inference, read, area, write, master] = statuses[..] else { panic!() };
+            table.push_str(&format!(
+                "{:<7}{:<45}{none:<5}{bad:<4}{expired:<8}{off:<4}{inference:<10}{read:<5}{area:<5}{write:<6}{master}\n",
+                operation.method.as_str(),
+                operation.path,
+            ));
+        }
+        house::check_snapshot("authorisation matrix", &table);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_declared_scope_is_the_enforced_one() {
+    house::each(async |house| {
+        let mut keys: BTreeMap<Scope, (String, String)> = BTreeMap::new();
+        for operation in operations() {
+            let Some(scope) = operation.scope else { continue };
+            if let std::collections::btree_map::Entry::Vacant(entry) = keys.entry(scope) {
+                let exact = house.key_with(&[&scope.to_string()]).await;
+                let others: Vec<String> = all_scopes().into_iter().filter(|other| !grants(other, scope)).collect();
+                let others = house.key_with(&others.iter().map(String::as_str).collect::<Vec<_>>()).await;
+                entry.insert((exact, others));
+            }
+            let (exact, others) = &keys[&scope];
+            let admitted = operation.call(&house, Some(exact)).await.status;
+            assert!(![401, 403].contains(&admitted), "{} {}: {admitted}", operation.method, operation.path);
+            let refused = operation.call(&house, Some(others)).await;
+            let error = refused.json()["error"].clone();
+            let found = (refused.status, error["code"].as_str(), error["required_scope"].as_str());
+            let declared = scope.to_string();
+            assert_eq!(found, (403, Some("insufficient_scope"), Some(&*declared)), "{}", operation.path);
+        }
+    })
+    .await;
+}
+
+fn all_scopes() -> Vec<String> {
+    let areas = Area::ALL.iter().flat_map(|area| ["read", "write"].map(|verb| format!("admin:{}:{verb}", area.as_str())));
+    ["inference", "admin:read", "admin:write"].map(str::to_owned).into_iter().chain(areas).collect()
+}
+
+fn grants(held: &str, needed: Scope) -> bool {
+    held.parse::<Scope>().unwrap().grants(needed)
+}
+
+#[tokio::test]
+async fn only_a_handful_of_routes_is_open_to_everybody() {
+    let open: BTreeSet<String> =
+        operations().iter().filter(|operation| operation.scope.is_none()).map(|operation| operation.path.clone()).collect();
+    assert_eq!(open, BTreeSet::from(["/health".to_owned(), "/ready".to_owned()]));
+    house::each(async |house| {
+        let anonymous = async |method: Method, path: &str| house.call(method, path).anonymous().send().await.status;
+        assert_eq!(anonymous(Method::GET, "/").await, 302);
+        assert_eq!(anonymous(Method::HEAD, "/").await, 200);
+        assert_eq!(anonymous(Method::GET, "/admin/dashboard").await, 200);
+        assert_eq!(anonymous(Method::GET, "/metrics").await, 401);
+        let area = house.key_with(&["admin:metrics:read"]).await;
+        assert_eq!(house.get("/metrics").key(&area).send().await.status, 200);
+        let inference = house.key_with(&["inference"]).await;
+        assert_eq!(house.get("/metrics").key(&inference).send().await.status, 403);
+    })
+    .await;
+}
+
+/// Routes that are not in the document are named one by one; a new one must be thought about here.
+#[test]
+fn what_is_outside_the_document_is_known() {
+    let router = include_str!("../../src/router.rs");
+    let outside: Vec<&str> = router
+        .split(".route(")
+        .skip(1)
+        .map(|rest| rest.split(',').next().unwrap_or_default().trim())
+        .collect();
+    assert_eq!(outside, ["\"/\"", "endpoint", "\"/admin/dashboard\"", "\"/admin/dashboard/{*file}\""]);
+    assert!(!router.contains("route_service") && !router.contains("nest_service"), "services hide routes");
+}

@@ -1,0 +1,128 @@
+//! One receipt per call, whatever happens to it; and its figures are the provider's own.
+
+use std::time::Duration;
+
+use domain::clock::Clock as _;
+use domain::ids::Entropy as _;
+use futures_util::future::join_all;
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use testkit::SeededEntropy;
+
+use crate::house::{self, House};
+
+#[tokio::test]
+async fn the_ledger_equals_the_providers_bill() {
+    house::each(async |house| {
+        let models = ["text", "long", "tools", "parallel-tools", "reasoning", "cached", "empty", "usage-every-chunk"];
+        for model in models {
+            house.chat(model).send().await.expect_status(200);
+            house.stream(model).send().await.expect_status(200);
+        }
+        let rows = house.receipts(2 * models.len()).await;
+        for line in house.upstream.bill() {
+            assert!(line.finished, "{line:?}");
+            let row = rows.iter().find(|row| row["provider_id"] == line.id).unwrap_or_else(|| panic!("{line:?}"));
+            let counts = ["input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens", "total_tokens"];
+            let found = counts.map(|name| row[name].as_u64().unwrap());
+            let total = line.prompt_tokens + line.completion_tokens;
+            let billed = [line.prompt_tokens, line.completion_tokens, line.cached_tokens, line.reasoning_tokens, total];
+            assert_eq!(found, billed, "{} {row:#}", line.model);
+            assert_eq!(row["estimated"], false, "{}", line.model);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_figures_an_estimate_is_made_and_marked() {
+    house::each(async |house| {
+        for call in [house.chat("no-usage"), house.stream("no-usage"), house.chat("weird-usage"), house.stream("weird-usage")] {
+            call.send().await.expect_status(200);
+        }
+        let rows = house.receipts(4).await;
+        for row in &rows[..2] {
+            assert_eq!(row["estimated"], true, "{row:#}");
+            let bill = &house.upstream.bill()[0];
+            let near = |name: &str, billed: u64| {
+                let found = row[name].as_u64().unwrap();
+                assert!(found > 0 && found < 4 * billed + 16, "{name}: {found} for {billed}");
+            };
+            near("input_tokens", bill.prompt_tokens);
+            near("output_tokens", bill.completion_tokens);
+        }
+        for row in &rows[2..] {
+            assert!(row["total_tokens"].as_i64().unwrap() >= 0, "{row:#}");
+            assert!(row["caveat"].as_str().is_some() || row["estimated"] == true, "absurd figures are marked: {row:#}");
+        }
+    })
+    .await;
+}
+
+/// What one client does, drawn by lot: which model, streamed or not, and when it loses interest.
+struct Fate {
+    model: &'static str,
+    stream: bool,
+    frames: usize,
+    patience: Duration,
+}
+
+impl Fate {
+    fn draw(entropy: &SeededEntropy) -> Self {
+        const MODELS: [&str; 10] = [
+            "text", "drip-3", "slow-30", "hang", "hang-mid-stream", "cut-mid-stream", "error-500", "no-usage", "html",
+            "error-in-stream",
+        ];
+        let mut bytes = [0; 4];
+        entropy.fill(&mut bytes);
+        Self {
+            model: MODELS[usize::from(bytes[0]) % MODELS.len()],
+            stream: bytes[1] % 3 > 0,
+            frames: usize::from(bytes[2]) % 12,
+            patience: Duration::from_millis(u64::from(bytes[3]) / 4),
+        }
+    }
+
+    async fn meet(&self, house: &House) {
+        let call = if self.stream { house.stream(self.model) } else { house.chat(self.model) };
+        let _ = tokio::time::timeout(self.patience, async {
+            let mut body = call.open().await.into_body();
+            for _ in 0..self.frames {
+                if !matches!(body.frame().await, Some(Ok(_))) {
+                    break;
+                }
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn every_call_leaves_one_receipt_wherever_it_is_dropped() {
+    const CALLS: usize = 120;
+    house::each(async |house| {
+        let entropy = SeededEntropy::new(house.clock.now().micros() as u64);
+        let fates: Vec<Fate> = (0..CALLS).map(|_| Fate::draw(&entropy)).collect();
+        join_all(fates.iter().map(|fate| fate.meet(&house))).await;
+        let rows = house.receipts(CALLS).await;
+        let ids: std::collections::BTreeSet<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), CALLS);
+        for row in &rows {
+            let status = row["status_code"].as_u64().unwrap();
+            assert!([200, 499, 500, 502].contains(&status), "{row:#}");
+        }
+        check_finished(&house, &rows);
+        let page = house.get("/metrics").send().await.text();
+        assert!(page.contains("gatehouse_requests_in_flight 0\n"), "every call is over");
+    })
+    .await;
+}
+
+/// A call that was answered to its end and counted by the provider is never an estimate.
+fn check_finished(house: &House, rows: &[Value]) {
+    for line in house.upstream.bill().iter().filter(|line| line.finished && line.model == "text") {
+        let Some(row) = rows.iter().find(|row| row["provider_id"] == line.id && row["status_code"] == 200) else { continue };
+        assert_eq!(row["output_tokens"].as_u64(), Some(line.completion_tokens), "{row:#}");
+        assert_eq!(row["estimated"], false, "{row:#}");
+    }
+}

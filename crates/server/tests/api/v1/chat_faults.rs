@@ -1,0 +1,238 @@
+//! `POST /v1/chat/completions` when something is wrong: with the request, with the provider, with the line between.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::house::{self, House, Line, Wishes, question};
+
+type Expected<'a> = (u16, &'a str, Option<&'a str>);
+
+#[track_caller]
+fn check(found: (u16, String, Option<String>), expected: Expected<'_>, of: &str) {
+    assert_eq!((found.0, &*found.1, found.2.as_deref()), expected, "{of}");
+}
+
+async fn send_raw(house: &House, body: impl Into<bytes::Bytes>) -> (u16, String, Option<String>) {
+    house.post("/v1/chat/completions", json!({})).body(body).refusal().await
+}
+
+#[tokio::test]
+async fn bodies_that_cannot_be_read() {
+    house::each_with(
+        || Wishes { policy: pipeline::gateway::Policy { body_limit: 64 * 1024, ..Default::default() }, ..Wishes::default() },
+        async |house| {
+            let deep = format!(r#"{{"model":"text","messages":{}1{}}}"#, "[".repeat(5000), "]".repeat(5000));
+            let mut not_utf8 = br#"{"model":"text","messages":[{"role":"user","content":""#.to_vec();
+            not_utf8.extend_from_slice(b"\xff\xfe\"}]}");
+            let cases: Vec<(&str, Vec<u8>, Option<&str>)> = vec![
+                ("empty", Vec::new(), None),
+                ("cut off", br#"{"model":"text","messages":["#.to_vec(), None),
+                ("words behind it", br#"{"model":"text","messages":[1]} x"#.to_vec(), None),
+                ("an array", b"[]".to_vec(), None),
+                ("deep", deep.into_bytes(), None),
+                ("not UTF-8", not_utf8, None),
+                ("a key twice", br#"{"model":"a","model":"b","messages":[1]}"#.to_vec(), Some("model")),
+                ("a key twice, spelt differently", br#"{"model":"a","mod\u0065l":"b","messages":[1]}"#.to_vec(), Some("model")),
+            ];
+            for (name, body, param) in cases {
+                check(send_raw(&house, body).await, (400, "invalid_json", param), name);
+            }
+            let large = format!(r#"{{"model":"text","messages":["{}"]}}"#, "x".repeat(64 * 1024));
+            check(send_raw(&house, large).await, (413, "request_too_large", None), "large");
+            let multipart = house.chat("text").header("content-type", "multipart/form-data; boundary=x");
+            check(multipart.refusal().await, (415, "unsupported_media_type", None), "multipart");
+            house.chat("text").header("content-type", "text/plain").send().await.expect_status(200);
+            assert_eq!(house.upstream.requests().len(), 1, "nothing of that was sent on");
+            house.receipts(11).await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn fields_that_cannot_be_right() {
+    house::each(async |house| {
+        let with = |field: &str, value: Value| {
+            let mut body = question("text");
+            body[field] = value;
+            body
+        };
+        let cases = [
+            (with("model", json!("")), (400, "model_required", Some("model"))),
+            (with("model", Value::Null), (400, "model_required", Some("model"))),
+            (with("model", json!(5)), (400, "invalid_parameter", Some("model"))),
+            (with("messages", json!([])), (400, "invalid_parameter", Some("messages"))),
+            (with("messages", json!("hi")), (400, "invalid_parameter", Some("messages"))),
+            (with("stream", json!("yes")), (400, "invalid_parameter", Some("stream"))),
+            (with("temperature", json!(2.1)), (400, "invalid_parameter", Some("temperature"))),
+            (with("temperature", json!(-0.1)), (400, "invalid_parameter", Some("temperature"))),
+            (with("temperature", json!("hot")), (400, "invalid_parameter", Some("temperature"))),
+            (with("max_tokens", json!(0)), (400, "invalid_parameter", Some("max_tokens"))),
+            (with("n", json!(0)), (400, "invalid_parameter", Some("n"))),
+            (with("stream_options", json!(1)), (400, "invalid_parameter", Some("stream_options"))),
+        ];
+        for (body, expected) in cases {
+            let shown = body.to_string();
+            check(house.post("/v1/chat/completions", body).refusal().await, expected, &shown);
+        }
+        assert!(house.upstream.requests().is_empty());
+        // The edges are inside.
+        for temperature in [json!(0), json!(2), json!(2.0), Value::Null] {
+            house.post("/v1/chat/completions", with("temperature", temperature)).send().await.expect_status(200);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_model_nobody_has() {
+    house::each(async |house| {
+        house.refresher.discover_one("openai").await;
+        let answer = house.chat("openai/parallel-tool").send().await;
+        answer.snapshot("chat model not found");
+        assert!(answer.json()["error"]["message"].as_str().unwrap().contains("openai/parallel-tools"));
+        assert!(house.upstream.requests().iter().all(|request| request.method == "GET"));
+    })
+    .await;
+}
+
+/// What the provider does, whole and streamed, and what the client is told.
+#[tokio::test]
+async fn a_provider_that_fails() {
+    house::each(async |house| {
+        let cases: [(&str, Expected<'_>); 13] = [
+            ("unauthorized", (502, "upstream_auth_failed", None)),
+            ("error-403", (502, "upstream_auth_failed", None)),
+            ("error-400", (400, "scripted", None)),
+            ("error-404", (404, "model_not_found", None)),
+            ("error-422", (422, "scripted", None)),
+            ("error-429", (429, "rate_limit_exceeded", None)),
+            ("error-500", (500, "upstream_error", None)),
+            ("error-503", (503, "upstream_error", None)),
+            ("error-529", (503, "overloaded", None)),
+            ("html", (502, "upstream_invalid_response", None)),
+            ("bad-json", (502, "upstream_invalid_response", None)),
+            ("empty-body", (502, "upstream_invalid_response", None)),
+            ("reset-before-head", (502, "upstream_unreachable", None)),
+        ];
+        let mut calls = 0;
+        for (model, expected) in cases {
+            for stream in [false, true] {
+                let call = if stream { house.stream(model) } else { house.chat(model) };
+                let answer = call.send().await;
+                let message = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+                assert!(!message.contains("sk-"), "{model}: {message}");
+                check(answer.refusal(), expected, &format!("{model}, stream: {stream}"));
+                assert_eq!(answer.header("x-gateway-provider"), Some("openai"));
+                assert_eq!(answer.header("x-gateway-attempts"), Some("1"), "{model}");
+                calls += 1;
+            }
+        }
+        let rows = house.receipts(calls).await;
+        assert!(rows.iter().all(|row| row["status_code"].as_i64().unwrap() >= 400));
+        assert!(rows.iter().all(|row| row["total_tokens"] == 0), "providers do not bill what they refuse");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_rate_limit_keeps_its_date() {
+    house::each(async |house| {
+        let answer = house.chat("error-429-17").send().await;
+        assert_eq!(answer.header("retry-after"), Some("17"));
+        answer.snapshot("chat rate limited");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_error_inside_a_success_is_an_error() {
+    house::each(async |house| {
+        for call in [house.stream("error-in-stream"), house.chat("error-in-stream")] {
+            let answer = call.send().await;
+            check(answer.refusal(), (500, "server_overloaded", None), "error inside a 200");
+            assert_eq!(answer.json()["error"]["message"], "The server is overloaded.");
+        }
+        // A role alone is no content yet.
+        let role = r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#;
+        let error = r#"{"error":{"message":"Slow down.","type":"rate_limit_error","code":"rate_limit_exceeded"}}"#;
+        let events = [role, error].map(|data| format!("data: {data}\n\n"));
+        house.upstream.push(testkit::Script::stream(events));
+        check(house.stream("text").refusal().await, (429, "rate_limit_exceeded", None), "after the role");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_provider_that_is_not_there() {
+    house::each(async |house| {
+        house.chat("text").send().await.expect_status(200);
+        house.upstream.stop();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        for call in [house.chat("text"), house.stream("text")] {
+            check(call.refusal().await, (502, "upstream_unreachable", None), "unreachable");
+        }
+        let rows = house.receipts(3).await;
+        assert_eq!((&rows[2]["status_code"], &rows[2]["total_tokens"]), (&json!(502), &json!(0)));
+    })
+    .await;
+}
+
+fn impatient() -> Wishes {
+    let limit = Duration::from_millis(150);
+    let policy = pipeline::gateway::Policy {
+        request_timeout: limit,
+        first_event_timeout: limit,
+        stream_idle_timeout: limit,
+        ..Default::default()
+    };
+    Wishes { policy, ..Wishes::default() }
+}
+
+#[tokio::test]
+async fn a_provider_that_says_nothing() {
+    house::each_with(impatient, async |house| {
+        for call in [
+            house.chat("hang"),
+            house.chat("hang-after-head"),
+            house.chat("hang-mid-stream"),
+            house.stream("hang"),
+            house.stream("hang-after-head"),
+        ] {
+            check(call.refusal().await, (504, "upstream_timeout", None), "silence");
+        }
+        let rows = house.receipts(5).await;
+        assert!(rows.iter().all(|row| row["status_code"] == 504));
+        // The lines to the provider are given up, not left open.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(house.upstream.bill().iter().all(|line| line.cancelled), "{:?}", house.upstream.bill());
+    })
+    .await;
+}
+
+/// What is left of a refused body must not be read as the next request.
+#[tokio::test]
+async fn a_connection_stays_honest_after_a_refusal() {
+    house::each_with(
+        || Wishes { policy: pipeline::gateway::Policy { body_limit: 1024, ..Default::default() }, ..Wishes::default() },
+        async |house| {
+            let listening = house.listen().await;
+            let mut line = Line::open(listening.address).await;
+            let body = format!(r#"{{"model":"text","messages":["{}"]}}"#, "x".repeat(4096));
+            line.post_chat(&serde_json::from_str(&body).unwrap()).await;
+            let heard = line.hear_out().await;
+            assert!(heard.starts_with("HTTP/1.1 413 "), "{heard}");
+            assert!(heard.to_ascii_lowercase().contains("connection: close"), "{heard}");
+            assert_eq!(heard.matches("HTTP/1.1 ").count(), 1);
+
+            let mut line = Line::open(listening.address).await;
+            line.post_chat(&json!({"model": "text"})).await;
+            assert!(line.hear("}}").await.starts_with("HTTP/1.1 400 "));
+            line.forget();
+            line.post_chat(&question("text")).await;
+            assert!(line.hear("chat.completion").await.starts_with("HTTP/1.1 200 "));
+        },
+    )
+    .await;
+}

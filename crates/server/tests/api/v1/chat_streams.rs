@@ -1,0 +1,214 @@
+//! `POST /v1/chat/completions` with `stream`: events as they came, heartbeats, honest ends, and clients that leave.
+
+use std::time::Duration;
+
+use domain::clock::Clock as _;
+use http_body_util::BodyExt as _;
+use pipeline::gateway::Policy;
+use serde_json::{Value, json};
+
+use crate::house::{self, House, Line, Wishes, check_envelope, question};
+
+#[tokio::test]
+async fn a_stream() {
+    house::each(async |house| {
+        let answer = house.stream("openai/text").send().await;
+        answer.snapshot("chat stream");
+        let chunks: Vec<Value> =
+            answer.events().iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
+        assert_eq!(chunks[0]["choices"][0]["delta"]["role"], "assistant");
+        assert_eq!(answer.events().last().unwrap(), "[DONE]");
+        assert!(answer.content().contains("How are you today?"));
+    })
+    .await;
+}
+
+fn usage_chunks(answer: &house::Answer) -> usize {
+    let chunks = answer.events().into_iter().filter_map(|data| serde_json::from_str::<Value>(&data).ok());
+    chunks.filter(|chunk| chunk["choices"] == json!([]) && chunk["usage"].is_object()).count()
+}
+
+#[tokio::test]
+async fn the_usage_chunk_is_shown_to_who_asked() {
+    house::each(async |house| {
+        assert_eq!(usage_chunks(&house.stream("text").send().await), 0);
+        let mut body = question("text");
+        body["stream"] = json!(true);
+        body["stream_options"] = json!({"include_usage": true});
+        assert_eq!(usage_chunks(&house.post("/v1/chat/completions", body).send().await), 1);
+        let rows = house.receipts(2).await;
+        let tokens = |row: &Value| (row["input_tokens"].clone(), row["output_tokens"].clone(), row["estimated"].clone());
+        assert_eq!(tokens(&rows[0]), tokens(&rows[1]), "hidden or not, it is counted");
+        assert_eq!(rows[0]["estimated"], false);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_first_chunk_without_choices_is_dropped() {
+    house::each(async |house| {
+        let answer = house.stream("azure-first").send().await.expect_status(200);
+        let first: Value = serde_json::from_str(&answer.events()[0]).unwrap();
+        assert_eq!(first["choices"][0]["delta"]["role"], "assistant");
+        assert!(!answer.text().contains("prompt_filter_results"));
+    })
+    .await;
+}
+
+/// An upstream that ends without its end: the client is told in-band, and never that all is well.
+#[tokio::test]
+async fn a_stream_that_breaks_off() {
+    house::each(async |house| {
+        let models = ["reset-mid-stream", "cut-mid-stream", "eof-mid-stream", "error-after-content"];
+        for model in models {
+            let answer = house.stream(model).send().await.expect_status(200);
+            let events = answer.events();
+            let last: Value = serde_json::from_str(events.last().unwrap()).unwrap();
+            check_envelope(&last);
+            let code = if model == "error-after-content" { "server_overloaded" } else { "upstream_invalid_response" };
+            assert_eq!(last["error"]["code"], code, "{model}");
+            assert!(!answer.text().contains("[DONE]"), "{model}");
+            assert!(!answer.text().contains("\"finish_reason\":\"stop\""), "{model}");
+            assert!(!answer.content().is_empty(), "{model}: what came before the break was sent");
+        }
+        let rows = house.receipts(models.len()).await;
+        for (row, model) in rows.iter().zip(models) {
+            assert_eq!((&row["estimated"], &row["stream"]), (&json!(true), &json!(true)), "{model}");
+            assert!(row["status_code"].as_i64().unwrap() >= 500, "{model}");
+            assert!(row["output_tokens"].as_i64().unwrap() > 0, "{model}: what was delivered was paid for");
+        }
+    })
+    .await;
+}
+
+fn with_policy(change: impl Fn(&mut Policy)) -> impl Fn() -> Wishes {
+    move || {
+        let mut wishes = Wishes::default();
+        change(&mut wishes.policy);
+        wishes
+    }
+}
+
+#[tokio::test]
+async fn silence_is_filled_with_comments_between_events() {
+    let wishes = with_policy(|policy| policy.stream_heartbeat = Duration::from_millis(40));
+    house::each_with(wishes, async |house| {
+        let mut response = house.stream("slow-200").open().await;
+        assert_eq!(response.status(), 200, "the head is sent before there is content");
+        let first = response.body_mut().frame().await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(first, ": keep-alive\n\n");
+        let rest = response.into_body().collect().await.unwrap().to_bytes();
+        let rest = String::from_utf8(rest.to_vec()).unwrap();
+        assert!(rest.ends_with("data: [DONE]\n\n"), "{rest}");
+        for event in rest.split_terminator("\n\n") {
+            assert!(event == ": keep-alive" || event.starts_with("data: "), "torn: {event}");
+        }
+        let heartbeats = 1 + rest.matches(": keep-alive").count();
+        assert!((2..=6).contains(&heartbeats), "{heartbeats} in 200 ms at 40 ms");
+    })
+    .await;
+}
+
+/// Once the head is out, a fault before any content cannot change the status any more.
+#[tokio::test]
+async fn a_fault_after_the_first_heartbeat_goes_in_band() {
+    let wishes = with_policy(|policy| {
+        policy.stream_heartbeat = Duration::from_millis(40);
+        policy.stream_idle_timeout = Duration::from_millis(200);
+    });
+    house::each_with(wishes, async |house| {
+        for model in ["hang", "hang-after-head", "hang-mid-stream"] {
+            let answer = house.stream(model).send().await.expect_status(200);
+            let last: Value = serde_json::from_str(answer.events().last().unwrap()).unwrap();
+            assert_eq!(last["error"]["code"], "upstream_timeout", "{model}: {}", answer.text());
+            assert!(answer.text().contains(": keep-alive\n\n"), "{model}");
+            assert!(!answer.text().contains("[DONE]"), "{model}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_event_beyond_the_limit_ends_the_stream() {
+    let wishes = with_policy(|policy| policy.event_limit = 32 * 1024);
+    house::each_with(wishes, async |house| {
+        let answer = house.stream("huge-event-64").send().await;
+        let (status, code, _) = answer.refusal();
+        assert_eq!((status, &*code), (502, "upstream_invalid_response"));
+        house.stream("huge-event-16").send().await.expect_status(200);
+    })
+    .await;
+}
+
+async fn cancelled_within(house: &House, limit: Duration) -> Duration {
+    let start = house.clock.tick();
+    loop {
+        if house.upstream.bill().iter().all(|line| line.cancelled) {
+            return house.clock.tick() - start;
+        }
+        assert!(house.clock.tick() - start < limit, "not cancelled within {limit:?}: {:?}", house.upstream.bill());
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_cancels_the_call_upstream() {
+    house::each(async |house| {
+        let listening = house.listen().await;
+        let mut line = Line::open(listening.address).await;
+        let mut body = question("drip-20");
+        body["stream"] = json!(true);
+        line.post_chat(&body).await;
+        line.hear("word2 ").await;
+        drop(line);
+        cancelled_within(&house, Duration::from_millis(100)).await;
+        let rows = house.receipts(1).await;
+        assert_eq!((&rows[0]["status_code"], &rows[0]["estimated"]), (&json!(499), &json!(true)));
+        assert!(rows[0]["input_tokens"].as_i64().unwrap() > 0);
+        assert!(rows[0]["output_tokens"].as_i64().unwrap() > 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_the_answer_cancels_it_too() {
+    house::each(async |house| {
+        let listening = house.listen().await;
+        for stream in [false, true] {
+            let mut line = Line::open(listening.address).await;
+            let mut body = question("hang");
+            body["stream"] = json!(stream);
+            line.post_chat(&body).await;
+            let sent = 1 + usize::from(stream);
+            while house.upstream.bill().len() < sent {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            drop(line);
+            cancelled_within(&house, Duration::from_millis(100)).await;
+        }
+        let rows = house.receipts(2).await;
+        assert!(rows.iter().all(|row| row["status_code"] == 499 && row["estimated"] == true), "{rows:#?}");
+    })
+    .await;
+}
+
+/// A drain lets running streams finish and takes no new ones.
+#[tokio::test]
+async fn a_stop_waits_for_running_streams() {
+    house::each(async |house| {
+        let listening = house.listen().await;
+        let mut line = Line::open(listening.address).await;
+        let mut body = question("drip-20");
+        body["stream"] = json!(true);
+        line.post_chat(&body).await;
+        line.hear("word1 ").await;
+        listening.stop.send(true).unwrap();
+        assert!(line.hear("[DONE]").await.contains("word19 "));
+        assert_eq!(listening.serving.await.unwrap(), 0, "no connection had to be cut");
+        let ready = house.get("/ready").send().await;
+        assert_eq!((ready.status, &ready.json()["status"]), (503, &json!("draining")));
+        assert!(tokio::net::TcpStream::connect(listening.address).await.is_err());
+        assert_eq!(house.receipts(1).await[0]["status_code"], 200);
+    })
+    .await;
+}

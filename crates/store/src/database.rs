@@ -1,0 +1,298 @@
+//! Two databases, one SQL: a pool of either kind behind the few verbs that the rest of this crate uses.
+
+use std::str::FromStr as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions, PgRow, Postgres};
+use sqlx::sqlite::{
+    Sqlite, SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteRow, SqliteSynchronous,
+};
+use sqlx::{Arguments as _, ConnectOptions as _, Row as _, SqlSafeStr, SqlStr, Transaction};
+
+use crate::{Backend, StoreError};
+
+const SQLITE_CONNECTIONS: u32 = 4;
+const POSTGRES_CONNECTIONS: u32 = 8;
+
+/// Every value that is ever bound: whole numbers and text. Booleans are 0 and 1, times are microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value<'a> {
+    Integer(Option<i64>),
+    Text(Option<&'a str>),
+    /// Text that is bound many times: SQLite's driver takes it without a copy.
+    Shared(&'a Arc<str>),
+}
+
+impl From<i64> for Value<'_> {
+    fn from(value: i64) -> Self {
+        Self::Integer(Some(value))
+    }
+}
+
+impl From<Option<i64>> for Value<'_> {
+    fn from(value: Option<i64>) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(value: &'a str) -> Self {
+        Self::Text(Some(value))
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(value: &'a String) -> Self {
+        Self::Text(Some(value))
+    }
+}
+
+impl<'a> From<&'a Arc<str>> for Value<'a> {
+    fn from(value: &'a Arc<str>) -> Self {
+        Self::Shared(value)
+    }
+}
+
+impl<'a> From<Option<&'a str>> for Value<'a> {
+    fn from(value: Option<&'a str>) -> Self {
+        Self::Text(value)
+    }
+}
+
+pub(crate) enum Row {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+/// What a column can be read as.
+pub(crate) trait Column:
+    for<'r> sqlx::Decode<'r, Sqlite>
+    + sqlx::Type<Sqlite>
+    + for<'r> sqlx::Decode<'r, Postgres>
+    + sqlx::Type<Postgres>
+{
+}
+impl Column for i64 {}
+impl Column for String {}
+impl Column for Option<i64> {}
+impl Column for Option<String> {}
+
+impl Row {
+    pub fn get<T: Column>(&self, index: usize) -> Result<T, StoreError> {
+        Ok(match self {
+            Self::Sqlite(row) => row.try_get(index)?,
+            Self::Postgres(row) => row.try_get(index)?,
+        })
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Database {
+    pool: Pool,
+    limit: Duration,
+}
+
+#[derive(Clone)]
+enum Pool {
+    Sqlite(SqlitePool),
+    Postgres(PgPool),
+}
+
+/// A write transaction; dropping it rolls back.
+pub(crate) enum Writing {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+/// Runs one statement on an executor of either kind: the only place where the two are told apart.
+macro_rules! run {
+    ($verb:ident, $sql:expr, $values:expr, $executor:expr, $arguments:ty) => {{
+        let mut arguments = <$arguments>::default();
+        arguments.reserve($values.len(), $values.len() * 16);
+        for value in $values {
+            match value {
+                Value::Integer(value) => arguments.add(*value),
+                Value::Text(value) => arguments.add(*value),
+                Value::Shared(value) => arguments.add(Arc::clone(value)),
+            }
+            .map_err(sqlx::Error::Encode)?;
+        }
+        sqlx::query_with($sql, arguments).$verb($executor).await?
+    }};
+}
+
+impl Database {
+    pub async fn open(backend: &Backend, limit: Duration) -> Result<Self, StoreError> {
+        let opening = async {
+            Ok(match backend {
+                Backend::Sqlite { path } => Pool::Sqlite(open_sqlite(path, limit).await?),
+                Backend::Postgres { url } => Pool::Postgres(open_postgres(url.reveal(), limit).await?),
+            })
+        };
+        let pool = limited(limit, opening).await?;
+        Ok(Self { pool, limit })
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self.pool {
+            Pool::Sqlite(_) => "sqlite",
+            Pool::Postgres(_) => "postgres",
+        }
+    }
+
+    pub fn is_postgres(&self) -> bool {
+        matches!(self.pool, Pool::Postgres(_))
+    }
+
+    pub async fn close(&self) {
+        match &self.pool {
+            Pool::Sqlite(pool) => pool.close().await,
+            Pool::Postgres(pool) => pool.close().await,
+        }
+    }
+
+    pub async fn fetch(&self, sql: impl SqlSafeStr, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+        let sql = sql.into_sql_str();
+        self.limited(async {
+            Ok(match &self.pool {
+                Pool::Sqlite(pool) => {
+                    run!(fetch_all, sql, values, pool, SqliteArguments).into_iter().map(Row::Sqlite).collect()
+                }
+                Pool::Postgres(pool) => {
+                    run!(fetch_all, sql, values, pool, PgArguments).into_iter().map(Row::Postgres).collect()
+                }
+            })
+        })
+        .await
+    }
+
+    pub async fn execute(&self, sql: impl SqlSafeStr, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let sql = sql.into_sql_str();
+        self.limited(async {
+            Ok(match &self.pool {
+                Pool::Sqlite(pool) => run!(execute, sql, values, pool, SqliteArguments).rows_affected(),
+                Pool::Postgres(pool) => run!(execute, sql, values, pool, PgArguments).rows_affected(),
+            })
+        })
+        .await
+    }
+
+    /// Begins to write. SQLite takes its write lock at once, so that a transaction never fails half-way for want of it.
+    pub async fn begin(&self) -> Result<Writing, StoreError> {
+        Ok(match &self.pool {
+            Pool::Sqlite(pool) => Writing::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+            Pool::Postgres(pool) => Writing::Postgres(pool.begin().await?),
+        })
+    }
+
+    /// Gives up when the time for one operation is over; a transaction inside is rolled back by being dropped.
+    pub async fn limited<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        limited(self.limit, work).await
+    }
+}
+
+impl Writing {
+    pub async fn fetch(
+        &mut self,
+        sql: impl SqlSafeStr,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        let sql = sql.into_sql_str();
+        Ok(match self {
+            Self::Sqlite(open) => run!(fetch_all, sql, values, &mut **open, SqliteArguments)
+                .into_iter()
+                .map(Row::Sqlite)
+                .collect(),
+            Self::Postgres(open) => run!(fetch_all, sql, values, &mut **open, PgArguments)
+                .into_iter()
+                .map(Row::Postgres)
+                .collect(),
+        })
+    }
+
+    pub async fn execute(&mut self, sql: impl SqlSafeStr, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let sql = sql.into_sql_str();
+        Ok(match self {
+            Self::Sqlite(open) => run!(execute, sql, values, &mut **open, SqliteArguments).rows_affected(),
+            Self::Postgres(open) => run!(execute, sql, values, &mut **open, PgArguments).rows_affected(),
+        })
+    }
+
+    /// Several statements without values, as a migration has them.
+    pub async fn script(&mut self, sql: SqlStr) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(open) => sqlx::raw_sql(sql).execute(&mut **open).await.map(|_| ())?,
+            Self::Postgres(open) => sqlx::raw_sql(sql).execute(&mut **open).await.map(|_| ())?,
+        }
+        Ok(())
+    }
+
+    pub async fn commit(self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(open) => open.commit().await?,
+            Self::Postgres(open) => open.commit().await?,
+        }
+        Ok(())
+    }
+}
+
+async fn limited<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(limit, work).await {
+        Ok(result) => result,
+        Err(_) => Err(StoreError::Unavailable(format!("no answer within {} ms", limit.as_millis()))),
+    }
+}
+
+async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<SqlitePool, StoreError> {
+    let refused =
+        |error: std::io::Error| StoreError::Unavailable(format!("cannot open {}: {error}", path.display()));
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(refused)?;
+    }
+    create_private(path).map_err(refused)?;
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        // Usage rows are wide: larger pages mean fewer writes for each of them.
+        .page_size(16384)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .foreign_keys(true)
+        .busy_timeout(limit)
+        .pragma("journal_size_limit", "67108864")
+        .pragma("temp_store", "memory")
+        .disable_statement_logging();
+    let pool = SqlitePoolOptions::new()
+        .max_connections(SQLITE_CONNECTIONS)
+        .acquire_timeout(limit)
+        .test_before_acquire(false)
+        .connect_with(options)
+        .await?;
+    Ok(pool)
+}
+
+/// SQLite gives its side files the mode of the database file: made by us, nobody else can read them.
+fn create_private(path: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(|_| ())
+}
+
+async fn open_postgres(url: &str, limit: Duration) -> Result<PgPool, StoreError> {
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|error| StoreError::Failed(format!("the PostgreSQL URL cannot be read: {error}")))?
+        .application_name("gatehouse")
+        .disable_statement_logging();
+    let pool = PgPoolOptions::new()
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(limit)
+        .connect_with(options)
+        .await?;
+    Ok(pool)
+}

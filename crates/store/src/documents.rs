@@ -1,0 +1,179 @@
+//! Documents: everything an admin can change, in one table, with its history.
+
+pub mod collection;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::sync::Arc;
+
+use domain::clock::{Clock, Timestamp};
+
+use crate::StoreError;
+use crate::database::{Database, Row};
+use crate::seal::{Fields, Sealer};
+
+/// The documents of every kind, untyped, and the log of their changes.
+#[derive(Clone)]
+pub struct Documents {
+    database: Database,
+    sealer: Arc<Sealer>,
+    clock: Arc<dyn Clock>,
+}
+
+/// A document as stored, its secrets opened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawDocument {
+    pub kind: String,
+    pub name: String,
+    /// JSON; as it lies in storage when `broken`.
+    pub body: String,
+    pub revision: i64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub updated_by: String,
+    /// Why this document cannot be used; the others are not touched by it.
+    pub broken: Option<String>,
+}
+
+/// One entry of the change log; secrets are masked in both bodies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    pub revision: i64,
+    pub at: Timestamp,
+    pub actor: String,
+    pub kind: String,
+    pub name: String,
+    /// `create`, `update` or `delete`.
+    pub action: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ChangeFilter {
+    pub kind: Option<String>,
+    pub name: Option<String>,
+    /// Only older ones: the cursor of a page.
+    pub before_revision: Option<i64>,
+    pub limit: i64,
+}
+
+macro_rules! columns {
+    () => {
+        "kind, name, body, sealed, revision, created_at, updated_at, updated_by"
+    };
+}
+pub(crate) use columns;
+
+impl Documents {
+    pub(crate) fn new(database: Database, sealer: Arc<Sealer>, clock: Arc<dyn Clock>) -> Self {
+        Self { database, sealer, clock }
+    }
+
+    /// The revision of the latest change, 0 before the first.
+    pub async fn revision(&self) -> Result<i64, StoreError> {
+        let rows = self.database.fetch("SELECT rev FROM meta WHERE id = 1", &[]).await?;
+        rows.first().ok_or_else(|| StoreError::Corrupt("the revision counter is missing".into()))?.get(0)
+    }
+
+    pub async fn raw(&self, kind: &str) -> Result<Vec<RawDocument>, StoreError> {
+        const ALL: &str = concat!("SELECT ", columns!(), " FROM documents WHERE kind = $1 ORDER BY name");
+        let rows = self.database.fetch(ALL, &[kind.into()]).await?;
+        rows.iter().map(|row| self.read(row)).collect()
+    }
+
+    /// One document by its name.
+    pub async fn find(&self, kind: &str, name: &str) -> Result<Option<RawDocument>, StoreError> {
+        const ONE: &str = concat!("SELECT ", columns!(), " FROM documents WHERE kind = $1 AND name = $2");
+        if name.contains('\0') {
+            return Ok(None);
+        }
+        let rows = self.database.fetch(ONE, &[kind.into(), name.into()]).await?;
+        rows.first().map(|row| self.read(row)).transpose()
+    }
+
+    /// By name, from the one after `after` on.
+    pub(crate) async fn page(
+        &self,
+        kind: &str,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<RawDocument>, StoreError> {
+        const PAGE: &str = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM documents WHERE kind = $1 AND name > $2 ORDER BY name LIMIT $3"
+        );
+        let rows = self.database.fetch(PAGE, &[kind.into(), after.into(), limit.max(0).into()]).await?;
+        rows.iter().map(|row| self.read(row)).collect()
+    }
+
+    /// What happened after a revision, oldest first: what a replica needs to catch up.
+    pub async fn changes_since(&self, revision: i64, limit: i64) -> Result<Vec<Change>, StoreError> {
+        const SINCE: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body FROM changes \
+             WHERE revision > $1 ORDER BY revision LIMIT $2";
+        let rows = self.database.fetch(SINCE, &[revision.into(), limit.max(0).into()]).await?;
+        rows.iter().map(read_change).collect()
+    }
+
+    /// Newest first.
+    pub async fn changes(&self, filter: &ChangeFilter) -> Result<Vec<Change>, StoreError> {
+        const NEWEST: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body FROM changes \
+             WHERE revision < $1 AND ($2 = '' OR kind = $2) AND ($3 = '' OR name = $3) \
+             ORDER BY revision DESC LIMIT $4";
+        let name = filter.name.as_deref().unwrap_or_default();
+        let kind = filter.kind.as_deref().unwrap_or_default();
+        if name.contains('\0') || kind.contains('\0') {
+            return Ok(Vec::new());
+        }
+        let before = filter.before_revision.unwrap_or(i64::MAX);
+        let values = [before.into(), kind.into(), name.into(), filter.limit.max(0).into()];
+        self.database.fetch(NEWEST, &values).await?.iter().map(read_change).collect()
+    }
+
+    fn read(&self, row: &Row) -> Result<RawDocument, StoreError> {
+        let mut document = RawDocument {
+            kind: row.get(0)?,
+            name: row.get(1)?,
+            body: row.get(2)?,
+            revision: row.get(4)?,
+            created_at: Timestamp(row.get(5)?),
+            updated_at: Timestamp(row.get(6)?),
+            updated_by: row.get(7)?,
+            broken: None,
+        };
+        let sealed: String = row.get(3)?;
+        match self.open(&document, &sealed) {
+            Ok(Some(body)) => document.body = body,
+            Ok(None) => {}
+            Err(reason) => document.broken = Some(reason),
+        }
+        Ok(document)
+    }
+
+    /// The body with its secrets readable, when there are any.
+    fn open(&self, document: &RawDocument, sealed: &str) -> Result<Option<String>, String> {
+        let mut fields: Fields =
+            serde_json::from_str(&document.body).map_err(|error| format!("not JSON: {error}"))?;
+        if sealed.is_empty() {
+            return Ok(None);
+        }
+        let sealed: Vec<&str> = sealed.split(',').collect();
+        self.sealer.open(&document.kind, &document.name, &mut fields, &sealed)?;
+        serde_json::to_string(&fields).map(Some).map_err(|error| error.to_string())
+    }
+}
+
+fn read_change(row: &Row) -> Result<Change, StoreError> {
+    Ok(Change {
+        revision: row.get(0)?,
+        at: Timestamp(row.get(1)?),
+        actor: row.get(2)?,
+        kind: row.get(3)?,
+        name: row.get(4)?,
+        action: row.get(5)?,
+        before: row.get(6)?,
+        after: row.get(7)?,
+    })
+}

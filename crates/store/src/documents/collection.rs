@@ -1,0 +1,143 @@
+//! One kind of document with its type: get, list, put and delete, validated and recorded.
+
+use std::marker::PhantomData;
+
+use domain::clock::Timestamp;
+use domain::fault;
+use domain::resources::Resource;
+
+use super::write::Draft;
+use super::{Documents, RawDocument};
+use crate::StoreError;
+
+pub struct Collection<T> {
+    documents: Documents,
+    kind: PhantomData<fn() -> T>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored<T> {
+    pub value: T,
+    pub revision: i64,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub updated_by: String,
+}
+
+impl<T> Stored<T> {
+    pub fn etag(&self) -> String {
+        format!("\"{}\"", self.revision)
+    }
+}
+
+/// What a put expects to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write {
+    /// Nothing: a conflict when it exists.
+    Create,
+    /// Something: not found when it is absent.
+    Replace,
+    Upsert,
+}
+
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub limit: i64,
+    /// The last name of the page before.
+    pub after: Option<String>,
+}
+
+impl<T> Clone for Collection<T> {
+    fn clone(&self) -> Self {
+        Self { documents: self.documents.clone(), kind: PhantomData }
+    }
+}
+
+impl<T: Resource> Collection<T> {
+    pub(crate) fn new(documents: Documents) -> Self {
+        Self { documents, kind: PhantomData }
+    }
+
+    pub async fn get(&self, name: &str) -> Result<Option<Stored<T>>, StoreError> {
+        self.documents.find(T::KIND, name).await?.as_ref().map(decode).transpose()
+    }
+
+    /// By name; what cannot be read is left out and logged.
+    pub async fn list(&self, page: Page) -> Result<Vec<Stored<T>>, StoreError> {
+        let after = page.after.unwrap_or_default();
+        Ok(readable(&self.documents.page(T::KIND, &after, page.limit).await?))
+    }
+
+    /// By name; what cannot be read is left out and logged.
+    pub async fn all(&self) -> Result<Vec<Stored<T>>, StoreError> {
+        Ok(readable(&self.documents.raw(T::KIND).await?))
+    }
+
+    pub async fn put(
+        &self,
+        value: &T,
+        write: Write,
+        actor: &str,
+        if_match: Option<&str>,
+    ) -> Result<Stored<T>, StoreError> {
+        value.validate().map_err(StoreError::Invalid)?;
+        if value.name().is_empty() || value.name().contains('\0') {
+            return Err(StoreError::Invalid(fault::invalid_parameter("name", "A name is needed.")));
+        }
+        let body = serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let draft = Draft {
+            kind: T::KIND,
+            name: value.name(),
+            body: &body,
+            secrets: T::SECRETS,
+            references: &value.references(),
+        };
+        let written = self.documents.put(draft, write, actor, if_match).await?;
+        Ok(Stored {
+            value: value.clone(),
+            revision: written.revision,
+            created_at: written.created_at,
+            updated_at: written.updated_at,
+            updated_by: actor.to_owned(),
+        })
+    }
+
+    /// Refused with the referrers named while another document refers to this one.
+    pub async fn delete(
+        &self,
+        name: &str,
+        actor: &str,
+        if_match: Option<&str>,
+    ) -> Result<Stored<T>, StoreError> {
+        let removed = self
+            .documents
+            .remove(T::KIND, name, T::SECRETS, actor, if_match, |raw| decode(raw).map(|_: Stored<T>| ()));
+        decode(&removed.await?)
+    }
+}
+
+pub fn decode<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, StoreError> {
+    let corrupt = |reason: String| StoreError::Corrupt(format!("{}/{}: {reason}", raw.kind, raw.name));
+    if let Some(reason) = &raw.broken {
+        return Err(corrupt(reason.clone()));
+    }
+    // The reason names positions and fields, never a value: a body may hold opened secrets.
+    let value = serde_json::from_str(&raw.body).map_err(|error| {
+        corrupt(format!("not a valid {} (line {}, column {})", T::KIND, error.line(), error.column()))
+    })?;
+    Ok(Stored {
+        value,
+        revision: raw.revision,
+        created_at: raw.created_at,
+        updated_at: raw.updated_at,
+        updated_by: raw.updated_by.clone(),
+    })
+}
+
+fn readable<T: Resource>(documents: &[RawDocument]) -> Vec<Stored<T>> {
+    let read = documents.iter().map(decode);
+    read.filter_map(|result| {
+        result.inspect_err(|error| tracing::error!(%error, "a document is left out")).ok()
+    })
+    .collect()
+}

@@ -1,0 +1,282 @@
+//! Documents on both backends: who wins, what is refused, what is recorded, what is readable on disk.
+
+use domain::fault::{self, Fault};
+use domain::resources::Resource;
+use domain::resources::provider::Provider;
+use domain::secret::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::testing::{Hand, for_each_backend, for_each_database, open, open_with};
+use crate::{Backend, ChangeFilter, Collection, Page, Store, StoreError, Write};
+
+const SECRET: &str = "sk-canary-4711-secret";
+
+/// A document that refers to providers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Pool {
+    name: String,
+    members: Vec<String>,
+}
+
+impl Resource for Pool {
+    const KIND: &'static str = "pool";
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn validate(&self) -> Result<(), Fault> {
+        if self.members.is_empty() { Err(fault::invalid_parameter("members", "None.")) } else { Ok(()) }
+    }
+
+    fn references(&self) -> Vec<(&'static str, String)> {
+        self.members.iter().map(|member| (Provider::KIND, member.clone())).collect()
+    }
+}
+
+fn provider(name: &str) -> Provider {
+    serde_json::from_value(serde_json::json!({"name": name, "type": "openai", "api_key": SECRET})).unwrap()
+}
+
+fn pool(name: &str, members: &[&str]) -> Pool {
+    Pool { name: name.into(), members: members.iter().map(|member| (*member).to_owned()).collect() }
+}
+
+async fn with_one(store: &Store) -> Collection<Provider> {
+    let providers = store.collection::<Provider>();
+    providers.put(&provider("a"), Write::Create, "master", None).await.unwrap();
+    providers
+}
+
+#[tokio::test]
+async fn a_document_comes_back_as_it_was_put() {
+    for_each_backend(|store| async move {
+        let providers = store.collection::<Provider>();
+        assert_eq!(providers.get("a").await.unwrap(), None);
+        let put = providers.put(&provider("a"), Write::Create, "key_1", None).await.unwrap();
+        assert_eq!((put.revision, put.etag().as_str()), (1, "\"1\""));
+        assert_eq!(providers.get("a").await.unwrap().unwrap(), put);
+        assert_eq!(put.value.api_key.as_ref().map(Secret::reveal), Some(SECRET));
+        assert_eq!(put.updated_by, "key_1");
+        assert_eq!(store.documents().revision().await.unwrap(), 1);
+        store.ping().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_way_of_writing_refuses_what_it_must() {
+    for_each_backend(|store| async move {
+        let providers = with_one(&store).await;
+        let again = providers.put(&provider("a"), Write::Create, "m", None).await;
+        assert!(matches!(again, Err(StoreError::Conflict { .. })), "{again:?}");
+        let absent = providers.put(&provider("b"), Write::Replace, "m", None).await;
+        assert_eq!(absent.unwrap_err(), StoreError::NotFound);
+        assert_eq!(providers.delete("b", "m", None).await.unwrap_err(), StoreError::NotFound);
+        assert_eq!(providers.delete("\0", "m", None).await.unwrap_err(), StoreError::NotFound);
+        let invalid = providers.put(&provider("no spaces"), Write::Upsert, "m", None).await;
+        assert_eq!(Fault::from(invalid.unwrap_err()).status, 400);
+        assert_eq!(store.documents().revision().await.unwrap(), 1, "a refused write takes no revision");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn if_match_lets_only_the_known_revision_pass() {
+    for_each_backend(|store| async move {
+        let providers = with_one(&store).await;
+        let put = |tag: &'static str| {
+            let providers = providers.clone();
+            async move { providers.put(&provider("a"), Write::Replace, "m", Some(tag)).await }
+        };
+        assert_eq!(put("\"7\"").await.unwrap_err(), StoreError::PreconditionFailed);
+        assert_eq!(put("\"1\"").await.unwrap().revision, 2);
+        assert_eq!(put("\"1\"").await.unwrap_err(), StoreError::PreconditionFailed);
+        assert_eq!(put("\"9\", \"2\"").await.unwrap().revision, 3);
+        assert_eq!(put("*").await.unwrap().revision, 4);
+        let fresh = providers.put(&provider("new"), Write::Upsert, "m", Some("*")).await;
+        assert_eq!(fresh.unwrap_err(), StoreError::PreconditionFailed);
+        assert_eq!(
+            providers.delete("a", "m", Some("\"1\"")).await.unwrap_err(),
+            StoreError::PreconditionFailed
+        );
+        assert_eq!(providers.delete("a", "m", Some("\"4\"")).await.unwrap().revision, 4);
+        assert_eq!(providers.get("a").await.unwrap(), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_referred_to_stays_and_the_referrers_are_named() {
+    for_each_backend(|store| async move {
+        let providers = with_one(&store).await;
+        let pools = store.collection::<Pool>();
+        pools.put(&pool("fast", &["a", "a", "zzz"]), Write::Create, "m", None).await.unwrap();
+        pools.put(&pool("cheap", &["a"]), Write::Create, "m", None).await.unwrap();
+        let Err(StoreError::Conflict { message, referrers }) = providers.delete("a", "m", None).await else {
+            panic!("deleted what two pools refer to");
+        };
+        assert_eq!(referrers, ["pool/cheap", "pool/fast"]);
+        assert!(message.contains("pool/cheap, pool/fast"), "{message}");
+        pools.put(&pool("cheap", &["b"]), Write::Replace, "m", None).await.unwrap();
+        pools.delete("fast", "m", None).await.unwrap();
+        providers.delete("a", "m", None).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_change_log_tells_everything_but_secrets() {
+    for_each_backend(|store| async move {
+        let providers = with_one(&store).await;
+        let changed = Provider { base_url: "https://example.com".into(), ..provider("a") };
+        providers.put(&changed, Write::Replace, "key_2", None).await.unwrap();
+        providers.put(&Provider { api_key: None, ..provider("b") }, Write::Upsert, "m", None).await.unwrap();
+        providers.delete("a", "key_3", None).await.unwrap();
+
+        let changes = store.documents().changes_since(0, 100).await.unwrap();
+        let told: Vec<_> = changes.iter().map(|c| (c.revision, &*c.action, &*c.name, &*c.actor)).collect();
+        let expected = [
+            (1, "create", "a", "master"),
+            (2, "update", "a", "key_2"),
+            (3, "create", "b", "m"),
+            (4, "delete", "a", "key_3"),
+        ];
+        assert_eq!(told, expected);
+        assert!(!format!("{changes:?}").contains(SECRET));
+        assert!(changes[0].before.is_none() && changes[3].after.is_none());
+        assert!(changes[0].after.as_ref().unwrap().contains(r#""api_key":"***""#));
+        assert!(changes[1].before.as_ref().unwrap().contains(r#""api_key":"***""#));
+        assert!(changes[1].after.as_ref().unwrap().contains("example.com"));
+        assert!(changes[2].after.as_ref().unwrap().contains(r#""api_key":null"#));
+        assert!(changes[3].before.as_ref().unwrap().contains(r#""api_key":"***""#));
+
+        let of = |name: Option<&str>, before_revision| ChangeFilter {
+            kind: Some("provider".into()),
+            name: name.map(str::to_owned),
+            before_revision,
+            limit: 2,
+        };
+        let revisions = async |filter| {
+            let changes = store.documents().changes(&filter).await.unwrap();
+            changes.iter().map(|change| change.revision).collect::<Vec<_>>()
+        };
+        assert_eq!(revisions(of(None, None)).await, [4, 3]);
+        assert_eq!(revisions(of(None, Some(3))).await, [2, 1]);
+        assert_eq!(revisions(of(Some("a"), Some(4))).await, [2, 1]);
+        let none = ChangeFilter { kind: Some("pool".into()), limit: 9, ..Default::default() };
+        assert!(revisions(none).await.is_empty());
+        assert_eq!(store.documents().changes_since(2, 1).await.unwrap()[0].revision, 3);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_secret_is_nowhere_in_the_database() {
+    for_each_database(|backend| async move {
+        let store = open(backend.clone()).await;
+        with_one(&store).await;
+        store.collection::<Provider>().put(&provider("a"), Write::Replace, "m", None).await.unwrap();
+        let rows = store
+            .database()
+            .fetch("SELECT body FROM documents UNION SELECT new_body FROM changes", &[])
+            .await;
+        for row in rows.unwrap() {
+            assert!(!row.get::<String>(0).unwrap().contains("canary"));
+        }
+        store.close().await;
+        if let Backend::Sqlite { path } = backend {
+            for entry in std::fs::read_dir(path.parent().unwrap()).unwrap() {
+                let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+                assert!(!bytes.windows(6).any(|window| window == b"canary"));
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_broken_document_is_broken_alone() {
+    for_each_database(|backend| async move {
+        let store = open(backend.clone()).await;
+        let providers = with_one(&store).await;
+        providers.put(&Provider { api_key: None, ..provider("b") }, Write::Create, "m", None).await.unwrap();
+        providers.put(&Provider { api_key: None, ..provider("c") }, Write::Create, "m", None).await.unwrap();
+        store.database().execute("UPDATE documents SET body = '{oops' WHERE name = 'b'", &[]).await.unwrap();
+        store.close().await;
+
+        let store = open_with(backend, [1; 32], Hand::at(1)).await;
+        let raw = store.documents().raw("provider").await.unwrap();
+        let broken: Vec<_> =
+            raw.iter().map(|document| (&*document.name, document.broken.is_some())).collect();
+        assert_eq!(broken, [("a", true), ("b", true), ("c", false)], "another key opens no secret");
+        assert!(raw[0].broken.as_ref().unwrap().contains("another key"));
+        let providers = store.collection::<Provider>();
+        assert_eq!(providers.all().await.unwrap().len(), 1);
+        assert!(matches!(providers.get("a").await, Err(StoreError::Corrupt(_))));
+        assert!(matches!(providers.delete("b", "m", None).await, Err(StoreError::Corrupt(_))));
+        providers.put(&provider("a"), Write::Replace, "m", None).await.unwrap();
+        store.documents().discard("provider", "b", "m").await.unwrap();
+        assert_eq!(providers.all().await.unwrap().len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn pages_go_by_name() {
+    for_each_backend(|store| async move {
+        let providers = store.collection::<Provider>();
+        for name in ["b", "B", "a", "_", "a.b", "a-b"] {
+            providers.put(&provider(name), Write::Create, "m", None).await.unwrap();
+        }
+        let mut names = Vec::new();
+        let mut after = None;
+        loop {
+            let page = providers.list(Page { limit: 4, after: after.take() }).await.unwrap();
+            let Some(last) = page.last() else { break };
+            after = Some(last.value.name.clone());
+            names.extend(page.into_iter().map(|stored| stored.value.name));
+        }
+        assert_eq!(names, ["B", "_", "a", "a-b", "a.b", "b"], "the order is that of bytes on both backends");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn writers_wait_for_each_other_and_revisions_have_no_gap() {
+    for_each_backend(|store| async move {
+        let mut writers = tokio::task::JoinSet::new();
+        for writer in 0..8 {
+            let providers = store.collection::<Provider>();
+            writers.spawn(async move {
+                for turn in 0..5 {
+                    let own = provider(&format!("p{writer}"));
+                    let shared = provider("shared");
+                    providers
+                        .put(if turn % 2 == 0 { &own } else { &shared }, Write::Upsert, "m", None)
+                        .await
+                        .unwrap();
+                }
+            });
+        }
+        while let Some(done) = writers.join_next().await {
+            done.unwrap();
+        }
+        let changes = store.documents().changes_since(0, 100).await.unwrap();
+        let revisions: Vec<i64> = changes.iter().map(|change| change.revision).collect();
+        assert_eq!(revisions, (1..=40).collect::<Vec<i64>>());
+        assert_eq!(changes.iter().filter(|c| c.name == "shared" && c.action == "create").count(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn storage_that_is_away_is_said_to_be_away() {
+    for_each_backend(|store| async move {
+        store.close().await;
+        let error = store.documents().revision().await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
+        assert_eq!(Fault::from(error).status, 503);
+    })
+    .await;
+}

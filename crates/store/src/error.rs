@@ -1,0 +1,115 @@
+//! What can go wrong with storage, and what a client is told of it.
+
+use domain::fault::{self, Fault};
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum StoreError {
+    /// Storage is away, too slow or out of room: the same call may succeed later.
+    Unavailable(String),
+    /// The name is taken, or others refer to it; `referrers` are `kind/name`.
+    Conflict {
+        message: String,
+        referrers: Vec<String>,
+    },
+    NotFound,
+    /// `If-Match` names another revision than the stored one.
+    PreconditionFailed,
+    /// The document itself is not acceptable.
+    Invalid(Fault),
+    /// What is stored cannot be read.
+    Corrupt(String),
+    /// The database refused a statement: a mistake of ours, or of whoever changed the tables.
+    Failed(String),
+}
+
+impl StoreError {
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::Conflict { message: message.into(), referrers: Vec::new() }
+    }
+}
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unavailable(reason) => write!(f, "storage is not available: {reason}"),
+            Self::Conflict { message, .. } => f.write_str(message),
+            Self::NotFound => f.write_str("there is no such record"),
+            Self::PreconditionFailed => f.write_str("the record has changed since it was read"),
+            Self::Invalid(fault) => fault.fmt(f),
+            Self::Corrupt(reason) => write!(f, "a stored record cannot be read: {reason}"),
+            Self::Failed(reason) => write!(f, "the database refused: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(reason) => {
+                tracing::warn!(%reason, "storage is not available");
+                fault::feature_unavailable("Storage is not available at the moment: try again.").retryable()
+            }
+            StoreError::Conflict { message, .. } => fault::conflict(message),
+            StoreError::NotFound => fault::not_found("There is no such record."),
+            StoreError::PreconditionFailed => fault::precondition_failed(),
+            StoreError::Invalid(fault) => fault,
+            StoreError::Corrupt(reason) | StoreError::Failed(reason) => {
+                tracing::error!(%reason, "storage failed");
+                fault::internal_error()
+            }
+        }
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(refusal) => {
+                let text = refusal.message().to_owned();
+                match verdict(refusal.as_ref()) {
+                    Verdict::Retry => Self::Unavailable(text),
+                    Verdict::Taken => Self::conflict(text),
+                    Verdict::Damaged => Self::Corrupt(text),
+                    Verdict::Refused => Self::Failed(text),
+                }
+            }
+            sqlx::Error::RowNotFound => Self::NotFound,
+            sqlx::Error::Decode(_)
+            | sqlx::Error::ColumnDecode { .. }
+            | sqlx::Error::ColumnIndexOutOfBounds { .. } => Self::Corrupt(error.to_string()),
+            sqlx::Error::Configuration(_) | sqlx::Error::Encode(_) => Self::Failed(error.to_string()),
+            _ => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+enum Verdict {
+    Retry,
+    Taken,
+    Damaged,
+    Refused,
+}
+
+fn verdict(refusal: &dyn sqlx::error::DatabaseError) -> Verdict {
+    if refusal.is_unique_violation() {
+        return Verdict::Taken;
+    }
+    let code = refusal.code().unwrap_or_default();
+    // PostgreSQL has five characters, the class first; SQLite has a number whose low byte is the primary code.
+    if code.len() == 5 && refusal.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
+        return match &code[..2] {
+            "08" | "40" | "53" | "55" | "57" | "58" => Verdict::Retry,
+            "25" => Verdict::Retry,
+            "XX" => Verdict::Damaged,
+            _ => Verdict::Refused,
+        };
+    }
+    match code.parse::<i64>().map(|code| code & 0xff) {
+        // busy, locked, out of memory, read-only, interrupted, input/output, full, cannot open, protocol.
+        Ok(5..=10 | 13..=15) => Verdict::Retry,
+        Ok(11 | 26) => Verdict::Damaged,
+        _ => Verdict::Refused,
+    }
+}

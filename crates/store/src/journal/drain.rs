@@ -1,0 +1,289 @@
+//! The drainer: journal to ledger, each receipt exactly once, whatever crashes in between.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::Journal;
+use super::read::{self, Batch, MOST_RECEIPTS};
+use super::segment;
+use super::source::{Cursor, Source};
+use crate::ledger::booking::{Booked, Booking};
+use crate::{Store, StoreError};
+
+/// How long a receipt waits for others to be booked with.
+const IDLE: Duration = Duration::from_millis(50);
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+const LAST_RETRY: Duration = Duration::from_secs(5);
+/// What a stopping process gives the last drain; what is left is booked by the next one.
+const LAST_DRAIN: Duration = Duration::from_secs(10);
+/// How often the directories of dead processes are looked for.
+const ADOPTION: Duration = Duration::from_secs(10);
+
+pub struct Drainer {
+    journal: Journal,
+    store: Store,
+    sources: Vec<Source>,
+    looked_at: Option<Duration>,
+    failing: bool,
+}
+
+enum Step {
+    Read(usize),
+    /// Nothing was read, but something was done: there may be more.
+    Moved,
+    Idle,
+    /// An adopted directory is gone.
+    Over,
+}
+
+enum Outcome {
+    Committed,
+    /// The position in the database is another one: nothing was written.
+    Elsewhere,
+}
+
+impl Drainer {
+    pub fn new(journal: Journal, store: Store) -> Self {
+        let sources = vec![Source::live(journal.clone())];
+        Self { journal, store, sources, looked_at: None, failing: false }
+    }
+
+    /// Drains until told to stop, then to the end, as far as time allows.
+    pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        let mut retry = FIRST_RETRY;
+        while !*stop.borrow() {
+            let pause = match self.attempt().await {
+                Ok(records) => {
+                    retry = FIRST_RETRY;
+                    if records >= MOST_RECEIPTS { Duration::ZERO } else { IDLE }
+                }
+                Err(_) => {
+                    let pause = retry;
+                    retry = (retry * 2).min(LAST_RETRY);
+                    pause
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                _ = stop.wait_for(|stop| *stop) => break,
+            }
+        }
+        if tokio::time::timeout(LAST_DRAIN, self.drain_all()).await.is_err() {
+            let lag = self.journal.lag();
+            tracing::warn!(
+                bytes = lag.bytes,
+                records = lag.records,
+                "stopping with a journal that is not drained"
+            );
+        }
+    }
+
+    /// Books what is there, up to a batch of each directory; answers how many records that was.
+    pub async fn drain_once(&mut self) -> Result<usize, StoreError> {
+        self.adopt().await;
+        loop {
+            let (mut records, mut moved) = (0, false);
+            let mut index = 0;
+            while index < self.sources.len() {
+                match step(&self.store, &mut self.sources[index]).await? {
+                    Step::Read(count) => records += count,
+                    Step::Moved => moved = true,
+                    Step::Idle => {}
+                    Step::Over => {
+                        self.sources.remove(index);
+                        moved = true;
+                        continue;
+                    }
+                }
+                index += 1;
+            }
+            if records > 0 || !moved {
+                return Ok(records);
+            }
+        }
+    }
+
+    /// Drains until nothing is left, and goes on trying while storage is away: put a time limit around it.
+    pub async fn drain_all(&mut self) {
+        let mut retry = FIRST_RETRY;
+        loop {
+            match self.attempt().await {
+                Ok(0) => return,
+                Ok(_) => retry = FIRST_RETRY,
+                Err(_) => {
+                    tokio::time::sleep(retry).await;
+                    retry = (retry * 2).min(LAST_RETRY);
+                }
+            }
+        }
+    }
+
+    /// As `drain_once`, with a line in the log whenever storage goes or comes back.
+    async fn attempt(&mut self) -> Result<usize, StoreError> {
+        let result = self.drain_once().await;
+        match &result {
+            Err(error) if !self.failing => {
+                tracing::error!(%error, "receipts cannot be booked: the journal keeps them")
+            }
+            Ok(_) if self.failing => tracing::info!("receipts are booked again"),
+            _ => {}
+        }
+        self.failing = result.is_err();
+        result
+    }
+
+    async fn adopt(&mut self) {
+        let now = self.journal.0.clock.tick();
+        if self.looked_at.is_some_and(|last| now.saturating_sub(last) < ADOPTION) {
+            return;
+        }
+        self.looked_at = Some(now);
+        let journal = self.journal.clone();
+        match blocking(move || Source::orphans(&journal)).await {
+            Ok(orphans) => self.sources.extend(orphans),
+            Err(error) => {
+                tracing::error!(%error, "the journals of processes that are gone cannot be taken over")
+            }
+        }
+    }
+}
+
+async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
+    for segment in source.sweep() {
+        forget(store, "DELETE FROM journal_positions WHERE segment = $1", &segment).await;
+    }
+    if source.cursor.is_none() {
+        return match source.next_segment() {
+            Some(segment) => {
+                let committed = position(store, &segment.id).await?;
+                let opened = segment.clone();
+                let file = blocking(move || segment::open(&opened)).await?;
+                source.enter(segment, Arc::new(file), committed);
+                Ok(Step::Moved)
+            }
+            None if source.is_live() => Ok(Step::Idle),
+            None => finish(store, source).await,
+        };
+    }
+    let (Some(stretch), Some(cursor)) = (source.stretch(), source.cursor.as_ref()) else {
+        return Ok(if source.leave() { Step::Moved } else { Step::Idle });
+    };
+    let file = Arc::clone(&cursor.file);
+    let mut room = std::mem::take(&mut source.room);
+    let (batch, room) = blocking(move || Ok((read::read(&file, stretch, &mut room)?, room))).await?;
+    let records = batch.records as usize;
+    let booked = !batch.bookings.is_empty();
+    if booked && let Outcome::Elsewhere = commit(store, &source.name, cursor, &batch).await? {
+        let committed = position(store, &cursor.segment.id).await?;
+        source.correct(committed);
+        return Ok(Step::Moved);
+    }
+    source.room = room;
+    source.apply(batch, booked);
+    Ok(if records > 0 { Step::Read(records) } else { Step::Moved })
+}
+
+/// A dead process's directory was read to its end: what is open in it will never close.
+async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
+    let receipts = source.interrupted();
+    let bookings = receipts.iter().filter_map(|receipt| Booking::of(receipt).transpose());
+    let bookings = bookings.collect::<Result<Vec<_>, _>>()?;
+    for chunk in bookings.chunks(MOST_RECEIPTS) {
+        // No position guards these: their ids do, so that a crash before the directory is gone books nothing twice.
+        book(store, chunk, None).await?;
+    }
+    if !bookings.is_empty() {
+        tracing::warn!(calls = bookings.len(), journal = %source.name, "calls were interrupted and are booked at their reservation");
+    }
+    source.dissolve().map_err(|error| {
+        StoreError::Unavailable(format!("a journal that was booked cannot be removed: {error}"))
+    })?;
+    forget(store, "DELETE FROM journal_positions WHERE journal = $1", &source.name).await;
+    Ok(Step::Over)
+}
+
+/// The files are gone, so their positions mean nothing any more; a row that stays behind does no harm.
+async fn forget(store: &Store, sql: &'static str, name: &str) {
+    if let Err(error) = store.database().execute(sql, &[name.into()]).await {
+        tracing::debug!(%error, "the position of a removed segment stays behind");
+    }
+}
+
+/// Moves the drained position of a segment from one value to another.
+struct Advance<'a> {
+    journal: &'a str,
+    segment: &'a str,
+    old: Option<u64>,
+    new: u64,
+}
+
+async fn commit(store: &Store, journal: &str, cursor: &Cursor, batch: &Batch) -> Result<Outcome, StoreError> {
+    let advance = Advance { journal, segment: &cursor.segment.id, old: cursor.committed, new: batch.until };
+    book(store, &batch.bookings, Some(&advance)).await
+}
+
+/// Rows, sums and position in one transaction.
+async fn book(
+    store: &Store,
+    bookings: &[Booking],
+    advance: Option<&Advance<'_>>,
+) -> Result<Outcome, StoreError> {
+    for one_at_a_time in [false, true] {
+        let attempt = store.database().limited(async {
+            let mut open = store.database().begin().await?;
+            if let Some(advance) = advance {
+                let (sql, values) = advance.statement();
+                if open.execute(sql, &values).await? != 1 {
+                    return Ok(Some(Outcome::Elsewhere));
+                }
+            }
+            if store.ledger().books.book(&mut open, bookings, one_at_a_time).await? == Booked::SomeKnown {
+                return Ok(None);
+            }
+            open.commit().await?;
+            Ok(Some(Outcome::Committed))
+        });
+        if let Some(outcome) = attempt.await? {
+            return Ok(outcome);
+        }
+    }
+    Err(StoreError::Failed("a batch of receipts was neither new nor known".into()))
+}
+
+impl Advance<'_> {
+    fn statement(&self) -> (&'static str, Vec<crate::database::Value<'_>>) {
+        let new = self.new as i64;
+        match self.old {
+            Some(old) => (
+                "UPDATE journal_positions SET drained = $1 WHERE segment = $2 AND drained = $3",
+                vec![new.into(), self.segment.into(), (old as i64).into()],
+            ),
+            None => (
+                "INSERT INTO journal_positions (segment, journal, drained) VALUES ($1, $2, $3) \
+                 ON CONFLICT (segment) DO NOTHING",
+                vec![self.segment.into(), self.journal.into(), new.into()],
+            ),
+        }
+    }
+}
+
+async fn position(store: &Store, segment: &str) -> Result<Option<u64>, StoreError> {
+    let rows = store
+        .database()
+        .fetch("SELECT drained FROM journal_positions WHERE segment = $1", &[segment.into()])
+        .await?;
+    Ok(rows.first().map(|row| row.get::<i64>(0)).transpose()?.map(|drained| drained.max(0) as u64))
+}
+
+/// Files are read, and receipts parsed, where nobody's call waits for it.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> Result<T, StoreError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(StoreError::Unavailable(format!("the journal cannot be read: {error}"))),
+        Err(error) => Err(StoreError::Failed(format!("reading the journal failed: {error}"))),
+    }
+}

@@ -1,0 +1,122 @@
+//! Segment files: names, headers, the directory a process has to itself, and the locks that say who is alive.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// Magic and the segment's id in text, so that a renamed file is still known.
+pub(super) const HEADER: u64 = 8 + 32;
+const MAGIC: &[u8; 8] = b"gatejnl1";
+const SUFFIX: &str = ".journal";
+/// Held while a directory is made or looked for, so that none is seen half made.
+const GATE: &str = ".gate";
+const LOCK: &str = "lock";
+const DAMAGED: &str = "damaged";
+
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    pub sequence: u64,
+    pub id: String,
+    pub path: PathBuf,
+    pub length: u64,
+}
+
+pub(super) fn create(
+    directory: &Path,
+    sequence: u64,
+    id: String,
+    fsync: bool,
+) -> io::Result<(File, Segment)> {
+    let path = directory.join(format!("{sequence:010}-{id}{SUFFIX}"));
+    let mut file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path)?;
+    let mut header = MAGIC.to_vec();
+    header.extend_from_slice(id.as_bytes());
+    if let Err(error) = file.write_all(&header) {
+        // An empty file is harmless to a reader, but its name would be in the way.
+        _ = fs::remove_file(&path);
+        return Err(error);
+    }
+    if fsync {
+        file.sync_data()?;
+        File::open(directory)?.sync_all()?;
+    }
+    Ok((file, Segment { sequence, id, path, length: HEADER }))
+}
+
+/// Opens a segment for reading and says so when its header is not the one its name promises.
+pub(super) fn open(segment: &Segment) -> io::Result<File> {
+    use std::os::unix::fs::FileExt as _;
+    let file = File::open(&segment.path)?;
+    let mut header = [0u8; HEADER as usize];
+    let whole = file.read_exact_at(&mut header, 0).is_ok();
+    if whole && (!header.starts_with(MAGIC) || &header[MAGIC.len()..] != segment.id.as_bytes()) {
+        tracing::error!(segment = %segment.path.display(), "a journal segment has a foreign header; reading it all the same");
+    }
+    Ok(file)
+}
+
+/// The segments of a directory in their order.
+pub(super) fn list(directory: &Path) -> io::Result<Vec<Segment>> {
+    let mut segments = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(stem) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) else { continue };
+        let Some((sequence, id)) = stem.split_once('-') else { continue };
+        let Ok(sequence) = sequence.parse() else { continue };
+        let length = entry.metadata()?.len();
+        segments.push(Segment { sequence, id: id.to_owned(), path: entry.path(), length });
+    }
+    segments.sort_by_key(|segment| segment.sequence);
+    Ok(segments)
+}
+
+/// A new directory for this process; the returned file holds its lock.
+pub(super) fn claim(root: &Path, name: &str) -> io::Result<(PathBuf, File)> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
+    let gate = lock_file(&root.join(GATE))?;
+    gate.lock()?;
+    let path = root.join(name);
+    fs::DirBuilder::new().mode(0o700).create(&path)?;
+    let lock = lock_file(&path.join(LOCK))?;
+    lock.try_lock()?;
+    Ok((path, lock))
+}
+
+/// Directories whose process is gone, each with its lock now ours.
+pub(super) fn orphans(root: &Path, own: &str) -> io::Result<Vec<(String, PathBuf, File)>> {
+    let gate = lock_file(&root.join(GATE))?;
+    if gate.try_lock().is_err() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name == own || name == DAMAGED || name.starts_with('.') || !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let lock = lock_file(&entry.path().join(LOCK))?;
+        match lock.try_lock() {
+            Ok(()) => found.push((name, entry.path(), lock)),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// A segment that has been read: gone, or put aside for a person when part of it could not be read.
+pub(super) fn remove(root: &Path, segment: &Segment, damaged: bool) -> io::Result<()> {
+    if !damaged {
+        return fs::remove_file(&segment.path);
+    }
+    let aside = root.join(DAMAGED);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&aside)?;
+    fs::rename(&segment.path, aside.join(format!("{}{SUFFIX}", segment.id)))
+}
+
+fn lock_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}

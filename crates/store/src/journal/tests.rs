@@ -1,0 +1,543 @@
+//! The journal and its drainer: torn, doubled, crashed, full and concurrent, on both backends.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use domain::clock::Timestamp;
+use domain::receipt::Receipt;
+
+use super::Journal;
+use super::frame::{self, Kind};
+use super::read::{self, Event, Stretch};
+use super::segment::HEADER;
+use crate::ledger::booking::Booking;
+use crate::testing::{Hand, Noise, for_each_backend, journal, journal_config, opening, receipt};
+use crate::{Drainer, Store, UsageFilter, UsageRow};
+
+fn everything() -> UsageFilter {
+    UsageFilter::between(Timestamp(0), Timestamp(i64::MAX))
+}
+
+async fn rows(store: &Store) -> Vec<UsageRow> {
+    let (rows, total) = store.ledger().log(&everything(), 100_000, 0).await.unwrap();
+    assert_eq!(total, rows.len() as i64);
+    assert_eq!(
+        store.ledger().summary(&everything()).await.unwrap().total_requests,
+        total,
+        "sums and rows agree"
+    );
+    rows
+}
+
+async fn ids(store: &Store) -> BTreeSet<String> {
+    rows(store).await.into_iter().map(|row| row.id).collect()
+}
+
+fn set<const N: usize>(ids: [&str; N]) -> BTreeSet<String> {
+    ids.into_iter().map(str::to_owned).collect()
+}
+
+/// The segment files of every process, oldest first.
+fn segments(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
+        let inside = std::fs::read_dir(entry.path()).unwrap().flatten().map(|entry| entry.path());
+        found.extend(inside.filter(|path| path.extension().is_some_and(|extension| extension == "journal")));
+    }
+    found.sort();
+    found
+}
+
+fn close(journal: &Journal, id: &str) {
+    journal.close_call(&receipt(id)).unwrap();
+}
+
+fn open_and_close(journal: &Journal, id: &str) {
+    journal.open_call(&opening(id)).unwrap();
+    close(journal, id);
+}
+
+/// A process that starts in the same directory and books what the ones before it left.
+async fn successor(root: &Path, store: &Store) -> Journal {
+    let journal = journal(journal_config(root));
+    Drainer::new(journal.clone(), store.clone()).drain_all().await;
+    journal
+}
+
+#[tokio::test]
+async fn what_is_closed_is_booked_and_the_lag_goes_to_nothing() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = journal(journal_config(directory.path()));
+        for n in 0..1234 {
+            open_and_close(&journal, &format!("r{n}"));
+        }
+        journal.close_call(&Receipt { auth_method: String::new(), ..receipt("refused") }).unwrap();
+        let lag = journal.lag();
+        assert_eq!((lag.records, lag.oldest.is_some()), (2469, true));
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        assert!(drainer.drain_once().await.unwrap() > 0);
+        drainer.drain_all().await;
+        assert_eq!(journal.lag(), crate::Lag::default());
+        assert_eq!(ids(&store).await.len(), 1234, "a refused caller is not booked");
+        assert_eq!(drainer.drain_once().await.unwrap(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_journal_that_is_read_twice_is_booked_once() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = journal(journal_config(directory.path()));
+        (0..700).for_each(|n| close(&journal, &format!("r{n}")));
+        Drainer::new(journal.clone(), store.clone()).drain_once().await.unwrap();
+        let half = rows(&store).await.len();
+        assert!(half > 0 && half < 700, "{half}");
+        // Fresh drainers know nothing but what the database says.
+        let mut one = Drainer::new(journal.clone(), store.clone());
+        let mut other = Drainer::new(journal.clone(), store.clone());
+        while one.drain_once().await.unwrap() + other.drain_once().await.unwrap() > 0 {}
+        assert_eq!(rows(&store).await.len(), 700);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_crash_before_the_commit_books_nothing_and_after_it_everything_once() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = journal(journal_config(directory.path()));
+        (0..20).for_each(|n| close(&journal, &format!("r{n}")));
+        let segment = journal.segment_after(None).unwrap();
+        {
+            let mut open = store.database().begin().await.unwrap();
+            let insert =
+                "INSERT INTO journal_positions (segment, journal, drained) VALUES ($1, 'x', 9999999)";
+            open.execute(insert, &[(&segment.id).into()]).await.unwrap();
+            let bookings: Vec<Booking> =
+                (0..20).map(|n| Booking::of(&receipt(format!("r{n}"))).unwrap().unwrap()).collect();
+            store.ledger().books.book(&mut open, &bookings, false).await.unwrap();
+        }
+        assert_eq!(rows(&store).await.len(), 0);
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        drainer.drain_all().await;
+        assert_eq!(rows(&store).await.len(), 20);
+
+        // A commit whose answer never came: the database is ahead of the drainer.
+        (20..30).for_each(|n| close(&journal, &format!("r{n}")));
+        Drainer::new(journal.clone(), store.clone()).drain_all().await;
+        (30..40).for_each(|n| close(&journal, &format!("r{n}")));
+        drainer.drain_all().await;
+        assert_eq!(rows(&store).await.len(), 40);
+
+        // A database restored from an older backup: what the journal still has is booked again.
+        store.database().execute("DELETE FROM usage", &[]).await.unwrap();
+        store.database().execute("DELETE FROM rollups", &[]).await.unwrap();
+        store.database().execute("DELETE FROM journal_positions", &[]).await.unwrap();
+        close(&journal, "r40");
+        drainer.drain_all().await;
+        assert_eq!(rows(&store).await.len(), 41);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dead_process_is_succeeded_and_its_open_calls_are_charged_once() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = journal(journal_config(directory.path()));
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        open_and_close(&journal, "whole");
+        journal.open_call(&opening("late")).unwrap();
+        journal.open_call(&opening("cut")).unwrap();
+        drainer.drain_all().await;
+        close(&journal, "late");
+        assert_eq!(ids(&store).await, set(["whole"]), "an open call of a live process is only open");
+        assert!(super::source::Source::orphans(&journal).unwrap().is_empty());
+
+        let left = tempfile::tempdir().unwrap();
+        copy(directory.path(), left.path());
+        drop((drainer, journal));
+        let second = successor(directory.path(), &store).await;
+        assert_eq!(ids(&store).await, set(["cut", "late", "whole"]));
+        let cut = rows(&store).await.into_iter().find(|row| row.id == "cut").unwrap();
+        assert!(cut.interrupted && cut.estimated);
+        assert_eq!((cut.output_tokens, cut.total_cost.unwrap().0), (4096, 41_000));
+        assert_eq!(segments(directory.path()).len(), 1, "only the successor's own directory is left");
+        let positions = store.database().fetch("SELECT segment FROM journal_positions", &[]).await.unwrap();
+        assert!(positions.is_empty());
+        assert_eq!(second.lag(), crate::Lag::default());
+
+        // The same directory once more, as if its removal had been interrupted.
+        successor(left.path(), &store).await;
+        assert_eq!(ids(&store).await.len(), 3);
+    })
+    .await;
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            std::fs::create_dir(&target).unwrap();
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_may_outlive_its_segment() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal =
+            journal(crate::JournalConfig { segment_bytes: 4096, ..journal_config(directory.path()) });
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        journal.open_call(&opening("long")).unwrap();
+        journal.open_call(&opening("lost")).unwrap();
+        for n in 0..100 {
+            open_and_close(&journal, &format!("r{n}"));
+            if n % 9 == 0 {
+                drainer.drain_all().await;
+                assert!(segments(directory.path()).len() <= 3, "drained segments go, open calls or not");
+            }
+        }
+        close(&journal, "long");
+        drainer.drain_all().await;
+        assert_eq!(rows(&store).await.len(), 101);
+        let positions = store.database().fetch("SELECT segment FROM journal_positions", &[]).await.unwrap();
+        assert!(positions.len() <= 2);
+        drop((drainer, journal));
+        successor(directory.path(), &store).await;
+        assert_eq!(rows(&store).await.len(), 102);
+        assert!(ids(&store).await.contains("lost"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_close_that_overtakes_the_carried_opening_ends_the_call() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal =
+            journal(crate::JournalConfig { segment_bytes: 1024, ..journal_config(directory.path()) });
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        journal.open_call(&opening("a")).unwrap();
+        for n in 0..5 {
+            close(&journal, &format!("r{n}"));
+        }
+        // The close is in the journal before the drainer, behind as it is, carries the opening over.
+        close(&journal, "a");
+        drainer.drain_all().await;
+        for n in 5..12 {
+            close(&journal, &format!("r{n}"));
+        }
+        drainer.drain_all().await;
+        assert_eq!(segments(directory.path()).len(), 1, "no segment waits for a call that is over");
+        drop((drainer, journal));
+        successor(directory.path(), &store).await;
+        assert_eq!(rows(&store).await.len(), 13);
+        assert!(rows(&store).await.iter().all(|row| !row.interrupted));
+    })
+    .await;
+}
+
+/// Reads a segment in one go and tells which receipts it holds and how its end was judged.
+fn read_whole(bytes: &[u8]) -> (Vec<String>, Option<bool>) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("segment");
+    std::fs::write(&path, bytes).unwrap();
+    let file = std::fs::File::open(&path).unwrap();
+    let (mut from, end) = (0, bytes.len() as u64);
+    let (mut ids, mut tail) = (Vec::new(), None);
+    while from < end {
+        let batch = read::read(&file, Stretch { from, end, booked_until: 0 }, &mut Vec::new()).unwrap();
+        assert!(batch.until > from, "every read gets on");
+        ids.extend(batch.bookings.into_iter().map(|booking| booking.id.to_string()));
+        tail = batch.losses.last().map(|loss| loss.tail).or(tail);
+        from = batch.until;
+    }
+    (ids, tail)
+}
+
+fn frames(count: usize) -> (Vec<u8>, Vec<usize>) {
+    let (mut bytes, mut ends, mut buffer) = (Vec::new(), vec![0], Vec::new());
+    for n in 0..count {
+        frame::encode(&mut buffer, Kind::Receipt, &receipt(format!("r{n}"))).unwrap();
+        bytes.extend_from_slice(&buffer);
+        ends.push(bytes.len());
+    }
+    (bytes, ends)
+}
+
+#[test]
+fn a_tail_torn_at_any_byte_costs_only_itself() {
+    let (bytes, ends) = frames(3);
+    for cut in 0..=bytes.len() {
+        let whole = ends.iter().filter(|end| **end <= cut).count() - 1;
+        let (ids, tail) = read_whole(&bytes[..cut]);
+        assert_eq!(ids.len(), whole, "cut at {cut}");
+        assert_eq!(tail, (!ends.contains(&cut)).then_some(true), "cut at {cut}");
+    }
+    // The disk may also have kept the length and lost the bytes.
+    for cut in ends[1] + 1..bytes.len() {
+        let mut zeroed = bytes.clone();
+        zeroed[cut..].fill(0);
+        let (ids, tail) = read_whole(&zeroed);
+        assert_eq!(ids.len(), if cut >= ends[2] { 2 } else { 1 }, "zeros from {cut}");
+        assert_eq!(tail, Some(true), "zeros from {cut}");
+    }
+}
+
+#[test]
+fn damage_in_the_middle_costs_one_record_and_is_told() {
+    let (bytes, ends) = frames(3);
+    for place in ends[1]..ends[2] {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 0x55;
+        assert_eq!(
+            read_whole(&damaged),
+            (vec!["r0".to_owned(), "r2".to_owned()], Some(false)),
+            "byte {place}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_segment_is_counted_and_put_aside() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let first = journal(journal_config(directory.path()));
+        ["a", "b", "c"].into_iter().for_each(|id| close(&first, id));
+        let path = segments(directory.path()).remove(0);
+        drop(first);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        bytes.truncate(bytes.len() - 1);
+        std::fs::write(&path, &bytes).unwrap();
+        let second = successor(directory.path(), &store).await;
+        assert_eq!(ids(&store).await, set(["a"]));
+        assert_eq!(second.damaged(), 0, "the last two are gone, and it looks like one torn tail");
+
+        let third = journal(journal_config(directory.path()));
+        ["d", "e", "f"].into_iter().for_each(|id| close(&third, id));
+        let path = third.segment_after(None).unwrap().path;
+        drop(third);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        let fourth = successor(directory.path(), &store).await;
+        assert_eq!(ids(&store).await, set(["a", "d", "f"]));
+        assert_eq!(fourth.damaged(), 1);
+        assert_eq!(std::fs::read_dir(directory.path().join("damaged")).unwrap().count(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_threads_append_and_nothing_is_lost() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal =
+            journal(crate::JournalConfig { segment_bytes: 50_000, ..journal_config(directory.path()) });
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        let threads: Vec<_> = (0..4)
+            .map(|thread| {
+                let journal = journal.clone();
+                std::thread::spawn(move || {
+                    (0..300).for_each(|n| open_and_close(&journal, &format!("{thread}-{n}")))
+                })
+            })
+            .collect();
+        while !threads.iter().all(std::thread::JoinHandle::is_finished) {
+            drainer.drain_once().await.unwrap();
+        }
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        drainer.drain_all().await;
+        assert_eq!(rows(&store).await.len(), 1200);
+        assert_eq!(journal.damaged(), 0);
+        assert_eq!(journal.lag(), crate::Lag::default());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_full_journal_says_so_and_keeps_room_for_calls_under_way() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal =
+            journal(crate::JournalConfig { max_bytes: 64 << 10, ..journal_config(directory.path()) });
+        let mut opened = 0;
+        let refusal = loop {
+            match journal.open_call(&opening(format!("r{opened}"))) {
+                Ok(()) => opened += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(refusal.kind(), std::io::ErrorKind::QuotaExceeded);
+        assert!(refusal.to_string().contains("the journal is full"), "{refusal}");
+        let mut closed = 0;
+        while closed < opened && journal.close_call(&receipt(format!("r{closed}"))).is_ok() {
+            closed += 1;
+        }
+        assert!(closed > 0 && closed < opened);
+        assert!(journal.lag().bytes <= 64 << 10);
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        drainer.drain_all().await;
+        for n in closed..opened {
+            close(&journal, &format!("r{n}"));
+            drainer.drain_all().await;
+        }
+        assert_eq!(rows(&store).await.len(), opened);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn two_processes_drain_into_one_database() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let mut drainers = tokio::task::JoinSet::new();
+        for process in 0..3 {
+            let journal = journal(journal_config(directory.path()));
+            let store = store.clone();
+            drainers.spawn(async move {
+                let mut drainer = Drainer::new(journal.clone(), store);
+                for round in 0..5 {
+                    (0..150).for_each(|n| open_and_close(&journal, &format!("{process}-{round}-{n}")));
+                    drainer.drain_all().await;
+                }
+                drainer
+            });
+        }
+        // All stay alive to the end, so that nobody takes over from anybody.
+        assert_eq!(drainers.join_all().await.len(), 3);
+        assert_eq!(rows(&store).await.len(), 3 * 5 * 150);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_drainer_runs_until_told_and_finds_orphans_on_its_way() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let clock = Hand::at(1_800_000_000);
+        let own = Journal::open(journal_config(directory.path()), clock.clone(), Noise::fresh()).unwrap();
+        let other = journal(journal_config(directory.path()));
+        let (stop, stopped) = tokio::sync::watch::channel(false);
+        let mut running = tokio::task::JoinSet::new();
+        running.spawn(Drainer::new(own.clone(), store.clone()).run(stopped));
+        close(&own, "own");
+        other.open_call(&opening("other")).unwrap();
+        wait_for(&store, &["own"]).await;
+        drop(other);
+        clock.advance(Duration::from_secs(11));
+        wait_for(&store, &["own", "other"]).await;
+        close(&own, "last");
+        stop.send(true).unwrap();
+        running.join_all().await;
+        assert_eq!(ids(&store).await, set(["last", "other", "own"]));
+    })
+    .await;
+}
+
+async fn wait_for(store: &Store, expected: &[&str]) {
+    let expected: BTreeSet<String> = expected.iter().map(|id| (*id).to_owned()).collect();
+    let mut seen = BTreeSet::new();
+    for _ in 0..500 {
+        // Not `ids`: rows and sums are asked one after the other, and the drainer does not wait.
+        let (rows, _) = store.ledger().log(&everything(), 100, 0).await.unwrap();
+        seen = rows.into_iter().map(|row| row.id).collect();
+        if seen == expected {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{seen:?} instead of {expected:?}");
+}
+
+#[test]
+fn a_failed_write_leaves_whole_records_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = journal(journal_config(directory.path()));
+    close(&journal, "a");
+    let path = segments(directory.path()).remove(0);
+    let length = std::fs::metadata(&path).unwrap().len();
+    let huge = Receipt { user_agent: "x".repeat(frame::MOST), ..receipt("huge") };
+    assert!(journal.close_call(&huge).is_err());
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
+    close(&journal, "b");
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(read_whole(&bytes[HEADER as usize..]).0, ["a", "b"]);
+}
+
+#[test]
+fn calls_that_close_in_their_batch_leave_nothing_to_remember() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = journal(journal_config(directory.path()));
+    open_and_close(&journal, "a");
+    journal.open_call(&opening("b")).unwrap();
+    close(&journal, "c");
+    let segment = journal.segment_after(None).unwrap();
+    let file = std::fs::File::open(&segment.path).unwrap();
+    let stretch = Stretch { from: HEADER, end: journal.extent(0).0, booked_until: HEADER };
+    let batch = read::read(&file, stretch, &mut Vec::new()).unwrap();
+    let names = batch.events.iter().map(|event| match event {
+        Event::Opened { id, .. } => format!("+{id}"),
+        Event::Carried { id, .. } => format!("~{id}"),
+        Event::Closed { id } => format!("-{id}"),
+    });
+    assert_eq!(names.collect::<BTreeSet<_>>(), set(["+b", "-c"]));
+}
+
+/// Run in release to see the figure: `cargo test --release -p store drain_cost -- --ignored --nocapture`.
+#[tokio::test]
+#[ignore = "a measurement"]
+async fn drain_cost() {
+    const ROWS: usize = 20_000;
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = journal(journal_config(directory.path()));
+        let before = cpu_micros();
+        for n in 0..ROWS {
+            let id = domain::ids::unique(Timestamp(n as i64 * 1000), &Noise::new(n as u64)).to_string();
+            let mut receipt = receipt(&id);
+            receipt.at = Timestamp(1_800_000_000_000_000 + n as i64 * 1000);
+            receipt.user_path = format!("/team{}/app", n % 10);
+            journal.open_call(&opening(&id)).unwrap();
+            journal.close_call(&receipt).unwrap();
+        }
+        let appended = cpu_micros();
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        let mut batches = 0;
+        while drainer.drain_once().await.unwrap() > 0 {
+            batches += 1;
+        }
+        let drained = cpu_micros();
+        println!(
+            "{}: append {:.2} CPU-µs a call (open and close), drain {:.2} CPU-µs a row, {batches} batches",
+            store.backend_name(),
+            (appended - before) / ROWS as f64,
+            (drained - appended) / ROWS as f64
+        );
+        assert_eq!(store.ledger().count().await.unwrap(), ROWS as i64);
+    })
+    .await;
+}
+
+/// User and system time of this process so far, all threads.
+fn cpu_micros() -> f64 {
+    let mut total = 0.0;
+    for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+        total +=
+            text.split_whitespace().next().and_then(|first| first.parse::<f64>().ok()).unwrap_or_default()
+                / 1000.0;
+    }
+    total
+}

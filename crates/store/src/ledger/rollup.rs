@@ -1,0 +1,106 @@
+//! Sums by the quarter hour, model, provider, path, key, tenant and cache: what reports read.
+
+use std::collections::BTreeMap;
+
+use super::booking::Booking;
+use crate::database::Value;
+
+/// Seconds; a quarter, because there are time zones off the full hour.
+pub(crate) const QUARTER_HOUR: i64 = 900;
+
+const KEYS: [&str; 8] =
+    ["bucket", "model", "provider", "provider_name", "user_path", "auth_key_id", "tenant_id", "cache_type"];
+const SUMS: [&str; 19] = [
+    "requests",
+    "errors",
+    "status_2xx",
+    "status_3xx",
+    "status_4xx",
+    "status_5xx",
+    "input",
+    "cache_read",
+    "cache_write_5m",
+    "cache_write_1h",
+    "audio_input",
+    "output",
+    "reasoning",
+    "audio_output",
+    "input_cost",
+    "output_cost",
+    "priced",
+    "unpriced",
+    "estimated",
+];
+pub(super) const WIDTH: usize = KEYS.len() + SUMS.len();
+
+pub(super) type Key<'a> = (i64, [&'a str; KEYS.len() - 1]);
+pub(super) type Sums = [i64; SUMS.len()];
+
+pub(super) fn upsert(values: &str) -> String {
+    let columns = KEYS.iter().chain(&SUMS).copied().collect::<Vec<_>>().join(", ");
+    let added = SUMS.map(|sum| format!("{sum} = rollups.{sum} + excluded.{sum}")).join(", ");
+    format!(
+        "INSERT INTO rollups ({columns}) VALUES {values} ON CONFLICT ({}) DO UPDATE SET {added}",
+        KEYS.join(", ")
+    )
+}
+
+pub(super) fn bind<'a>((bucket, texts): &Key<'a>, sums: &Sums, values: &mut Vec<Value<'a>>) {
+    values.push((*bucket).into());
+    values.extend(texts.iter().map(|text| Value::from(*text)));
+    values.extend(sums.iter().map(|sum| Value::from(*sum)));
+}
+
+/// In the order of the keys, so that two writers never wait for each other crosswise.
+pub(super) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
+    let mut table: BTreeMap<Key<'a>, Sums> = BTreeMap::new();
+    for booking in bookings {
+        let sums = table.entry(key(booking)).or_default();
+        for (sum, value) in sums.iter_mut().zip(figures(booking)) {
+            *sum += value;
+        }
+    }
+    table.into_iter().collect()
+}
+
+fn key(booking: &Booking) -> Key<'_> {
+    let bucket = booking.at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR;
+    let texts = [
+        &*booking.model,
+        &booking.provider,
+        &booking.provider_name,
+        &booking.user_path,
+        &booking.auth_key_id,
+        &booking.tenant_id,
+        &booking.cache_type,
+    ];
+    (bucket, texts)
+}
+
+fn figures(booking: &Booking) -> Sums {
+    let class = |class: u16| i64::from(booking.status / 100 == class);
+    let [input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output] =
+        booking.tokens;
+    let [input_cost, output_cost] = booking.cost.unwrap_or_default();
+    [
+        1,
+        i64::from(booking.status >= 400),
+        class(2),
+        class(3),
+        class(4),
+        class(5),
+        input,
+        cache_read,
+        cache_write_5m,
+        cache_write_1h,
+        audio_input,
+        output,
+        reasoning,
+        audio_output,
+        input_cost,
+        output_cost,
+        i64::from(booking.cost.is_some()),
+        i64::from(booking.cost.is_none()),
+        i64::from(booking.estimated),
+    ]
+}

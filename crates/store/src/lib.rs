@@ -1,0 +1,96 @@
+//! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage.
+
+mod database;
+pub mod documents;
+mod error;
+pub mod journal;
+pub mod ledger;
+mod migrations;
+pub mod seal;
+#[cfg(test)]
+mod testing;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::clock::Clock;
+use domain::ids::Entropy;
+use domain::resources::Resource;
+use domain::secret::Secret;
+
+use crate::database::Database;
+use crate::seal::Sealer;
+
+pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
+pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
+pub use crate::error::StoreError;
+pub use crate::journal::drain::Drainer;
+pub use crate::journal::{Journal, JournalConfig, Lag};
+pub use crate::ledger::{CacheMode, Ledger, UsageFilter, UsageRow, UsageSummary};
+pub use crate::seal::load_or_create_key;
+
+#[derive(Clone, Debug)]
+pub enum Backend {
+    Sqlite { path: PathBuf },
+    Postgres { url: Secret },
+}
+
+#[derive(Clone)]
+pub struct StoreConfig {
+    pub backend: Backend,
+    pub sealing_key: [u8; 32],
+    /// No call takes longer than this; one that would fails as unavailable.
+    pub operation_timeout: Duration,
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// An open database, migrated to what this build knows. Clones share it.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    database: Database,
+    documents: Documents,
+    ledger: Ledger,
+}
+
+impl Store {
+    pub async fn open(config: StoreConfig, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        let database = Database::open(&config.backend, config.operation_timeout).await?;
+        migrations::run(&database, clock.now()).await?;
+        let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
+        let documents = Documents::new(database.clone(), sealer, clock);
+        let ledger = Ledger::new(database.clone());
+        Ok(Self(Arc::new(Inner { database, documents, ledger })))
+    }
+
+    /// Whether storage answers now.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.0.database.fetch("SELECT rev FROM meta WHERE id = 1", &[]).await.map(|_| ())
+    }
+
+    pub fn backend_name(&self) -> &'static str {
+        self.0.database.name()
+    }
+
+    pub async fn close(&self) {
+        self.0.database.close().await;
+    }
+
+    pub fn collection<T: Resource>(&self) -> Collection<T> {
+        Collection::new(self.0.documents.clone())
+    }
+
+    pub fn documents(&self) -> &Documents {
+        &self.0.documents
+    }
+
+    pub fn ledger(&self) -> &Ledger {
+        &self.0.ledger
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.0.database
+    }
+}

@@ -1,0 +1,12 @@
+//! What tests stand on: a scripted upstream that keeps its own bill, a clock that can be set, seeded randomness.
+//! A development dependency only.
+
+#![expect(clippy::expect_used, reason = "a test rig that cannot be set up stops the test at once")]
+
+mod clock;
+mod entropy;
+mod upstream;
+
+pub use clock::{ManualClock, SystemClock};
+pub use entropy::SeededEntropy;
+pub use upstream::{Answer, BillLine, Recorded, Script, Step, Upstream};

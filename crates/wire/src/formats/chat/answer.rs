@@ -1,0 +1,92 @@
+//! A whole answer: what the gateway reads from it and the two members it adds.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::json::{self, Object, ScanError};
+use crate::splice::Patch;
+
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub object: Object,
+    pub id: Option<String>,
+    /// Where the usage object is, unless it is null.
+    pub usage: Option<Range<usize>>,
+    /// Bytes of text, reasoning and tool arguments for an estimate; counted only when there is no usage.
+    pub content_bytes: usize,
+    /// An error object inside a success.
+    pub error: Option<Range<usize>>,
+}
+
+pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
+    let object = json::scan(body)?;
+    let error = object.value(body, "error");
+    let choices = object.value(body, "choices").filter(|range| body[range.start] == b'[');
+    if choices.is_none() && error.is_none() {
+        return Err(ScanError::Syntax { at: object.close, expected: "an array 'choices'" });
+    }
+    let usage = object.value(body, "usage").filter(|range| body[range.start] == b'{');
+    let content_bytes = match (&usage, choices) {
+        (None, Some(choices)) => answer_bytes(body, choices),
+        _ => 0,
+    };
+    let id = object.get(body, "id").and_then(|member| json::string_at(body, &member.value));
+    Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
+}
+
+/// `provider` and `latency` replaced or appended; the rest is the upstream's.
+pub fn splice_answer(body: &Bytes, answer: &Answer, provider: &str, latency_ms: u64) -> Vec<Bytes> {
+    let mut patch = Patch::new();
+    for (name, value) in [("provider", json::quote(provider)), ("latency", format!("\"{latency_ms}ms\""))] {
+        match answer.object.get(body, name) {
+            Some(member) => patch.replace(member.value.clone(), value),
+            None => patch.insert_member(&answer.object, format!("\"{name}\":{value}")),
+        }
+    }
+    patch.apply(body)
+}
+
+fn answer_bytes(body: &[u8], choices: Range<usize>) -> usize {
+    let choices = json::scan_array(body, choices).unwrap_or_default();
+    let messages =
+        choices.into_iter().filter_map(|choice| json::scan_within(body, choice).ok()?.value(body, "message"));
+    messages.map(|message| text_bytes(body, message)).sum()
+}
+
+/// The bytes of what a message or a delta says. Reasoning that is given twice, as text and as details, counts once.
+pub(super) fn text_bytes(body: &[u8], message: Range<usize>) -> usize {
+    let Ok(message) = json::scan_within(body, message) else { return 0 };
+    let length = |value: &Range<usize>| match &body[value.clone()] {
+        [b'"', inside @ .., b'"'] => json::decoded_len(inside),
+        [b'[' | b'{', ..] => value.len(),
+        _ => 0,
+    };
+    let first = |names: &[&str]| {
+        names.iter().find_map(|name| message.value(body, name)).map_or(0, |value| length(&value))
+    };
+    let calls = message.value(body, "tool_calls").map_or(0, |calls| {
+        let calls = json::scan_array(body, calls).unwrap_or_default();
+        calls
+            .into_iter()
+            .filter_map(|call| json::scan_within(body, call).ok()?.value(body, "function"))
+            .map(|call| call_bytes(body, call))
+            .sum()
+    });
+    let call = message.value(body, "function_call").map_or(0, |call| call_bytes(body, call));
+    first(&["content"])
+        + first(&["refusal"])
+        + first(&["reasoning_content", "reasoning", "reasoning_details"])
+        + calls
+        + call
+}
+
+fn call_bytes(body: &[u8], call: Range<usize>) -> usize {
+    let Ok(call) = json::scan_within(body, call) else { return 0 };
+    let length =
+        |name| call.value(body, name).map_or(0, |value| json::decoded_len(&body[value]).saturating_sub(2));
+    length("name") + length("arguments")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! What a stream event is, found by looking for a few keys; parsed only where that leaves doubt.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use super::answer::text_bytes;
+use crate::json::{self, Object};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// A role, or choices that are still empty: nothing a client could miss.
+    Lifecycle,
+    Content,
+    /// Usage with empty choices.
+    Usage,
+    /// `[DONE]`.
+    Terminal,
+    Error,
+    /// A comment or a ping.
+    Ignorable,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub class: Class,
+    /// Where the usage object is in the event's data, unless it is null.
+    pub usage: Option<Range<usize>>,
+    /// A choice has its `finish_reason`.
+    pub finish: bool,
+    /// Bytes of text, reasoning and tool arguments: what an estimate is made of.
+    pub content_bytes: usize,
+}
+
+/// In JSON a quote inside a string is always escaped, so that `"usage"` followed by a colon can only be a key.
+struct Keys {
+    usage: Finder<'static>,
+    delta: Finder<'static>,
+    finish_reason: Finder<'static>,
+    texts: [Finder<'static>; 4],
+}
+
+static KEYS: LazyLock<Keys> = LazyLock::new(|| Keys {
+    usage: Finder::new(b"\"usage\""),
+    delta: Finder::new(b"\"delta\""),
+    finish_reason: Finder::new(b"\"finish_reason\""),
+    texts: [b"\"content\"".as_slice(), b"\"reasoning_content\"", b"\"reasoning\"", b"\"arguments\""]
+        .map(Finder::new),
+});
+
+pub fn classify(data: &[u8]) -> Seen {
+    let data = data.trim_ascii_end();
+    if data.len() <= 8 {
+        match data.trim_ascii() {
+            b"" => return Seen::of(Class::Ignorable),
+            b"[DONE]" => return Seen::of(Class::Terminal),
+            _ => {}
+        }
+    }
+    at_a_glance(data).unwrap_or_else(|| examine(data))
+}
+
+impl Seen {
+    fn of(class: Class) -> Self {
+        Self { class, usage: None, finish: false, content_bytes: 0 }
+    }
+}
+
+/// The ordinary case: one choice with some text in its delta, no usage.
+fn at_a_glance(data: &[u8]) -> Option<Seen> {
+    let keys = &*KEYS;
+    let delta = after_key(data, 0, &keys.delta)?;
+    let (end, content_bytes) = match data[delta..].strip_prefix(b"{\"content\":\"") {
+        Some(text) if !text.starts_with(b"\"") => string_end(data, data.len() - text.len())?,
+        _ => keys.texts.iter().find_map(|key| filled_string(data, delta, key))?,
+    };
+    if has_value(data, &keys.usage) || keys.delta.find(&data[end..]).is_some() {
+        return None;
+    }
+    let reason =
+        after_key(data, end, &keys.finish_reason).or_else(|| after_key(data, 0, &keys.finish_reason));
+    let finish = reason.is_some_and(|at| !data[at..].starts_with(b"null"));
+    Some(Seen { class: Class::Content, usage: None, finish, content_bytes })
+}
+
+/// Where the value of the next such key begins.
+fn after_key(data: &[u8], from: usize, key: &Finder<'_>) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at += key.find(&data[at..])? + key.needle().len();
+        let rest = data[at..].trim_ascii_start();
+        if let Some(value) = rest.strip_prefix(b":") {
+            return Some(data.len() - value.trim_ascii_start().len());
+        }
+    }
+}
+
+/// The first such member that is a string with something in it: where it ends, and how long its text is.
+fn filled_string(data: &[u8], from: usize, key: &Finder<'_>) -> Option<(usize, usize)> {
+    let mut at = from;
+    loop {
+        at = after_key(data, at, key)?;
+        if data.get(at) == Some(&b'"') {
+            let found = string_end(data, at + 1)?;
+            if found.0 > at + 1 {
+                return Some(found);
+            }
+        }
+    }
+}
+
+/// Where the string whose inside begins at `from` has its closing quote, and how long its text is.
+fn string_end(data: &[u8], from: usize) -> Option<(usize, usize)> {
+    let mut at = from;
+    let mut escaped = false;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', data.get(at..)?)?;
+        if data[at] == b'"' {
+            let length = if escaped { json::decoded_len(&data[from..at]) } else { at - from };
+            return Some((at, length));
+        }
+        escaped = true;
+        at += 2;
+    }
+}
+
+/// Once usage is asked for, every chunk says `"usage":null`.
+fn has_value(data: &[u8], key: &Finder<'_>) -> bool {
+    let mut from = 0;
+    while let Some(at) = after_key(data, from, key) {
+        if !data[at..].starts_with(b"null") {
+            return true;
+        }
+        from = at;
+    }
+    false
+}
+
+fn examine(data: &[u8]) -> Seen {
+    let Ok(object) = json::scan(data) else { return Seen::of(Class::Error) };
+    let is = |name: &str, text: &[u8]| {
+        object.get(data, name).is_some_and(|member| &data[member.value.clone()] == text)
+    };
+    let choices = object.value(data, "choices");
+    if object.value(data, "error").is_some()
+        || (choices.is_none() && (is("object", b"\"error\"") || is("type", b"\"error\"")))
+    {
+        return Seen::of(Class::Error);
+    }
+    if choices.is_none() && is("type", b"\"ping\"") {
+        return Seen::of(Class::Ignorable);
+    }
+    let choices_member = object.get(data, "choices").is_some();
+    let choices = choices.map(|range| json::scan_array(data, range).unwrap_or_default()).unwrap_or_default();
+    let usage = find_usage(data, &object, &choices);
+    if choices.is_empty() {
+        let class = match usage {
+            Some(_) => Class::Usage,
+            None if choices_member => Class::Lifecycle,
+            None => Class::Content,
+        };
+        return Seen { usage, ..Seen::of(class) };
+    }
+    let mut seen = Seen { usage, ..Seen::of(Class::Lifecycle) };
+    for choice in choices {
+        examine_choice(data, choice, &mut seen);
+    }
+    seen
+}
+
+/// At the top; Groq also has it in `x_groq`, Moonshot in the choice.
+fn find_usage(data: &[u8], object: &Object, choices: &[Range<usize>]) -> Option<Range<usize>> {
+    let is_object = |range: &Range<usize>| data[range.start] == b'{';
+    let inside =
+        |range: Range<usize>| json::scan_within(data, range).ok()?.value(data, "usage").filter(is_object);
+    object
+        .value(data, "usage")
+        .filter(is_object)
+        .or_else(|| object.value(data, "x_groq").and_then(inside))
+        .or_else(|| choices.iter().cloned().find_map(inside))
+}
+
+fn examine_choice(data: &[u8], choice: Range<usize>, seen: &mut Seen) {
+    let Ok(choice) = json::scan_within(data, choice) else {
+        seen.class = Class::Content;
+        return;
+    };
+    for member in &choice.members {
+        let value = member.value.clone();
+        if is_void(&data[value.clone()]) {
+            continue;
+        }
+        match &data[member.key.clone()] {
+            b"index" | b"usage" | b"message" => {}
+            b"finish_reason" => {
+                seen.finish = true;
+                seen.class = Class::Content;
+            }
+            b"delta" => {
+                let delta = json::scan_within(data, value.clone());
+                let says = |key: &Range<usize>| &data[key.clone()] != b"role";
+                if delta.map_or(true, |delta| {
+                    delta
+                        .members
+                        .iter()
+                        .any(|member| says(&member.key) && !is_void(&data[member.value.clone()]))
+                }) {
+                    seen.class = Class::Content;
+                }
+                seen.content_bytes += text_bytes(data, value);
+            }
+            _ => seen.class = Class::Content,
+        }
+    }
+}
+
+fn is_void(value: &[u8]) -> bool {
+    match value {
+        b"null" | b"\"\"" => true,
+        [b'[', inside @ .., b']'] | [b'{', inside @ .., b'}'] => inside.trim_ascii().is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! A provider's error, in an answer or inside a stream, as a fault of ours.
+
+use domain::fault::{self, Blame, Fault, FaultKind};
+use serde_json::Value;
+
+const MESSAGE_LIMIT: usize = 2_000;
+
+/// An error answer. Its text is shown only when it is a readable error object, never as raw bytes.
+pub fn read_error(status: u16, body: &[u8], provider: &str) -> Fault {
+    let value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    from_parts(status, Parts::read(&value), provider)
+}
+
+/// An error object inside a stream event.
+pub fn read_stream_error(data: &[u8], provider: &str) -> Fault {
+    let Ok(value) = serde_json::from_slice::<Value>(data) else {
+        return fault::upstream_invalid_response(provider, "an event is not JSON");
+    };
+    let parts = Parts::read(&value);
+    let status = parts.status.unwrap_or(502);
+    from_parts(status, parts, provider)
+}
+
+fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
+    if status == 401 || status == 403 {
+        return fault::upstream_auth_failed(provider);
+    }
+    if !(400..600).contains(&status) {
+        return fault::upstream_invalid_response(provider, &format!("its status is {status}"));
+    }
+    let message = parts.message.unwrap_or_else(|| {
+        format!("The provider '{provider}' answered with status {status} and no readable error.")
+    });
+    if status == 529 {
+        return Fault::new(503, FaultKind::Provider, "overloaded", message).retryable();
+    }
+    let kind = match status {
+        404 => FaultKind::NotFound,
+        429 => FaultKind::RateLimit,
+        500.. => FaultKind::Provider,
+        _ => FaultKind::InvalidRequest,
+    };
+    let mut fault = Fault::new(status, kind, parts.code.unwrap_or_else(|| "upstream_error".into()), message);
+    fault.param = parts.param;
+    fault.retryable = matches!(status, 408 | 409 | 425 | 429 | 500..);
+    // Unpaid bills and limits on the gateway's own account are nothing the client could mend.
+    if matches!(status, 402 | 408 | 425 | 429) {
+        fault.blame = Blame::Upstream;
+    }
+    fault
+}
+
+#[derive(Default)]
+struct Parts {
+    message: Option<String>,
+    param: Option<String>,
+    code: Option<String>,
+    status: Option<u16>,
+}
+
+impl Parts {
+    /// `{"error":{…}}`, `{"error":"…"}`, `[{"error":…}]`, `{"message":…}`, `{"detail":…}` and what they nest.
+    fn read(value: &Value) -> Self {
+        let value = value.get(0).unwrap_or(value);
+        let error = match value.get("error") {
+            Some(error) if !error.is_null() => error,
+            _ => value,
+        };
+        let (said, detail) = (&error["message"], &error["detail"]);
+        let places = [error, said, detail, &detail[0]["msg"], &said["detail"][0]["msg"], &value["message"]];
+        let message = places.into_iter().find_map(readable);
+        let code = text(&error["code"]).or_else(|| text(&value["code"]));
+        let named = [code.as_deref(), error["type"].as_str()];
+        let status =
+            [&error["code"], &error["status"], &error["status_code"], &value["status"], &value["code"]]
+                .into_iter()
+                .find_map(http_status)
+                .or_else(|| named.into_iter().flatten().find_map(status_of_name));
+        Self { message, param: text(&error["param"]), code, status }
+    }
+}
+
+fn readable(value: &Value) -> Option<String> {
+    let text = value.as_str()?.trim();
+    if text.is_empty() || text.starts_with('<') {
+        return None;
+    }
+    match text.char_indices().nth(MESSAGE_LIMIT) {
+        Some((end, _)) => Some(format!("{}…", &text[..end])),
+        None => Some(text.to_owned()),
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => Some(text.chars().take(200).collect()),
+        other => Some(other.to_string().chars().take(200).collect()),
+    }
+}
+
+fn http_status(value: &Value) -> Option<u16> {
+    let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
+    u16::try_from(number).ok().filter(|status| (400..600).contains(status))
+}
+
+fn status_of_name(name: &str) -> Option<u16> {
+    Some(match name {
+        "rate_limit_error" | "rate_limit_exceeded" | "insufficient_quota" | "too_many_requests" => 429,
+        "overloaded_error" | "overloaded" | "service_unavailable" => 529,
+        "authentication_error" | "invalid_api_key" | "permission_error" => 401,
+        "invalid_request_error" | "context_length_exceeded" | "content_filter" => 400,
+        "not_found_error" | "model_not_found" => 404,
+        "server_error" | "internal_server_error" | "api_error" => 500,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

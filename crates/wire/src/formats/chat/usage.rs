@@ -1,0 +1,129 @@
+//! Usage as chat completions report it, read into disjoint buckets.
+
+use std::ops::Range;
+
+use domain::money::Nanos;
+use domain::usage::{Tokens, Usage};
+
+use super::request::number;
+use crate::json::{self, Object};
+
+/// More than this in one call is a fault of the provider's counter.
+const ABSURD: f64 = (1u64 << 40) as f64;
+
+/// `None` when it is no usage object or counts nothing.
+pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
+    let object = json::scan(usage_json).ok()?;
+    let mut reader = Reader { body: usage_json, caveats: Vec::new() };
+    let prompt = reader.first(&object, &["prompt_tokens", "input_tokens"]);
+    let completion = reader.first(&object, &["completion_tokens", "output_tokens"]);
+    if prompt.is_none() && completion.is_none() {
+        return None;
+    }
+    let (prompt, completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
+    let total = reader.first(&object, &["total_tokens"]);
+    let mut tokens = Tokens::default();
+    reader.input(&object, prompt, &mut tokens);
+    reader.output(&object, prompt, completion, total, &mut tokens);
+    let reported_cost = reader.cost(&object);
+    let caveat = (!reader.caveats.is_empty()).then(|| reader.caveats.join("; "));
+    Some(Usage { tokens, estimated: false, reported_cost, caveat })
+}
+
+struct Reader<'a> {
+    body: &'a [u8],
+    caveats: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn input(&mut self, object: &Object, prompt: u64, tokens: &mut Tokens) {
+        let details = self.inner(object, &["prompt_tokens_details", "input_tokens_details"]);
+        let detail =
+            |reader: &mut Self, name: &str| details.as_ref().and_then(|inner| reader.first(inner, &[name]));
+        let cached = detail(self, "cached_tokens")
+            .or_else(|| self.first(object, &["prompt_cache_hit_tokens", "cached_tokens"]))
+            .unwrap_or(0);
+        let written = detail(self, "cache_write_tokens").unwrap_or(0);
+        let audio = detail(self, "audio_tokens").unwrap_or(0);
+        let mut rest = prompt;
+        tokens.cache_read = self.take(&mut rest, cached, "cached_tokens", "prompt_tokens");
+        tokens.cache_write_5m = self.take(&mut rest, written, "cache_write_tokens", "prompt_tokens");
+        tokens.audio_input = self.take(&mut rest, audio, "audio_tokens", "prompt_tokens");
+        tokens.input = rest;
+    }
+
+    fn output(
+        &mut self,
+        object: &Object,
+        prompt: u64,
+        completion: u64,
+        total: Option<u64>,
+        tokens: &mut Tokens,
+    ) {
+        let details = self.inner(object, &["completion_tokens_details", "output_tokens_details"]);
+        let detail =
+            |reader: &mut Self, name: &str| details.as_ref().and_then(|inner| reader.first(inner, &[name]));
+        let reasoning = detail(self, "reasoning_tokens")
+            .or_else(|| self.first(object, &["reasoning_tokens"]))
+            .unwrap_or(0);
+        let audio = detail(self, "audio_tokens").unwrap_or(0);
+        let mut rest = completion;
+        // Some providers (xAI) count reasoning beside the completion instead of inside it: their total tells.
+        let beside = reasoning > 0 && total == Some(prompt + completion + reasoning);
+        tokens.reasoning = if beside {
+            reasoning
+        } else {
+            self.take(&mut rest, reasoning, "reasoning_tokens", "completion_tokens")
+        };
+        tokens.audio_output = self.take(&mut rest, audio, "audio_tokens", "completion_tokens");
+        tokens.output = rest;
+    }
+
+    /// Moves a part out of its whole; a part cannot be larger.
+    fn take(&mut self, whole: &mut u64, part: u64, part_name: &str, whole_name: &str) -> u64 {
+        let taken = part.min(*whole);
+        if taken < part {
+            self.caveats.push(format!(
+                "{part_name} {part} is more than was left of {whole_name} and was cut to {taken}"
+            ));
+        }
+        *whole -= taken;
+        taken
+    }
+
+    fn first(&mut self, object: &Object, names: &[&str]) -> Option<u64> {
+        let (name, value) = names.iter().find_map(|name| Some((name, object.value(self.body, name)?)))?;
+        let count = number(&self.body[value])?;
+        let kept = count.clamp(0.0, ABSURD).round();
+        if kept != count {
+            self.caveats.push(format!("{name} was {count} and was taken as {kept}"));
+        }
+        Some(kept as u64)
+    }
+
+    fn inner(&self, object: &Object, names: &[&str]) -> Option<Object> {
+        let value = names.iter().find_map(|name| object.value(self.body, name))?;
+        json::scan_within(self.body, value).ok()
+    }
+
+    /// OpenRouter names a figure, Perplexity an object with a total.
+    fn cost(&mut self, object: &Object) -> Option<Nanos> {
+        let value = object.value(self.body, "cost")?;
+        let usd = match json::scan_within(self.body, value.clone()) {
+            Ok(inner) => self.number_at(inner.value(self.body, "total_cost")?)?,
+            Err(_) => self.number_at(value)?,
+        };
+        if usd < 0.0 {
+            self.caveats.push(format!("cost was {usd} and was ignored"));
+            return None;
+        }
+        Nanos::from_usd(usd)
+    }
+
+    fn number_at(&self, value: Range<usize>) -> Option<f64> {
+        number(&self.body[value])
+    }
+}
+
+#[cfg(test)]
+mod tests;

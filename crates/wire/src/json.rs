@@ -1,0 +1,209 @@
+//! The JSON scanner: checks a whole body and finds the members of its top level, without building a tree.
+
+mod cursor;
+mod specials;
+mod text;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use domain::fault::{self, Fault};
+
+use cursor::Cursor;
+pub use text::{decoded_len, quote, string_at};
+
+/// Containers inside one another; a body that needs more is refused.
+pub const DEPTH_LIMIT: usize = 128;
+
+/// One member of an object, as positions in the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The bytes between the key's quotes.
+    pub key: Range<usize>,
+    /// From the key's opening quote to the end of the value.
+    pub member: Range<usize>,
+    pub value: Range<usize>,
+}
+
+/// An object's members in the order they were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    pub members: Vec<Member>,
+    /// The index of `{`.
+    pub open: usize,
+    /// The index of `}`.
+    pub close: usize,
+    /// Some key is written with escapes, so that its bytes are not its name.
+    pub escaped_keys: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScanError {
+    NotUtf8 { at: usize },
+    NotAnObject,
+    TooDeep { limit: usize },
+    DuplicateKey(String),
+    Syntax { at: usize, expected: &'static str },
+}
+
+/// Checks the whole body (UTF-8, RFC 8259 grammar, depth, no key twice at the top) and yields its members.
+pub fn scan(body: &[u8]) -> Result<Object, ScanError> {
+    if simdutf8::basic::from_utf8(body).is_err() {
+        let at = std::str::from_utf8(body).err().map_or(0, |error| error.valid_up_to());
+        return Err(ScanError::NotUtf8 { at });
+    }
+    scan_within(body, 0..body.len())
+}
+
+/// The object that fills `range` but for white space; positions are those of `body`, whose UTF-8 is known good.
+pub fn scan_within(body: &[u8], range: Range<usize>) -> Result<Object, ScanError> {
+    let mut cursor = Cursor::new(body, range);
+    cursor.skip_space();
+    if cursor.peek() != Some(b'{') {
+        let blank = cursor.peek().is_none();
+        let expected = "a JSON object";
+        // Text that is no JSON at all deserves its position; another kind of value deserves its name.
+        return match cursor.value(0) {
+            Ok(_) => Err(ScanError::NotAnObject),
+            Err(_) if blank => Err(ScanError::Syntax { at: cursor.at(), expected }),
+            Err(error) => Err(error),
+        };
+    }
+    let object = object(&mut cursor)?;
+    cursor.skip_space();
+    match cursor.peek() {
+        None => Ok(object),
+        Some(_) => Err(ScanError::Syntax { at: cursor.at(), expected: "the end of the text" }),
+    }
+}
+
+/// The elements of the array that fills `range`, as positions in `body`.
+pub fn scan_array(body: &[u8], range: Range<usize>) -> Result<Vec<Range<usize>>, ScanError> {
+    let mut cursor = Cursor::new(body, range);
+    cursor.skip_space();
+    cursor.expect(b'[', "an array")?;
+    cursor.skip_space();
+    let mut elements = Vec::new();
+    if cursor.take(b']') {
+        return Ok(elements);
+    }
+    loop {
+        elements.push(cursor.value(1)?);
+        cursor.skip_space();
+        if cursor.take(b']') {
+            return Ok(elements);
+        }
+        cursor.expect(b',', "',' or ']'")?;
+        cursor.skip_space();
+    }
+}
+
+impl Object {
+    pub fn get(&self, body: &[u8], name: &str) -> Option<&Member> {
+        self.position(body, name).map(|index| &self.members[index])
+    }
+
+    /// The index of the member called `name`, however its key is escaped.
+    pub fn position(&self, body: &[u8], name: &str) -> Option<usize> {
+        let written = self.members.iter().position(|member| &body[member.key.clone()] == name.as_bytes());
+        if written.is_some() || !self.escaped_keys {
+            return written;
+        }
+        let is_named =
+            |member: &Member| text::unescape(&body[member.key.clone()]).is_some_and(|key| key == name);
+        self.members.iter().position(is_named)
+    }
+
+    /// The value of `name`, unless it is absent or null.
+    pub fn value(&self, body: &[u8], name: &str) -> Option<Range<usize>> {
+        let value = self.get(body, name)?.value.clone();
+        (&body[value.clone()] != b"null").then_some(value)
+    }
+}
+
+impl From<ScanError> for Fault {
+    fn from(error: ScanError) -> Self {
+        match error {
+            ScanError::NotUtf8 { at } => {
+                fault::invalid_json(format!("The body is not UTF-8: see byte {at}."))
+            }
+            ScanError::NotAnObject => fault::invalid_json("The body must be a JSON object."),
+            ScanError::TooDeep { limit } => {
+                fault::invalid_json(format!("The body nests deeper than {limit} levels."))
+            }
+            ScanError::DuplicateKey(key) => {
+                fault::invalid_json(format!("The body has the key '{key}' more than once.")).param(key)
+            }
+            ScanError::Syntax { at, expected } => {
+                fault::invalid_json(format!("The body is not valid JSON: expected {expected} at byte {at}."))
+            }
+        }
+    }
+}
+
+fn object(cursor: &mut Cursor<'_>) -> Result<Object, ScanError> {
+    let open = cursor.at();
+    cursor.expect(b'{', "'{'")?;
+    cursor.skip_space();
+    let mut members = Vec::with_capacity(8);
+    let mut escaped_keys = false;
+    if !cursor.take(b'}') {
+        loop {
+            let start = cursor.at();
+            let key = cursor.key()?;
+            escaped_keys |= cursor.bytes()[key.clone()].contains(&b'\\');
+            let value = cursor.value(1)?;
+            members.push(Member { key, member: start..value.end, value });
+            cursor.skip_space();
+            if cursor.take(b'}') {
+                break;
+            }
+            cursor.expect(b',', "',' or '}'")?;
+            cursor.skip_space();
+        }
+    }
+    let object = Object { members, open, close: cursor.at() - 1, escaped_keys };
+    object.refuse_duplicates(cursor.bytes())?;
+    Ok(object)
+}
+
+impl Object {
+    /// Requests have few members: comparing each with each beats hashing until an attacker sends thousands.
+    fn refuse_duplicates(&self, body: &[u8]) -> Result<(), ScanError> {
+        const PAIRWISE: usize = 32;
+        let members = &self.members;
+        let raw = |member: &Member| &body[member.key.clone()];
+        let duplicate = if self.escaped_keys || members.len() > PAIRWISE {
+            let mut seen = HashSet::with_capacity(members.len());
+            members
+                .iter()
+                .map(|member| text::unescape_lossy(raw(member)))
+                .find(|key| !seen.insert(key.clone()))
+        } else {
+            let mut prints = 0u64;
+            let mut repeated = |&index: &usize| {
+                let key = raw(&members[index]);
+                let print = 1 << (fingerprint(key) % 64);
+                let maybe = prints & print != 0;
+                prints |= print;
+                maybe && members[..index].iter().any(|other| raw(other) == key)
+            };
+            (0..members.len()).find(|index| repeated(index)).map(|index| Cow::Borrowed(raw(&members[index])))
+        };
+        match duplicate {
+            Some(key) => Err(ScanError::DuplicateKey(String::from_utf8_lossy(&key).into_owned())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Equal keys have equal prints, and unequal ones mostly differ, which spares the comparison.
+fn fingerprint(key: &[u8]) -> usize {
+    let first = key.first().copied().unwrap_or_default();
+    let last = key.last().copied().unwrap_or_default();
+    key.len() * 7 + usize::from(first) * 3 + usize::from(last)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! The scanner agrees with a full parser on what JSON is, and says where everything stands.
+
+use proptest::prelude::*;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::*;
+
+fn keys(body: &str) -> Vec<&str> {
+    let object = scan(body.as_bytes()).unwrap();
+    object.members.iter().map(|member| &body[member.key.clone()]).collect()
+}
+
+#[track_caller]
+fn refused(body: &[u8]) -> ScanError {
+    scan(body).unwrap_err()
+}
+
+#[test]
+fn positions_are_exact() {
+    let body = " {\"a\" : [1, {\"x\":\"}\"}] ,\n\"b\\\"c\":\"d\\\\\"} ";
+    let object = scan(body.as_bytes()).unwrap();
+    assert_eq!(keys(body), ["a", "b\\\"c"]);
+    assert_eq!(&body[object.members[0].value.clone()], "[1, {\"x\":\"}\"}]");
+    assert_eq!(&body[object.members[0].member.clone()], "\"a\" : [1, {\"x\":\"}\"}]");
+    assert_eq!(&body[object.members[1].value.clone()], "\"d\\\\\"");
+    assert_eq!((&body[object.open..=object.open], &body[object.close..=object.close]), ("{", "}"));
+    assert_eq!(object.position(body.as_bytes(), "b\"c"), Some(1));
+    assert_eq!(string_at(body.as_bytes(), &object.members[1].value).unwrap(), "d\\");
+    assert_eq!(string_at(body.as_bytes(), &object.members[0].value), None);
+}
+
+#[test]
+fn an_inner_object_keeps_absolute_positions() {
+    let body = br#"{"o": {"k": true, "n": null} }"#;
+    let outer = scan(body).unwrap();
+    let inner = scan_within(body, outer.members[0].value.clone()).unwrap();
+    assert_eq!(&body[inner.get(body, "k").unwrap().value.clone()], b"true");
+    assert_eq!(inner.value(body, "n"), None);
+    assert_eq!(body[inner.close], b'}');
+    assert_eq!(inner.close, outer.members[0].value.end - 1);
+}
+
+#[test]
+fn arrays_yield_their_elements() {
+    let body = br#"[1, "a,b" ,[2,3], {} ]"#;
+    let elements = scan_array(body, 0..body.len()).unwrap();
+    let texts: Vec<&[u8]> = elements.into_iter().map(|range| &body[range]).collect();
+    assert_eq!(texts, [b"1".as_slice(), b"\"a,b\"", b"[2,3]", b"{}"]);
+    assert_eq!(scan_array(b"[]", 0..2), Ok(vec![]));
+    assert!(scan_array(b"[1,]", 0..4).is_err());
+}
+
+#[test]
+fn depth_is_capped() {
+    let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+    assert!(scan(nested(DEPTH_LIMIT).as_bytes()).is_ok());
+    assert_eq!(refused(nested(DEPTH_LIMIT + 1).as_bytes()), ScanError::TooDeep { limit: DEPTH_LIMIT });
+    assert_eq!(refused(nested(100_000).as_bytes()), ScanError::TooDeep { limit: DEPTH_LIMIT });
+}
+
+#[test]
+fn a_key_comes_once_however_it_is_written() {
+    let duplicate = |key: &str| ScanError::DuplicateKey(key.to_owned());
+    assert_eq!(refused(br#"{"a":1,"b":2,"a":3}"#), duplicate("a"));
+    assert_eq!(refused(br#"{"model":1,"\u006dodel":2}"#), duplicate("model"));
+    assert!(scan(br#"{"a":{"b":1},"b":1,"\ud800":1}"#).is_ok());
+    let many = |last: &str| {
+        let members: Vec<String> = (0..500).map(|index| format!("\"k{index}\":0")).collect();
+        format!("{{{},\"{last}\":1}}", members.join(","))
+    };
+    assert!(scan(many("k500").as_bytes()).is_ok());
+    assert_eq!(refused(many("k7").as_bytes()), duplicate("k7"));
+}
+
+#[test]
+fn what_is_no_object_is_named() {
+    assert_eq!(refused(b"[1]"), ScanError::NotAnObject);
+    assert_eq!(refused(b"\"x\""), ScanError::NotAnObject);
+    assert!(matches!(refused(b""), ScanError::Syntax { at: 0, .. }));
+    assert!(matches!(refused(b"<html>"), ScanError::Syntax { at: 0, .. }));
+    assert_eq!(refused(b"{\"a\":\"\xff\"}"), ScanError::NotUtf8 { at: 6 });
+    assert!(matches!(refused(b"{} x"), ScanError::Syntax { at: 3, .. }));
+}
+
+#[test]
+fn faults_name_the_place() {
+    let fault = Fault::from(refused(br#"{"a":1,"a":2}"#));
+    assert_eq!((fault.status, &*fault.code, fault.param.as_deref()), (400, "invalid_json", Some("a")));
+    let fault = Fault::from(refused(br#"{"a":tru}"#));
+    assert_eq!(fault.message, "The body is not valid JSON: expected 'true' at byte 5.");
+}
+
+#[test]
+fn lengths_are_of_the_text_not_its_escapes() {
+    assert_eq!(decoded_len(b"plain"), 5);
+    assert_eq!(decoded_len(br#"a\n\"b\\"#), 5);
+    assert_eq!(decoded_len(br"\u4e2d"), 3);
+    assert_eq!(decoded_len(br"\"), 0);
+}
+
+/// Strings of every length with a special byte at every place: the block, word and tail searches all agree.
+#[test]
+fn every_special_byte_is_seen_wherever_it_stands() {
+    for length in 0..80 {
+        for at in 0..length {
+            for (special, valid) in
+                [("\\n", true), ("\"", false), ("\u{1}", false), ("\u{7f}", true), ("é", true)]
+            {
+                let text = format!("{}{special}{}", "x".repeat(at), "y".repeat(length - at - 1));
+                let body = format!("{{\"k\":\"{text}\"}}");
+                assert_eq!(scan(body.as_bytes()).is_ok(), valid, "{body}");
+            }
+        }
+    }
+}
+
+fn is_json_object(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<&RawValue>(bytes).is_ok() && bytes.trim_ascii_start().starts_with(b"{")
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,40}".prop_map(Value::from),
+        "[a-z\"\\\\\n/]{0,70}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::hash_map(".{0,9}", inner, 0..6).prop_map(|map| map.into_iter().collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_json_object_is_taken_apart(value in prop::collection::hash_map(".{0,9}", any_json(), 0..8), pretty: bool) {
+        let value: Value = value.into_iter().collect();
+        let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
+        let object = scan(text.as_bytes()).unwrap();
+        let mut found = serde_json::Map::new();
+        for member in &object.members {
+            let key = member.key.start - 1..member.key.end + 1;
+            let key = string_at(text.as_bytes(), &key).unwrap().into_owned();
+            prop_assert_eq!(object.get(text.as_bytes(), &key), Some(member));
+            found.insert(key, serde_json::from_str(&text[member.value.clone()]).unwrap());
+        }
+        prop_assert_eq!(Value::Object(found), serde_json::from_str::<Value>(&text).unwrap());
+    }
+
+    #[test]
+    fn mutated_text_is_judged_as_a_full_parser_does(
+        value in any_json(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), mutation()), 1..4),
+    ) {
+        let mut bytes = serde_json::to_vec(&serde_json::json!({"key": value, "other": [1.5e-3, "x"]})).unwrap();
+        for (index, mutation) in edits {
+            let at = index.index(bytes.len());
+            match mutation {
+                Mutation::Set(byte) => bytes[at] = byte,
+                Mutation::Insert(byte) => bytes.insert(at, byte),
+                Mutation::Remove => drop(bytes.remove(at)),
+                Mutation::Cut => bytes.truncate(at.max(1)),
+            }
+        }
+        match scan(&bytes) {
+            Err(ScanError::DuplicateKey(_) | ScanError::TooDeep { .. }) => {}
+            verdict => prop_assert_eq!(verdict.is_ok(), is_json_object(&bytes), "{:?}", String::from_utf8_lossy(&bytes)),
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert_eq!(scan(&bytes).is_ok(), is_json_object(&bytes));
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Mutation {
+    Set(u8),
+    Insert(u8),
+    Remove,
+    Cut,
+}
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    let byte = || prop_oneof![any::<u8>(), prop::sample::select(b"{}[]\",:\\ \n\t0-+.eEtfnu/\x1f".to_vec())];
+    prop_oneof![
+        byte().prop_map(Mutation::Set),
+        byte().prop_map(Mutation::Insert),
+        Just(Mutation::Remove),
+        Just(Mutation::Cut),
+    ]
+}

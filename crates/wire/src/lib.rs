@@ -1,0 +1,9 @@
+//! Bytes in, bytes out: formats, vendors, JSON and event streams. No sockets, no clock, no state.
+
+pub mod demo;
+pub mod fault;
+pub mod formats;
+pub mod json;
+pub mod splice;
+pub mod sse;
+pub mod vendors;

@@ -1,0 +1,144 @@
+//! Range edits over a pristine body, applied as a chain of slices: the body is never copied.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::json::Object;
+
+/// Edits gathered for one body. Edits inside a member that is removed go with it.
+#[derive(Clone, Debug, Default)]
+pub struct Patch {
+    edits: Vec<Edit>,
+    objects: Vec<ObjectEdits>,
+}
+
+#[derive(Clone, Debug)]
+struct Edit {
+    range: Range<usize>,
+    text: Bytes,
+}
+
+/// Commas depend on all that happens to an object, so that its removals and insertions wait for the end.
+#[derive(Clone, Debug)]
+struct ObjectEdits {
+    open: usize,
+    members: Vec<Range<usize>>,
+    removed: Vec<usize>,
+    inserted: Vec<Bytes>,
+}
+
+impl Patch {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn replace(&mut self, range: Range<usize>, text: impl Into<Bytes>) {
+        self.edits.push(Edit { range, text: text.into() });
+    }
+
+    /// Removes a member together with the right comma.
+    pub fn remove_member(&mut self, object: &Object, index: usize) {
+        let edits = self.edits_of(object);
+        if index < edits.members.len() && !edits.removed.contains(&index) {
+            edits.removed.push(index);
+        }
+    }
+
+    /// Appends a member, given as `"key":value`.
+    pub fn insert_member(&mut self, object: &Object, member: impl Into<Bytes>) {
+        self.edits_of(object).inserted.push(member.into());
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty() && self.objects.is_empty()
+    }
+
+    /// The edited body: slices of the old one and the new pieces, in order.
+    pub fn apply(self, body: &Bytes) -> Vec<Bytes> {
+        let Self { mut edits, objects } = self;
+        for object in objects {
+            object.into_edits(&mut edits);
+        }
+        edits.sort_by_key(|edit| (edit.range.start, !edit.range.is_empty(), Reverse(edit.range.end)));
+        let mut rope = Vec::with_capacity(2 * edits.len() + 1);
+        let mut at = 0;
+        for edit in edits {
+            if edit.range.start < at {
+                continue;
+            }
+            if at < edit.range.start {
+                rope.push(body.slice(at..edit.range.start));
+            }
+            if !edit.text.is_empty() {
+                rope.push(edit.text);
+            }
+            at = edit.range.end;
+        }
+        if at < body.len() {
+            rope.push(body.slice(at..));
+        }
+        rope
+    }
+
+    fn edits_of(&mut self, object: &Object) -> &mut ObjectEdits {
+        let index = self.objects.iter().position(|edits| edits.open == object.open).unwrap_or_else(|| {
+            let members = object.members.iter().map(|member| member.member.clone()).collect();
+            self.objects.push(ObjectEdits { open: object.open, members, removed: vec![], inserted: vec![] });
+            self.objects.len() - 1
+        });
+        &mut self.objects[index]
+    }
+}
+
+pub fn rope_len(rope: &[Bytes]) -> usize {
+    rope.iter().map(Bytes::len).sum()
+}
+
+pub fn concat(rope: &[Bytes]) -> Bytes {
+    match rope {
+        [] => Bytes::new(),
+        [single] => single.clone(),
+        pieces => pieces.concat().into(),
+    }
+}
+
+impl ObjectEdits {
+    fn into_edits(mut self, edits: &mut Vec<Edit>) {
+        self.removed.sort_unstable();
+        let mut runs = self.removed.iter().copied().peekable();
+        while let Some(first) = runs.next() {
+            let mut last = first;
+            while runs.next_if_eq(&(last + 1)).is_some() {
+                last += 1;
+            }
+            edits.push(Edit { range: self.span(first, last), text: Bytes::new() });
+        }
+        if !self.inserted.is_empty() {
+            let at = self.members.last().map_or(self.open + 1, |member| member.end);
+            let survivors = self.members.len() > self.removed.len();
+            let mut text = Vec::with_capacity(self.inserted.iter().map(|member| member.len() + 1).sum());
+            for (index, member) in self.inserted.iter().enumerate() {
+                if survivors || index > 0 {
+                    text.push(b',');
+                }
+                text.extend_from_slice(member);
+            }
+            edits.push(Edit { range: at..at, text: text.into() });
+        }
+    }
+
+    /// What goes with a run of removed members whose neighbours stay: the comma before it, or else the one after.
+    fn span(&self, first: usize, last: usize) -> Range<usize> {
+        let members = &self.members;
+        match (first.checked_sub(1), members.get(last + 1)) {
+            (Some(before), _) => members[before].end..members[last].end,
+            (None, Some(after)) => members[first].start..after.start,
+            (None, None) => members[first].start..members[last].end,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

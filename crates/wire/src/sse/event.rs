@@ -1,0 +1,90 @@
+//! One server-sent event: its bytes as received and its fields.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The bytes as received, the blank line included.
+    pub raw: Bytes,
+    data: Data,
+    name: Option<Range<usize>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Data {
+    None,
+    One(Range<usize>),
+    Several(Vec<Range<usize>>),
+}
+
+impl Event {
+    /// `lines` counts the lines that are not blank: nearly always one, which needs no second look for line ends.
+    pub(super) fn new(raw: Bytes, lines: usize) -> Self {
+        let mut event = Self { raw, data: Data::None, name: None };
+        if lines == 1 {
+            let ends = event.raw.iter().rev().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+            event.read_line(0..event.raw.len() - ends);
+        } else {
+            let mut start = 0;
+            while start < event.raw.len() {
+                let rest = &event.raw[start..];
+                let end = start + memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+                event.read_line(start..end);
+                start = end + 1;
+            }
+        }
+        event
+    }
+
+    /// The data lines joined by line feeds.
+    pub fn data(&self) -> Cow<'_, [u8]> {
+        match &self.data {
+            Data::None => Cow::Borrowed(b""),
+            Data::One(range) => Cow::Borrowed(&self.raw[range.clone()]),
+            Data::Several(ranges) => {
+                let lines: Vec<&[u8]> = ranges.iter().map(|range| &self.raw[range.clone()]).collect();
+                Cow::Owned(lines.join(&b'\n'))
+            }
+        }
+    }
+
+    /// The `event:` field.
+    pub fn name(&self) -> Option<&[u8]> {
+        self.name.as_ref().map(|range| &self.raw[range.clone()])
+    }
+
+    /// Neither data nor a name: a comment, or an id or retry time alone.
+    pub fn is_comment_only(&self) -> bool {
+        self.data == Data::None && self.name.is_none()
+    }
+
+    fn read_line(&mut self, line: Range<usize>) {
+        let text = &self.raw[line.clone()];
+        if let Some(value) = field(text, b"data") {
+            let range = line.start + value..line.end;
+            self.data = match std::mem::replace(&mut self.data, Data::None) {
+                Data::None => Data::One(range),
+                Data::One(first) => Data::Several(vec![first, range]),
+                Data::Several(mut ranges) => {
+                    ranges.push(range);
+                    Data::Several(ranges)
+                }
+            };
+        } else if let Some(value) = field(text, b"event") {
+            self.name = Some(line.start + value..line.end);
+        }
+    }
+}
+
+/// Where the value of the field `name` begins in its line: behind the colon and at most one space.
+fn field(line: &[u8], name: &[u8]) -> Option<usize> {
+    match line.strip_prefix(name)? {
+        [] => Some(line.len()),
+        [b':', b' ', ..] => Some(name.len() + 2),
+        [b':', ..] => Some(name.len() + 1),
+        _ => None,
+    }
+}

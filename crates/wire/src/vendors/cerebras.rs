@@ -1,0 +1,6 @@
+//! Cerebras.
+
+use super::*;
+
+pub(super) static VENDOR: Vendor =
+    Vendor { name: "cerebras", title: "Cerebras", base_url: Some("https://api.cerebras.ai/v1"), ..HOSTED };

@@ -1,0 +1,14 @@
+//! Demo.
+
+use super::*;
+
+pub(super) static VENDOR: Vendor = Vendor {
+    name: "demo",
+    title: "Demo",
+    credential: Credential::None,
+    key_required: false,
+    discovery: Discovery::None,
+    models: crate::demo::MODELS,
+    answer: Some(crate::demo::answer),
+    ..HOSTED
+};

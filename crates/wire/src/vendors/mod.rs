@@ -1,0 +1,164 @@
+//! The vendors: the only list of them. Each is a file of data; nothing else knows their names.
+
+mod cerebras;
+mod dashscope;
+mod deepseek;
+mod demo;
+mod fireworks;
+mod groq;
+mod llamacpp;
+mod lmstudio;
+mod minimax;
+mod mistral;
+mod models;
+mod moonshot;
+mod ollama;
+mod openai;
+mod openai_compatible;
+mod openrouter;
+mod oracle;
+mod perplexity;
+mod together;
+mod vllm;
+mod xai;
+mod zai;
+
+use domain::call::Format;
+
+use crate::demo::Reply;
+pub use models::{Discovered, Discovery, read_models};
+
+/// In the order they are offered to an operator.
+static VENDORS: &[&Vendor] = &[
+    &openai::VENDOR,
+    &groq::VENDOR,
+    &deepseek::VENDOR,
+    &openrouter::VENDOR,
+    &xai::VENDOR,
+    &zai::VENDOR,
+    &minimax::VENDOR,
+    &oracle::VENDOR,
+    &ollama::VENDOR,
+    &vllm::VENDOR,
+    &mistral::VENDOR,
+    &together::VENDOR,
+    &fireworks::VENDOR,
+    &perplexity::VENDOR,
+    &cerebras::VENDOR,
+    &moonshot::VENDOR,
+    &dashscope::VENDOR,
+    &lmstudio::VENDOR,
+    &llamacpp::VENDOR,
+    &openai_compatible::VENDOR,
+    &demo::VENDOR,
+];
+
+/// What is known about a kind of provider before any instance of it is configured.
+#[derive(Debug)]
+pub struct Vendor {
+    /// The provider type in settings and records.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    pub base_url: Option<&'static str>,
+    pub credential: Credential,
+    pub format: Format,
+    pub key_required: bool,
+    pub base_url_required: bool,
+    pub discovery: Discovery,
+    /// Models known without asking, for vendors that cannot be asked.
+    pub models: &'static [&'static str],
+    /// Sent with every request, beside the credential; names in lower case.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Where chat completions are served, below the base URL.
+    pub chat_path: &'static str,
+    pub quirks: Quirks,
+    /// Answers by itself, with no network.
+    pub answer: Option<fn(&[u8]) -> Reply>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    None,
+    Bearer,
+    Header(&'static str),
+    OptionalBearer,
+}
+
+/// How a stream comes to carry usage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamUsage {
+    /// When `stream_options.include_usage` asks for it.
+    Option,
+    /// In any case; what the client wrote stays.
+    Always,
+    /// Not at all, and `stream_options` is refused.
+    Never,
+}
+
+/// Where a vendor departs from OpenAI.
+#[derive(Clone, Copy, Debug)]
+pub struct Quirks {
+    pub stream_usage: StreamUsage,
+    /// Models that refuse `max_tokens` and want `max_completion_tokens`.
+    pub completion_tokens_rename: fn(&str) -> bool,
+    /// Knows only `max_tokens`; the newer name would be ignored and the limit with it.
+    pub max_tokens_only: bool,
+    /// Takes the role `developer`; otherwise it is sent as `system`.
+    pub developer_role: bool,
+    pub min_temperature_above_zero: bool,
+    /// Reports costs when the body has `"usage":{"include":true}`.
+    pub usage_member: bool,
+    /// Parameters that are refused and can be left out without changing the answer's shape.
+    pub dropped: &'static [&'static str],
+}
+
+/// A careful stranger that speaks OpenAI's dialect: what most vendors are.
+const PLAIN: Quirks = Quirks {
+    stream_usage: StreamUsage::Option,
+    completion_tokens_rename: |_| false,
+    max_tokens_only: false,
+    developer_role: false,
+    min_temperature_above_zero: false,
+    usage_member: false,
+    dropped: &[],
+};
+
+/// The usual vendor in the cloud; a file names what differs.
+const HOSTED: Vendor = Vendor {
+    name: "",
+    title: "",
+    base_url: None,
+    credential: Credential::Bearer,
+    format: Format::Chat,
+    key_required: true,
+    base_url_required: false,
+    discovery: Discovery::OpenAiList { path: "/models" },
+    models: &[],
+    headers: &[],
+    chat_path: "/chat/completions",
+    quirks: PLAIN,
+    answer: None,
+};
+
+/// The usual server of one's own.
+const LOCAL: Vendor = Vendor { credential: Credential::OptionalBearer, key_required: false, ..HOSTED };
+
+pub fn list() -> &'static [&'static Vendor] {
+    VENDORS
+}
+
+pub fn find(name: &str) -> Option<&'static Vendor> {
+    VENDORS.iter().copied().find(|vendor| vendor.name == name)
+}
+
+/// The vendor a misspelt name was meant for.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let distance = |vendor: &&&Vendor| strsim::damerau_levenshtein(vendor.name, &name);
+    let vendor = VENDORS.iter().min_by_key(distance)?;
+    (distance(&vendor) <= 1 + name.len() / 4).then_some(vendor.name)
+}
+
+#[cfg(test)]
+mod tests;

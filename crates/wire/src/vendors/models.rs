@@ -1,0 +1,59 @@
+//! Asking a vendor which models it serves.
+
+use domain::fault::{Fault, FaultKind};
+use serde_json::Value;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discovery {
+    None,
+    /// OpenAI's list, at a path below the base URL.
+    OpenAiList {
+        path: &'static str,
+    },
+    /// Ollama's own list of what is installed, beside its `/v1`.
+    OllamaTags,
+}
+
+impl Discovery {
+    /// Where to ask, given an instance's base URL.
+    pub fn url(self, base_url: &str) -> Option<String> {
+        let base = base_url.trim_end_matches('/');
+        match self {
+            Self::None => None,
+            Self::OpenAiList { path } => Some(format!("{base}{path}")),
+            Self::OllamaTags => Some(format!("{}/api/tags", base.strip_suffix("/v1").unwrap_or(base))),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovered {
+    pub id: String,
+    pub created: Option<i64>,
+    pub owned_by: Option<String>,
+}
+
+/// Entries without an id are passed over; an answer that is no list at all is a fault.
+pub fn read_models(discovery: Discovery, body: &[u8]) -> Result<Vec<Discovered>, Fault> {
+    let (list, id) = match discovery {
+        Discovery::None => return Ok(Vec::new()),
+        Discovery::OpenAiList { .. } => ("data", "id"),
+        Discovery::OllamaTags => ("models", "name"),
+    };
+    let value: Value = serde_json::from_slice(body).map_err(|_| unreadable())?;
+    // Together answers with the bare array.
+    let entries = value.get(list).unwrap_or(&value).as_array().ok_or_else(unreadable)?;
+    let read = |entry: &Value| {
+        Some(Discovered {
+            id: entry[id].as_str().filter(|id| !id.is_empty())?.to_owned(),
+            created: entry["created"].as_i64().filter(|created| *created > 0),
+            owned_by: entry["owned_by"].as_str().map(str::to_owned),
+        })
+    };
+    Ok(entries.iter().filter_map(read).collect())
+}
+
+fn unreadable() -> Fault {
+    let message = "The provider's list of models could not be read.";
+    Fault::new(502, FaultKind::Provider, "upstream_invalid_response", message).retryable()
+}

@@ -1,0 +1,61 @@
+//! Goldens: what each vendor is sent for the same requests, and what is read from streams as they are sent.
+
+#![expect(clippy::unwrap_used, reason = "a golden that cannot be read should stop the test")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use wire::formats::chat::{self, EncodeOptions};
+use wire::sse::Splitter;
+use wire::{splice, vendors};
+
+fn fixtures(folder: &str) -> Vec<(String, Bytes)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(folder);
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let name = |path: &PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    paths.iter().map(|path| (name(path), Bytes::from(fs::read(path).unwrap()))).collect()
+}
+
+#[test]
+fn each_vendor_is_sent_what_it_takes() {
+    for vendor in vendors::list() {
+        let mut sent = String::new();
+        for (name, body) in fixtures("requests") {
+            let request = chat::parse(body).unwrap();
+            let options = EncodeOptions { model: "gpt-5-mini", stream: name.contains("stream"), vendor };
+            let upstream = splice::concat(&chat::encode(&request, &options));
+            wire::json::scan(&upstream).unwrap();
+            writeln!(sent, "--- {name}\n{}", std::str::from_utf8(&upstream).unwrap()).unwrap();
+        }
+        insta::assert_snapshot!(format!("request_{}", vendor.name), sent);
+    }
+}
+
+#[test]
+fn streams_are_followed() {
+    for (name, stream) in fixtures("streams") {
+        let mut splitter = Splitter::new(1 << 16);
+        splitter.push(stream.clone());
+        let (mut read, mut length) = (String::new(), 0);
+        while let Some(event) = splitter.next().unwrap() {
+            length += event.raw.len();
+            let data = event.data();
+            let seen = chat::classify(&data);
+            write!(read, "{:?} finish={} bytes={}", seen.class, seen.finish, seen.content_bytes).unwrap();
+            if let Some(range) = seen.usage {
+                let usage = chat::read_usage(&data[range]).unwrap();
+                write!(read, " usage={}", serde_json::to_string(&usage).unwrap()).unwrap();
+            }
+            if seen.class == chat::Class::Error {
+                write!(read, " fault={}", chat::read_stream_error(&data, "acme")).unwrap();
+            }
+            read.push('\n');
+        }
+        assert!(splitter.is_empty());
+        assert_eq!(length, stream.len(), "every byte of {name} belongs to an event");
+        insta::assert_snapshot!(format!("stream_{name}"), read);
+    }
+}

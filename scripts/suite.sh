@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs one suite in full and prints its figures: scripts/suite.sh NAME [arguments]. Alone, it lists the suites.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ $# -eq 0 ]; then
+    echo "make suite NAME, where NAME is one of:"
+    sed -n 's/^- `\([a-z0-9-]*\)`: /  \1: /p' suites/README.md
+    exit 0
+fi
+name=$1
+shift
+if [ ! -d "suites/$name" ]; then
+    echo "suite: there is no suite '$name'" >&2
+    "$0" >&2
+    exit 2
+fi
+
+python=$(scripts/venv.sh)
+if [ -z "${GATEHOUSE_BIN:-}" ]; then
+    cargo build --locked --release -p gatehouse -p testkit --bins
+    GATEHOUSE_BIN="$PWD/target/release/gatehouse"
+    export GATEHOUSE_BIN
+fi
+cd suites
+if [ -e "$name/__main__.py" ]; then
+    exec "$python" -m "$name" "$@"
+fi
+exec "$python" -m pytest "$name" "$@"

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Everything that must hold: unit and integration tests on both databases, then the suites from outside, bounded.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p .cache/test
+postgres="$PWD/.cache/postgres-test"
+summary=()
+failed=0
+
+give_up() {
+    echo "test: $1" >&2
+    exit 1
+}
+
+# Runs a suite, shows its output as it comes, and keeps its closing line.
+suite() {
+    local name=$1
+    shift
+    echo
+    echo "== $name"
+    "$@" 2>&1 | tee ".cache/test/$name.log"
+    local status=${PIPESTATUS[0]}
+    local counts
+    counts=$(count "$name")
+    [ "$status" = 0 ] || failed=1
+    [ "$status" = 0 ] || counts="$counts (exit status $status)"
+    summary+=("$(printf '%-7s %s' "$name" "$counts")")
+}
+
+# `N passed, N failed`, added up over every closing line that cargo, pytest and our own suites print.
+count() {
+    awk '
+        / passed/ || / failed/ || / errors?/ {
+            for (i = 2; i <= NF; i++) {
+                if ($i ~ /^passed[;,.]?$/ && $(i - 1) ~ /^[0-9]+$/) passed += $(i - 1)
+                if ($i ~ /^(failed|errors?)[;,.]?$/ && $(i - 1) ~ /^[0-9]+$/) failed += $(i - 1)
+            }
+        }
+        END { printf "%d passed, %d failed", passed, failed }
+    ' ".cache/test/$1.log"
+}
+
+trap 'scripts/postgres.sh stop "$postgres" >/dev/null 2>&1' EXIT
+trap 'exit 130' INT TERM
+# Into a file: a server that keeps our pipe open would keep us waiting.
+scripts/postgres.sh start "$postgres" >.cache/test/postgres.out
+GATEHOUSE_TEST_POSTGRES_URL=$(tail -n 1 .cache/test/postgres.out)
+[ -n "$GATEHOUSE_TEST_POSTGRES_URL" ] \
+    || give_up "PostgreSQL could not be started. Install it with: sudo apt-get install postgresql"
+export GATEHOUSE_TEST_POSTGRES_URL
+python=$(scripts/venv.sh) || give_up "the suites' Python packages are missing (see above)"
+
+suite rust cargo test --workspace --locked --no-fail-fast
+cargo build --locked -p gatehouse -p testkit --bins || give_up "the gateway does not build"
+export GATEHOUSE_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gatehouse"
+run_in_suites() { (cd suites && "$@"); }
+suite sdk run_in_suites "$python" -m pytest sdk
+suite kill9 run_in_suites "$python" -m kill9 --kills 5
+
+echo
+printf '%s\n' "${summary[@]}"
+exit "$failed"

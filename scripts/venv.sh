@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Makes .cache/venv with the pinned packages of suites/requirements.txt and prints the path of its Python.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv="$PWD/.cache/venv"
+stamp="$venv/requirements.installed"
+
+if [ -x "$venv/bin/python" ] && cmp -s suites/requirements.txt "$stamp"; then
+    echo "$venv/bin/python"
+    exit 0
+fi
+
+can_make_venv() { python3 -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; }
+
+if ! can_make_venv && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "venv: installing python3-venv" >&2
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3 python3-venv; } >&2 || true
+fi
+if ! can_make_venv; then
+    echo "venv: Python 3.10 or newer with the venv module is missing." >&2
+    echo "venv: install it with: sudo apt-get install python3 python3-venv" >&2
+    exit 1
+fi
+
+mkdir -p .cache
+echo "venv: installing suites/requirements.txt" >&2
+python3 -m venv --clear "$venv" >&2
+if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r suites/requirements.txt >&2; then
+    echo "venv: the Python packages could not be installed. Once the package index can be reached, run:" >&2
+    echo "venv:   $venv/bin/python -m pip install -r suites/requirements.txt" >&2
+    exit 1
+fi
+cp suites/requirements.txt "$stamp"
+echo "$venv/bin/python"

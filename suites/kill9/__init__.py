@@ -1,0 +1,1 @@
+"""Random kills under load; the books must still be right."""

@@ -1,0 +1,1 @@
+"""Conformance: the official OpenAI Python SDK is the judge."""
