@@ -6,6 +6,28 @@ use crate::clock::Timestamp;
 use crate::money::{Cost, Nanos};
 use crate::usage::Usage;
 
+/// An opening as it is written, borrowed from the receipt it belongs to.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OpeningRef<'a> {
+    pub id: &'a str,
+    pub request_id: &'a str,
+    pub at: Timestamp,
+    pub endpoint: &'a str,
+    pub requested_model: &'a str,
+    pub model: &'a str,
+    pub provider: &'a str,
+    pub provider_name: &'a str,
+    pub user_path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth_key_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<&'a str>,
+    pub stream: bool,
+    pub reserved: &'a Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved_cost: Option<Cost>,
+}
+
 /// Written when a call is about to leave for a provider: after a crash it is what remains of the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
@@ -30,6 +52,27 @@ pub struct Opening {
     pub reserved: Usage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved_cost: Option<Cost>,
+}
+
+impl Opening {
+    pub fn as_ref(&self) -> OpeningRef<'_> {
+        OpeningRef {
+            id: &self.id,
+            request_id: &self.request_id,
+            at: self.at,
+            endpoint: &self.endpoint,
+            requested_model: &self.requested_model,
+            model: &self.model,
+            provider: &self.provider,
+            provider_name: &self.provider_name,
+            user_path: &self.user_path,
+            auth_key_id: self.auth_key_id.as_deref(),
+            tenant_id: self.tenant_id.as_deref(),
+            stream: self.stream,
+            reserved: &self.reserved,
+            reserved_cost: self.reserved_cost,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +186,26 @@ impl Receipt {
     /// Only calls of a known caller are booked as usage; the rest is for the audit and the metrics.
     pub fn is_booked(&self) -> bool {
         !self.auth_method.is_empty()
+    }
+
+    /// What is noted when the call leaves for its target.
+    pub fn opening<'a>(&'a self, reserved: &'a Usage, reserved_cost: Option<Cost>) -> OpeningRef<'a> {
+        OpeningRef {
+            id: &self.id,
+            request_id: &self.request_id,
+            at: self.at,
+            endpoint: &self.endpoint,
+            requested_model: &self.requested_model,
+            model: &self.model,
+            provider: &self.provider,
+            provider_name: &self.provider_name,
+            user_path: &self.user_path,
+            auth_key_id: self.auth_key_id.as_deref(),
+            tenant_id: self.tenant_id.as_deref(),
+            stream: self.stream,
+            reserved,
+            reserved_cost,
+        }
     }
 
     pub fn total_cost(&self) -> Option<Nanos> {

@@ -107,7 +107,7 @@ fn ids(models: &[Model]) -> Vec<&str> {
 }
 
 fn origin(instance: &Instance) -> String {
-    instance.destination.as_ref().map(|place| format!("{}{}", place.origin(), place.base_path())).unwrap_or_default()
+    instance.core.destination.as_ref().map(|place| format!("{}{}", place.origin(), place.base_path())).unwrap_or_default()
 }
 
 fn save(file: &std::path::Path, text: &[u8]) -> std::io::Result<()> {
@@ -123,7 +123,7 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
         destination,
         method: Method::GET,
         path_and_query: path,
-        headers: instance.headers.clone(),
+        headers: instance.core.headers.clone(),
         body: Vec::new(),
     };
     let answer = async {
@@ -134,7 +134,7 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
         answer.body.collect(SIZE_LIMIT).await.map_err(|error| error.reason().to_owned())
     };
     let body = tokio::time::timeout(TIME_LIMIT, answer).await.map_err(|_| "it did not answer in time".to_owned())??;
-    let found = vendors::read_models(instance.vendor.discovery, &body).map_err(|fault| fault.message)?;
+    let found = vendors::read_models(instance.core.vendor.discovery, &body).map_err(|fault| fault.message)?;
     let mut models: Vec<Model> = found
         .into_iter()
         .filter(|model| !model.id.is_empty() && model.id.len() <= 300)
@@ -147,5 +147,5 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
 
 /// Whether there is anything to ask.
 pub fn is_discoverable(instance: &Instance) -> bool {
-    instance.provider.enabled && instance.destination.is_ok() && !matches!(instance.vendor.discovery, Discovery::None)
+    instance.provider.enabled && instance.core.destination.is_ok() && !matches!(instance.core.vendor.discovery, Discovery::None)
 }

@@ -121,13 +121,13 @@ impl Refresher {
             }
         }
         let providers = self.merge(stored);
-        Ok(routes::compile(
-            &providers,
-            &self.inventory.listings(),
-            &self.gateway.egress,
-            &|source| self.trust(source),
-            &self.gateway.metrics,
-        ))
+        let ground = routes::Ground {
+            listings: &self.inventory.listings(),
+            egress: &self.gateway.egress,
+            trust: &|source| self.trust(source),
+            metrics: &self.gateway.metrics,
+        };
+        Ok(routes::compile(&providers, &ground))
     }
 
     /// Stored instances override configured ones of the same name.
@@ -137,8 +137,9 @@ impl Refresher {
         let mut providers: Vec<_> = fixed.collect();
         providers.extend(stored.iter().cloned().map(|provider| (provider, Source::Admin)));
         let wanted = self.fixed.demo.unwrap_or(providers.is_empty());
-        if wanted && !providers.iter().any(|(provider, _)| provider.name == "demo") {
-            providers.push((demo(), Source::Default));
+        let demo = demo();
+        if wanted && !providers.iter().any(|(provider, _)| provider.name == demo.name) {
+            providers.push((demo, Source::Default));
         }
         providers
     }

@@ -39,15 +39,15 @@ pub fn candidates(routes: &Routes, model: &str, hint: Option<&str>) -> Result<Ve
         let model = model.strip_prefix(hint).and_then(|rest| rest.strip_prefix('/')).unwrap_or(model);
         return found(routes, model, instances.iter().filter_map(|instance| instance.lane(model)).collect());
     }
-    if let Some((prefix, rest)) = model.split_once('/') {
+    if let Some((prefix, rest)) = model.split_once('/')
+        && routes.knows(prefix)
+    {
         let instances = routes.instances_named(prefix);
-        if !instances.is_empty() {
-            let lanes: Vec<_> = instances.iter().filter_map(|instance| instance.lane(rest)).collect();
-            // `meta-llama/llama-3` may also be a whole id of another provider, so an unknown rest is not yet the end.
-            if !lanes.is_empty() {
-                return Ok(lanes);
-            }
-        }
+        let lanes: Vec<_> = instances.iter().filter_map(|instance| instance.lane(rest)).collect();
+        // `openai/gpt-5` may also be a whole id that another provider lists. One that lists nothing does not get it:
+        // who names an instance that is switched off must not be served by somebody else.
+        let lanes = if lanes.is_empty() { routes.listing(model) } else { lanes };
+        return found(routes, model, lanes);
     }
     found(routes, model, routes.serving(model))
 }

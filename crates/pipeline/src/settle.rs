@@ -8,7 +8,7 @@ use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::ids;
 use domain::money::Cost;
-use domain::receipt::{Attempt, CostSource, Opening, Receipt};
+use domain::receipt::{Attempt, CostSource, Receipt};
 use domain::usage::Usage;
 use tokio::task::JoinHandle;
 
@@ -122,23 +122,8 @@ impl Ticket {
         if !accounting {
             return;
         }
-        let opening = Opening {
-            id: receipt.id.clone(),
-            request_id: receipt.request_id.clone(),
-            at: receipt.at,
-            endpoint: receipt.endpoint.clone(),
-            requested_model: receipt.requested_model.clone(),
-            model: receipt.model.clone(),
-            provider: receipt.provider.clone(),
-            provider_name: receipt.provider_name.clone(),
-            user_path: receipt.user_path.clone(),
-            auth_key_id: receipt.auth_key_id.clone(),
-            tenant_id: receipt.tenant_id.clone(),
-            stream: receipt.stream,
-            reserved: reservation.usage.clone(),
-            reserved_cost: reservation.cost,
-        };
-        if let Err(error) = self.gateway.journal.open_call(&opening) {
+        let opening = receipt.opening(&reservation.usage, reservation.cost);
+        if let Err(error) = self.gateway.journal.open_call(opening) {
             self.gateway.metrics.journal_failures.inc();
             tracing::error!(%error, "the journal cannot be written");
         }

@@ -36,6 +36,7 @@ pub struct ChatStream {
     headed_early: bool,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one per stream, and that is on the heap as a whole")]
 enum Phase {
     Waiting(Answering),
     Flowing(Box<Flow>, Ticket),

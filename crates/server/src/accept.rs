@@ -4,9 +4,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::task::TaskTracker;
@@ -38,7 +38,7 @@ impl Default for ListenConfig {
 pub async fn serve(listener: TcpListener, door: Door, config: ListenConfig, mut stop: watch::Receiver<bool>) -> usize {
     let connections = TaskTracker::new();
     let places = Arc::new(Semaphore::new(config.max_connections));
-    let builder = Arc::new(builder(&config));
+    let protocols = Arc::new(protocols(&config));
     loop {
         let place = tokio::select! {
             biased;
@@ -53,7 +53,7 @@ pub async fn serve(listener: TcpListener, door: Door, config: ListenConfig, mut 
         };
         match accepted {
             Ok((stream, peer)) => {
-                let serve = connection(stream, peer.ip(), door.clone(), builder.clone(), config.write_patience, stop.clone(), place);
+                let serve = connection(stream, peer.ip(), door.clone(), protocols.clone(), config.clone(), stop.clone(), place);
                 connections.spawn(serve);
             }
             // Out of file handles, most likely: asking again at once would only burn the CPU.
@@ -72,45 +72,84 @@ pub async fn serve(listener: TcpListener, door: Door, config: ListenConfig, mut 
     connections.len()
 }
 
-fn builder(config: &ListenConfig) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(config.header_timeout);
-    builder
-        .http2()
+/// How each version of the protocol is spoken.
+struct Protocols {
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+}
+
+fn protocols(config: &ListenConfig) -> Protocols {
+    let mut http1 = http1::Builder::new();
+    http1.timer(TokioTimer::new()).header_read_timeout(config.header_timeout);
+    let mut http2 = http2::Builder::new(TokioExecutor::new());
+    http2
         .timer(TokioTimer::new())
         .max_concurrent_streams(1024)
         .keep_alive_interval(Some(Duration::from_secs(30)))
         .keep_alive_timeout(Duration::from_secs(20));
-    builder
+    Protocols { http1, http2 }
 }
 
 async fn connection(
     stream: TcpStream,
     peer: std::net::IpAddr,
     door: Door,
-    builder: Arc<Builder<TokioExecutor>>,
-    patience: Duration,
+    protocols: Arc<Protocols>,
+    config: ListenConfig,
     mut stop: watch::Receiver<bool>,
     place: OwnedSemaphorePermit,
 ) {
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(Patient::new(stream, patience));
+    let speaks_http2 = tokio::select! {
+        spoken = tokio::time::timeout(config.header_timeout, speaks_http2(&stream)) => spoken,
+        () = stopped(&mut stop) => return,
+    };
+    let Ok(Ok(speaks_http2)) = speaks_http2 else { return };
+    let io = TokioIo::new(Patient::new(stream, config.write_patience));
     let service = service_fn(move |request| {
         let door = door.clone();
         async move { door.answer(request, Some(peer)).await }
     });
-    let mut connection = pin!(builder.serve_connection_with_upgrades(io, service));
-    let outcome = tokio::select! {
-        outcome = connection.as_mut() => outcome,
-        () = stopped(&mut stop) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    let outcome = if speaks_http2 {
+        let mut connection = pin!(protocols.http2.serve_connection(io, service));
+        tokio::select! {
+            outcome = connection.as_mut() => outcome,
+            () = stopped(&mut stop) => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        }
+    } else {
+        let mut connection = pin!(protocols.http1.serve_connection(io, service).with_upgrades());
+        tokio::select! {
+            outcome = connection.as_mut() => outcome,
+            () = stopped(&mut stop) => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
         }
     };
     if let Err(error) = outcome {
         tracing::debug!(%error, "a connection ended early");
     }
     drop(place);
+}
+
+/// Looks at the first bytes without taking them: HTTP/2 without TLS begins with its preface, known to both sides.
+async fn speaks_http2(stream: &TcpStream) -> std::io::Result<bool> {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let mut start = [0u8; PREFACE.len()];
+    loop {
+        let seen = stream.peek(&mut start).await?;
+        if seen == 0 || start[..seen] != PREFACE[..seen] {
+            return Ok(false);
+        }
+        if seen == PREFACE.len() {
+            return Ok(true);
+        }
+        // Half a preface: the rest is on its way.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }
 
 /// Waits for the signal; what guards its value is not held any longer than that.

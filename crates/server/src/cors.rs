@@ -15,7 +15,7 @@ pub fn allowed_origin(origins: &[String], headers: &HeaderMap) -> Option<HeaderV
 }
 
 /// The answer to a preflight of an allowed origin; it carries no credentials and needs none.
-pub fn preflight(request: &Request<Body>, origin: Option<&HeaderValue>) -> Option<Response> {
+pub fn preflight<B>(request: &Request<B>, origin: Option<&HeaderValue>) -> Option<Response> {
     let origin = origin?;
     if request.method() != Method::OPTIONS || !request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
@@ -32,9 +32,8 @@ pub fn preflight(request: &Request<Body>, origin: Option<&HeaderValue>) -> Optio
     Some(response)
 }
 
-pub fn expose(response: &mut Response, origin: Option<HeaderValue>) {
+pub fn expose(headers: &mut HeaderMap, origin: Option<HeaderValue>) {
     let Some(origin) = origin else { return };
-    let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
     headers.append(VARY, HeaderValue::from_static("Origin"));

@@ -3,19 +3,23 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use domain::ids;
 use futures_util::FutureExt as _;
-use http::Request;
+use http::{Request, Response};
+use http_body::{Frame, SizeHint};
 use pipeline::arrival::RequestId;
-use pipeline::reply::REQUEST_ID;
+use pipeline::reply::{REQUEST_ID, ReplyBody};
 use tower::Service as _;
 
+use crate::inference::chat;
 use crate::{App, cors, fault};
 
 /// The router behind its door; one per process, cloned per connection.
@@ -23,6 +27,8 @@ use crate::{App, cors, fault};
 pub struct Door {
     app: Arc<App>,
     router: Router,
+    /// Where nearly all calls go: they are led past the framework's machinery.
+    chat_path: Arc<str>,
 }
 
 /// What the rim knows about a request, for the handlers.
@@ -32,45 +38,89 @@ pub struct Visit {
     pub client_ip: Option<IpAddr>,
 }
 
+/// A body on its way out: the journey's own, or one of the framework's.
+pub enum Outgoing {
+    Reply(ReplyBody),
+    Framework(Body),
+}
+
 impl Door {
     pub fn new(app: Arc<App>) -> Self {
         let router = crate::router::routes(app.clone());
-        Self { app, router }
+        let chat_path = format!("{}{}", app.config.base_path.trim_end_matches('/'), chat::PATH).into();
+        Self { app, router, chat_path }
     }
 
     pub fn app(&self) -> &Arc<App> {
         &self.app
     }
 
-    pub async fn answer<B>(&self, request: Request<B>, client_ip: Option<IpAddr>) -> Result<Response, Infallible>
+    pub async fn answer<B>(&self, request: Request<B>, client_ip: Option<IpAddr>) -> Result<Response<Outgoing>, Infallible>
     where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
     {
-        let mut request = request.map(Body::new);
         let gateway = &self.app.gateway;
         let request_id = RequestId::accept(request.headers().get(REQUEST_ID))
             .unwrap_or_else(|| RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy)));
         let origin = cors::allowed_origin(&self.app.config.cors_origins, request.headers());
         if let Some(preflight) = cors::preflight(&request, origin.as_ref()) {
-            return Ok(stamp(preflight, &request_id));
+            return Ok(stamp(preflight.map(Outgoing::Framework), &request_id));
         }
-        request.extensions_mut().insert(Visit { request_id: request_id.clone(), client_ip });
-        let served = AssertUnwindSafe(self.router.clone().call(request)).catch_unwind().await;
-        let mut response = match served {
-            Ok(Ok(response)) => response,
-            Ok(Err(never)) => match never {},
-            Err(_) => {
-                tracing::error!(request_id = request_id.as_str(), "a handler panicked");
-                fault::answer(domain::fault::internal_error()).into_response()
-            }
-        };
-        cors::expose(&mut response, origin);
+        let visit = Visit { request_id: request_id.clone(), client_ip };
+        let served = AssertUnwindSafe(self.serve(request, visit)).catch_unwind().await;
+        let mut response = served.unwrap_or_else(|_| {
+            tracing::error!(request_id = request_id.as_str(), "a handler panicked");
+            fault::answer(domain::fault::internal_error()).into_response().map(Outgoing::Framework)
+        });
+        cors::expose(response.headers_mut(), origin);
         Ok(stamp(response, &request_id))
+    }
+
+    async fn serve<B>(&self, request: Request<B>, visit: Visit) -> Response<Outgoing>
+    where
+        B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
+    {
+        if request.method() == http::Method::POST && request.uri().path() == &*self.chat_path {
+            return chat::complete(&self.app, visit, request).await;
+        }
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(visit);
+        match self.router.clone().call(request).await {
+            Ok(response) => response.map(Outgoing::Framework),
+            Err(never) => match never {},
+        }
     }
 }
 
-fn stamp(mut response: Response, request_id: &RequestId) -> Response {
+fn stamp(mut response: Response<Outgoing>, request_id: &RequestId) -> Response<Outgoing> {
     response.headers_mut().entry(REQUEST_ID).or_insert_with(|| request_id.header());
     response
+}
+
+impl http_body::Body for Outgoing {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match self.get_mut() {
+            Self::Reply(body) => Pin::new(body).poll_frame(context).map_err(axum::Error::new),
+            Self::Framework(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Reply(body) => body.is_end_stream(),
+            Self::Framework(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Reply(body) => body.size_hint(),
+            Self::Framework(body) => body.size_hint(),
+        }
+    }
 }

@@ -9,11 +9,11 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use pipeline::reply::Refused;
 
 /// A fault on its way out of a handler, so that handlers can use `?`.
-pub struct Problem(Fault, HeaderMap);
+pub struct Problem(Box<(Fault, HeaderMap)>);
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        Self(fault, HeaderMap::new())
+        Self(Box::new((fault, HeaderMap::new())))
     }
 }
 
@@ -26,13 +26,13 @@ impl From<store::StoreError> for Problem {
 
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
-        Self(refused.fault, refused.headers)
+        Self(Box::new((refused.fault, refused.headers)))
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Self(fault, known) = self;
+        let (fault, known) = *self.0;
         let mut response = Response::new(Body::from(wire::fault::envelope(&fault, Format::Chat)));
         *response.status_mut() = StatusCode::from_u16(fault.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();

@@ -8,6 +8,7 @@ mod door;
 mod fault;
 mod inference;
 mod openapi;
+mod path;
 mod patient;
 mod principal;
 mod query;

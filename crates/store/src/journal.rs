@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::clock::{Clock, Timestamp};
 use domain::ids::{self, Entropy};
-use domain::receipt::{Opening, Receipt};
+use domain::receipt::{OpeningRef, Receipt};
 use parking_lot::Mutex;
 
 use self::frame::Kind;
@@ -79,8 +79,8 @@ impl Journal {
     }
 
     /// A call is about to leave for a provider.
-    pub fn open_call(&self, opening: &Opening) -> io::Result<()> {
-        self.append(Room::ForOpenings, |buffer| frame::encode(buffer, Kind::Opening, opening))
+    pub fn open_call(&self, opening: OpeningRef<'_>) -> io::Result<()> {
+        self.append(Room::ForOpenings, |buffer| frame::encode(buffer, Kind::Opening, &opening))
     }
 
     /// A call is over. When this returns, it will be booked exactly once.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::resources::provider::Source;
 
+use super::value::ByteSize;
 use super::*;
 
 const VENDORS: [&str; 5] = ["openai", "anthropic", "azure", "ollama", "openai_compatible"];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use axum::Json;
 use domain::caller::Caller;
@@ -21,6 +21,7 @@ use super::record;
 use crate::App;
 use crate::body::Strict;
 use crate::fault::Problem;
+use crate::path::Named;
 use crate::principal::{AuthKeys, Principal, Read, Write};
 use crate::query::Pairs;
 
@@ -236,7 +237,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<Stored<AuthKey>, P
 pub async fn read(
     State(app): State<Arc<App>>,
     principal: Principal<Read<AuthKeys>>,
-    Path(id): Path<String>,
+    Named(id): Named,
 ) -> Result<Response, Problem> {
     let stored = find(&app, &principal.caller, &id).await?;
     Ok(record::answer(StatusCode::OK, &stored.etag(), view(stored, app.gateway.clock.now())))
@@ -251,7 +252,7 @@ pub async fn read(
 pub async fn deactivate(
     State(app): State<Arc<App>>,
     principal: Principal<Write<AuthKeys>>,
-    Path(id): Path<String>,
+    Named(id): Named,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let mut stored = find(&app, &principal.caller, &id).await?;

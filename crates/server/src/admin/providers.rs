@@ -6,7 +6,7 @@ mod view;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use domain::fault::{self, Fault};
 use domain::resources::provider::{Provider, Source};
@@ -21,6 +21,7 @@ use super::record;
 use crate::App;
 use crate::body::Strict;
 use crate::fault::Problem;
+use crate::path::Named;
 use crate::principal::{Principal, Providers, Read, Write};
 use draft::ProviderBody;
 use view::{ProviderView, TypeView};
@@ -74,7 +75,7 @@ pub async fn create(
 pub async fn read(
     State(app): State<Arc<App>>,
     principal: Principal<Read<Providers>>,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Result<Response, Problem> {
     let instance = find(&principal.snapshot.routes.instances, &name)?;
     let stored = app.refresher.store().collection::<Provider>().get(&name).await?;
@@ -96,7 +97,7 @@ pub async fn read(
 pub async fn replace(
     State(app): State<Arc<App>>,
     principal: Principal<Write<Providers>>,
-    Path(name): Path<String>,
+    Named(name): Named,
     headers: HeaderMap,
     Strict(mut body): Strict<ProviderBody>,
 ) -> Result<Response, Problem> {
@@ -150,7 +151,7 @@ fn find(
 pub async fn delete(
     State(app): State<Arc<App>>,
     principal: Principal<Write<Providers>>,
-    Path(name): Path<String>,
+    Named(name): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let instance = find(&principal.snapshot.routes.instances, &name)?;
@@ -176,11 +177,11 @@ pub async fn delete(
 pub async fn test(
     State(app): State<Arc<App>>,
     principal: Principal<Write<Providers>>,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Result<Json<TestResult>, Problem> {
     let instance = find(&principal.snapshot.routes.instances, &name)?;
     let started = app.gateway.clock.tick();
-    let asked = match instance.vendor.answer {
+    let asked = match instance.core.vendor.answer {
         Some(_) => Ok(instance.lanes.len()),
         None => inventory::ask(&instance, &app.gateway.egress).await.map(|models| models.len()),
     };
@@ -200,7 +201,7 @@ pub async fn test(
 pub async fn discover(
     State(app): State<Arc<App>>,
     principal: Principal<Write<Providers>>,
-    Path(name): Path<String>,
+    Named(name): Named,
 ) -> Result<Json<ProviderView>, Problem> {
     find(&principal.snapshot.routes.instances, &name)?;
     app.refresher.discover_one(&name).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use domain::fault;
+use domain::fault::{self, Fault};
 use domain::money::Nanos;
 use http::HeaderMap;
 use serde::Serialize;
@@ -77,11 +77,11 @@ pub struct LogView {
     pub offset: i64,
 }
 
-fn enabled(app: &App) -> Result<(), Problem> {
+fn enabled(app: &App) -> Result<(), Fault> {
     if app.config.usage_enabled {
         return Ok(());
     }
-    Err(fault::feature_unavailable("Usage is not recorded: USAGE_ENABLED is false.").into())
+    Err(fault::feature_unavailable("Usage is not recorded: USAGE_ENABLED is false."))
 }
 
 /// Totals over a period.

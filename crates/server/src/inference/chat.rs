@@ -6,13 +6,14 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
 use pipeline::arrival::Arrival;
 
 use crate::App;
-use crate::door::Visit;
+use crate::door::{Outgoing, Visit};
 use crate::fault::Problem;
 
-const PATH: &str = "/v1/chat/completions";
+pub const PATH: &str = "/v1/chat/completions";
 
 /// Create a chat completion, streaming or not. The body is OpenAI's; fields the gateway does not know are passed on.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "inference",
@@ -26,6 +27,14 @@ const PATH: &str = "/v1/chat/completions";
         (status = 502, description = "The provider failed"), (status = 504, description = "The provider was too slow")),
     security(("bearer" = ["inference"])))]
 pub async fn create(State(app): State<Arc<App>>, Extension(visit): Extension<Visit>, request: Request) -> Response {
+    complete(&app, visit, request).await.map(Body::new)
+}
+
+pub async fn complete<B>(app: &App, visit: Visit, request: http::Request<B>) -> http::Response<Outgoing>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
     let (parts, body) = request.into_parts();
     let arrival = Arrival {
         request_id: visit.request_id,
@@ -39,11 +48,11 @@ pub async fn create(State(app): State<Arc<App>>, Extension(visit): Extension<Vis
     };
     match pipeline::run(&app.gateway, arrival, body).await {
         Ok(reply) => {
-            let mut response = Response::new(Body::new(reply.body));
+            let mut response = http::Response::new(Outgoing::Reply(reply.body));
             *response.status_mut() = reply.status;
             *response.headers_mut() = reply.headers;
             response
         }
-        Err(refused) => Problem::from(refused).into_response(),
+        Err(refused) => Problem::from(refused).into_response().map(Outgoing::Framework),
     }
 }

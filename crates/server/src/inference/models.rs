@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use pipeline::models;
 use serde_json::Value;
 
 use crate::App;
 use crate::fault::Problem;
+use crate::path::Named;
 use crate::principal::{Inference, Principal};
 
 /// The models this caller may use.
@@ -25,6 +26,6 @@ pub async fn list(State(_app): State<Arc<App>>, principal: Principal<Inference>)
     responses((status = 200, description = "The model", body = Value), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such model")),
     security(("bearer" = ["inference"])))]
-pub async fn retrieve(principal: Principal<Inference>, Path(id): Path<String>) -> Result<Json<Value>, Problem> {
+pub async fn retrieve(principal: Principal<Inference>, Named(id): Named) -> Result<Json<Value>, Problem> {
     Ok(Json(models::retrieve(&principal.snapshot, &principal.caller, &id)?))
 }

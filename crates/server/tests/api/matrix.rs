@@ -38,7 +38,8 @@ fn declared(security: &Value) -> Scope {
 /// A path that exists; a new parameter needs a sample here.
 fn sample(path: &str) -> String {
     let samples = [("models/{id}", "models/openai/text"), ("{id}", "key_0"), ("{name}", "openai")];
-    let path = samples.iter().fold(path.to_owned(), |path, (parameter, value)| path.replace(parameter, value));
+    let path =
+        samples.iter().fold(path.to_owned(), |path, (parameter, value)| path.replace(parameter, value));
     assert!(!path.contains('{'), "no sample for a parameter of {path}");
     path
 }
@@ -114,7 +115,8 @@ async fn the_declared_scope_is_the_enforced_one() {
             let Some(scope) = operation.scope else { continue };
             if let std::collections::btree_map::Entry::Vacant(entry) = keys.entry(scope) {
                 let exact = house.key_with(&[&scope.to_string()]).await;
-                let others: Vec<String> = all_scopes().into_iter().filter(|other| !grants(other, scope)).collect();
+                let others: Vec<String> =
+                    all_scopes().into_iter().filter(|other| !grants(other, scope)).collect();
                 let others = house.key_with(&others.iter().map(String::as_str).collect::<Vec<_>>()).await;
                 entry.insert((exact, others));
             }
@@ -132,7 +134,9 @@ async fn the_declared_scope_is_the_enforced_one() {
 }
 
 fn all_scopes() -> Vec<String> {
-    let areas = Area::ALL.iter().flat_map(|area| ["read", "write"].map(|verb| format!("admin:{}:{verb}", area.as_str())));
+    let areas = Area::ALL
+        .iter()
+        .flat_map(|area| ["read", "write"].map(|verb| format!("admin:{}:{verb}", area.as_str())));
     ["inference", "admin:read", "admin:write"].map(str::to_owned).into_iter().chain(areas).collect()
 }
 
@@ -142,11 +146,15 @@ fn grants(held: &str, needed: Scope) -> bool {
 
 #[tokio::test]
 async fn only_a_handful_of_routes_is_open_to_everybody() {
-    let open: BTreeSet<String> =
-        operations().iter().filter(|operation| operation.scope.is_none()).map(|operation| operation.path.clone()).collect();
+    let open: BTreeSet<String> = operations()
+        .iter()
+        .filter(|operation| operation.scope.is_none())
+        .map(|operation| operation.path.clone())
+        .collect();
     assert_eq!(open, BTreeSet::from(["/health".to_owned(), "/ready".to_owned()]));
     house::each(async |house| {
-        let anonymous = async |method: Method, path: &str| house.call(method, path).anonymous().send().await.status;
+        let anonymous =
+            async |method: Method, path: &str| house.call(method, path).anonymous().send().await.status;
         assert_eq!(anonymous(Method::GET, "/").await, 302);
         assert_eq!(anonymous(Method::HEAD, "/").await, 200);
         assert_eq!(anonymous(Method::GET, "/admin/dashboard").await, 200);

@@ -30,16 +30,24 @@ fn every_operation_says_what_it_answers() {
     for (path, item) in paths {
         for (method, operation) in item.as_object().unwrap() {
             let place = format!("{} {path}", method.to_uppercase());
-            let responses = operation["responses"].as_object().unwrap_or_else(|| panic!("{place}: no responses"));
+            let responses =
+                operation["responses"].as_object().unwrap_or_else(|| panic!("{place}: no responses"));
             assert!(responses.keys().any(|status| status.starts_with('2')), "{place}: no success");
-            let described = |response: &Value| response["description"].as_str().is_some_and(|text| !text.is_empty());
+            let described =
+                |response: &Value| response["description"].as_str().is_some_and(|text| !text.is_empty());
             assert!(responses.values().all(described), "{place}: a response without a description");
-            assert!(operation["summary"].as_str().is_some_and(|text| !text.is_empty()), "{place}: no summary");
+            assert!(
+                operation["summary"].as_str().is_some_and(|text| !text.is_empty()),
+                "{place}: no summary"
+            );
             if operation.get("security").is_some() {
                 assert!(responses.contains_key("401"), "{place}: needs a key and does not say 401");
             }
             let id = operation["operationId"].as_str().unwrap();
-            assert!(ids.insert((operation["tags"][0].as_str().unwrap().to_owned(), id.to_owned())), "{place}: {id} twice");
+            assert!(
+                ids.insert((operation["tags"][0].as_str().unwrap().to_owned(), id.to_owned())),
+                "{place}: {id} twice"
+            );
             let statuses: BTreeSet<&str> = responses.keys().map(String::as_str).collect();
             let statuses: Vec<&str> = statuses.into_iter().collect();
             outline.push_str(&format!("{place}: {}\n", statuses.join(" ")));
@@ -65,11 +73,13 @@ fn every_reference_leads_somewhere() {
 fn every_parameter_in_a_path_is_described() {
     let document = document();
     for (path, item) in document["paths"].as_object().unwrap() {
-        let named: BTreeSet<&str> = path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect();
+        let named: BTreeSet<&str> =
+            path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect();
         for (method, operation) in item.as_object().unwrap() {
             let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
             let inside = parameters.iter().filter(|parameter| parameter["in"] == "path");
-            let described: BTreeSet<&str> = inside.filter_map(|parameter| parameter["name"].as_str()).collect();
+            let described: BTreeSet<&str> =
+                inside.filter_map(|parameter| parameter["name"].as_str()).collect();
             assert_eq!(described, named, "{method} {path}");
         }
     }

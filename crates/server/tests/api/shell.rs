@@ -1,1 +1,237 @@
-//! To come.
+//! What belongs to no route: request ids, what is not there, methods, CORS, metrics, liveness.
+
+use http::Method;
+use serde_json::json;
+
+use crate::house::{self, Line, Wishes};
+
+#[tokio::test]
+async fn what_is_not_there() {
+    house::each(async |house| {
+        for path in ["/nothing", "/v1", "/v1/", "/admin/api/v1/nothing", "/v1/embeddings", "//"] {
+            let found = house.get(path).refusal().await;
+            assert_eq!((found.0, &*found.1), (404, "not_found"), "{path}");
+        }
+        house.get("/nothing").send().await.snapshot("not found");
+        house.get("/nothing").anonymous().send().await.expect_status(404);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn methods_that_are_not_served() {
+    house::each(async |house| {
+        for (method, path, allowed) in [
+            (Method::GET, "/v1/chat/completions", "POST"),
+            (Method::DELETE, "/health", "GET,HEAD"),
+            (Method::PATCH, "/admin/api/v1/providers/openai", "GET,HEAD,PUT,DELETE"),
+            (Method::PUT, "/admin/api/v1/auth-keys", "GET,HEAD,POST"),
+        ] {
+            let answer = house.call(method.clone(), path).send().await;
+            let found = answer.refusal();
+            assert_eq!((found.0, &*found.1), (405, "method_not_allowed"), "{method} {path}");
+            let sorted = |text: &str| {
+                let mut methods: Vec<String> =
+                    text.split(',').map(|method| method.trim().to_owned()).collect();
+                methods.sort();
+                methods
+            };
+            assert_eq!(answer.header("allow").map(sorted), Some(sorted(allowed)), "{method} {path}");
+        }
+    })
+    .await;
+}
+
+/// Even a path that cannot be decoded gets the envelope.
+#[tokio::test]
+async fn paths_that_cannot_be_read() {
+    house::each(async |house| {
+        for path in ["/admin/api/v1/providers/%FF", "/admin/api/v1/auth-keys/%FF", "/v1/models/%FF"] {
+            let found = house.get(path).refusal().await;
+            assert!([400, 404].contains(&found.0), "{path}: {found:?}");
+        }
+        for path in ["/admin/api/v1/providers/a%00b", "/admin/api/v1/auth-keys/a%00b"] {
+            assert_eq!(house.get(path).refusal().await.0, 404, "{path}");
+        }
+        for query in ["search=%00", "search=%FF", "model=%00", "user_path=%00", "auth_key_id=%00"] {
+            let answer = house.get(format!("/admin/api/v1/usage/log?{query}")).send().await;
+            assert!([200, 400].contains(&answer.status), "{query}: {}", answer.text());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn request_ids() {
+    house::each(async |house| {
+        let sent = async |id: &str| {
+            let answer = house.get("/health").header("x-request-id", id).send().await;
+            answer.header("x-request-id").unwrap().to_owned()
+        };
+        assert_eq!(sent("client-7").await, "client-7");
+        assert_eq!(sent(&"x".repeat(128)).await, "x".repeat(128));
+        for bad in ["two words", "", &"x".repeat(129)] {
+            let made = sent(bad).await;
+            assert!(made != bad && made.len() == 32, "{made}");
+        }
+        assert_ne!(sent("").await, sent("").await);
+        // On failures too, and on the row; strangers leave no row.
+        let stranger = house.chat("text").anonymous().header("x-request-id", "stranger-1").send().await;
+        assert_eq!((stranger.status, stranger.header("x-request-id")), (401, Some("stranger-1")));
+        let refused = house.chat("").header("x-request-id", "refused-1").send().await;
+        assert_eq!((refused.status, refused.header("x-request-id")), (400, Some("refused-1")));
+        assert_eq!(
+            house.get("/x").header("x-request-id", "lost-1").send().await.header("x-request-id"),
+            Some("lost-1")
+        );
+        let rows = house.receipts(1).await;
+        assert_eq!((&rows[0]["request_id"], &rows[0]["status_code"]), (&json!("refused-1"), &json!(400)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn front_door_and_dashboard() {
+    house::each(async |house| {
+        let front = house.get("/").anonymous().send().await.expect_status(302);
+        assert_eq!(front.header("location"), Some("/admin/dashboard"));
+        let alive = house.call(Method::HEAD, "/").anonymous().send().await.expect_status(200);
+        assert!(alive.body.is_empty());
+        for path in ["/admin/dashboard", "/admin/dashboard/usage"] {
+            let page = house.get(path).anonymous().send().await.expect_status(200);
+            assert!(page.header("content-type").unwrap().starts_with("text/html"));
+            assert!(page.header("content-security-policy").is_some());
+        }
+        house.get("/health").anonymous().send().await.snapshot("health");
+        house.get("/ready").anonymous().send().await.snapshot("ready");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn parts_can_be_switched_off_or_moved() {
+    let wishes = || {
+        let mut wishes = Wishes::default();
+        wishes.config.base_path = "/gateway/".into();
+        wishes.config.admin_enabled = false;
+        wishes.config.dashboard_enabled = false;
+        wishes.config.metrics_endpoint = None;
+        wishes
+    };
+    house::each_with(wishes, async |house| {
+        house.get("/gateway/health").send().await.expect_status(200);
+        house.get("/gateway/v1/models").send().await.expect_status(200);
+        for path in [
+            "/health",
+            "/gateway/metrics",
+            "/gateway/admin/dashboard",
+            "/gateway/admin/api/v1/auth-keys",
+            "/gateway/nothing",
+        ] {
+            assert_eq!(house.get(path).refusal().await.0, 404, "{path}");
+        }
+        assert_eq!(house.get("/gateway/v1/chat/completions").refusal().await.0, 405);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn other_origins() {
+    house::each(async |house| {
+        let answer = house.get("/health").header("origin", "https://app.example").send().await;
+        assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control")));
+        let preflight = house.call(Method::OPTIONS, "/v1/models").header("origin", "https://app.example");
+        let preflight = preflight.header("access-control-request-method", "GET");
+        assert_eq!(preflight.refusal().await.0, 405);
+    })
+    .await;
+    let wishes = || {
+        let mut wishes = Wishes::default();
+        wishes.config.cors_origins = vec!["https://app.example".into()];
+        wishes
+    };
+    house::each_with(wishes, async |house| {
+        let preflight = |origin: &str| {
+            let call =
+                house.call(Method::OPTIONS, "/v1/chat/completions").anonymous().header("origin", origin);
+            call.header("access-control-request-method", "POST")
+                .header("access-control-request-headers", "authorization")
+        };
+        preflight("https://app.example").send().await.snapshot("preflight");
+        assert_eq!(preflight("https://evil.example").send().await.status, 405);
+        let allowed = house.get("/v1/models").header("origin", "https://app.example").send().await;
+        assert_eq!(allowed.header("access-control-allow-origin"), Some("https://app.example"));
+        assert_eq!(allowed.header("vary"), Some("Origin"));
+        // A refusal must be readable by the page that caused it.
+        let refused =
+            house.get("/v1/models").anonymous().header("origin", "https://app.example").send().await;
+        assert_eq!(
+            (refused.status, refused.header("access-control-allow-origin")),
+            (401, Some("https://app.example"))
+        );
+        let other = house.get("/v1/models").header("origin", "https://evil.example").send().await;
+        assert_eq!(other.header("access-control-allow-origin"), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn metrics_name_what_is_counted() {
+    house::each(async |house| {
+        house.chat("gpt-4o").send().await.expect_status(200);
+        house.chat("error-500").send().await.expect_status(500);
+        house.chat("text").anonymous().send().await.expect_status(401);
+        let page = house.get("/metrics").send().await.expect_status(200);
+        assert!(page.header("content-type").unwrap().starts_with("application/openmetrics-text"));
+        let names: std::collections::BTreeSet<String> =
+            page.text().lines().filter_map(|line| Some(line.strip_prefix("# TYPE ")?.to_owned())).collect();
+        house::check_snapshot("metrics", &names.into_iter().collect::<Vec<_>>().join("\n"));
+        let text = page.text();
+        for line in [
+            r#"gatehouse_requests_total{provider="openai",model="gpt-4o",status="200"} 1"#,
+            r#"gatehouse_requests_total{provider="",model="",status="401"} 1"#,
+            "gatehouse_requests_in_flight 0",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        assert!(!text.contains(house::MASTER) && !text.contains(house::UPSTREAM_KEY));
+    })
+    .await;
+}
+
+/// A model's name comes from the client; a counter must not.
+#[tokio::test]
+async fn strangers_cannot_grow_the_metrics_page() {
+    house::each(async |house| {
+        for number in 0..5 {
+            house.chat(&format!("openai/made-up-{number}")).send().await.expect_status(200);
+        }
+        assert!(!house.get("/metrics").send().await.text().contains("made-up"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn both_protocols_are_spoken_on_one_port() {
+    house::each(async |house| {
+        let listening = house.listen().await;
+        let mut line = Line::open(listening.address).await;
+        line.say("GET /health HTTP/1.1\r\nhost: x\r\n\r\nGET /nothing HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        let heard = line.hear("\"not_found\"").await;
+        assert!(heard.starts_with("HTTP/1.1 200 ") && heard.contains("HTTP/1.1 404 "), "{heard}");
+        let mut line = Line::open(listening.address).await;
+        line.say("NONSENSE\r\n\r\n").await;
+        assert!(line.hear_out().await.starts_with("HTTP/1.1 400 "));
+        let stream = tokio::net::TcpStream::connect(listening.address).await.unwrap();
+        let io = hyper_util::rt::TokioIo::new(stream);
+        let executor = hyper_util::rt::TokioExecutor::new();
+        let (mut client, connection) = hyper::client::conn::http2::handshake(executor, io).await.unwrap();
+        house.gateway.tasks.spawn(connection);
+        let request = http::Request::get("http://gateway/health")
+            .body(http_body_util::Empty::<bytes::Bytes>::new())
+            .unwrap();
+        let response = client.send_request(request).await.unwrap();
+        assert_eq!((response.status(), response.version()), (http::StatusCode::OK, http::Version::HTTP_2));
+    })
+    .await;
+}

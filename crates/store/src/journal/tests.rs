@@ -54,7 +54,7 @@ fn close(journal: &Journal, id: &str) {
 }
 
 fn open_and_close(journal: &Journal, id: &str) {
-    journal.open_call(&opening(id)).unwrap();
+    journal.open_call(opening(id).as_ref()).unwrap();
     close(journal, id);
 }
 
@@ -150,8 +150,8 @@ async fn a_dead_process_is_succeeded_and_its_open_calls_are_charged_once() {
         let journal = journal(journal_config(directory.path()));
         let mut drainer = Drainer::new(journal.clone(), store.clone());
         open_and_close(&journal, "whole");
-        journal.open_call(&opening("late")).unwrap();
-        journal.open_call(&opening("cut")).unwrap();
+        journal.open_call(opening("late").as_ref()).unwrap();
+        journal.open_call(opening("cut").as_ref()).unwrap();
         drainer.drain_all().await;
         close(&journal, "late");
         assert_eq!(ids(&store).await, set(["whole"]), "an open call of a live process is only open");
@@ -196,8 +196,8 @@ async fn a_call_may_outlive_its_segment() {
         let journal =
             journal(crate::JournalConfig { segment_bytes: 4096, ..journal_config(directory.path()) });
         let mut drainer = Drainer::new(journal.clone(), store.clone());
-        journal.open_call(&opening("long")).unwrap();
-        journal.open_call(&opening("lost")).unwrap();
+        journal.open_call(opening("long").as_ref()).unwrap();
+        journal.open_call(opening("lost").as_ref()).unwrap();
         for n in 0..100 {
             open_and_close(&journal, &format!("r{n}"));
             if n % 9 == 0 {
@@ -225,7 +225,7 @@ async fn a_close_that_overtakes_the_carried_opening_ends_the_call() {
         let journal =
             journal(crate::JournalConfig { segment_bytes: 1024, ..journal_config(directory.path()) });
         let mut drainer = Drainer::new(journal.clone(), store.clone());
-        journal.open_call(&opening("a")).unwrap();
+        journal.open_call(opening("a").as_ref()).unwrap();
         for n in 0..5 {
             close(&journal, &format!("r{n}"));
         }
@@ -374,7 +374,7 @@ async fn a_full_journal_says_so_and_keeps_room_for_calls_under_way() {
             journal(crate::JournalConfig { max_bytes: 64 << 10, ..journal_config(directory.path()) });
         let mut opened = 0;
         let refusal = loop {
-            match journal.open_call(&opening(format!("r{opened}"))) {
+            match journal.open_call(opening(format!("r{opened}")).as_ref()) {
                 Ok(()) => opened += 1,
                 Err(error) => break error,
             }
@@ -433,7 +433,7 @@ async fn the_drainer_runs_until_told_and_finds_orphans_on_its_way() {
         let mut running = tokio::task::JoinSet::new();
         running.spawn(Drainer::new(own.clone(), store.clone()).run(stopped));
         close(&own, "own");
-        other.open_call(&opening("other")).unwrap();
+        other.open_call(opening("other").as_ref()).unwrap();
         wait_for(&store, &["own"]).await;
         drop(other);
         clock.advance(Duration::from_secs(11));
@@ -481,7 +481,7 @@ fn calls_that_close_in_their_batch_leave_nothing_to_remember() {
     let directory = tempfile::tempdir().unwrap();
     let journal = journal(journal_config(directory.path()));
     open_and_close(&journal, "a");
-    journal.open_call(&opening("b")).unwrap();
+    journal.open_call(opening("b").as_ref()).unwrap();
     close(&journal, "c");
     let segment = journal.segment_after(None).unwrap();
     let file = std::fs::File::open(&segment.path).unwrap();
@@ -509,7 +509,7 @@ async fn drain_cost() {
             let mut receipt = receipt(&id);
             receipt.at = Timestamp(1_800_000_000_000_000 + n as i64 * 1000);
             receipt.user_path = format!("/team{}/app", n % 10);
-            journal.open_call(&opening(&id)).unwrap();
+            journal.open_call(opening(&id).as_ref()).unwrap();
             journal.close_call(&receipt).unwrap();
         }
         let appended = cpu_micros();

@@ -63,10 +63,10 @@ pub fn types() -> Vec<TypeView> {
 pub fn show(app: &App, instance: &Instance) -> ProviderView {
     let provider = &instance.provider;
     let listing = app.refresher.inventory.listing(instance.name());
-    let (state, problem) = match &instance.destination {
+    let (state, problem) = match &instance.core.destination {
         _ if !provider.enabled => ("disabled", None),
-        _ if instance.vendor.answer.is_some() => ("ok", None),
-        Ok(_) if instance.vendor.key_required && provider.api_key.is_none() => {
+        _ if instance.core.vendor.answer.is_some() => ("ok", None),
+        Ok(_) if instance.core.vendor.key_required && provider.api_key.is_none() => {
             ("incomplete", Some("its api_key is not set".to_owned()))
         }
         Ok(_) => ("ok", None),

@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
     /// The answer's head; its body is still to be read, or to be dropped.
     pub async fn open(self) -> Response<Body> {
         let Ok(response) = self.door.answer(self.request.map(Full::new), Some([192, 0, 2, 7].into())).await;
-        response
+        response.map(Body::new)
     }
 
     pub async fn send(self) -> Answer {

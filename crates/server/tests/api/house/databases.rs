@@ -26,7 +26,10 @@ fn unique_name() -> String {
     format!("api_{}_{}_{number}", std::process::id(), SystemClock::new().now().micros())
 }
 
-#[expect(clippy::disallowed_methods, reason = "where the test database is comes from whoever starts the tests")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "where the test database is comes from whoever starts the tests"
+)]
 fn postgres() -> Option<String> {
     if let Ok(url) = std::env::var("GATEHOUSE_TEST_POSTGRES_URL") {
         return Some(url);

@@ -14,7 +14,8 @@ use crate::house::{self, House};
 #[tokio::test]
 async fn the_ledger_equals_the_providers_bill() {
     house::each(async |house| {
-        let models = ["text", "long", "tools", "parallel-tools", "reasoning", "cached", "empty", "usage-every-chunk"];
+        let models =
+            ["text", "long", "tools", "parallel-tools", "reasoning", "cached", "empty", "usage-every-chunk"];
         for model in models {
             house.chat(model).send().await.expect_status(200);
             house.stream(model).send().await.expect_status(200);
@@ -22,11 +23,19 @@ async fn the_ledger_equals_the_providers_bill() {
         let rows = house.receipts(2 * models.len()).await;
         for line in house.upstream.bill() {
             assert!(line.finished, "{line:?}");
-            let row = rows.iter().find(|row| row["provider_id"] == line.id).unwrap_or_else(|| panic!("{line:?}"));
-            let counts = ["input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens", "total_tokens"];
+            let row =
+                rows.iter().find(|row| row["provider_id"] == line.id).unwrap_or_else(|| panic!("{line:?}"));
+            let counts =
+                ["input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens", "total_tokens"];
             let found = counts.map(|name| row[name].as_u64().unwrap());
             let total = line.prompt_tokens + line.completion_tokens;
-            let billed = [line.prompt_tokens, line.completion_tokens, line.cached_tokens, line.reasoning_tokens, total];
+            let billed = [
+                line.prompt_tokens,
+                line.completion_tokens,
+                line.cached_tokens,
+                line.reasoning_tokens,
+                total,
+            ];
             assert_eq!(found, billed, "{} {row:#}", line.model);
             assert_eq!(row["estimated"], false, "{}", line.model);
         }
@@ -37,7 +46,12 @@ async fn the_ledger_equals_the_providers_bill() {
 #[tokio::test]
 async fn without_figures_an_estimate_is_made_and_marked() {
     house::each(async |house| {
-        for call in [house.chat("no-usage"), house.stream("no-usage"), house.chat("weird-usage"), house.stream("weird-usage")] {
+        for call in [
+            house.chat("no-usage"),
+            house.stream("no-usage"),
+            house.chat("weird-usage"),
+            house.stream("weird-usage"),
+        ] {
             call.send().await.expect_status(200);
         }
         let rows = house.receipts(4).await;
@@ -53,7 +67,10 @@ async fn without_figures_an_estimate_is_made_and_marked() {
         }
         for row in &rows[2..] {
             assert!(row["total_tokens"].as_i64().unwrap() >= 0, "{row:#}");
-            assert!(row["caveat"].as_str().is_some() || row["estimated"] == true, "absurd figures are marked: {row:#}");
+            assert!(
+                row["caveat"].as_str().is_some() || row["estimated"] == true,
+                "absurd figures are marked: {row:#}"
+            );
         }
     })
     .await;
@@ -70,7 +87,15 @@ struct Fate {
 impl Fate {
     fn draw(entropy: &SeededEntropy) -> Self {
         const MODELS: [&str; 10] = [
-            "text", "drip-3", "slow-30", "hang", "hang-mid-stream", "cut-mid-stream", "error-500", "no-usage", "html",
+            "text",
+            "drip-3",
+            "slow-30",
+            "hang",
+            "hang-mid-stream",
+            "cut-mid-stream",
+            "error-500",
+            "no-usage",
+            "html",
             "error-in-stream",
         ];
         let mut bytes = [0; 4];
@@ -105,7 +130,8 @@ async fn every_call_leaves_one_receipt_wherever_it_is_dropped() {
         let fates: Vec<Fate> = (0..CALLS).map(|_| Fate::draw(&entropy)).collect();
         join_all(fates.iter().map(|fate| fate.meet(&house))).await;
         let rows = house.receipts(CALLS).await;
-        let ids: std::collections::BTreeSet<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+        let ids: std::collections::BTreeSet<&str> =
+            rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
         assert_eq!(ids.len(), CALLS);
         for row in &rows {
             let status = row["status_code"].as_u64().unwrap();
@@ -121,7 +147,10 @@ async fn every_call_leaves_one_receipt_wherever_it_is_dropped() {
 /// A call that was answered to its end and counted by the provider is never an estimate.
 fn check_finished(house: &House, rows: &[Value]) {
     for line in house.upstream.bill().iter().filter(|line| line.finished && line.model == "text") {
-        let Some(row) = rows.iter().find(|row| row["provider_id"] == line.id && row["status_code"] == 200) else { continue };
+        let Some(row) = rows.iter().find(|row| row["provider_id"] == line.id && row["status_code"] == 200)
+        else {
+            continue;
+        };
         assert_eq!(row["output_tokens"].as_u64(), Some(line.completion_tokens), "{row:#}");
         assert_eq!(row["estimated"], false, "{row:#}");
     }

@@ -49,7 +49,8 @@ async fn a_provider_hint_is_ours_and_an_object_is_theirs() {
         let expected = r#"{"model":"text","messages":[{"role":"user","content":"hi"}]}"#;
         assert_eq!(upstream_body(&house, PATH, sent).await, expected);
 
-        let sent = r#"{"model":"text","provider":{"order":["a"]},"messages":[{"role":"user","content":"hi"}]}"#;
+        let sent =
+            r#"{"model":"text","provider":{"order":["a"]},"messages":[{"role":"user","content":"hi"}]}"#;
         assert_eq!(upstream_body(&house, PATH, sent).await, sent);
 
         let mut unknown = question("text");
@@ -178,7 +179,8 @@ async fn a_keys_lists_are_judged_on_the_target() {
 async fn the_user_path_may_be_narrowed_and_not_left() {
     house::each(async |house| {
         let (_, key) = house.key(json!({"name": "team", "user_path": "/team"})).await;
-        let send = async |path: &str| house.chat("text").key(&key).header("x-gateway-user-path", path).send().await;
+        let send =
+            async |path: &str| house.chat("text").key(&key).header("x-gateway-user-path", path).send().await;
         send("/team/app").await.expect_status(200);
         send("team//app/").await.expect_status(200);
         assert_eq!(send("/teams").await.refusal().1, "user_path_denied");
@@ -187,7 +189,8 @@ async fn the_user_path_may_be_narrowed_and_not_left() {
         house.chat("text").key(&key).send().await.expect_status(200);
         house.chat("text").header("x-user-path", "/anyone").send().await.expect_status(200);
         let booked = house.receipts(7).await;
-        let paths: Vec<_> = booked.iter().map(|row| (row["user_path"].as_str().unwrap(), &row["status_code"])).collect();
+        let paths: Vec<_> =
+            booked.iter().map(|row| (row["user_path"].as_str().unwrap(), &row["status_code"])).collect();
         let expected = ["/team/app", "/team/app", "/team", "/team", "/team", "/team", "/anyone"];
         let statuses = [200, 200, 403, 403, 400, 200, 200].map(Value::from);
         assert_eq!(paths.iter().map(|(path, _)| *path).collect::<Vec<_>>()[..2], expected[..2]);

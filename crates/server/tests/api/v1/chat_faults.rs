@@ -20,7 +20,10 @@ async fn send_raw(house: &House, body: impl Into<bytes::Bytes>) -> (u16, String,
 #[tokio::test]
 async fn bodies_that_cannot_be_read() {
     house::each_with(
-        || Wishes { policy: pipeline::gateway::Policy { body_limit: 64 * 1024, ..Default::default() }, ..Wishes::default() },
+        || Wishes {
+            policy: pipeline::gateway::Policy { body_limit: 64 * 1024, ..Default::default() },
+            ..Wishes::default()
+        },
         async |house| {
             let deep = format!(r#"{{"model":"text","messages":{}1{}}}"#, "[".repeat(5000), "]".repeat(5000));
             let mut not_utf8 = br#"{"model":"text","messages":[{"role":"user","content":""#.to_vec();
@@ -33,7 +36,11 @@ async fn bodies_that_cannot_be_read() {
                 ("deep", deep.into_bytes(), None),
                 ("not UTF-8", not_utf8, None),
                 ("a key twice", br#"{"model":"a","model":"b","messages":[1]}"#.to_vec(), Some("model")),
-                ("a key twice, spelt differently", br#"{"model":"a","mod\u0065l":"b","messages":[1]}"#.to_vec(), Some("model")),
+                (
+                    "a key twice, spelt differently",
+                    br#"{"model":"a","mod\u0065l":"b","messages":[1]}"#.to_vec(),
+                    Some("model"),
+                ),
             ];
             for (name, body, param) in cases {
                 check(send_raw(&house, body).await, (400, "invalid_json", param), name);
@@ -79,7 +86,11 @@ async fn fields_that_cannot_be_right() {
         assert!(house.upstream.requests().is_empty());
         // The edges are inside.
         for temperature in [json!(0), json!(2), json!(2.0), Value::Null] {
-            house.post("/v1/chat/completions", with("temperature", temperature)).send().await.expect_status(200);
+            house
+                .post("/v1/chat/completions", with("temperature", temperature))
+                .send()
+                .await
+                .expect_status(200);
         }
     })
     .await;
@@ -156,7 +167,8 @@ async fn an_error_inside_a_success_is_an_error() {
         }
         // A role alone is no content yet.
         let role = r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}"#;
-        let error = r#"{"error":{"message":"Slow down.","type":"rate_limit_error","code":"rate_limit_exceeded"}}"#;
+        let error =
+            r#"{"error":{"message":"Slow down.","type":"rate_limit_error","code":"rate_limit_exceeded"}}"#;
         let events = [role, error].map(|data| format!("data: {data}\n\n"));
         house.upstream.push(testkit::Script::stream(events));
         check(house.stream("text").refusal().await, (429, "rate_limit_exceeded", None), "after the role");
@@ -215,7 +227,10 @@ async fn a_provider_that_says_nothing() {
 #[tokio::test]
 async fn a_connection_stays_honest_after_a_refusal() {
     house::each_with(
-        || Wishes { policy: pipeline::gateway::Policy { body_limit: 1024, ..Default::default() }, ..Wishes::default() },
+        || Wishes {
+            policy: pipeline::gateway::Policy { body_limit: 1024, ..Default::default() },
+            ..Wishes::default()
+        },
         async |house| {
             let listening = house.listen().await;
             let mut line = Line::open(listening.address).await;
@@ -234,5 +249,84 @@ async fn a_connection_stays_honest_after_a_refusal() {
             assert!(line.hear("chat.completion").await.starts_with("HTTP/1.1 200 "));
         },
     )
+    .await;
+}
+
+fn narrow(change: impl Fn(&mut pipeline::gateway::Policy)) -> impl Fn() -> Wishes {
+    move || {
+        let mut wishes = Wishes::default();
+        change(&mut wishes.policy);
+        wishes
+    }
+}
+
+/// A body whose length nobody announced is measured while it comes.
+#[tokio::test]
+async fn a_body_of_unknown_length_is_bounded_too() {
+    house::each_with(narrow(|policy| policy.body_limit = 1024), async |house| {
+        let listening = house.listen().await;
+        let mut line = Line::open(listening.address).await;
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ntransfer-encoding: chunked\r\n\r\n",
+            house::MASTER
+        );
+        line.say(head).await;
+        for _ in 0..3 {
+            line.say(format!("200\r\n{}\r\n", "x".repeat(512))).await;
+        }
+        let heard = line.hear("request_too_large").await;
+        assert!(heard.starts_with("HTTP/1.1 413 "), "{heard}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come() {
+    house::each_with(narrow(|policy| policy.body_timeout = Duration::from_millis(100)), async |house| {
+        let listening = house.listen().await;
+        let head = |length: usize| {
+            format!(
+                "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {length}\r\n\r\n{{\"model\"",
+                house::MASTER
+            )
+        };
+        let mut line = Line::open(listening.address).await;
+        line.say(head(100)).await;
+        let heard = line.hear_out().await;
+        assert!(heard.starts_with("HTTP/1.1 408 ") && heard.contains("\"request_timeout\""), "{heard}");
+        let mut line = Line::open(listening.address).await;
+        line.say(head(100)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        drop(line);
+        let rows = house.receipts(2).await;
+        let statuses: Vec<_> = rows.iter().map(|row| row["status_code"].as_i64().unwrap()).collect();
+        assert_eq!(statuses, [408, 499]);
+        assert!(rows.iter().all(|row| row["total_tokens"] == 0), "nothing was sent to a provider");
+        assert!(house.upstream.requests().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_beyond_the_limit() {
+    house::each_with(narrow(|policy| policy.answer_limit = 32 * 1024), async |house| {
+        check(house.chat("huge-event-64").refusal().await, (502, "upstream_invalid_response", None), "huge");
+        house.chat("huge-event-16").send().await.expect_status(200);
+    })
+    .await;
+}
+
+/// Kept connections that died in the meantime are no reason to fail.
+#[tokio::test]
+async fn a_provider_that_was_restarted() {
+    house::each(async |house| {
+        house.chat("text").send().await.expect_status(200);
+        let port = house.upstream.address().port();
+        house.upstream.stop();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let _restarted = testkit::Upstream::start_on(port).await;
+        house.chat("text").send().await.expect_status(200);
+        house.stream("text").send().await.expect_status(200);
+    })
     .await;
 }

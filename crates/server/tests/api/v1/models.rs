@@ -20,8 +20,15 @@ async fn the_list_is_what_the_provider_said() {
         let after = ids(&house, house::MASTER).await;
         assert!(after.contains(&"openai/text".to_owned()) && !after.contains(&"openai/gpt-4o".to_owned()));
         let list = house.get("/v1/models").send().await.json();
-        let text = list["data"].as_array().unwrap().iter().find(|model| model["id"] == "openai/text").unwrap().clone();
-        let expected = json!({"id": "openai/text", "object": "model", "created": 1_700_000_000, "owned_by": "scripted"});
+        let text = list["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|model| model["id"] == "openai/text")
+            .unwrap()
+            .clone();
+        let expected =
+            json!({"id": "openai/text", "object": "model", "created": 1_700_000_000, "owned_by": "scripted"});
         assert_eq!(text, expected);
     })
     .await;
@@ -31,10 +38,21 @@ async fn the_list_is_what_the_provider_said() {
 async fn a_caller_sees_what_it_may_use() {
     house::each(async |house| {
         house.refresher.discover_one("openai").await;
-        let lists = json!({"name": "a", "allowed_models": ["openai/error-*", "text"], "denied_models": ["error-5*"]});
+        let lists =
+            json!({"name": "a", "allowed_models": ["openai/error-*", "text"], "denied_models": ["error-5*"]});
         let (_, key) = house.key(lists).await;
         let seen = ids(&house, &key).await;
-        assert_eq!(seen, ["openai/error-400", "openai/error-404", "openai/error-429", "openai/error-after-content", "openai/error-in-stream", "openai/text"]);
+        assert_eq!(
+            seen,
+            [
+                "openai/error-400",
+                "openai/error-404",
+                "openai/error-429",
+                "openai/error-after-content",
+                "openai/error-in-stream",
+                "openai/text"
+            ]
+        );
         let (_, nothing) = house.key(json!({"name": "b", "allowed_providers": []})).await;
         assert!(ids(&house, &nothing).await.is_empty());
         // What a caller may not use does not exist for it.

@@ -1,0 +1,158 @@
+//! Providers → routes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use domain::call::Target;
+use domain::resources::provider::{Provider, Source};
+use egress::{Destination, Egress, Trust};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use wire::vendors::{self, Credential, Vendor};
+
+use super::{Core, Instance, Lane, Routes};
+use crate::inventory::Listing;
+use crate::metrics::{Live, Metrics};
+
+/// What the routes stand on besides the providers themselves.
+pub struct Ground<'a> {
+    pub listings: &'a HashMap<String, Listing>,
+    pub egress: &'a Egress,
+    pub trust: &'a dyn Fn(Source) -> Trust,
+    pub metrics: &'a Metrics,
+}
+
+/// Compiles the routes; live state of targets that stay is carried over.
+pub fn compile(providers: &[(Provider, Source)], ground: &Ground<'_>) -> Routes {
+    let mut routes = Routes::default();
+    for (provider, source) in providers {
+        let Some(vendor) = vendors::find(&provider.provider_type) else { continue };
+        let type_is_taken = providers.iter().any(|(other, _)| other.name == provider.provider_type);
+        let instance = Arc::new(instance(provider, *source, vendor, type_is_taken, ground));
+        routes.instances.insert(provider.name.clone(), instance);
+    }
+    let mut enabled: Vec<_> = routes.instances.values().filter(|instance| instance.provider.enabled).cloned().collect();
+    enabled.sort_by_key(|instance| (instance.provider.priority, instance.provider.name.clone()));
+    for instance in enabled {
+        for (model, lane) in &instance.lanes {
+            routes.by_model.entry(model.clone()).or_default().push(lane.clone());
+        }
+        if !instance.authoritative && instance.core.destination.is_ok() {
+            routes.unlisted.push(instance.clone());
+        }
+        routes.by_type.entry(instance.provider.provider_type.clone()).or_default().push(instance);
+    }
+    routes
+}
+
+fn instance(
+    provider: &Provider,
+    source: Source,
+    vendor: &'static Vendor,
+    type_is_taken: bool,
+    ground: &Ground<'_>,
+) -> Instance {
+    let Ground { egress, metrics, .. } = ground;
+    let trust = (ground.trust)(source);
+    let destination = destination(provider, vendor, egress, trust);
+    let discovery = discovery(provider, vendor, egress, trust);
+    let headers = headers(provider, vendor);
+    let chat_path = match provider.api_version.as_str() {
+        "" => vendor.chat_path.to_owned(),
+        version => format!("{}?api-version={version}", vendor.chat_path),
+    };
+    let other = metrics.live(&provider.name, "other");
+    let core = Arc::new(Core { vendor, destination, headers, chat_path, type_is_taken, other });
+    let listing = ground.listings.get(&provider.name);
+    let known = listing.is_some_and(|listing| listing.known);
+    let mut lanes = BTreeMap::new();
+    let mut add = |model: &str, created: Option<i64>, owned_by: Option<String>| {
+        let live = metrics.live(&provider.name, model);
+        let lane = Lane { created, owned_by, ..lane(provider, &core, model, live) };
+        lanes.insert(lane.target.model.clone(), Arc::new(lane));
+    };
+    vendor.models.iter().for_each(|model| add(model, None, None));
+    if !known && provider.models.is_empty() {
+        catalog::models(vendor.name).for_each(|(model, _)| add(model, None, None));
+    }
+    provider.models.iter().for_each(|model| add(model, None, None));
+    for model in listing.iter().flat_map(|listing| &listing.models) {
+        add(&model.id, model.created, model.owned_by.clone());
+    }
+    let authoritative = known || !provider.models.is_empty() || vendor.answer.is_some();
+    Instance { provider: provider.clone(), source, core, discovery, lanes, authoritative }
+}
+
+pub fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>) -> Lane {
+    let target = Target {
+        instance: provider.name.as_str().into(),
+        provider_type: provider.provider_type.as_str().into(),
+        model: model.into(),
+    };
+    let header = |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unprintable"));
+    Lane {
+        provider_header: header(&target.instance),
+        model_header: header(&target.selector()),
+        facts: catalog::facts(&provider.provider_type, model),
+        target,
+        instance: core.clone(),
+        live,
+        created: None,
+        owned_by: None,
+    }
+}
+
+fn destination(provider: &Provider, vendor: &Vendor, egress: &Egress, trust: Trust) -> Result<Arc<Destination>, String> {
+    if vendor.answer.is_some() {
+        return Err("it is built in".into());
+    }
+    egress.destination(base_url(provider, vendor)?, trust).map_err(|error| error.reason().to_owned())
+}
+
+fn base_url<'a>(provider: &'a Provider, vendor: &Vendor) -> Result<&'a str, String> {
+    match provider.base_url.as_str() {
+        "" => vendor.base_url.ok_or_else(|| "its base_url is not set".into()),
+        own => Ok(own),
+    }
+}
+
+/// Some vendors list their models beside the API they are called by, so the address is made on its own.
+fn discovery(
+    provider: &Provider,
+    vendor: &Vendor,
+    egress: &Egress,
+    trust: Trust,
+) -> Result<Option<(Arc<Destination>, String)>, String> {
+    if vendor.answer.is_some() {
+        return Ok(None);
+    }
+    let Some(url) = vendor.discovery.url(base_url(provider, vendor)?) else { return Ok(None) };
+    let after_scheme = url.find("://").map_or(0, |at| at + 3);
+    let path_at = url[after_scheme..].find('/').map_or(url.len(), |at| after_scheme + at);
+    let destination = egress.destination(&url[..path_at], trust).map_err(|error| error.reason().to_owned())?;
+    Ok(Some((destination, url[path_at..].to_owned())))
+}
+
+fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.insert(http::header::USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
+    let fixed = vendor.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+    for (name, value) in fixed.chain(own) {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.insert(name, value);
+        }
+    }
+    let Some(key) = &provider.api_key else { return headers };
+    let (name, value) = match vendor.credential {
+        Credential::None => return headers,
+        Credential::Bearer | Credential::OptionalBearer => (http::header::AUTHORIZATION, format!("Bearer {}", key.reveal())),
+        Credential::Header(name) => (HeaderName::from_static(name), key.reveal().to_owned()),
+    };
+    if let Ok(mut value) = HeaderValue::try_from(value) {
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    headers
+}

@@ -1,0 +1,208 @@
+//! Call → plan.
+
+use std::sync::Arc;
+
+use domain::access::{AccessLists, Verdict};
+use domain::caller::{Caller, KeyFacts};
+use domain::fault::Fault;
+use pipeline::receive;
+use pipeline::resolve::resolve;
+use pipeline::snapshot::Snapshot;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::snapshots::{Place, compile, key, place, with_routes};
+
+fn plan(snapshot: &Snapshot, caller: &Caller, model: &str, hint: Option<&str>) -> Result<Vec<String>, Fault> {
+    let mut body = json!({"model": model, "messages": [{"role": "user", "content": "hi"}]});
+    if let Some(hint) = hint {
+        body["provider"] = Value::from(hint);
+    }
+    let call = receive::parse(body.to_string().into(), None)?;
+    let plan = resolve(snapshot, caller, &call)?;
+    Ok(plan.lanes.iter().map(|lane| lane.target.selector()).collect())
+}
+
+type Expected<'a> = Result<&'a [&'a str], (u16, &'a str)>;
+
+#[track_caller]
+fn check(snapshot: &Snapshot, caller: &Caller, (model, hint): (&str, Option<&str>), expected: Expected<'_>) {
+    let found = plan(snapshot, caller, model, hint);
+    match (&found, expected) {
+        (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{model} {hint:?}"),
+        (Err(fault), Err(expected)) => assert_eq!((fault.status, &*fault.code), expected, "{model} {hint:?}"),
+        (found, expected) => panic!("{model} {hint:?}: {found:?} instead of {expected:?}"),
+    }
+}
+
+/// Everybody has said what they have.
+fn listed() -> Snapshot {
+    with_routes(compile(&[
+        place("openai", "openai", Some(&["gpt-5", "gpt-5-mini"])),
+        place("openai-eu", "openai", Some(&["gpt-5"])).priority(-1),
+        place("router", "openrouter", Some(&["openai/gpt-5", "openai/o9", "meta-llama/llama-3"])),
+        place("fast", "groq", Some(&["llama-3"])),
+        place("off", "groq", Some(&["llama-4"])).disabled(),
+    ]))
+}
+
+#[test]
+fn selectors_lead_where_they_say() {
+    let snapshot = listed();
+    let check = |selector: (&str, Option<&str>), expected: Expected<'_>| {
+        check(&snapshot, &Caller::Master, selector, expected)
+    };
+    check(("openai/gpt-5", None), Ok(&["openai/gpt-5"]));
+    check(("groq/llama-3", None), Ok(&["fast/llama-3"]));
+    check(("openrouter/openai/gpt-5", None), Ok(&["router/openai/gpt-5"]));
+    check(("router/meta-llama/llama-3", None), Ok(&["router/meta-llama/llama-3"]));
+    // A whole id that holds a slash.
+    check(("meta-llama/llama-3", None), Ok(&["router/meta-llama/llama-3"]));
+    check(("openai/o9", None), Ok(&["router/openai/o9"]));
+    // A bare id: the lower priority number first, then the name.
+    check(("gpt-5", None), Ok(&["openai-eu/gpt-5", "openai/gpt-5"]));
+    check(("gpt-5-mini", None), Ok(&["openai/gpt-5-mini"]));
+    check((" gpt-5-mini ", None), Ok(&["openai/gpt-5-mini"]));
+
+    check(("gpt-5", Some("openai")), Ok(&["openai/gpt-5"]));
+    check(("openai/gpt-5", Some("openai")), Ok(&["openai/gpt-5"]));
+    check(("openai/gpt-5", Some("router")), Ok(&["router/openai/gpt-5"]));
+    check(("llama-3", Some("groq")), Ok(&["fast/llama-3"]));
+    check(("gpt-5", Some("fast")), Err((404, "model_not_found")));
+    check(("gpt-5", Some("nowhere")), Err((404, "provider_not_found")));
+    check(("llama-4", Some("off")), Err((404, "provider_not_found")));
+
+    for nobody in
+        ["gpt-6", "openai/gpt-6", "nowhere/gpt-5", "off/llama-4", "llama-4", "openai/", "/gpt-5", "/"]
+    {
+        check((nobody, None), Err((404, "model_not_found")));
+    }
+    check(("", None), Err((400, "model_required")));
+    check(("  ", None), Err((400, "model_required")));
+}
+
+/// While an instance has not said what it has, it may be asked for anything; but never in another's name.
+#[test]
+fn an_unlisted_instance_gets_the_benefit_of_the_doubt() {
+    let snapshot = with_routes(compile(&[
+        place("local", "openai_compatible", None),
+        place("openai", "openai", Some(&["gpt-5"])),
+        place("off", "groq", Some(&["llama-4"])).disabled(),
+    ]));
+    let check =
+        |model: &str, expected: Expected<'_>| check(&snapshot, &Caller::Master, (model, None), expected);
+    check("local/anything", Ok(&["local/anything"]));
+    check("anything", Ok(&["local/anything"]));
+    check("some-maker/some-model", Ok(&["local/some-maker/some-model"]));
+    check("gpt-5", Ok(&["openai/gpt-5"]));
+    for theirs in ["openai/gpt-6", "off/llama-4", "off/anything", "groq/llama-4"] {
+        check(theirs, Err((404, "model_not_found")));
+    }
+    let two =
+        with_routes(compile(&[place("a", "openai_compatible", None), place("b", "openai_compatible", None)]));
+    let unclear = plan(&two, &Caller::Master, "anything", None).unwrap_err();
+    assert_eq!(unclear.status, 404, "with two such instances nobody knows which");
+}
+
+#[test]
+fn the_nearest_names_are_offered() {
+    let fault = plan(&listed(), &Caller::Master, "openai/gpt-5-mimi", None).unwrap_err();
+    assert!(fault.message.contains("'openai/gpt-5-mini'"), "{fault}");
+}
+
+fn limited(lists: AccessLists) -> Caller {
+    Caller::Key(Arc::new(KeyFacts { lists, ..key("limited") }))
+}
+
+fn list(names: &[&str]) -> Option<Vec<String>> {
+    Some(names.iter().map(|name| (*name).to_owned()).collect())
+}
+
+#[test]
+fn lists_are_judged_on_every_target() {
+    let snapshot = listed();
+    let check = |lists: AccessLists, model: &str, expected: Expected<'_>| {
+        check(&snapshot, &limited(lists), (model, None), expected);
+    };
+    let nobody = AccessLists::default();
+    let only_eu = AccessLists { allowed_providers: list(&["openai-eu"]), ..nobody.clone() };
+    check(only_eu.clone(), "gpt-5", Ok(&["openai-eu/gpt-5"]));
+    check(only_eu.clone(), "openai/gpt-5", Err((403, "key_provider_access_denied")));
+    check(only_eu, "gpt-6", Err((404, "model_not_found")));
+    let by_type = AccessLists { allowed_models: list(&["groq/*"]), ..nobody.clone() };
+    check(by_type.clone(), "llama-3", Ok(&["fast/llama-3"]));
+    check(by_type, "gpt-5", Err((403, "key_model_access_denied")));
+    // The name of an instance is that instance, not every instance of the type it is called after; a denial is wide.
+    let by_name = AccessLists { allowed_models: list(&["openai/*"]), ..nobody.clone() };
+    check(by_name, "gpt-5", Ok(&["openai/gpt-5"]));
+    let deny_type = AccessLists { denied_models: vec!["openai/*".into()], ..nobody.clone() };
+    check(deny_type, "gpt-5", Err((403, "key_model_access_denied")));
+    let deny = AccessLists { denied_models: vec!["openai-eu/*".into()], ..nobody.clone() };
+    check(deny, "gpt-5", Ok(&["openai/gpt-5"]));
+    let nothing = AccessLists { allowed_models: Some(vec![]), ..nobody };
+    check(nothing, "gpt-5", Err((403, "key_model_access_denied")));
+}
+
+const NAMES: [&str; 4] = ["openai", "groq", "a", "b"];
+const TYPES: [&str; 3] = ["openai", "groq", "openai_compatible"];
+const MODELS: [&str; 4] = ["m", "n", "openai/m", "a/n"];
+
+fn some_place() -> impl Strategy<Value = Place> {
+    let models = proptest::option::of(proptest::sample::subsequence(MODELS.to_vec(), 0..=4));
+    (0..4usize, 0..3usize, models, any::<bool>(), -1..2i64).prop_map(
+        |(name, kind, models, enabled, priority)| {
+            let mut place = place(NAMES[name], TYPES[kind], models.as_deref()).priority(priority);
+            place.provider.enabled = enabled;
+            place
+        },
+    )
+}
+
+fn some_lists() -> impl Strategy<Value = AccessLists> {
+    let patterns = || {
+        proptest::collection::vec(
+            proptest::sample::select(vec!["*", "openai", "a/*", "m", "openai/m", "groq"]),
+            0..3,
+        )
+    };
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    (proptest::option::of(patterns()), proptest::option::of(patterns()), patterns()).prop_map(
+        move |(providers, models, denied)| AccessLists {
+            allowed_providers: providers.map(owned),
+            allowed_models: models.map(owned),
+            denied_models: owned(denied),
+        },
+    )
+}
+
+proptest! {
+    /// No configuration and no selector leads to a target that is switched off or that the key's lists deny.
+    #[test]
+    fn a_plan_keeps_every_rule(
+        places in proptest::collection::vec(some_place(), 1..4),
+        lists in some_lists(),
+        model in proptest::sample::select(vec!["m", "n", "openai/m", "a/n", "a/openai/m", "groq/m", "b/x", "x", "c/x"]),
+    ) {
+        let snapshot = with_routes(compile(&places));
+        let caller = limited(lists.clone());
+        let call = receive::parse(json!({"model": model, "messages": [1]}).to_string().into(), None).unwrap();
+        match resolve(&snapshot, &caller, &call) {
+            Err(fault) => prop_assert!([403, 404].contains(&fault.status)),
+            Ok(plan) => {
+                prop_assert!(!plan.lanes.is_empty());
+                for lane in &plan.lanes {
+                    let target = &lane.target;
+                    prop_assert!(snapshot.routes.instances[&*target.instance].provider.enabled);
+                    prop_assert_eq!(lane.judge(&lists), Verdict::Allowed);
+                    prop_assert!(model.ends_with(&*target.model));
+                }
+                // Who names an instance gets that instance, or somebody who lists the whole text as a model of theirs.
+                if let Some((prefix, _)) = model.split_once('/')
+                    && snapshot.routes.instances.contains_key(prefix)
+                {
+                    prop_assert!(plan.lanes.iter().all(|lane| &*lane.target.instance == prefix || &*lane.target.model == model));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Snapshots made by hand.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use domain::access::AccessLists;
+use domain::caller::KeyFacts;
+use domain::clock::Timestamp;
+use domain::resources::auth_key;
+use domain::resources::provider::{Provider, Source};
+use domain::scope::Scope;
+use egress::{Egress, EgressConfig, Trust};
+use pipeline::inventory::{Listing, Model};
+use pipeline::snapshot::Snapshot;
+use pipeline::snapshot::keys::Keys;
+use pipeline::snapshot::routes::{self, Ground, Routes};
+use testkit::SystemClock;
+use tokio_util::task::TaskTracker;
+
+pub const MASTER: &str = "the-master-key";
+pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+pub fn key(raw: &str) -> KeyFacts {
+    KeyFacts {
+        id: format!("key_{raw}").into(),
+        name: raw.into(),
+        digest: auth_key::digest(raw),
+        scopes: vec![Scope::Inference],
+        user_path: None,
+        tenant_id: None,
+        lists: AccessLists::default(),
+        expires_at: None,
+        active: true,
+    }
+}
+
+pub fn with_keys(facts: Vec<KeyFacts>) -> Snapshot {
+    let mut keys = Keys::default();
+    keys.apply(facts.into_iter().map(|facts| (facts.id.to_string(), Some(facts))));
+    Snapshot { keys, ..with_routes(Routes::default()) }
+}
+
+pub fn with_routes(routes: Routes) -> Snapshot {
+    Snapshot {
+        revision: 1,
+        master: auth_key::digest(MASTER),
+        keys: Keys::default(),
+        routes: Arc::new(routes),
+        broken: Arc::default(),
+    }
+}
+
+/// An instance and the models it said it has; `None` when it has not been asked.
+#[derive(Debug)]
+pub struct Place {
+    pub provider: Provider,
+    pub listed: Option<Vec<&'static str>>,
+}
+
+pub fn place(name: &str, provider_type: &str, listed: Option<&[&'static str]>) -> Place {
+    let provider = Provider {
+        name: name.into(),
+        provider_type: provider_type.into(),
+        api_key: None,
+        base_url: "https://upstream.example/v1".into(),
+        api_version: String::new(),
+        models: Vec::new(),
+        headers: Default::default(),
+        enabled: true,
+        priority: 0,
+    };
+    Place { provider, listed: listed.map(<[_]>::to_vec) }
+}
+
+impl Place {
+    pub fn priority(mut self, priority: i64) -> Self {
+        self.provider.priority = priority;
+        self
+    }
+
+    pub fn disabled(mut self) -> Self {
+        self.provider.enabled = false;
+        self
+    }
+}
+
+pub fn compile(places: &[Place]) -> Routes {
+    static EGRESS: LazyLock<Egress> = LazyLock::new(|| {
+        Egress::new(EgressConfig::default(), Arc::new(SystemClock::new()), TaskTracker::new()).unwrap()
+    });
+    let providers: Vec<_> = places.iter().map(|place| (place.provider.clone(), Source::Env)).collect();
+    let model = |id: &&str| Model { id: (*id).to_owned(), created: None, owned_by: None };
+    let listings: HashMap<String, Listing> = places
+        .iter()
+        .filter_map(|place| Some((place.provider.name.clone(), place.listed.as_ref()?)))
+        .map(|(name, models)| {
+            (name, Listing { known: true, models: models.iter().map(model).collect(), ..Listing::default() })
+        })
+        .collect();
+    let ground =
+        Ground { listings: &listings, egress: &EGRESS, trust: &|_| Trust::Operator, metrics: &Default::default() };
+    routes::compile(&providers, &ground)
+}
