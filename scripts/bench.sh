@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Figures of the release build, side by side with nginx as a plain reverse proxy and a bare proxy, in one run.
+# Figures of the build that is shipped, side by side with nginx as a plain reverse proxy and a bare proxy, in one run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .cache
@@ -21,5 +21,5 @@ if ! nginx_here; then
     echo "bench: nginx is missing, so its column will be empty. Install it with: sudo apt-get install nginx-light" >&2
 fi
 
-cargo build --locked --release
-PATH="$PATH:/usr/sbin" ./target/release/gatehouse bench --full --json .cache/bench.json "$@"
+cargo build --locked --profile dist
+PATH="$PATH:/usr/sbin" ./target/dist/gatehouse bench --full --json .cache/bench.json "$@"

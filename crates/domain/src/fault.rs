@@ -242,10 +242,6 @@ pub fn unsupported_media_type() -> Fault {
     Fault::new(415, FaultKind::InvalidRequest, "unsupported_media_type", "This route takes a JSON body, not multipart.")
 }
 
-pub fn unsupported_operation(message: impl Into<String>) -> Fault {
-    Fault::new(501, FaultKind::InvalidRequest, "unsupported_operation", message)
-}
-
 // The gateway's own troubles.
 
 pub fn internal_error() -> Fault {
@@ -254,10 +250,6 @@ pub fn internal_error() -> Fault {
 
 pub fn feature_unavailable(message: impl Into<String>) -> Fault {
     Fault::new(503, FaultKind::ServiceUnavailable, "feature_unavailable", message)
-}
-
-pub fn overloaded(message: impl Into<String>, retry_after: Duration) -> Fault {
-    Fault::new(503, FaultKind::ServiceUnavailable, "overloaded", message).retry_after(retry_after.min(Duration::from_secs(120)))
 }
 
 /// The client went away: logged and metered as 499, never sent.

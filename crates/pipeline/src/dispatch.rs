@@ -1,6 +1,7 @@
 //! Station: over the plan's targets until one answers. Encode, send, decode; nothing is sent to the client from here.
 
 mod gate;
+mod inflate;
 mod outbound;
 mod upstream;
 
@@ -8,10 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::receipt::Attempt;
 use egress::EgressError;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use tokio::time::Instant;
 use wire::formats::chat;
 
 use crate::receive::Call;
@@ -36,16 +39,17 @@ const ERROR_LIMIT: usize = 64 * 1024;
 /// Owns all it needs: a client that is waiting is sent heartbeats while this goes on.
 pub async fn dispatch(call: Call, plan: Plan, reservation: Reservation, mut ticket: Ticket) -> (Ticket, Result<Answer, Fault>) {
     let mut last = None;
+    let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
     for lane in &plan.lanes {
         ticket.leave(lane, &reservation);
         let before = ticket.now();
-        let outcome = attempt(&call, lane, &ticket).await;
+        let outcome = attempt(&call, lane, &ticket, deadline).await;
         let duration = ticket.now().saturating_sub(before);
         ticket.waited(duration);
         ticket.attempted(describe(lane, &outcome, duration));
         match outcome {
             Ok(answer) => return (ticket, Ok(answer)),
-            Err(fault) if fault.retryable => last = Some(fault),
+            Err(fault) if fault.retryable && Instant::now() < deadline => last = Some(fault),
             Err(fault) => return (ticket, Err(fault)),
         }
     }
@@ -66,25 +70,29 @@ fn describe(lane: &Lane, outcome: &Result<Answer, Fault>, duration: Duration) ->
     }
 }
 
-async fn attempt(call: &Call, lane: &Arc<Lane>, ticket: &Ticket) -> Result<Answer, Fault> {
+/// `deadline` covers all attempts of a call that is answered whole; streams have limits on silence instead.
+async fn attempt(call: &Call, lane: &Arc<Lane>, ticket: &Ticket, deadline: Instant) -> Result<Answer, Fault> {
     let policy = &ticket.gateway().policy;
     let instance = &lane.target.instance;
+    let now = ticket.gateway().clock.now();
     if call.stream {
         let head = tokio::time::timeout(policy.first_event_timeout, upstream::send(call, lane, ticket)).await;
         let (status, headers, body) =
             head.unwrap_or_else(|_| Err(fault::upstream_timeout(instance, policy.first_event_timeout)))?;
-        let body = expect_success(lane, status, &headers, body).await?;
+        let body = expect_success(lane, status, &headers, body, now).await?;
         expect_event_stream(lane, &headers)?;
         let flow = Flow::new(body, lane.clone(), !call.request.include_usage, policy.event_limit);
         return gate::hold(flow, policy).await.map(Box::new).map(Answer::Stream);
     }
     let whole = async {
         let (status, headers, body) = upstream::send(call, lane, ticket).await?;
-        let body = expect_success(lane, status, &headers, body).await?;
+        let body = expect_success(lane, status, &headers, body, now).await?;
         let bytes = body.collect(policy.answer_limit).await.map_err(|error| broken(lane, &error))?;
+        let bytes = inflate::inflate(&headers, bytes, policy.answer_limit)
+            .map_err(|reason| fault::upstream_invalid_response(instance, reason))?;
         read(lane, bytes)
     };
-    tokio::time::timeout(policy.request_timeout, whole)
+    tokio::time::timeout_at(deadline, whole)
         .await
         .unwrap_or_else(|_| Err(fault::upstream_timeout(instance, policy.request_timeout)))
 }
@@ -95,6 +103,7 @@ async fn expect_success(
     status: StatusCode,
     headers: &HeaderMap,
     body: UpstreamBody,
+    now: Timestamp,
 ) -> Result<UpstreamBody, Fault> {
     if status.is_success() {
         return Ok(body);
@@ -104,7 +113,7 @@ async fn expect_success(
     let text = text.ok().and_then(Result::ok).unwrap_or_default();
     tracing::debug!(provider = &**instance, status = status.as_u16(), "provider refused the call");
     let mut fault = chat::read_error(status.as_u16(), &text, instance);
-    if let Some(after) = upstream::retry_after(headers) {
+    if let Some(after) = upstream::retry_after(headers, now) {
         fault.retry_after = Some(after);
     }
     Err(fault)
@@ -112,7 +121,8 @@ async fn expect_success(
 
 fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     let media_type = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    if media_type.to_ascii_lowercase().starts_with(b"text/event-stream") {
+    let packed = headers.get(http::header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
+    if media_type.to_ascii_lowercase().starts_with(b"text/event-stream") && !packed {
         return Ok(());
     }
     Err(fault::upstream_invalid_response(&lane.target.instance, "a stream was asked for and something else came"))

@@ -187,7 +187,7 @@ impl Metrics {
     }
 
     /// The exposition text; the journal's lag is read when it is asked for.
-    pub fn render(&self, lag: &store::Lag) -> String {
+    pub fn render(&self, lag: &store::Lag, damaged: u64, spans_dropped: u64) -> String {
         let mut page = String::new();
         let registry = self.registry.lock();
         if text::encode(&mut page, &registry).is_err() {
@@ -198,6 +198,8 @@ impl Metrics {
         for (name, help, value) in [
             ("journal_lag_bytes", "Bytes of the journal that storage does not have yet", lag.bytes),
             ("journal_lag_records", "Records of the journal that storage does not have yet", lag.records),
+            ("journal_damaged_records", "Records that could not be read back since the start", damaged),
+            ("trace_spans_dropped", "Spans the collector was too slow for since the start", spans_dropped),
         ] {
             let _ = write!(journal, "# HELP gatehouse_{name} {help}.\n# TYPE gatehouse_{name} gauge\ngatehouse_{name} {value}\n");
         }
@@ -214,7 +216,7 @@ mod tests {
     fn the_page_ends_once_and_names_what_is_counted() {
         let metrics = Metrics::default();
         metrics.record(None, &Receipt { status: 401, ..Receipt::default() });
-        let page = metrics.render(&store::Lag { bytes: 7, records: 1, oldest: None });
+        let page = metrics.render(&store::Lag { bytes: 7, records: 1, oldest: None }, 0, 0);
         assert!(page.contains("gatehouse_requests_total{provider=\"\",model=\"\",status=\"401\"} 1"), "{page}");
         assert!(page.contains("gatehouse_journal_lag_bytes 7"));
         assert_eq!(page.matches("# EOF").count(), 1);

@@ -195,7 +195,7 @@ impl Ticket {
         self.edit(|receipt| receipt.overhead_us = overhead_us);
         let headers = reply::headers(&self.request_id, self.lane.as_ref(), self.attempts(), overhead_us);
         if fault.status >= 500 {
-            tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, message = %fault.message, "call failed");
+            tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, reason = %fault.message, "call failed");
         }
         self.close();
         Refused { fault, headers }
@@ -203,7 +203,7 @@ impl Ticket {
 
     /// Ends a stream whose head is already sent: the client was told in-band.
     pub fn break_off(&mut self, fault: &Fault) -> Option<JoinHandle<()>> {
-        tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, message = %fault.message, "stream broke off");
+        tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, reason = %fault.message, "stream broke off");
         self.fail(fault);
         self.close()
     }

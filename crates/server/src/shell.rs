@@ -33,7 +33,9 @@ pub async fn dashboard() -> Response {
 }
 
 pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -> Response {
-    let page = app.gateway.metrics.render(&app.gateway.journal.lag());
+    let gateway = &app.gateway;
+    let dropped = gateway.traces.as_ref().map_or(0, |traces| traces.dropped.get());
+    let page = gateway.metrics.render(&gateway.journal.lag(), gateway.journal.damaged(), dropped);
     ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], page).into_response()
 }
 

@@ -61,6 +61,8 @@ pub struct AuthKey {
 
 impl Resource for AuthKey {
     const KIND: &'static str = "auth_key";
+    // A digest is no key, but nobody needs to see it either.
+    const SECRETS: &'static [&'static str] = &["digest"];
 
     #[expect(clippy::misnamed_getters, reason = "a key is addressed by its id; its name is for people and may repeat")]
     fn name(&self) -> &str {

@@ -105,8 +105,8 @@ GATEWAY_MASTER_KEY=gm_{}
 
 # Keys of providers; a line without a value counts as not set.
 OPENAI_API_KEY=
-ANTHROPIC_API_KEY=
-GEMINI_API_KEY=
+GROQ_API_KEY=
+OPENROUTER_API_KEY=
 OPENROUTER_API_KEY=
 ",
         URL_SAFE_NO_PAD.encode(random)

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use egress::{EgressError, InboundBody};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -87,10 +88,41 @@ fn built_in(reply: demo::Reply) -> (StatusCode, HeaderMap, UpstreamBody) {
     (status, headers, UpstreamBody::BuiltIn(pieces))
 }
 
-/// `Retry-After` in seconds or as `retry-after-ms`; a date is read where the calendar is known.
-pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+/// How long a provider asks us to stay away: `retry-after-ms`, or `Retry-After` in seconds or as a date. What lies
+/// in the past is now, what is absurd is capped, what cannot be read is nothing.
+pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     const LONGEST: f64 = 300.0;
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok().filter(|value| value.is_finite());
-    let seconds = number("retry-after-ms").map(|millis| millis / 1000.0).or_else(|| number("retry-after"))?;
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |text: &str| text.parse::<f64>().ok().filter(|value| value.is_finite());
+    let date = |text: &str| {
+        let at = jiff::fmt::rfc2822::parse(text).ok()?.timestamp().as_microsecond();
+        Some((at - now.micros()) as f64 / 1e6)
+    };
+    let millis = text("retry-after-ms").and_then(number).map(|millis| millis / 1000.0);
+    let seconds = millis.or_else(|| text("retry-after").and_then(|text| number(text).or_else(|| date(text))))?;
     Some(Duration::from_secs_f64(seconds.clamp(0.0, LONGEST)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_read_in_all_its_forms() {
+        let now = Timestamp::from_seconds(784_111_777);
+        for (name, value, expected) in [
+            ("retry-after", "2", Some(2.0)),
+            ("retry-after", "0.5", Some(0.5)),
+            ("retry-after-ms", "1500", Some(1.5)),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT", Some(10.0)),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT", Some(0.0)),
+            ("retry-after", "-5", Some(0.0)),
+            ("retry-after", "99999999999", Some(300.0)),
+            ("retry-after", "soon", None),
+            ("retry-after", "NaN", None),
+        ] {
+            let headers = HeaderMap::from_iter([(http::HeaderName::from_static(name), HeaderValue::from_static(value))]);
+            assert_eq!(retry_after(&headers, now).map(|after| after.as_secs_f64()), expected, "{name}: {value}");
+        }
+    }
 }

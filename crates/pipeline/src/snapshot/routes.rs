@@ -12,7 +12,7 @@ use domain::resources::provider::{Provider, Source};
 use domain::usage::Usage;
 use egress::Destination;
 use http::{HeaderMap, HeaderValue};
-use wire::vendors::Vendor;
+use wire::vendors::{self, Vendor};
 
 use crate::metrics::Live;
 
@@ -129,8 +129,11 @@ impl Routes {
         if let Some(lanes) = self.by_model.get(model) {
             return lanes.clone();
         }
+        // A model of the built-in kind is never somebody else's.
+        let prefix = model.split_once('/').and_then(|(prefix, _)| vendors::find(prefix));
+        let built_in = prefix.is_some_and(|vendor| vendor.answer.is_some());
         match self.unlisted.as_slice() {
-            [instance] => instance.lane(model).into_iter().collect(),
+            [instance] if !built_in => instance.lane(model).into_iter().collect(),
             _ => Vec::new(),
         }
     }

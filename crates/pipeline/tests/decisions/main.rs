@@ -1,6 +1,10 @@
 //! The stations that decide: pure functions of a snapshot, held by tables and by properties.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a snapshot or a plan that is not as expected is a failed test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a snapshot or a plan that is not as expected is a failed test"
+)]
 
 mod authenticate;
 mod resolve;

@@ -97,7 +97,11 @@ pub fn compile(places: &[Place]) -> Routes {
             (name, Listing { known: true, models: models.iter().map(model).collect(), ..Listing::default() })
         })
         .collect();
-    let ground =
-        Ground { listings: &listings, egress: &EGRESS, trust: &|_| Trust::Operator, metrics: &Default::default() };
+    let ground = Ground {
+        listings: &listings,
+        egress: &EGRESS,
+        trust: &|_| Trust::Operator,
+        metrics: &Default::default(),
+    };
     routes::compile(&providers, &ground)
 }

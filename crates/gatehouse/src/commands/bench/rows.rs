@@ -96,12 +96,21 @@ fn below(directory: &Path, name: &str) -> io::Result<std::path::PathBuf> {
 
 async fn assemble(plan: &Plan, directory: &Path) -> io::Result<Cast> {
     let mock = Actor::mock()?;
-    let nginx = |name: &str, buffering: bool| Actor::nginx(&mock, &below(directory, name)?, buffering);
+    let nginx = |name: &str, buffering: bool| -> io::Result<Option<Actor>> {
+        match Actor::nginx(&mock, &below(directory, name)?, buffering) {
+            Ok(actor) => Ok(Some(actor)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                say("nginx is not installed, so its column stays empty");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    };
     let cast = Cast {
         floor: Actor::floor(&mock)?,
         gateway: Actor::gateway(&mock, &below(directory, "data")?)?,
-        whole: plan.full.then(|| nginx("whole", true)).transpose()?,
-        streams: plan.full.then(|| nginx("streams", false)).transpose()?,
+        whole: if plan.full { nginx("whole", true)? } else { None },
+        streams: if plan.full { nginx("streams", false)? } else { None },
         mock,
     };
     for actor in [Some(&cast.gateway), Some(&cast.floor), cast.whole.as_ref(), cast.streams.as_ref()].into_iter().flatten() {
