@@ -13,7 +13,9 @@ use sqlx::{Arguments as _, ConnectOptions as _, Row as _, SqlSafeStr, SqlStr, Tr
 
 use crate::{Backend, StoreError};
 
-const SQLITE_CONNECTIONS: u32 = 4;
+const SQLITE_READERS: u32 = 2;
+/// A reader that nobody has used for so long is closed, and its memory given back.
+const READER_IDLE: Duration = Duration::from_secs(60);
 const POSTGRES_CONNECTIONS: u32 = 8;
 
 /// Every value that is ever bound: whole numbers and text. Booleans are 0 and 1, times are microseconds.
@@ -52,6 +54,12 @@ impl<'a> From<&'a String> for Value<'a> {
 impl<'a> From<&'a Arc<str>> for Value<'a> {
     fn from(value: &'a Arc<str>) -> Self {
         Self::Shared(value)
+    }
+}
+
+impl<'a> From<Option<&'a Arc<str>>> for Value<'a> {
+    fn from(value: Option<&'a Arc<str>>) -> Self {
+        value.map_or(Self::Text(None), Self::Shared)
     }
 }
 
@@ -96,7 +104,12 @@ pub(crate) struct Database {
 
 #[derive(Clone)]
 enum Pool {
-    Sqlite(SqlitePool),
+    /// One connection writes, so that writers here queue instead of meeting at SQLite's lock, and the long statements
+    /// of the drainer are prepared once; readers are opened when asked for, and closed again when not.
+    Sqlite {
+        writer: SqlitePool,
+        readers: SqlitePool,
+    },
     Postgres(PgPool),
 }
 
@@ -127,7 +140,7 @@ impl Database {
     pub async fn open(backend: &Backend, limit: Duration) -> Result<Self, StoreError> {
         let opening = async {
             Ok(match backend {
-                Backend::Sqlite { path } => Pool::Sqlite(open_sqlite(path, limit).await?),
+                Backend::Sqlite { path } => open_sqlite(path, limit).await?,
                 Backend::Postgres { url } => Pool::Postgres(open_postgres(url.reveal(), limit).await?),
             })
         };
@@ -137,7 +150,7 @@ impl Database {
 
     pub fn name(&self) -> &'static str {
         match self.pool {
-            Pool::Sqlite(_) => "sqlite",
+            Pool::Sqlite { .. } => "sqlite",
             Pool::Postgres(_) => "postgres",
         }
     }
@@ -148,7 +161,10 @@ impl Database {
 
     pub async fn close(&self) {
         match &self.pool {
-            Pool::Sqlite(pool) => pool.close().await,
+            Pool::Sqlite { writer, readers } => {
+                readers.close().await;
+                writer.close().await;
+            }
             Pool::Postgres(pool) => pool.close().await,
         }
     }
@@ -157,9 +173,10 @@ impl Database {
         let sql = sql.into_sql_str();
         self.limited(async {
             Ok(match &self.pool {
-                Pool::Sqlite(pool) => {
-                    run!(fetch_all, sql, values, pool, SqliteArguments).into_iter().map(Row::Sqlite).collect()
-                }
+                Pool::Sqlite { readers, .. } => run!(fetch_all, sql, values, readers, SqliteArguments)
+                    .into_iter()
+                    .map(Row::Sqlite)
+                    .collect(),
                 Pool::Postgres(pool) => {
                     run!(fetch_all, sql, values, pool, PgArguments).into_iter().map(Row::Postgres).collect()
                 }
@@ -172,7 +189,9 @@ impl Database {
         let sql = sql.into_sql_str();
         self.limited(async {
             Ok(match &self.pool {
-                Pool::Sqlite(pool) => run!(execute, sql, values, pool, SqliteArguments).rows_affected(),
+                Pool::Sqlite { writer, .. } => {
+                    run!(execute, sql, values, writer, SqliteArguments).rows_affected()
+                }
                 Pool::Postgres(pool) => run!(execute, sql, values, pool, PgArguments).rows_affected(),
             })
         })
@@ -182,7 +201,7 @@ impl Database {
     /// Begins to write. SQLite takes its write lock at once, so that a transaction never fails half-way for want of it.
     pub async fn begin(&self) -> Result<Writing, StoreError> {
         Ok(match &self.pool {
-            Pool::Sqlite(pool) => Writing::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+            Pool::Sqlite { writer, .. } => Writing::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
             Pool::Postgres(pool) => Writing::Postgres(pool.begin().await?),
         })
     }
@@ -251,7 +270,7 @@ async fn limited<T>(
     }
 }
 
-async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<SqlitePool, StoreError> {
+async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<Pool, StoreError> {
     let refused =
         |error: std::io::Error| StoreError::Unavailable(format!("cannot open {}: {error}", path.display()));
     if let Some(parent) = path.parent() {
@@ -260,22 +279,22 @@ async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<SqlitePo
     create_private(path).map_err(refused)?;
     let options = SqliteConnectOptions::new()
         .filename(path)
-        // Usage rows are wide: larger pages mean fewer writes for each of them.
-        .page_size(16384)
+        .page_size(4096)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Normal)
         .foreign_keys(true)
         .busy_timeout(limit)
+        .pragma("wal_autocheckpoint", "4000")
         .pragma("journal_size_limit", "67108864")
+        .pragma("cache_size", "-1024")
         .pragma("temp_store", "memory")
         .disable_statement_logging();
-    let pool = SqlitePoolOptions::new()
-        .max_connections(SQLITE_CONNECTIONS)
-        .acquire_timeout(limit)
-        .test_before_acquire(false)
-        .connect_with(options)
-        .await?;
-    Ok(pool)
+    let pool = |most: u32| {
+        SqlitePoolOptions::new().max_connections(most).acquire_timeout(limit).test_before_acquire(false)
+    };
+    let writer = pool(1).idle_timeout(None).max_lifetime(None).connect_with(options.clone()).await?;
+    let readers = pool(SQLITE_READERS).idle_timeout(READER_IDLE).connect_lazy_with(options);
+    Ok(Pool::Sqlite { writer, readers })
 }
 
 /// SQLite gives its side files the mode of the database file: made by us, nobody else can read them.

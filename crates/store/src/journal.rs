@@ -3,6 +3,7 @@
 pub mod drain;
 mod frame;
 mod read;
+pub(crate) mod record;
 mod segment;
 mod source;
 #[cfg(test)]
@@ -20,10 +21,11 @@ use domain::clock::{Clock, Timestamp};
 use domain::ids::{self, Entropy};
 use domain::receipt::{OpeningRef, Receipt};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use self::frame::Kind;
 use self::segment::Segment;
-use self::writer::{Room, Writer};
+use self::writer::{Appended, Room, Writer};
 
 #[derive(Clone, Debug)]
 pub struct JournalConfig {
@@ -55,6 +57,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     name: String,
     writer: Mutex<Writer>,
+    /// Told when there are as many records as the drainer waits for.
+    awaited: Notify,
     damaged: AtomicU64,
     /// Bytes of dead processes' directories still to be read.
     adopted: AtomicU64,
@@ -72,6 +76,7 @@ impl Journal {
             clock,
             name,
             writer: Mutex::new(writer),
+            awaited: Notify::new(),
             damaged: AtomicU64::new(0),
             adopted: AtomicU64::new(0),
             _lock: lock,
@@ -80,12 +85,16 @@ impl Journal {
 
     /// A call is about to leave for a provider.
     pub fn open_call(&self, opening: OpeningRef<'_>) -> io::Result<()> {
-        self.append(Room::ForOpenings, |buffer| frame::encode(buffer, Kind::Opening, &opening))
+        self.append(Room::ForOpenings, |buffer| {
+            frame::encode(buffer, Kind::Opening, |buffer| record::opening(buffer, opening))
+        })
     }
 
     /// A call is over. When this returns, it will be booked exactly once.
     pub fn close_call(&self, receipt: &Receipt) -> io::Result<()> {
-        self.append(Room::ForReceipts, |buffer| frame::encode(buffer, Kind::Receipt, receipt))
+        self.append(Room::ForReceipts, |buffer| {
+            frame::encode(buffer, Kind::Receipt, |buffer| record::receipt(buffer, receipt))
+        })
     }
 
     pub fn lag(&self) -> Lag {
@@ -104,14 +113,30 @@ impl Journal {
         with_buffer(|buffer| {
             encode(buffer)?;
             let adopted = self.0.adopted.load(Ordering::Relaxed);
-            let file = self.0.writer.lock().append(buffer, room, adopted)?;
-            if self.0.config.fsync { file.sync_data() } else { Ok(()) }
+            let Appended { file, awaited } = self.0.writer.lock().append(buffer, room, adopted)?;
+            if awaited {
+                self.0.awaited.notify_one();
+            }
+            file.map_or(Ok(()), |file| file.sync_data())
         })
+    }
+
+    /// How many records were ever written.
+    fn records(&self) -> u64 {
+        self.0.writer.lock().records()
+    }
+
+    async fn until_records(&self, records: u64) {
+        while !self.0.writer.lock().has(records) {
+            self.0.awaited.notified().await;
+        }
     }
 
     /// Repeats an opening in the newest segment.
     fn carry(&self, payload: &[u8]) -> io::Result<()> {
-        self.append(Room::Always, |buffer| frame::encode_bytes(buffer, Kind::Carried, payload))
+        self.append(Room::Always, |buffer| {
+            frame::encode(buffer, Kind::Carried, |buffer| buffer.extend_from_slice(payload))
+        })
     }
 
     fn segment_after(&self, sequence: Option<u64>) -> Option<Segment> {

@@ -1,6 +1,7 @@
 //! The ledger: what every call consumed and cost, row by row and in sums by the quarter hour.
 
 pub(crate) mod booking;
+pub(crate) mod books;
 mod log;
 pub(crate) mod rollup;
 mod summary;
@@ -11,7 +12,7 @@ use domain::clock::Timestamp;
 
 use crate::StoreError;
 use crate::database::{Database, Value};
-use crate::ledger::booking::Books;
+use crate::ledger::books::Books;
 
 pub use crate::ledger::log::UsageRow;
 pub use crate::ledger::summary::UsageSummary;
@@ -76,8 +77,7 @@ impl Ledger {
 
     /// Forgets the rows of older calls, `batch` at a time, oldest first; the sums stay.
     pub async fn delete_before(&self, before: Timestamp, batch: i64) -> Result<u64, StoreError> {
-        const OLDEST: &str =
-            "DELETE FROM usage WHERE id IN (SELECT id FROM usage WHERE at < $1 ORDER BY at LIMIT $2)";
+        const OLDEST: &str = "DELETE FROM usage WHERE (at, id) IN (SELECT at, id FROM usage WHERE at < $1 ORDER BY at, id LIMIT $2)";
         let batch = batch.max(1);
         let mut deleted = 0;
         loop {

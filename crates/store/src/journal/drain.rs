@@ -9,11 +9,16 @@ use super::Journal;
 use super::read::{self, Batch, MOST_RECEIPTS};
 use super::segment;
 use super::source::{Cursor, Source};
-use crate::ledger::booking::{Booked, Booking};
+use crate::ledger::booking::Booking;
+use crate::ledger::books::Booked;
 use crate::{Store, StoreError};
 
-/// How long a receipt waits for others to be booked with.
-const IDLE: Duration = Duration::from_millis(50);
+/// How long a receipt waits for others to be booked with: the fewer transactions, the less each row costs.
+const GATHER: Duration = Duration::from_millis(100);
+/// Records, openings among them, that are worth a transaction at once.
+const ENOUGH: u64 = 2 * MOST_RECEIPTS as u64;
+/// How long nothing at all is looked at when nothing is written.
+const IDLE: Duration = Duration::from_secs(1);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(5);
 /// What a stopping process gives the last drain; what is left is booked by the next one.
@@ -38,6 +43,27 @@ enum Step {
     Over,
 }
 
+enum Pause {
+    None,
+    Gather,
+    Retry(Duration),
+}
+
+impl Pause {
+    /// `seen` records had been written before the last look.
+    async fn over(self, journal: &Journal, seen: u64) {
+        match self {
+            Self::None => {}
+            Self::Retry(pause) => tokio::time::sleep(pause).await,
+            Self::Gather => {
+                if tokio::time::timeout(IDLE, journal.until_records(seen + 1)).await.is_ok() {
+                    _ = tokio::time::timeout(GATHER, journal.until_records(seen + ENOUGH)).await;
+                }
+            }
+        }
+    }
+}
+
 enum Outcome {
     Committed,
     /// The position in the database is another one: nothing was written.
@@ -52,21 +78,18 @@ impl Drainer {
 
     /// Drains until told to stop, then to the end, as far as time allows.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
+        let journal = self.journal.clone();
         let mut retry = FIRST_RETRY;
         while !*stop.borrow() {
+            let seen = journal.records();
             let pause = match self.attempt().await {
-                Ok(records) => {
-                    retry = FIRST_RETRY;
-                    if records >= MOST_RECEIPTS { Duration::ZERO } else { IDLE }
-                }
-                Err(_) => {
-                    let pause = retry;
-                    retry = (retry * 2).min(LAST_RETRY);
-                    pause
-                }
+                Ok(_) if self.is_behind() => Pause::None,
+                Ok(_) => Pause::Gather,
+                Err(_) => Pause::Retry(retry),
             };
+            retry = if let Pause::Retry(_) = pause { (retry * 2).min(LAST_RETRY) } else { FIRST_RETRY };
             tokio::select! {
-                () = tokio::time::sleep(pause) => {}
+                () = pause.over(&journal, seen) => {}
                 _ = stop.wait_for(|stop| *stop) => break,
             }
         }
@@ -78,6 +101,14 @@ impl Drainer {
                 "stopping with a journal that is not drained"
             );
         }
+    }
+
+    /// Whether a whole batch waits already, or a dead process's journal, which nobody adds to.
+    fn is_behind(&self) -> bool {
+        self.sources.iter().any(|source| {
+            let waiting = source.stretch().map_or(0, |stretch| stretch.end - stretch.from);
+            waiting >= if source.is_live() { read::CHUNK } else { 1 }
+        })
     }
 
     /// Books what is there, up to a batch of each directory; answers how many records that was.

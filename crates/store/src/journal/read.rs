@@ -8,11 +8,12 @@ use std::os::unix::fs::FileExt as _;
 use foldhash::HashMap;
 
 use super::frame::{self, Kind, Parsed};
-use crate::ledger::booking::{Booking, Texts};
+use crate::ledger::booking::{Booking, Labels};
 
 /// So many receipts go into one transaction.
-pub(super) const MOST_RECEIPTS: usize = 500;
-const CHUNK: u64 = 512 << 10;
+pub(super) const MOST_RECEIPTS: usize = 512;
+/// So many bytes are read at a time.
+pub(super) const CHUNK: u64 = 512 << 10;
 
 /// Which part of a segment is to be read.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +112,7 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
 struct Calls<'a> {
     opened: HashMap<Cow<'a, str>, &'a [u8]>,
     others: Vec<Event>,
-    texts: Texts<'a>,
+    labels: Labels<'a>,
 }
 
 impl<'a> Calls<'a> {
@@ -125,7 +126,7 @@ impl<'a> Calls<'a> {
         let kind = kind.ok_or("a record of an unknown kind")?;
         let text = std::str::from_utf8(payload).map_err(|error| error.to_string())?;
         if kind == Kind::Receipt && fresh {
-            let read = Booking::read(text, &mut self.texts).map_err(|error| error.to_string())?;
+            let read = Booking::read(text, &mut self.labels).map_err(|error| error.to_string())?;
             self.close(read.id);
             bookings.extend(read.booking);
             return Ok(());
@@ -162,7 +163,8 @@ fn identity(text: &str) -> Result<Cow<'_, str>, String> {
     {
         return Ok(Cow::Borrowed(id));
     }
-    serde_json::from_str(text).map(|Identity { id }| id).map_err(|error| error.to_string())
+    let [columns, ..] = super::record::lines(text);
+    serde_json::from_str(columns).map(|Identity { id }| id).map_err(|error| error.to_string())
 }
 
 fn measure(file: &File, from: u64, end: u64) -> io::Result<Loss> {

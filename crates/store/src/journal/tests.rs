@@ -10,6 +10,7 @@ use domain::receipt::Receipt;
 use super::Journal;
 use super::frame::{self, Kind};
 use super::read::{self, Event, Stretch};
+use super::record;
 use super::segment::HEADER;
 use crate::ledger::booking::Booking;
 use crate::testing::{Hand, Noise, for_each_backend, journal, journal_config, opening, receipt};
@@ -266,7 +267,8 @@ fn read_whole(bytes: &[u8]) -> (Vec<String>, Option<bool>) {
 fn frames(count: usize) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut ends, mut buffer) = (Vec::new(), vec![0], Vec::new());
     for n in 0..count {
-        frame::encode(&mut buffer, Kind::Receipt, &receipt(format!("r{n}"))).unwrap();
+        let receipt = receipt(format!("r{n}"));
+        frame::encode(&mut buffer, Kind::Receipt, |buffer| record::receipt(buffer, &receipt)).unwrap();
         bytes.extend_from_slice(&buffer);
         ends.push(bytes.len());
     }
@@ -461,6 +463,27 @@ async fn wait_for(store: &Store, expected: &[&str]) {
     panic!("{seen:?} instead of {expected:?}");
 }
 
+#[tokio::test]
+async fn whoever_waits_for_records_hears_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = journal(journal_config(directory.path()));
+    close(&journal, "a");
+    journal.until_records(1).await;
+    let wait = |records| tokio::time::timeout(Duration::from_millis(20), journal.until_records(records));
+    assert!(wait(3).await.is_err());
+    let mut writing = tokio::task::JoinSet::new();
+    let writer = journal.clone();
+    writing.spawn(async move {
+        for id in ["b", "c"] {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            close(&writer, id);
+        }
+    });
+    assert!(tokio::time::timeout(Duration::from_secs(5), journal.until_records(3)).await.is_ok());
+    assert_eq!(journal.records(), 3);
+    assert!(wait(4).await.is_err());
+}
+
 #[test]
 fn a_failed_write_leaves_whole_records_only() {
     let directory = tempfile::tempdir().unwrap();
@@ -499,18 +522,24 @@ fn calls_that_close_in_their_batch_leave_nothing_to_remember() {
 #[tokio::test]
 #[ignore = "a measurement"]
 async fn drain_cost() {
-    const ROWS: usize = 20_000;
+    // Enough that SQLite copies its log back into the database several times: that is part of what a row costs.
+    const ROWS: usize = 100_000;
     for_each_backend(|store| async move {
         let directory = tempfile::tempdir().unwrap();
         let journal = journal(journal_config(directory.path()));
+        let calls: Vec<_> = (0..ROWS)
+            .map(|n| {
+                let id = domain::ids::unique(Timestamp(n as i64 * 1000), &Noise::new(n as u64)).to_string();
+                let mut receipt = receipt(&id);
+                receipt.at = Timestamp(1_800_000_000_000_000 + n as i64 * 1000);
+                receipt.user_path = format!("/team{}/app", n % 10);
+                (opening(&id), receipt)
+            })
+            .collect();
         let before = cpu_micros();
-        for n in 0..ROWS {
-            let id = domain::ids::unique(Timestamp(n as i64 * 1000), &Noise::new(n as u64)).to_string();
-            let mut receipt = receipt(&id);
-            receipt.at = Timestamp(1_800_000_000_000_000 + n as i64 * 1000);
-            receipt.user_path = format!("/team{}/app", n % 10);
-            journal.open_call(opening(&id).as_ref()).unwrap();
-            journal.close_call(&receipt).unwrap();
+        for (opening, receipt) in &calls {
+            journal.open_call(opening.as_ref()).unwrap();
+            journal.close_call(receipt).unwrap();
         }
         let appended = cpu_micros();
         let mut drainer = Drainer::new(journal.clone(), store.clone());

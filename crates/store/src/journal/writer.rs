@@ -35,6 +35,15 @@ pub(super) struct Writer {
     booked: Count,
     /// When the bytes after these were written, at most one entry a second.
     marks: VecDeque<(u64, Timestamp)>,
+    /// The drainer wants to hear when so many records have been written.
+    awaited: Option<u64>,
+}
+
+pub(super) struct Appended {
+    /// For whoever wants to wait until the disk has it.
+    pub file: Option<Arc<File>>,
+    /// The drainer is to be told.
+    pub awaited: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -64,11 +73,11 @@ impl Writer {
             written: Count::default(),
             booked: Count::default(),
             marks: VecDeque::new(),
+            awaited: None,
         })
     }
 
-    /// Returns the file, for whoever wants to wait until the disk has it.
-    pub fn append(&mut self, frame: &[u8], room: Room, elsewhere: u64) -> io::Result<Arc<File>> {
+    pub fn append(&mut self, frame: &[u8], room: Room, elsewhere: u64) -> io::Result<Appended> {
         self.check_room(frame.len() as u64, room, elsewhere)?;
         let length = self.segments.back().map_or(0, |segment| segment.length);
         let grown = length > HEADER && length + frame.len() as u64 > self.config.segment_bytes;
@@ -81,7 +90,19 @@ impl Writer {
         self.mark();
         self.written.bytes += frame.len() as u64;
         self.written.records += 1;
-        Ok(Arc::clone(&self.file))
+        let awaited = self.awaited.take_if(|records| self.written.records >= *records).is_some();
+        Ok(Appended { file: self.config.fsync.then(|| Arc::clone(&self.file)), awaited })
+    }
+
+    /// How many records were ever written.
+    pub fn records(&self) -> u64 {
+        self.written.records
+    }
+
+    /// Whether so many have been written; if not, the append that makes it so will say it.
+    pub fn has(&mut self, records: u64) -> bool {
+        self.awaited = Some(records).filter(|records| self.written.records < *records);
+        self.awaited.is_none()
     }
 
     pub fn lag(&self) -> Lag {

@@ -2,10 +2,10 @@
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
-use domain::receipt::Receipt;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::booking::bounded_tokens;
+use super::booking::cost_source;
 use super::{Conditions, Ledger, UsageFilter, conditions, search};
 use crate::StoreError;
 use crate::database::{Row, Value};
@@ -61,8 +61,12 @@ impl Ledger {
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<UsageRow>, i64), StoreError> {
+        // The columns in the order of `booking::COLUMNS`, which `read` goes by.
         const PAGE: &str = concat!(
-            "SELECT detail, input_cost, output_cost, cost_source FROM usage WHERE at >= $1 AND at < $2",
+            "SELECT at, id, request_id, provider_id, model, requested_model, provider, provider_name, endpoint, \
+             user_path, auth_key_id, tenant_id, cache_type, status, stream, estimated, input, cache_read, \
+             cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output, input_cost, output_cost, \
+             cost_source, duration_us, first_byte_us, detail FROM usage WHERE at >= $1 AND at < $2",
             conditions!(),
             search!(),
             " ORDER BY at DESC, id DESC LIMIT $11 OFFSET $12"
@@ -86,35 +90,50 @@ impl Ledger {
     }
 }
 
+/// What the log shows of a row's detail.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Detail {
+    session_id: Option<String>,
+    interrupted: bool,
+    caveat: Option<String>,
+    raw_usage: Option<Box<RawValue>>,
+}
+
 fn read(row: &Row) -> Result<UsageRow, StoreError> {
-    let detail: String = row.get(0)?;
-    let receipt: Receipt = serde_json::from_str(&detail)
+    let detail: Option<String> = row.get(29)?;
+    let detail: Detail = detail
+        .map_or(Ok(Detail::default()), |detail| serde_json::from_str(&detail))
         .map_err(|error| StoreError::Corrupt(format!("a usage row: {error}")))?;
-    let tokens = bounded_tokens(&receipt.usage.tokens);
-    let (input_cost, output_cost): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
-    let total_cost = input_cost.zip(output_cost).map(|(input, output)| Nanos(input) + Nanos(output));
+    let mut tokens = [0i64; 8];
+    for (index, count) in tokens.iter_mut().enumerate() {
+        *count = row.get(16 + index)?;
+    }
     let [input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output] =
         tokens;
     let cache_write = cache_write_5m + cache_write_1h;
     let input_tokens = input + cache_read + cache_write + audio_input;
     let output_tokens = output + reasoning + audio_output;
+    let (input_cost, output_cost): (Option<i64>, Option<i64>) = (row.get(24)?, row.get(25)?);
+    let model: String = row.get(4)?;
+    let filled = |text: String| Some(text).filter(|text| !text.is_empty());
     Ok(UsageRow {
-        id: receipt.id,
-        request_id: receipt.request_id,
-        provider_id: receipt.provider_id,
-        timestamp: receipt.at,
-        model: receipt.model,
-        requested_model: receipt.requested_model,
-        provider: receipt.provider,
-        provider_name: receipt.provider_name,
-        endpoint: receipt.endpoint,
-        user_path: receipt.user_path,
-        auth_key_id: receipt.auth_key_id,
-        tenant_id: receipt.tenant_id,
-        session_id: receipt.session_id,
-        cache_type: receipt.cache_type,
-        stream: receipt.stream,
-        status: receipt.status,
+        timestamp: Timestamp(row.get(0)?),
+        id: row.get(1)?,
+        request_id: row.get(2)?,
+        provider_id: row.get(3)?,
+        requested_model: row.get::<Option<String>>(5)?.unwrap_or_else(|| model.clone()),
+        model,
+        provider: row.get(6)?,
+        provider_name: row.get(7)?,
+        endpoint: row.get(8)?,
+        user_path: row.get(9)?,
+        auth_key_id: filled(row.get(10)?),
+        tenant_id: row.get(11)?,
+        session_id: detail.session_id,
+        cache_type: row.get(12)?,
+        status: row.get::<i64>(13)? as u16,
+        stream: row.get::<i64>(14)? != 0,
         input_tokens,
         cached_input_tokens: cache_read,
         cache_write_input_tokens: cache_write,
@@ -123,14 +142,14 @@ fn read(row: &Row) -> Result<UsageRow, StoreError> {
         total_tokens: input_tokens + output_tokens,
         input_cost: input_cost.map(Nanos),
         output_cost: output_cost.map(Nanos),
-        total_cost,
-        cost_source: row.get(3)?,
-        estimated: receipt.usage.estimated,
-        interrupted: receipt.interrupted,
+        total_cost: input_cost.zip(output_cost).map(|(input, output)| Nanos(input) + Nanos(output)),
+        cost_source: cost_source(row.get(26)?).as_str().to_owned(),
+        estimated: row.get::<i64>(15)? != 0,
+        interrupted: detail.interrupted,
         pricing_version: None,
-        caveat: receipt.usage.caveat,
-        raw_usage: receipt.raw_usage,
-        duration_us: receipt.duration_us,
-        first_byte_us: receipt.first_byte_us,
+        caveat: detail.caveat,
+        raw_usage: detail.raw_usage,
+        duration_us: row.get::<i64>(27)?.max(0) as u64,
+        first_byte_us: row.get::<Option<i64>>(28)?.map(|micros| micros.max(0) as u64),
     })
 }

@@ -1,8 +1,11 @@
 //! Sums by the quarter hour, model, provider, path, key, tenant and cache: what reports read.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::booking::Booking;
+use foldhash::HashMap;
+
+use super::booking::{Booking, Label};
 use crate::database::Value;
 
 /// Seconds; a quarter, because there are time zones off the full hour.
@@ -53,28 +56,35 @@ pub(super) fn bind<'a>((bucket, texts): &Key<'a>, sums: &Sums, values: &mut Vec<
 
 /// In the order of the keys, so that two writers never wait for each other crosswise.
 pub(super) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
-    let mut table: BTreeMap<Key<'a>, Sums> = BTreeMap::new();
+    // By label first: those of a batch are shared, so that where one lies tells it apart at once.
+    let mut parts: HashMap<(i64, *const Label), (&'a Label, Sums)> = HashMap::default();
     for booking in bookings {
-        let sums = table.entry(key(booking)).or_default();
-        for (sum, value) in sums.iter_mut().zip(figures(booking)) {
-            *sum += value;
-        }
+        let bucket = booking.at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR;
+        let place = (bucket, Arc::as_ptr(&booking.label));
+        let (_, sums) = parts.entry(place).or_insert_with(|| (&booking.label, Sums::default()));
+        add(sums, &figures(booking));
+    }
+    let mut table: BTreeMap<Key<'a>, Sums> = BTreeMap::new();
+    for ((bucket, _), (label, sums)) in parts {
+        add(table.entry((bucket, texts(label))).or_default(), &sums);
     }
     table.into_iter().collect()
 }
 
-fn key(booking: &Booking) -> Key<'_> {
-    let bucket = booking.at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR;
-    let texts = [
-        &*booking.model,
-        &booking.provider,
-        &booking.provider_name,
-        &booking.user_path,
-        &booking.auth_key_id,
-        &booking.tenant_id,
-        &booking.cache_type,
-    ];
-    (bucket, texts)
+fn add(sums: &mut Sums, more: &Sums) {
+    sums.iter_mut().zip(more).for_each(|(sum, value)| *sum += value);
+}
+
+fn texts(label: &Label) -> [&str; KEYS.len() - 1] {
+    [
+        &label.model,
+        &label.provider,
+        &label.provider_name,
+        &label.user_path,
+        &label.auth_key_id,
+        &label.tenant_id,
+        &label.cache_type,
+    ]
 }
 
 fn figures(booking: &Booking) -> Sums {

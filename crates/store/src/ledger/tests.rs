@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
-use super::booking::{Booked, Booking};
+use super::booking::Booking;
+use super::books::Booked;
 use super::summary::{Part, cut};
 use super::{CacheMode, UsageFilter, UsageSummary};
 use crate::Store;

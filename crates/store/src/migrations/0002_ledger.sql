@@ -1,16 +1,17 @@
+-- A receipt has the time of its opening, so that time and id together are as unique as the id, and one index does for both.
 CREATE TABLE usage (
-    id {TEXT} NOT NULL PRIMARY KEY,
     at BIGINT NOT NULL,
+    id {TEXT} NOT NULL,
     request_id {TEXT} NOT NULL,
     provider_id {TEXT} NOT NULL,
     model {TEXT} NOT NULL,
-    requested_model {TEXT} NOT NULL,
+    requested_model {TEXT},
     provider {TEXT} NOT NULL,
     provider_name {TEXT} NOT NULL,
     endpoint {TEXT} NOT NULL,
     user_path {TEXT} NOT NULL,
     auth_key_id {TEXT} NOT NULL,
-    tenant_id {TEXT} NOT NULL,
+    tenant_id {TEXT},
     cache_type {TEXT} NOT NULL,
     status BIGINT NOT NULL,
     stream BIGINT NOT NULL,
@@ -25,12 +26,12 @@ CREATE TABLE usage (
     audio_output BIGINT NOT NULL,
     input_cost BIGINT,
     output_cost BIGINT,
-    cost_source {TEXT} NOT NULL,
+    cost_source BIGINT NOT NULL,
     duration_us BIGINT NOT NULL,
     first_byte_us BIGINT,
-    detail {TEXT} NOT NULL
+    detail {TEXT},
+    PRIMARY KEY (at, id)
 );
-CREATE INDEX usage_by_time ON usage (at);
 
 CREATE TABLE rollups (
     bucket BIGINT NOT NULL,

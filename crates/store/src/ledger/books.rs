@@ -1,0 +1,110 @@
+//! The books: statements that take many bookings at once, each receipt once, by its time and id.
+
+use std::sync::Arc;
+
+use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
+
+use super::booking::{Booking, COLUMNS};
+use super::rollup;
+use crate::StoreError;
+use crate::database::Writing;
+
+/// A few sizes, so that each statement is prepared once and met again.
+const SIZES: [usize; 3] = [32, 8, 1];
+
+/// The statements, made once.
+#[derive(Clone)]
+pub(crate) struct Books(Arc<Statements>);
+
+struct Statements {
+    usage: [SqlStr; SIZES.len()],
+    rollups: [SqlStr; SIZES.len()],
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Booked {
+    All,
+    /// Some id is in the ledger already and nobody knows which: roll back and book one at a time.
+    SomeKnown,
+}
+
+impl Books {
+    pub fn new(postgres: bool) -> Self {
+        let usage = SIZES.map(|rows| {
+            let values = placeholders(COLUMNS.len(), rows, postgres);
+            sql(format!(
+                "INSERT INTO usage ({}) VALUES {values} ON CONFLICT (at, id) DO NOTHING",
+                COLUMNS.join(", ")
+            ))
+        });
+        let rollups = SIZES.map(|rows| sql(rollup::upsert(&placeholders(rollup::WIDTH, rows, postgres))));
+        Self(Arc::new(Statements { usage, rollups }))
+    }
+
+    /// Inserts the rows that are new and adds exactly those to the sums.
+    pub async fn book(
+        &self,
+        open: &mut Writing,
+        bookings: &[Booking],
+        one_at_a_time: bool,
+    ) -> Result<Booked, StoreError> {
+        let mut fresh = Vec::with_capacity(bookings.len());
+        let sizes = if one_at_a_time { &SIZES[SIZES.len() - 1..] } else { &SIZES[..] };
+        let texts = &self.0.usage[SIZES.len() - sizes.len()..];
+        let mut rest = bookings;
+        for (size, text) in sizes.iter().zip(texts) {
+            while rest.len() >= *size {
+                let (chunk, behind) = rest.split_at(*size);
+                rest = behind;
+                let mut values = Vec::with_capacity(size * COLUMNS.len());
+                chunk.iter().for_each(|booking| booking.bind(&mut values));
+                match open.execute(text.clone(), &values).await? as usize {
+                    inserted if inserted == *size => fresh.extend(chunk),
+                    _ if *size == 1 => tracing::debug!(id = %chunk[0].id, "receipt is booked already"),
+                    _ => return Ok(Booked::SomeKnown),
+                }
+            }
+        }
+        self.add_up(open, &fresh).await?;
+        Ok(Booked::All)
+    }
+
+    async fn add_up(&self, open: &mut Writing, fresh: &[&Booking]) -> Result<(), StoreError> {
+        let sums = rollup::add_up(fresh);
+        let mut rest = &sums[..];
+        for (size, text) in SIZES.iter().zip(&self.0.rollups) {
+            while rest.len() >= *size {
+                let (chunk, behind) = rest.split_at(*size);
+                rest = behind;
+                let mut values = Vec::with_capacity(size * rollup::WIDTH);
+                chunk.iter().for_each(|(key, sums)| rollup::bind(key, sums, &mut values));
+                open.execute(text.clone(), &values).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `(?, ?), (?, ?)`: SQLite finds a numbered parameter by searching all of them, so it gets unnumbered ones.
+fn placeholders(columns: usize, rows: usize, postgres: bool) -> String {
+    let mut text = String::with_capacity(columns * rows * 7);
+    for row in 0..rows {
+        text.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 0..columns {
+            if column > 0 {
+                text.push_str(", ");
+            }
+            if postgres {
+                text.push_str(&format!("${}", row * columns + column + 1));
+            } else {
+                text.push('?');
+            }
+        }
+        text.push(')');
+    }
+    text
+}
+
+fn sql(text: String) -> SqlStr {
+    AssertSqlSafe(Arc::<str>::from(text)).into_sql_str()
+}
