@@ -85,7 +85,7 @@ impl Floor {
             destination: Arc::clone(&self.destination),
             method: head.method,
             path_and_query,
-            headers,
+            headers: headers.into(),
             body,
         };
         let inbound = self.egress.send(outbound).await?;

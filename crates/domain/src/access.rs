@@ -46,9 +46,8 @@ impl AccessLists {
         if self.is_unlimited() {
             return Verdict::Allowed;
         }
-        let provider_listed = |pattern: &String| {
-            matches(pattern, instance) || (!is_taken && matches(pattern, provider_type))
-        };
+        let provider_listed =
+            |pattern: &String| matches(pattern, instance) || (!is_taken && matches(pattern, provider_type));
         if self.allowed_providers.as_ref().is_some_and(|list| !list.iter().any(provider_listed)) {
             return Verdict::ProviderDenied;
         }
@@ -58,7 +57,9 @@ impl AccessLists {
             matches(pattern, &by_instance) || matches(pattern, &by_type) || matches(pattern, model)
         };
         let allowed = |pattern: &String| {
-            matches(pattern, &by_instance) || matches(pattern, model) || (!is_taken && matches(pattern, &by_type))
+            matches(pattern, &by_instance)
+                || matches(pattern, model)
+                || (!is_taken && matches(pattern, &by_type))
         };
         if self.denied_models.iter().any(denied)
             || self.allowed_models.as_ref().is_some_and(|list| !list.iter().any(allowed))

@@ -63,7 +63,8 @@ impl Caller {
     pub fn user_path(&self, header: Option<&str>) -> Result<UserPath, Fault> {
         let own = self.key().and_then(|key| key.user_path.clone());
         let Some(header) = header else { return Ok(own.unwrap_or_default()) };
-        let asked = UserPath::parse(header).map_err(|reason| fault::invalid_parameter("X-Gateway-User-Path", reason))?;
+        let asked = UserPath::parse(header)
+            .map_err(|reason| fault::invalid_parameter("X-Gateway-User-Path", reason))?;
         match own {
             Some(own) if !own.covers(&asked) => Err(fault::user_path_denied(asked.as_str(), own.as_str())),
             _ => Ok(asked),

@@ -56,7 +56,12 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub fn new(status: u16, kind: FaultKind, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+    pub fn new(
+        status: u16,
+        kind: FaultKind,
+        code: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> Self {
         let blame = match kind {
             FaultKind::Provider => Blame::Upstream,
             FaultKind::ServiceUnavailable | FaultKind::Internal => Blame::Gateway,
@@ -128,11 +133,13 @@ pub fn invalid_parameter(param: impl Into<String>, message: impl Into<String>) -
 pub fn unknown_parameter(param: impl Into<String>, nearest: Option<&str>) -> Fault {
     let param = param.into();
     let hint = nearest.map(|name| format!(" Did you mean '{name}'?")).unwrap_or_default();
-    Fault::new(400, FaultKind::InvalidRequest, "unknown_parameter", format!("Unknown field '{param}'.{hint}")).param(param)
+    Fault::new(400, FaultKind::InvalidRequest, "unknown_parameter", format!("Unknown field '{param}'.{hint}"))
+        .param(param)
 }
 
 pub fn model_required() -> Fault {
-    Fault::new(400, FaultKind::InvalidRequest, "model_required", "The request names no model: set 'model'.").param("model")
+    Fault::new(400, FaultKind::InvalidRequest, "model_required", "The request names no model: set 'model'.")
+        .param("model")
 }
 
 pub fn missing_api_key() -> Fault {
@@ -151,8 +158,13 @@ pub fn invalid_api_key() -> Fault {
 
 pub fn insufficient_scope(required: impl Into<String>) -> Fault {
     let required = required.into();
-    Fault::new(403, FaultKind::Authorization, "insufficient_scope", format!("This key lacks the scope '{required}'."))
-        .detail("required_scope", required)
+    Fault::new(
+        403,
+        FaultKind::Authorization,
+        "insufficient_scope",
+        format!("This key lacks the scope '{required}'."),
+    )
+    .detail("required_scope", required)
 }
 
 pub fn edition_restricted(capability: impl Into<String>) -> Fault {
@@ -177,8 +189,13 @@ pub fn user_path_denied(requested: &str, own: &str) -> Fault {
 }
 
 pub fn key_model_access_denied(model: &str) -> Fault {
-    Fault::new(403, FaultKind::Authorization, "key_model_access_denied", format!("This key may not use the model '{model}'."))
-        .param("model")
+    Fault::new(
+        403,
+        FaultKind::Authorization,
+        "key_model_access_denied",
+        format!("This key may not use the model '{model}'."),
+    )
+    .param("model")
 }
 
 pub fn key_provider_access_denied(provider: &str) -> Fault {
@@ -194,9 +211,13 @@ pub fn key_provider_access_denied(provider: &str) -> Fault {
 pub fn model_not_found(model: &str, nearest: &[String]) -> Fault {
     let hint = match nearest {
         [] => String::new(),
-        names => format!(" Nearest: {}.", names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")),
+        names => format!(
+            " Nearest: {}.",
+            names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+        ),
     };
-    Fault::new(404, FaultKind::NotFound, "model_not_found", format!("There is no model '{model}'.{hint}")).param("model")
+    Fault::new(404, FaultKind::NotFound, "model_not_found", format!("There is no model '{model}'.{hint}"))
+        .param("model")
 }
 
 pub fn not_found(message: impl Into<String>) -> Fault {
@@ -208,7 +229,12 @@ pub fn provider_not_found(name: &str) -> Fault {
 }
 
 pub fn method_not_allowed(method: &str) -> Fault {
-    Fault::new(405, FaultKind::InvalidRequest, "method_not_allowed", format!("{method} is not served on this path."))
+    Fault::new(
+        405,
+        FaultKind::InvalidRequest,
+        "method_not_allowed",
+        format!("{method} is not served on this path."),
+    )
 }
 
 pub fn request_timeout() -> Fault {
@@ -239,13 +265,23 @@ pub fn request_too_large(limit: u64) -> Fault {
 }
 
 pub fn unsupported_media_type() -> Fault {
-    Fault::new(415, FaultKind::InvalidRequest, "unsupported_media_type", "This route takes a JSON body, not multipart.")
+    Fault::new(
+        415,
+        FaultKind::InvalidRequest,
+        "unsupported_media_type",
+        "This route takes a JSON body, not multipart.",
+    )
 }
 
 // The gateway's own troubles.
 
 pub fn internal_error() -> Fault {
-    Fault::new(500, FaultKind::Internal, "internal_error", "The gateway failed to handle this request; its log has the reason.")
+    Fault::new(
+        500,
+        FaultKind::Internal,
+        "internal_error",
+        "The gateway failed to handle this request; its log has the reason.",
+    )
 }
 
 pub fn feature_unavailable(message: impl Into<String>) -> Fault {

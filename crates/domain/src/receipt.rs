@@ -234,7 +234,11 @@ impl Receipt {
             error_code: Some("interrupted".into()),
             usage: Usage { estimated: true, ..opening.reserved },
             cost: opening.reserved_cost,
-            cost_source: if opening.reserved_cost.is_some() { CostSource::ModelPricing } else { CostSource::None },
+            cost_source: if opening.reserved_cost.is_some() {
+                CostSource::ModelPricing
+            } else {
+                CostSource::None
+            },
             interrupted: true,
             ..Self::default()
         }

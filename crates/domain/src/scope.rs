@@ -15,8 +15,15 @@ pub enum Area {
 }
 
 impl Area {
-    pub const ALL: &'static [Self] =
-        &[Self::AuthKeys, Self::Changes, Self::Config, Self::Metrics, Self::Models, Self::Providers, Self::Usage];
+    pub const ALL: &'static [Self] = &[
+        Self::AuthKeys,
+        Self::Changes,
+        Self::Config,
+        Self::Metrics,
+        Self::Models,
+        Self::Providers,
+        Self::Usage,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -96,7 +103,9 @@ impl std::str::FromStr for Scope {
             _ => None,
         };
         scope.ok_or_else(|| {
-            format!("unknown scope '{text}': use inference, admin:read, admin:write or admin:<area>:read|write")
+            format!(
+                "unknown scope '{text}': use inference, admin:read, admin:write or admin:<area>:read|write"
+            )
         })
     }
 }

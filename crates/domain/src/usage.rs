@@ -26,7 +26,10 @@ impl Tokens {
     }
 
     pub fn total_input(&self) -> u64 {
-        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write()).saturating_add(self.audio_input)
+        self.input
+            .saturating_add(self.cache_read)
+            .saturating_add(self.cache_write())
+            .saturating_add(self.audio_input)
     }
 
     pub fn total_output(&self) -> u64 {

@@ -36,7 +36,9 @@ impl UserPath {
     /// `/a/b` covers itself and everything below it.
     pub fn covers(&self, other: &Self) -> bool {
         let (own, other) = (&*self.0, &*other.0);
-        own == "/" || other == own || (other.starts_with(own) && other.as_bytes().get(own.len()) == Some(&b'/'))
+        own == "/"
+            || other == own
+            || (other.starts_with(own) && other.as_bytes().get(own.len()) == Some(&b'/'))
     }
 }
 

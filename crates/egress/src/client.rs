@@ -92,7 +92,8 @@ impl Egress {
                 outcome => return outcome.map_err(|failure| failure.error),
             }
         }
-        let outcome = match self.shared.dialer.dial(origin).await? {
+        // Dialling is rare and its state is large: it does not travel with every call.
+        let outcome = match Box::pin(self.shared.dialer.dial(origin)).await? {
             Dialled::Http1(connection) => exchange_http1(connection, prepared, origin).await,
             Dialled::Http2(connection) => exchange_http2(connection, prepared, origin).await,
         };

@@ -21,6 +21,8 @@ pub(crate) struct Http1 {
     connection: Option<Connection<TokioIo<Transport>, RopeBody>>,
     signal: Arc<Signal>,
     waker: Waker,
+    /// The runtime that watches the socket.
+    home: tokio::runtime::Id,
 }
 
 /// A failed exchange, and whether the upstream said anything at all.
@@ -39,7 +41,12 @@ impl Http1 {
             .await
             .map_err(|error| EgressError::exchange(&error))?;
         let waker = signal.waker();
-        Ok(Box::new(Self { sender, connection: Some(connection), signal, waker }))
+        let home = tokio::runtime::Handle::current().id();
+        Ok(Box::new(Self { sender, connection: Some(connection), signal, waker, home }))
+    }
+
+    pub(crate) fn home(&self) -> tokio::runtime::Id {
+        self.home
     }
 
     pub(crate) async fn exchange(

@@ -1,6 +1,5 @@
 //! One scheme, host and port: how it is reached, and its pool of idle connections.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +16,7 @@ use crate::destination::{BaseUrl, Trust};
 use crate::error::EgressError;
 use crate::http1::Http1;
 use crate::http2::Http2;
+use crate::idle::IdlePool;
 use crate::proxy::Route;
 
 /// Destinations that share an origin and a trust share its connections.
@@ -38,16 +38,11 @@ pub(crate) struct Origin {
     clock: Arc<dyn Clock>,
     idle_timeout: Duration,
     max_idle: usize,
-    idle: Mutex<VecDeque<Idle>>,
+    idle: IdlePool,
     http2: Mutex<Option<Http2>>,
     /// While false, one dial at a time finds out whether the origin speaks HTTP/2.
     settled_on_http1: AtomicBool,
     pub(crate) dialling: tokio::sync::Mutex<()>,
-}
-
-struct Idle {
-    connection: Box<Http1>,
-    since: Duration,
 }
 
 pub(crate) struct OriginLimits {
@@ -80,7 +75,7 @@ impl Origin {
             clock,
             idle_timeout: limits.idle_timeout,
             max_idle: limits.max_idle,
-            idle: Mutex::default(),
+            idle: IdlePool::default(),
             http2: Mutex::default(),
             settled_on_http1: AtomicBool::new(!(url.https && limits.offer_http2)),
             dialling: tokio::sync::Mutex::default(),
@@ -140,7 +135,7 @@ impl Origin {
     /// The most recently used connection that is still open; closed ones met on the way are dropped.
     pub(crate) async fn check_out(&self) -> Option<Box<Http1>> {
         poll_fn(|context| {
-            while let Some(mut connection) = self.pop() {
+            while let Some(mut connection) = self.idle.pop(self.clock.tick(), self.idle_timeout) {
                 if connection.poll_reusable(context) {
                     return Poll::Ready(Some(connection));
                 }
@@ -151,36 +146,22 @@ impl Origin {
     }
 
     pub(crate) fn check_in(&self, connection: Box<Http1>) {
-        let now = self.clock.tick();
-        let mut idle = self.idle.lock();
-        let spare = if idle.len() >= self.max_idle { idle.pop_front() } else { None };
-        if self.max_idle > 0 {
-            idle.push_back(Idle { connection, since: now });
-        }
-        let stale = self.is_stale(idle.front(), now).then(|| idle.pop_front());
-        drop(idle);
-        drop((spare, stale));
+        self.idle.push(connection, self.clock.tick(), self.idle_timeout, self.max_idle);
     }
 
     pub(crate) fn idle_connections(&self) -> usize {
-        self.idle.lock().len()
+        self.idle.len()
     }
 
     /// Closes what has been idle for too long.
     pub(crate) fn sweep(&self) {
-        let now = self.clock.tick();
-        let mut stale = Vec::new();
-        let mut idle = self.idle.lock();
-        while self.is_stale(idle.front(), now) {
-            stale.extend(idle.pop_front());
-        }
-        drop(idle);
+        self.idle.sweep(self.clock.tick(), self.idle_timeout);
     }
 
     pub(crate) fn close_idle(&self) {
-        let idle = std::mem::take(&mut *self.idle.lock());
+        self.idle.clear();
         let http2 = self.http2.lock().take();
-        drop((idle, http2));
+        drop(http2);
     }
 
     pub(crate) fn http2(&self) -> Option<Http2> {
@@ -208,22 +189,6 @@ impl Origin {
 
     pub(crate) fn tick(&self) -> Duration {
         self.clock.tick()
-    }
-
-    fn pop(&self) -> Option<Box<Http1>> {
-        let now = self.clock.tick();
-        let newest = self.idle.lock().pop_back()?;
-        if self.is_stale(Some(&newest), now) {
-            // All others have been idle for longer still.
-            let rest = std::mem::take(&mut *self.idle.lock());
-            drop(rest);
-            return None;
-        }
-        Some(newest.connection)
-    }
-
-    fn is_stale(&self, idle: Option<&Idle>, now: Duration) -> bool {
-        idle.is_some_and(|idle| now.saturating_sub(idle.since) >= self.idle_timeout)
     }
 }
 

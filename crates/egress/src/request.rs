@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, PROXY_AUTHORIZATION, TRANSFER_ENCODING,
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION,
+    TRANSFER_ENCODING,
 };
 use http::uri::{PathAndQuery, Uri};
 use http::{Method, Request};
@@ -20,9 +21,32 @@ pub struct Outbound {
     pub method: Method,
     /// Below the base path; begins with a slash.
     pub path_and_query: String,
-    pub headers: HeaderMap,
+    pub headers: Headers,
     /// The parts of the body in order; the length is announced.
     pub body: Vec<Bytes>,
+}
+
+/// Headers ready to be sent, freed once of what belongs to a single hop; cheap to clone.
+#[derive(Clone, Default)]
+pub struct Headers(Arc<HeaderMap>);
+
+impl Headers {
+    /// The same with one more.
+    #[must_use]
+    pub fn with(&self, name: HeaderName, value: HeaderValue) -> Self {
+        let mut headers = HeaderMap::clone(&self.0);
+        headers.insert(name, value);
+        Self::from(headers)
+    }
+}
+
+impl From<HeaderMap> for Headers {
+    fn from(mut headers: HeaderMap) -> Self {
+        for name in PER_HOP {
+            headers.remove(name);
+        }
+        Self(Arc::new(headers))
+    }
 }
 
 /// A request that can be put on a connection more than once.
@@ -30,7 +54,7 @@ pub struct Outbound {
 pub(crate) struct Prepared {
     method: Method,
     target: PathAndQuery,
-    headers: HeaderMap,
+    headers: Headers,
     body: Rope,
 }
 
@@ -46,31 +70,29 @@ const PER_HOP: [HeaderName; 6] = [
 
 impl Prepared {
     pub(crate) fn new(outbound: Outbound) -> Result<(Self, Arc<Destination>), EgressError> {
-        let Outbound { destination, method, path_and_query, mut headers, body } = outbound;
+        let Outbound { destination, method, path_and_query, headers, body } = outbound;
         let target = destination.target(path_and_query)?;
-        for name in PER_HOP {
-            headers.remove(name);
-        }
         Ok((Self { method, target, headers, body: Rope::new(body) }, destination))
     }
 
-    pub(crate) fn into_http1(mut self, origin: &Origin) -> Result<Request<RopeBody>, EgressError> {
-        self.headers.insert(HOST, origin.host_header().clone());
+    pub(crate) fn into_http1(self, origin: &Origin) -> Result<Request<RopeBody>, EgressError> {
+        let mut headers = HeaderMap::clone(&self.headers.0);
+        headers.insert(HOST, origin.host_header().clone());
         let uri = match origin.route() {
             Route::Forward(proxy) => {
                 if let Some(value) = &proxy.authorization {
-                    self.headers.insert(PROXY_AUTHORIZATION, value.clone());
+                    headers.insert(PROXY_AUTHORIZATION, value.clone());
                 }
                 origin.absolute(self.target)?
             }
             Route::Direct | Route::Tunnel(_) => Uri::from(self.target),
         };
-        Ok(build(self.method, uri, self.headers, self.body))
+        Ok(build(self.method, uri, headers, self.body))
     }
 
     pub(crate) fn into_http2(self, origin: &Origin) -> Result<Request<RopeBody>, EgressError> {
         let uri = origin.absolute(self.target)?;
-        Ok(build(self.method, uri, self.headers, self.body))
+        Ok(build(self.method, uri, HeaderMap::clone(&self.headers.0), self.body))
     }
 }
 

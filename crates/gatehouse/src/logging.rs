@@ -8,7 +8,8 @@ use crate::settings::{LogFormat, LogSettings};
 pub fn start(settings: &LogSettings) {
     // PostgreSQL's notices are news to nobody; whoever wants them names the module.
     let quiet = if settings.level.contains("sqlx") { "" } else { ",sqlx=warn" };
-    let filter = EnvFilter::try_new(format!("{}{quiet}", settings.level)).unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter =
+        EnvFilter::try_new(format!("{}{quiet}", settings.level)).unwrap_or_else(|_| EnvFilter::new("info"));
     let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     let started = match settings.format {
         LogFormat::Json => lines.json().flatten_event(true).try_init(),

@@ -18,14 +18,20 @@ pub struct MasterKey {
     pub fresh: bool,
 }
 
-pub fn find_or_make(configured: Option<&Secret>, data_dir: &Path, entropy: &dyn Entropy) -> io::Result<MasterKey> {
+pub fn find_or_make(
+    configured: Option<&Secret>,
+    data_dir: &Path,
+    entropy: &dyn Entropy,
+) -> io::Result<MasterKey> {
     if let Some(key) = configured {
         return Ok(MasterKey { key: key.clone(), fresh: false });
     }
     let path = data_dir.join(FILE);
     match fs::read_to_string(&path) {
         Ok(text) if !text.trim().is_empty() => Ok(MasterKey { key: Secret::new(text.trim()), fresh: false }),
-        Ok(_) => Err(io::Error::other(format!("{} is empty: delete it to have a new key made", path.display()))),
+        Ok(_) => {
+            Err(io::Error::other(format!("{} is empty: delete it to have a new key made", path.display())))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path, entropy),
         Err(error) => Err(error),
     }
@@ -59,6 +65,9 @@ mod tests {
         assert!(!second.fresh);
         assert_eq!(first.key, second.key);
         let configured = Secret::new("own");
-        assert_eq!(find_or_make(Some(&configured), directory.path(), &SystemEntropy).unwrap().key, configured);
+        assert_eq!(
+            find_or_make(Some(&configured), directory.path(), &SystemEntropy).unwrap().key,
+            configured
+        );
     }
 }

@@ -20,7 +20,7 @@ type Outcome = (Ticket, Result<Answer, Fault>);
 /// A dispatch that goes on while the client is kept company.
 pub type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-pub async fn whole(answering: impl Future<Output = Outcome>) -> Result<Reply, Refused> {
+pub async fn whole(answering: Answering) -> Result<Reply, Refused> {
     match answering.await {
         (ticket, Ok(Answer::Whole(bytes, answer))) => Ok(render(ticket, bytes, &answer).await),
         (ticket, Ok(Answer::Stream(_))) => Err(ticket.refuse(fault::internal_error())),
@@ -33,9 +33,8 @@ pub async fn whole(answering: impl Future<Output = Outcome>) -> Result<Reply, Re
 pub async fn stream(
     gateway: &Arc<Gateway>,
     arrival: &Arrival,
-    answering: impl Future<Output = Outcome> + Send + 'static,
+    mut answering: Answering,
 ) -> Result<Reply, Refused> {
-    let mut answering: Answering = Box::pin(answering);
     match tokio::time::timeout(gateway.policy.stream_heartbeat, answering.as_mut()).await {
         Ok((mut ticket, Ok(Answer::Stream(flow)))) => {
             let overhead_us = ticket.first_byte();

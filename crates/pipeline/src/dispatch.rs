@@ -14,7 +14,7 @@ use domain::fault::{self, Fault};
 use domain::receipt::Attempt;
 use egress::EgressError;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use wire::formats::chat;
 
 use crate::receive::Call;
@@ -37,7 +37,12 @@ const ERROR_PATIENCE: Duration = Duration::from_secs(10);
 const ERROR_LIMIT: usize = 64 * 1024;
 
 /// Owns all it needs: a client that is waiting is sent heartbeats while this goes on.
-pub async fn dispatch(call: Call, plan: Plan, reservation: Reservation, mut ticket: Ticket) -> (Ticket, Result<Answer, Fault>) {
+pub async fn dispatch(
+    call: Call,
+    plan: Plan,
+    reservation: Reservation,
+    mut ticket: Ticket,
+) -> (Ticket, Result<Answer, Fault>) {
     let mut last = None;
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
     for lane in &plan.lanes {
@@ -74,27 +79,25 @@ fn describe(lane: &Lane, outcome: &Result<Answer, Fault>, duration: Duration) ->
 async fn attempt(call: &Call, lane: &Arc<Lane>, ticket: &Ticket, deadline: Instant) -> Result<Answer, Fault> {
     let policy = &ticket.gateway().policy;
     let instance = &lane.target.instance;
-    let now = ticket.gateway().clock.now();
+    let (limit, waited) = if call.stream {
+        (Instant::now() + policy.first_event_timeout, policy.first_event_timeout)
+    } else {
+        (deadline, policy.request_timeout)
+    };
+    let too_slow = || fault::upstream_timeout(instance, waited);
+    let head = timeout_at(limit, upstream::send(call, lane, ticket)).await.map_err(|_| too_slow())?;
+    let (status, headers, body) = head?;
+    let body = expect_success(lane, status, &headers, body, ticket.gateway().clock.now()).await?;
     if call.stream {
-        let head = tokio::time::timeout(policy.first_event_timeout, upstream::send(call, lane, ticket)).await;
-        let (status, headers, body) =
-            head.unwrap_or_else(|_| Err(fault::upstream_timeout(instance, policy.first_event_timeout)))?;
-        let body = expect_success(lane, status, &headers, body, now).await?;
         expect_event_stream(lane, &headers)?;
         let flow = Flow::new(body, lane.clone(), !call.request.include_usage, policy.event_limit);
         return gate::hold(flow, policy).await.map(Box::new).map(Answer::Stream);
     }
-    let whole = async {
-        let (status, headers, body) = upstream::send(call, lane, ticket).await?;
-        let body = expect_success(lane, status, &headers, body, now).await?;
-        let bytes = body.collect(policy.answer_limit).await.map_err(|error| broken(lane, &error))?;
-        let bytes = inflate::inflate(&headers, bytes, policy.answer_limit)
-            .map_err(|reason| fault::upstream_invalid_response(instance, reason))?;
-        read(lane, bytes)
-    };
-    tokio::time::timeout_at(deadline, whole)
-        .await
-        .unwrap_or_else(|_| Err(fault::upstream_timeout(instance, policy.request_timeout)))
+    let collected = timeout_at(deadline, body.collect(policy.answer_limit)).await.map_err(|_| too_slow())?;
+    let bytes = collected.map_err(|error| broken(lane, &error))?;
+    let bytes = inflate::inflate(&headers, bytes, policy.answer_limit)
+        .map_err(|reason| fault::upstream_invalid_response(instance, reason))?;
+    read(lane, bytes)
 }
 
 /// Error answers are read boundedly and become a fault of their own.
@@ -125,7 +128,10 @@ fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     if media_type.to_ascii_lowercase().starts_with(b"text/event-stream") && !packed {
         return Ok(());
     }
-    Err(fault::upstream_invalid_response(&lane.target.instance, "a stream was asked for and something else came"))
+    Err(fault::upstream_invalid_response(
+        &lane.target.instance,
+        "a stream was asked for and something else came",
+    ))
 }
 
 fn read(lane: &Lane, bytes: Bytes) -> Result<Answer, Fault> {

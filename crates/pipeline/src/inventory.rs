@@ -82,7 +82,13 @@ impl Inventory {
         let changed = match found {
             Ok(models) => {
                 let same = listing.known && ids(&listing.models) == ids(&models);
-                *listing = Listing { known: true, models, at: Some(now), last_error: None, origin: origin(instance) };
+                *listing = Listing {
+                    known: true,
+                    models,
+                    at: Some(now),
+                    last_error: None,
+                    origin: origin(instance),
+                };
                 !same
             }
             Err(reason) => {
@@ -107,7 +113,12 @@ fn ids(models: &[Model]) -> Vec<&str> {
 }
 
 fn origin(instance: &Instance) -> String {
-    instance.core.destination.as_ref().map(|place| format!("{}{}", place.origin(), place.base_path())).unwrap_or_default()
+    instance
+        .core
+        .destination
+        .as_ref()
+        .map(|place| format!("{}{}", place.origin(), place.base_path()))
+        .unwrap_or_default()
 }
 
 fn save(file: &std::path::Path, text: &[u8]) -> std::io::Result<()> {
@@ -133,7 +144,9 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
         }
         answer.body.collect(SIZE_LIMIT).await.map_err(|error| error.reason().to_owned())
     };
-    let body = tokio::time::timeout(TIME_LIMIT, answer).await.map_err(|_| "it did not answer in time".to_owned())??;
+    let body = tokio::time::timeout(TIME_LIMIT, answer)
+        .await
+        .map_err(|_| "it did not answer in time".to_owned())??;
     let found = vendors::read_models(instance.core.vendor.discovery, &body).map_err(|fault| fault.message)?;
     let mut models: Vec<Model> = found
         .into_iter()
@@ -147,5 +160,7 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
 
 /// Whether there is anything to ask.
 pub fn is_discoverable(instance: &Instance) -> bool {
-    instance.provider.enabled && instance.core.destination.is_ok() && !matches!(instance.core.vendor.discovery, Discovery::None)
+    instance.provider.enabled
+        && instance.core.destination.is_ok()
+        && !matches!(instance.core.vendor.discovery, Discovery::None)
 }

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use arrival::Arrival;
 use bytes::Bytes;
+use commit::Answering;
 use domain::scope::Scope;
 use gateway::Gateway;
 use reply::{Refused, Reply};
@@ -53,8 +54,13 @@ where
     match prepared.await {
         Ok((call, plan, reservation)) => {
             let streams = call.stream;
-            let answering = dispatch::dispatch(call, plan, reservation, ticket);
-            if streams { commit::stream(gateway, &arrival, answering).await } else { commit::whole(answering).await }
+            // On the heap: what is moved about from here on is a pointer, and streams take it along.
+            let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
+            if streams {
+                commit::stream(gateway, &arrival, answering).await
+            } else {
+                commit::whole(answering).await
+            }
         }
         Err(fault) => Err(ticket.refuse(fault)),
     }

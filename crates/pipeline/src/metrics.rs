@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use domain::receipt::{Attempt, Receipt};
 use parking_lot::Mutex;
@@ -49,7 +49,9 @@ struct Seconds;
 
 impl MetricConstructor<Histogram> for Seconds {
     fn new_metric(&self) -> Histogram {
-        Histogram::new([0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0])
+        Histogram::new([
+            0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0,
+        ])
     }
 }
 
@@ -94,7 +96,9 @@ impl Default for Metrics {
             requests: Family::default(),
             duration: Family::new_with_constructor(Seconds),
             first_byte: Family::new_with_constructor(Seconds),
-            overhead: Histogram::new([0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1]),
+            overhead: Histogram::new([
+                0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1,
+            ]),
             tokens: Family::default(),
             cost: Family::default(),
             attempts: Family::default(),
@@ -104,14 +108,30 @@ impl Default for Metrics {
             registry: Mutex::new(Registry::default()),
         };
         registry.register("requests", "Calls by target and answered status", metrics.requests.clone());
-        registry.register("request_duration_seconds", "From the first byte in to the last byte out", metrics.duration.clone());
-        registry.register("time_to_first_byte_seconds", "From the first byte in to the first byte out", metrics.first_byte.clone());
-        registry.register("overhead_seconds", "Time the gateway itself spent before the first byte", metrics.overhead.clone());
+        registry.register(
+            "request_duration_seconds",
+            "From the first byte in to the last byte out",
+            metrics.duration.clone(),
+        );
+        registry.register(
+            "time_to_first_byte_seconds",
+            "From the first byte in to the first byte out",
+            metrics.first_byte.clone(),
+        );
+        registry.register(
+            "overhead_seconds",
+            "Time the gateway itself spent before the first byte",
+            metrics.overhead.clone(),
+        );
         registry.register("tokens", "Tokens by kind", metrics.tokens.clone());
         registry.register("cost_usd", "Cost of priced calls in US dollars", metrics.cost.clone());
         registry.register("upstream_attempts", "Calls sent to providers", metrics.attempts.clone());
         registry.register("requests_in_flight", "Calls being served", metrics.in_flight.clone());
-        registry.register("journal_failures", "Receipts the journal could not take", metrics.journal_failures.clone());
+        registry.register(
+            "journal_failures",
+            "Receipts the journal could not take",
+            metrics.journal_failures.clone(),
+        );
         *metrics.registry.lock() = registry;
         metrics
     }
@@ -128,7 +148,11 @@ impl Metrics {
 
     pub fn attempted(&self, live: &Live, attempt: &Attempt) {
         let handles = self.handles(live);
-        if attempt.error.is_none() { handles.attempts_ok.inc() } else { handles.attempts_failed.inc() };
+        if attempt.error.is_none() {
+            handles.attempts_ok.inc()
+        } else {
+            handles.attempts_failed.inc()
+        };
     }
 
     fn handles<'a>(&self, live: &'a Live) -> &'a Handles {
@@ -162,7 +186,8 @@ impl Metrics {
     pub fn record(&self, lane: Option<&Lane>, receipt: &Receipt) {
         self.overhead.observe(receipt.overhead_us as f64 / 1e6);
         let Some(live) = lane.map(|lane| &lane.live) else {
-            let labels = RequestLabels { provider: String::new(), model: String::new(), status: receipt.status };
+            let labels =
+                RequestLabels { provider: String::new(), model: String::new(), status: receipt.status };
             self.requests.get_or_create(&labels).inc();
             return;
         };
@@ -201,7 +226,10 @@ impl Metrics {
             ("journal_damaged_records", "Records that could not be read back since the start", damaged),
             ("trace_spans_dropped", "Spans the collector was too slow for since the start", spans_dropped),
         ] {
-            let _ = write!(journal, "# HELP gatehouse_{name} {help}.\n# TYPE gatehouse_{name} gauge\ngatehouse_{name} {value}\n");
+            let _ = write!(
+                journal,
+                "# HELP gatehouse_{name} {help}.\n# TYPE gatehouse_{name} gauge\ngatehouse_{name} {value}\n"
+            );
         }
         page.insert_str(end, &journal);
         page
@@ -217,7 +245,10 @@ mod tests {
         let metrics = Metrics::default();
         metrics.record(None, &Receipt { status: 401, ..Receipt::default() });
         let page = metrics.render(&store::Lag { bytes: 7, records: 1, oldest: None }, 0, 0);
-        assert!(page.contains("gatehouse_requests_total{provider=\"\",model=\"\",status=\"401\"} 1"), "{page}");
+        assert!(
+            page.contains("gatehouse_requests_total{provider=\"\",model=\"\",status=\"401\"} 1"),
+            "{page}"
+        );
         assert!(page.contains("gatehouse_journal_lag_bytes 7"));
         assert_eq!(page.matches("# EOF").count(), 1);
         assert!(page.ends_with("# EOF\n"));

@@ -10,8 +10,12 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::routes::Lane;
 
 pub fn list(snapshot: &Snapshot, caller: &Caller) -> Value {
-    let data: Vec<Value> =
-        snapshot.routes.lanes().filter(|lane| may_use(caller, lane)).map(|lane| entry(&lane.target.selector(), lane)).collect();
+    let data: Vec<Value> = snapshot
+        .routes
+        .lanes()
+        .filter(|lane| may_use(caller, lane))
+        .map(|lane| entry(&lane.target.selector(), lane))
+        .collect();
     json!({"object": "list", "data": data})
 }
 

@@ -20,7 +20,8 @@ where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
-    let media_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type =
+        headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if media_type.trim_start().to_ascii_lowercase().starts_with("multipart/") {
         return Err(fault::unsupported_media_type());
     }
@@ -75,7 +76,10 @@ pub fn parse(body: Bytes, query: Option<&str>) -> Result<Call, Fault> {
         }
     };
     if asked && request.stream == Some(false) {
-        return Err(fault::invalid_parameter("stream", "The query says stream=true and the body says false."));
+        return Err(fault::invalid_parameter(
+            "stream",
+            "The query says stream=true and the body says false.",
+        ));
     }
     let stream = asked || request.stream == Some(true);
     Ok(Call { request, stream })

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::resources::Resource as _;
 use domain::resources::auth_key::AuthKey;
 use domain::resources::provider::{Provider, Source};
-use domain::resources::Resource as _;
 use egress::Trust;
 use store::{Store, StoreError};
 
@@ -67,7 +67,13 @@ impl Refresher {
             tracing::error!(document, reason, "a stored document cannot be used");
         }
         let master = self.gateway.snapshot().master;
-        self.gateway.snapshot.store(Arc::new(Snapshot { revision, master, keys, routes, broken: Arc::new(broken) }));
+        self.gateway.snapshot.store(Arc::new(Snapshot {
+            revision,
+            master,
+            keys,
+            routes,
+            broken: Arc::new(broken),
+        }));
         Ok(())
     }
 

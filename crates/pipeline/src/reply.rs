@@ -35,7 +35,12 @@ pub struct Refused {
 }
 
 /// The headers every inference answer carries, as far as the call got.
-pub fn headers(request_id: &RequestId, lane: Option<&Arc<Lane>>, attempts: usize, overhead_us: u64) -> HeaderMap {
+pub fn headers(
+    request_id: &RequestId,
+    lane: Option<&Arc<Lane>>,
+    attempts: usize,
+    overhead_us: u64,
+) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(12);
     headers.insert(REQUEST_ID, request_id.header());
     if let Some(lane) = lane {
@@ -65,13 +70,18 @@ impl http_body::Body for ReplyBody {
     type Data = Bytes;
     type Error = std::io::Error;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         match self.get_mut() {
             Self::Whole { pieces, left } => Poll::Ready(pieces.pop_front().map(|piece| {
                 *left -= piece.len() as u64;
                 Ok(Frame::data(piece))
             })),
-            Self::Stream(stream) => stream.poll_next(context).map(|next| next.map(|bytes| bytes.map(Frame::data))),
+            Self::Stream(stream) => {
+                stream.poll_next(context).map(|next| next.map(|bytes| bytes.map(Frame::data)))
+            }
         }
     }
 

@@ -19,7 +19,11 @@ pub struct Reservation {
 pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
     let input = catalog::estimate_tokens_from_bytes(call.request.body.len() as u64);
     let reservations = plan.lanes.iter().map(|lane| {
-        let known = lane.facts.and_then(|facts| facts.max_output_tokens).unwrap_or(ASSUMED_OUTPUT).min(ASSUMED_OUTPUT);
+        let known = lane
+            .facts
+            .and_then(|facts| facts.max_output_tokens)
+            .unwrap_or(ASSUMED_OUTPUT)
+            .min(ASSUMED_OUTPUT);
         let output = call.request.max_output.unwrap_or(known).saturating_mul(call.request.choices);
         let tokens = Tokens { input, output, ..Tokens::default() };
         let cost = lane.price().map(|price| catalog::cost(price, &tokens));

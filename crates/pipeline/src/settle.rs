@@ -49,7 +49,10 @@ impl Ticket {
             endpoint: arrival.endpoint.to_owned(),
             user_path: "/".into(),
             client_ip: arrival.client_ip.map(|ip| ip.to_string()).unwrap_or_default(),
-            user_agent: arrival.header("user-agent").map(|text| text.chars().take(200).collect()).unwrap_or_default(),
+            user_agent: arrival
+                .header("user-agent")
+                .map(|text| text.chars().take(200).collect())
+                .unwrap_or_default(),
             trace: traces::context(gateway, arrival),
             ..Receipt::default()
         };
@@ -169,7 +172,9 @@ impl Ticket {
 
     /// What the provider says was consumed.
     pub fn consumed(&mut self, usage: Usage, raw: &[u8]) {
-        let raw = std::str::from_utf8(raw).ok().and_then(|text| serde_json::value::RawValue::from_string(text.to_owned()).ok());
+        let raw = std::str::from_utf8(raw)
+            .ok()
+            .and_then(|text| serde_json::value::RawValue::from_string(text.to_owned()).ok());
         self.edit(|receipt| receipt.raw_usage = raw);
         self.usage = Some(usage);
     }

@@ -59,7 +59,16 @@ impl ChatStream {
 
     fn new(gateway: Arc<Gateway>, phase: Phase) -> Self {
         let now = Instant::now();
-        Self { gateway, phase, closing: None, timer: None, heard: now, spoke: now, aside: None, headed_early: false }
+        Self {
+            gateway,
+            phase,
+            closing: None,
+            timer: None,
+            heard: now,
+            spoke: now,
+            aside: None,
+            headed_early: false,
+        }
     }
 
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<std::io::Result<Bytes>>> {
@@ -121,7 +130,10 @@ impl ChatStream {
 
     /// The account is closed before the last event leaves: that is what "acknowledged" means.
     fn close(&mut self) {
-        let Phase::Flowing(mut flow, mut ticket) = std::mem::replace(&mut self.phase, Phase::Closed(None)) else { return };
+        let Phase::Flowing(mut flow, mut ticket) = std::mem::replace(&mut self.phase, Phase::Closed(None))
+        else {
+            return;
+        };
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
             self.break_off(ticket, &fault);
@@ -144,7 +156,8 @@ impl ChatStream {
             Phase::Flowing(..) => self.heard + policy.stream_idle_timeout,
             _ => speak_at,
         };
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(speak_at.min(give_up_at))));
+        let timer =
+            self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(speak_at.min(give_up_at))));
         loop {
             ready!(timer.as_mut().poll(context));
             let now = Instant::now();

@@ -35,7 +35,11 @@ impl Traces {
 }
 
 /// The exporter and the task that feeds the collector; the task ends when the exporter is dropped.
-pub fn exporter(egress: Egress, collector: Arc<Destination>, service: String) -> (Traces, impl Future<Output = ()>) {
+pub fn exporter(
+    egress: Egress,
+    collector: Arc<Destination>,
+    service: String,
+) -> (Traces, impl Future<Output = ()>) {
     let (queue, mut spans) = mpsc::channel(QUEUE);
     let send = async move {
         let mut batch = Vec::with_capacity(BATCH);
@@ -51,12 +55,13 @@ pub fn exporter(egress: Egress, collector: Arc<Destination>, service: String) ->
 }
 
 async fn post(egress: &Egress, collector: &Arc<Destination>, body: Value) -> Result<(), String> {
-    let headers = HeaderMap::from_iter([(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let headers =
+        HeaderMap::from_iter([(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     let request = Outbound {
         destination: collector.clone(),
         method: Method::POST,
         path_and_query: "/v1/traces".into(),
-        headers,
+        headers: headers.into(),
         body: vec![Bytes::from(body.to_string())],
     };
     let sent = tokio::time::timeout(Duration::from_secs(10), egress.send(request)).await;
@@ -129,7 +134,8 @@ fn span(receipt: &Receipt) -> Option<Value> {
     ];
     if let Some(first_byte) = receipt.first_byte_us {
         let seconds = first_byte as f64 / 1e6;
-        attributes.push(json!({"key": "gen_ai.response.time_to_first_chunk", "value": {"doubleValue": seconds}}));
+        attributes
+            .push(json!({"key": "gen_ai.response.time_to_first_chunk", "value": {"doubleValue": seconds}}));
     }
     if let Some(code) = &receipt.error_code {
         attributes.push(text("error.type", code));

@@ -19,7 +19,10 @@ impl Unwritten {
         if kept.len() == MOST
             && let Some(lost) = kept.pop_front()
         {
-            tracing::error!(request_id = lost.request_id, "a receipt is lost: the journal has been unwritable for too long");
+            tracing::error!(
+                request_id = lost.request_id,
+                "a receipt is lost: the journal has been unwritable for too long"
+            );
         }
         kept.push_back(receipt);
     }

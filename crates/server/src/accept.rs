@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::door::Door;
 use crate::patient::Patient;
+use crate::workers::Workers;
 
 #[derive(Clone, Debug)]
 pub struct ListenConfig {
@@ -35,7 +36,13 @@ impl Default for ListenConfig {
 
 /// Serves until `stop` turns true, then lets what is running finish within the grace period.
 /// Returns how many connections had to be cut.
-pub async fn serve(listener: TcpListener, door: Door, config: ListenConfig, mut stop: watch::Receiver<bool>) -> usize {
+pub async fn serve(
+    listener: TcpListener,
+    door: Door,
+    config: ListenConfig,
+    mut stop: watch::Receiver<bool>,
+    workers: &Workers,
+) -> usize {
     let connections = TaskTracker::new();
     let places = Arc::new(Semaphore::new(config.max_connections));
     let protocols = Arc::new(protocols(&config));
@@ -53,8 +60,11 @@ pub async fn serve(listener: TcpListener, door: Door, config: ListenConfig, mut 
         };
         match accepted {
             Ok((stream, peer)) => {
-                let serve = connection(stream, peer.ip(), door.clone(), protocols.clone(), config.clone(), stop.clone(), place);
-                connections.spawn(serve);
+                // The thread that serves it is the one that watches it.
+                let Ok(stream) = stream.into_std() else { continue };
+                let (door, protocols, config) = (door.clone(), protocols.clone(), config.clone());
+                let serve = connection(stream, peer.ip(), door, protocols, config, stop.clone(), place);
+                workers.serve(&connections, serve);
             }
             // Out of file handles, most likely: asking again at once would only burn the CPU.
             Err(error) => {
@@ -91,7 +101,7 @@ fn protocols(config: &ListenConfig) -> Protocols {
 }
 
 async fn connection(
-    stream: TcpStream,
+    stream: std::net::TcpStream,
     peer: std::net::IpAddr,
     door: Door,
     protocols: Arc<Protocols>,
@@ -99,6 +109,7 @@ async fn connection(
     mut stop: watch::Receiver<bool>,
     place: OwnedSemaphorePermit,
 ) {
+    let Ok(stream) = TcpStream::from_std(stream) else { return };
     let _ = stream.set_nodelay(true);
     let speaks_http2 = tokio::select! {
         spoken = tokio::time::timeout(config.header_timeout, speaks_http2(&stream)) => spoken,

@@ -38,7 +38,8 @@ fn describe(path: &str, message: &str) -> Fault {
     match quoted.as_slice() {
         [unknown, known @ ..] if message.starts_with("unknown field") => {
             let nearest = known.iter().min_by_key(|name| strsim::damerau_levenshtein(name, unknown));
-            let nearest = nearest.filter(|name| strsim::damerau_levenshtein(name, unknown) <= name.len().max(4) / 2);
+            let nearest =
+                nearest.filter(|name| strsim::damerau_levenshtein(name, unknown) <= name.len().max(4) / 2);
             fault::unknown_parameter(*unknown, nearest.copied())
         }
         [missing, ..] if message.starts_with("missing field") => {

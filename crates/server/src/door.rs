@@ -55,7 +55,11 @@ impl Door {
         &self.app
     }
 
-    pub async fn answer<B>(&self, request: Request<B>, client_ip: Option<IpAddr>) -> Result<Response<Outgoing>, Infallible>
+    pub async fn answer<B>(
+        &self,
+        request: Request<B>,
+        client_ip: Option<IpAddr>,
+    ) -> Result<Response<Outgoing>, Infallible>
     where
         B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
@@ -103,7 +107,10 @@ impl http_body::Body for Outgoing {
     type Data = Bytes;
     type Error = axum::Error;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match self.get_mut() {
             Self::Reply(body) => Pin::new(body).poll_frame(context).map_err(axum::Error::new),
             Self::Framework(body) => Pin::new(body).poll_frame(context),

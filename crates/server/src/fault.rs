@@ -34,7 +34,8 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let (fault, known) = *self.0;
         let mut response = Response::new(Body::from(wire::fault::envelope(&fault, Format::Chat)));
-        *response.status_mut() = StatusCode::from_u16(fault.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() =
+            StatusCode::from_u16(fault.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         *headers = known;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -42,7 +43,10 @@ impl IntoResponse for Problem {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(after) = fault.retry_after {
-            headers.insert(RETRY_AFTER, HeaderValue::from(after.as_secs() + u64::from(after.subsec_nanos() > 0)));
+            headers.insert(
+                RETRY_AFTER,
+                HeaderValue::from(after.as_secs() + u64::from(after.subsec_nanos() > 0)),
+            );
         }
         // The rest of the request is still on its way: a connection that goes on would read it as the next one.
         if matches!(fault.status, 408 | 413 | 415) {

@@ -14,6 +14,7 @@ mod principal;
 mod query;
 mod router;
 mod shell;
+mod workers;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,7 @@ use pipeline::refresh::Refresher;
 pub use accept::{ListenConfig, serve};
 pub use door::Door;
 pub use router::{document, routes};
+pub use workers::Workers;
 
 /// What the handlers share.
 pub struct App {

@@ -33,7 +33,8 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let snapshot = app.gateway.snapshot();
-        let token = authenticate::credential(&parts.headers, parts.uri.query()).ok_or_else(faults::missing_api_key)?;
+        let token = authenticate::credential(&parts.headers, parts.uri.query())
+            .ok_or_else(faults::missing_api_key)?;
         let caller = authenticate::identify(&snapshot, token, app.gateway.clock.now()).map_err(|reason| {
             tracing::debug!(reason, "credential refused");
             faults::invalid_api_key()

@@ -7,9 +7,9 @@ use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::user_path::UserPath;
 use http::HeaderMap;
+use jiff::ToSpan as _;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::ToSpan as _;
 use store::{CacheMode, UsageFilter};
 
 pub type Pairs = HashMap<String, String>;
@@ -19,13 +19,18 @@ pub fn text<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
     pairs.get(name).map(String::as_str).filter(|value| !value.is_empty())
 }
 
-pub fn integer(pairs: &Pairs, name: &str, range: std::ops::RangeInclusive<i64>) -> Result<Option<i64>, Fault> {
+pub fn integer(
+    pairs: &Pairs,
+    name: &str,
+    range: std::ops::RangeInclusive<i64>,
+) -> Result<Option<i64>, Fault> {
     let Some(value) = text(pairs, name) else { return Ok(None) };
     match value.parse::<i64>() {
         Ok(number) if range.contains(&number) => Ok(Some(number)),
         _ => {
             let (low, high) = range.into_inner();
-            let bounds = if high == i64::MAX { format!("at least {low}") } else { format!("{low} to {high}") };
+            let bounds =
+                if high == i64::MAX { format!("at least {low}") } else { format!("{low} to {high}") };
             Err(fault::invalid_parameter(name, format!("'{name}' must be a whole number, {bounds}.")))
         }
     }
@@ -35,7 +40,10 @@ pub fn time_zone(headers: &HeaderMap) -> Result<TimeZone, Fault> {
     let Some(value) = headers.get("x-gateway-timezone") else { return Ok(TimeZone::UTC) };
     let name = value.to_str().unwrap_or_default().trim();
     TimeZone::get(name).map_err(|_| {
-        fault::invalid_parameter("X-Gateway-Timezone", format!("'{name}' is not an IANA time zone such as Europe/Berlin."))
+        fault::invalid_parameter(
+            "X-Gateway-Timezone",
+            format!("'{name}' is not an IANA time zone such as Europe/Berlin."),
+        )
     })
 }
 
@@ -49,7 +57,9 @@ pub fn period(pairs: &Pairs, zone: &TimeZone, now: Timestamp) -> Result<(Timesta
     let last = end.unwrap_or(today);
     let first = match start {
         Some(start) => start,
-        None => last.checked_sub((days - 1).days()).map_err(|_| fault::invalid_parameter("days", "Too far back."))?,
+        None => last
+            .checked_sub((days - 1).days())
+            .map_err(|_| fault::invalid_parameter("days", "Too far back."))?,
     };
     if first > last {
         return Err(fault::invalid_parameter("start_date", "'start_date' is after 'end_date'."));
@@ -88,12 +98,19 @@ fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault>
         .map(|value| UserPath::parse(value).map_err(|reason| fault::invalid_parameter("user_path", reason)))
         .transpose()?;
     match (own, asked) {
-        (Some(own), Some(asked)) if !own.covers(&asked) => Err(fault::user_path_denied(asked.as_str(), own.as_str())),
+        (Some(own), Some(asked)) if !own.covers(&asked) => {
+            Err(fault::user_path_denied(asked.as_str(), own.as_str()))
+        }
         (own, asked) => Ok(asked.or(own).map(|path| path.as_str().to_owned()).filter(|path| path != "/")),
     }
 }
 
-pub fn usage_filter(pairs: &Pairs, headers: &HeaderMap, caller: &Caller, now: Timestamp) -> Result<UsageFilter, Fault> {
+pub fn usage_filter(
+    pairs: &Pairs,
+    headers: &HeaderMap,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<UsageFilter, Fault> {
     let zone = time_zone(headers)?;
     let (from, until) = period(pairs, &zone, now)?;
     let owned = |name: &str| text(pairs, name).map(str::to_owned);
@@ -141,7 +158,11 @@ mod tests {
         check(&[("start_date", "2026-01-01")], "UTC", Ok(("2026-01-01T00:00:00Z", "2026-03-30T00:00:00Z")));
         let both = [("start_date", "2026-01-01"), ("end_date", "2026-01-02"), ("days", "7")];
         check(&both, "UTC", Ok(("2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z")));
-        check(&[("end_date", "2026-01-10"), ("days", "2")], "UTC", Ok(("2026-01-09T00:00:00Z", "2026-01-11T00:00:00Z")));
+        check(
+            &[("end_date", "2026-01-10"), ("days", "2")],
+            "UTC",
+            Ok(("2026-01-09T00:00:00Z", "2026-01-11T00:00:00Z")),
+        );
         check(&[("start_date", "2026-02-01"), ("end_date", "2026-01-01")], "UTC", Err("start_date"));
         check(&[("days", "0")], "UTC", Err("days"));
         check(&[("days", "366")], "UTC", Err("days"));

@@ -58,7 +58,9 @@ pub fn routes(app: Arc<App>) -> Router {
         router = router.route(endpoint, get(shell::metrics));
     }
     if app.config.dashboard_enabled {
-        router = router.route("/admin/dashboard", get(shell::dashboard)).route("/admin/dashboard/{*file}", get(shell::dashboard));
+        router = router
+            .route("/admin/dashboard", get(shell::dashboard))
+            .route("/admin/dashboard/{*file}", get(shell::dashboard));
     }
     let router = router.fallback(shell::not_found).method_not_allowed_fallback(shell::method_not_allowed);
     let router = match app.config.base_path.trim_end_matches('/') {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::fault as faults;
-use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use http::header::{
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
 use http::{Method, StatusCode, Uri};
 
 use crate::App;
@@ -40,7 +42,10 @@ pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -
 }
 
 pub async fn not_found(uri: Uri) -> Problem {
-    answer(faults::not_found(format!("There is nothing at {}.", uri.path().chars().take(200).collect::<String>())))
+    answer(faults::not_found(format!(
+        "There is nothing at {}.",
+        uri.path().chars().take(200).collect::<String>()
+    )))
 }
 
 pub async fn method_not_allowed(method: Method) -> Problem {

@@ -64,7 +64,10 @@ impl Resource for AuthKey {
     // A digest is no key, but nobody needs to see it either.
     const SECRETS: &'static [&'static str] = &["digest"];
 
-    #[expect(clippy::misnamed_getters, reason = "a key is addressed by its id; its name is for people and may repeat")]
+    #[expect(
+        clippy::misnamed_getters,
+        reason = "a key is addressed by its id; its name is for people and may repeat"
+    )]
     fn name(&self) -> &str {
         &self.id
     }

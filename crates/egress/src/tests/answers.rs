@@ -41,10 +41,12 @@ async fn the_request_is_whole_and_its_length_announced() {
     assert_eq!(destination.host(), "127.0.0.1");
     assert_eq!(destination.origin(), upstream.url);
     let mut request = post(&destination, "/v1/chat?x=1", &["{\"a\":", "", "1}"]);
-    request.headers.insert("authorization", "Bearer abc".parse().unwrap());
-    request.headers.insert("host", "evil.example".parse().unwrap());
-    request.headers.insert("content-length", "999".parse().unwrap());
-    request.headers.insert("transfer-encoding", "chunked".parse().unwrap());
+    let mut headers = http::HeaderMap::new();
+    headers.insert("authorization", "Bearer abc".parse().unwrap());
+    headers.insert("host", "evil.example".parse().unwrap());
+    headers.insert("content-length", "999".parse().unwrap());
+    headers.insert("transfer-encoding", "chunked".parse().unwrap());
+    request.headers = headers.into();
     egress.send(request).await.unwrap();
     let seen = receiver.recv().await.unwrap();
     assert!(seen.starts_with("POST /base/v1/chat?x=1 HTTP/1.1\r\n"), "{seen}");

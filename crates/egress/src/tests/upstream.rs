@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::clock::{Clock, Timestamp};
-use http::{HeaderMap, Method};
+use http::Method;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::TaskTracker;
 
-use crate::{Destination, Egress, EgressConfig, Outbound, Trust};
+use crate::{Destination, Egress, EgressConfig, Headers, Outbound, Trust};
 
 #[derive(Default)]
 pub struct TurnedClock(AtomicU64);
@@ -122,7 +122,7 @@ pub fn post(destination: &Arc<Destination>, path: &str, body: &[&'static str]) -
         destination: Arc::clone(destination),
         method: Method::POST,
         path_and_query: path.to_owned(),
-        headers: HeaderMap::new(),
+        headers: Headers::default(),
         body: body.iter().map(|part| Bytes::from_static(part.as_bytes())).collect(),
     }
 }

@@ -48,7 +48,9 @@ pub struct Plan {
 
 #[expect(clippy::print_stderr, clippy::print_stdout, reason = "the table is the answer to the command")]
 pub fn run(options: &Options) -> ExitCode {
-    let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().enable_all().build() else { return ExitCode::FAILURE };
+    let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().enable_all().build() else {
+        return ExitCode::FAILURE;
+    };
     let plan = Plan {
         full: options.full,
         measure: Duration::from_secs_f64(options.seconds.clamp(0.1, 600.0)),

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use server::Workers;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -29,7 +30,8 @@ pub fn run(config: Option<&Path>) -> ExitCode {
         }
     };
     logging::start(&settings.log);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // Accepting, draining and the rest beside the calls; the calls have threads of their own.
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             eprintln!("The runtime could not be started: {error}");
@@ -60,7 +62,10 @@ async fn serve(settings: &Settings) -> Result<(), String> {
     house.gateway.tasks.spawn(house.drainer.run(drained));
     let background = house.background;
     watch_signals(stop)?;
-    let cut = server::serve(listener, house.door, house.listen, stopping).await;
+    // They end last: what the calls left behind still runs on them.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = Workers::start(cores).map_err(|error| format!("A thread could not be started: {error}"))?;
+    let cut = server::serve(listener, house.door, house.listen, stopping, &workers).await;
 
     // The order matters: no new calls, then the calls' own last work, then their receipts, then storage.
     background.iter().for_each(tokio::task::JoinHandle::abort);
@@ -72,6 +77,7 @@ async fn serve(settings: &Settings) -> Result<(), String> {
         tracing::warn!("the journal is not drained yet; the rest is read at the next start");
     }
     house.store.close().await;
+    drop(workers);
     tracing::info!(cut, "stopped");
     Ok(())
 }
@@ -91,7 +97,8 @@ async fn listen(settings: &Settings) -> Result<TcpListener, String> {
 fn announce(settings: &Settings, listener: &TcpListener, house: &House) {
     let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
     let base = settings.server.base_path.0.trim_end_matches('/');
-    let mut text = format!("Gatehouse {} is listening on http://{address}{base}\n", env!("CARGO_PKG_VERSION"));
+    let mut text =
+        format!("Gatehouse {} is listening on http://{address}{base}\n", env!("CARGO_PKG_VERSION"));
     if settings.admin.ui_enabled {
         text += &format!("  dashboard   http://{address}{base}/admin/dashboard\n");
     }
@@ -110,7 +117,10 @@ fn watch_signals(stop: watch::Sender<bool>) -> Result<(), String> {
     let fault = |error: std::io::Error| format!("Signals cannot be watched: {error}");
     let mut terminate = signal(SignalKind::terminate()).map_err(fault)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(fault)?;
-    #[expect(clippy::disallowed_methods, reason = "it lives as long as the process and must not be waited for")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it lives as long as the process and must not be waited for"
+    )]
     tokio::spawn(async move {
         let mut asked = false;
         loop {

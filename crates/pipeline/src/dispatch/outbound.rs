@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use egress::Outbound;
-use http::{HeaderValue, Method};
+use http::{HeaderName, Method};
 use wire::formats::chat::{self, EncodeOptions};
 
 use crate::receive::Call;
@@ -11,21 +11,28 @@ use crate::snapshot::routes::Lane;
 use crate::traces;
 
 pub fn encode(call: &Call, lane: &Lane) -> Vec<Bytes> {
-    let options = EncodeOptions { model: &lane.target.model, stream: call.stream, vendor: lane.instance.vendor };
+    let options =
+        EncodeOptions { model: &lane.target.model, stream: call.stream, vendor: lane.instance.vendor };
     chat::encode(&call.request, &options)
 }
 
-pub fn build(destination: std::sync::Arc<egress::Destination>, call: &Call, lane: &Lane, ticket: &Ticket) -> Outbound {
-    let mut headers = lane.instance.headers.clone();
-    if let Some(value) = ticket.receipt().and_then(|receipt| receipt.trace.as_ref()).and_then(traces::traceparent) {
-        headers.insert("traceparent", value);
+pub fn build(
+    destination: std::sync::Arc<egress::Destination>,
+    call: &Call,
+    lane: &Lane,
+    ticket: &Ticket,
+) -> Outbound {
+    let core = &lane.instance;
+    let mut headers = if call.stream { core.stream_headers.clone() } else { core.headers.clone() };
+    if let Some(value) =
+        ticket.receipt().and_then(|receipt| receipt.trace.as_ref()).and_then(traces::traceparent)
+    {
+        headers = headers.with(HeaderName::from_static("traceparent"), value);
     }
-    let accept = if call.stream { "text/event-stream" } else { "application/json" };
-    headers.insert(http::header::ACCEPT, HeaderValue::from_static(accept));
     Outbound {
         destination,
         method: Method::POST,
-        path_and_query: lane.instance.chat_path.clone(),
+        path_and_query: core.chat_path.clone(),
         headers,
         body: encode(call, lane),
     }

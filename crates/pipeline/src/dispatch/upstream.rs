@@ -66,7 +66,8 @@ pub async fn send(
         return Ok(built_in(answer(&wire::splice::concat(&outbound::encode(call, lane)))));
     }
     let instance = &lane.target.instance;
-    let destination = lane.instance.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
+    let destination =
+        lane.instance.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
     let inbound = ticket.gateway().egress.send(outbound::build(destination, call, lane, ticket)).await;
     let inbound = inbound.map_err(|error| {
         tracing::debug!(provider = &**instance, reason = error.reason(), "provider not reached");
@@ -99,7 +100,8 @@ pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
         Some((at - now.micros()) as f64 / 1e6)
     };
     let millis = text("retry-after-ms").and_then(number).map(|millis| millis / 1000.0);
-    let seconds = millis.or_else(|| text("retry-after").and_then(|text| number(text).or_else(|| date(text))))?;
+    let seconds =
+        millis.or_else(|| text("retry-after").and_then(|text| number(text).or_else(|| date(text))))?;
     Some(Duration::from_secs_f64(seconds.clamp(0.0, LONGEST)))
 }
 
@@ -121,8 +123,15 @@ mod tests {
             ("retry-after", "soon", None),
             ("retry-after", "NaN", None),
         ] {
-            let headers = HeaderMap::from_iter([(http::HeaderName::from_static(name), HeaderValue::from_static(value))]);
-            assert_eq!(retry_after(&headers, now).map(|after| after.as_secs_f64()), expected, "{name}: {value}");
+            let headers = HeaderMap::from_iter([(
+                http::HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )]);
+            assert_eq!(
+                retry_after(&headers, now).map(|after| after.as_secs_f64()),
+                expected,
+                "{name}: {value}"
+            );
         }
     }
 }

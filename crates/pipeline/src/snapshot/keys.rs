@@ -48,7 +48,8 @@ impl Keys {
             }
             if let Some(facts) = facts {
                 digests.insert(facts.id.clone(), facts.digest);
-                Arc::make_mut(&mut self.shards[usize::from(facts.digest[0])]).insert(facts.digest, Arc::new(facts));
+                Arc::make_mut(&mut self.shards[usize::from(facts.digest[0])])
+                    .insert(facts.digest, Arc::new(facts));
             }
         }
     }

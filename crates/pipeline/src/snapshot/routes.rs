@@ -10,8 +10,8 @@ use domain::call::Target;
 use domain::model::{ModelFacts, Price};
 use domain::resources::provider::{Provider, Source};
 use domain::usage::Usage;
-use egress::Destination;
-use http::{HeaderMap, HeaderValue};
+use egress::{Destination, Headers};
+use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
 use crate::metrics::Live;
@@ -35,8 +35,9 @@ pub struct Core {
     pub vendor: &'static Vendor,
     /// Or the reason why it cannot be dialled.
     pub destination: Result<Arc<Destination>, String>,
-    /// Credential and fixed headers, ready to be cloned.
-    pub headers: HeaderMap,
+    /// Credential and fixed headers, ready to be sent, for whole answers and for streams.
+    pub headers: Headers,
+    pub stream_headers: Headers,
     pub chat_path: String,
     /// Some instance is named like this one's type.
     type_is_taken: bool,
@@ -115,7 +116,8 @@ impl Routes {
 
     /// The name or the type of an instance, enabled or not.
     pub fn knows(&self, name: &str) -> bool {
-        self.instances.contains_key(name) || self.instances.values().any(|instance| instance.provider.provider_type == name)
+        self.instances.contains_key(name)
+            || self.instances.values().any(|instance| instance.provider.provider_type == name)
     }
 
     /// Everyone who lists this model id, in order of priority.
@@ -141,7 +143,11 @@ impl Routes {
     /// Up to three known names that look like a name nobody knows.
     pub fn nearest(&self, model: &str) -> Vec<String> {
         let bare = model.rsplit('/').next().unwrap_or(model);
-        let lanes = self.instances.values().filter(|instance| instance.provider.enabled).flat_map(|i| i.lanes.values());
+        let lanes = self
+            .instances
+            .values()
+            .filter(|instance| instance.provider.enabled)
+            .flat_map(|i| i.lanes.values());
         let mut scored: Vec<(usize, String)> = lanes
             .map(|lane| (strsim::damerau_levenshtein(bare, &lane.target.model), lane.target.selector()))
             .filter(|(distance, _)| *distance <= bare.chars().count().max(4) / 2)
@@ -151,6 +157,9 @@ impl Routes {
     }
 
     pub fn lanes(&self) -> impl Iterator<Item = &Arc<Lane>> {
-        self.instances.values().filter(|instance| instance.provider.enabled).flat_map(|instance| instance.lanes.values())
+        self.instances
+            .values()
+            .filter(|instance| instance.provider.enabled)
+            .flat_map(|instance| instance.lanes.values())
     }
 }

@@ -105,7 +105,10 @@ impl Flow {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
                 Err(_) => {
-                    self.give_up(fault::upstream_invalid_response(&self.lane.target.instance, "an event is too long"));
+                    self.give_up(fault::upstream_invalid_response(
+                        &self.lane.target.instance,
+                        "an event is too long",
+                    ));
                     break;
                 }
             };

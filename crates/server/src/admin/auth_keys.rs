@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use axum::Json;
 use domain::caller::Caller;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
@@ -112,7 +112,12 @@ pub async fn create(
     let raw = auth_key::mint(&*gateway.entropy);
     let id = ids::prefixed("key", gateway.clock.now(), &*gateway.entropy);
     let key = draft(request, id, raw.reveal(), &principal.caller)?;
-    let stored = app.refresher.store().collection::<AuthKey>().put(&key, Writing::Create, principal.caller.actor(), None).await?;
+    let stored = app
+        .refresher
+        .store()
+        .collection::<AuthKey>()
+        .put(&key, Writing::Create, principal.caller.actor(), None)
+        .await?;
     app.refresher.refresh().await?;
     let etag = stored.etag();
     let view = view(stored, gateway.clock.now());
@@ -132,7 +137,11 @@ fn draft(request: CreateKey, id: String, raw: &str, creator: &Caller) -> Result<
     if request.provider_pool_id.as_deref().is_some_and(|pool| !pool.is_empty()) {
         return Err(fault::invalid_parameter("provider_pool_id", "There is no pool of that name."));
     }
-    let expires_at = request.expiry.filter(|text| !text.is_empty()).map(|text| record::parse_time("expiry", &text)).transpose()?;
+    let expires_at = request
+        .expiry
+        .filter(|text| !text.is_empty())
+        .map(|text| record::parse_time("expiry", &text))
+        .transpose()?;
     Ok(AuthKey {
         id,
         name: request.name.trim().to_owned(),
@@ -153,14 +162,17 @@ fn draft(request: CreateKey, id: String, raw: &str, creator: &Caller) -> Result<
 }
 
 fn parse_scopes(names: &[String]) -> Result<Vec<Scope>, Fault> {
-    let parse = |name: &String| name.parse().map_err(|reason: String| fault::invalid_parameter("scopes", reason));
+    let parse =
+        |name: &String| name.parse().map_err(|reason: String| fault::invalid_parameter("scopes", reason));
     names.iter().map(parse).collect()
 }
 
 fn reach(asked: Option<&str>, creator: &Caller) -> Result<Option<String>, Fault> {
     let own = creator.key().and_then(|key| key.user_path.clone());
     let asked = asked.filter(|path| !path.is_empty());
-    let asked = asked.map(|path| UserPath::parse(path).map_err(|reason| fault::invalid_parameter("user_path", reason))).transpose()?;
+    let asked = asked
+        .map(|path| UserPath::parse(path).map_err(|reason| fault::invalid_parameter("user_path", reason)))
+        .transpose()?;
     match (own, asked) {
         (Some(own), Some(asked)) if !own.covers(&asked) => {
             Err(fault::user_path_denied(asked.as_str(), own.as_str()).param("user_path"))
@@ -212,7 +224,8 @@ pub async fn list(
     keys.sort_by(|a, b| b.value.id.cmp(&a.value.id));
     let total = keys.len() as i64;
     let now = app.gateway.clock.now();
-    let entries = keys.into_iter().skip(offset as usize).take(limit as usize).map(|stored| view(stored, now)).collect();
+    let entries =
+        keys.into_iter().skip(offset as usize).take(limit as usize).map(|stored| view(stored, now)).collect();
     Ok(Json(KeyList { entries, total, limit, offset }))
 }
 
@@ -260,7 +273,9 @@ pub async fn deactivate(
     if stored.value.deactivated_at.is_none() {
         stored.value.deactivated_at = Some(now);
         let keys = app.refresher.store().collection::<AuthKey>();
-        stored = keys.put(&stored.value, Writing::Replace, principal.caller.actor(), record::if_match(&headers)).await?;
+        stored = keys
+            .put(&stored.value, Writing::Replace, principal.caller.actor(), record::if_match(&headers))
+            .await?;
         app.refresher.refresh().await?;
     }
     Ok(record::answer(StatusCode::OK, &stored.etag(), view(stored, now)))

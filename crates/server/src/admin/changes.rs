@@ -51,14 +51,17 @@ pub async fn list(
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<ChangeList>, Problem> {
     // Changes concern everybody: an admin that is bound to a user path has no part of them to itself.
-    if let Some(own) = principal.caller.key().and_then(|key| key.user_path.as_ref()).filter(|path| path.as_str() != "/") {
+    if let Some(own) =
+        principal.caller.key().and_then(|key| key.user_path.as_ref()).filter(|path| path.as_str() != "/")
+    {
         return Err(fault::user_path_denied("/", own.as_str()).into());
     }
     let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(50);
     let before = query::integer(&pairs, "before", 1..=i64::MAX)?;
     let documents = app.refresher.store().documents();
     let owned = |name: &str| query::text(&pairs, name).map(str::to_owned);
-    let filter = store::ChangeFilter { kind: owned("kind"), name: owned("name"), before_revision: before, limit };
+    let filter =
+        store::ChangeFilter { kind: owned("kind"), name: owned("name"), before_revision: before, limit };
     let changes = documents.changes(&filter).await?;
     let next = changes.last().filter(|_| changes.len() as i64 == limit).map(|change| change.revision);
     let parse = |text: Option<String>| text.and_then(|text| serde_json::from_str(&text).ok());

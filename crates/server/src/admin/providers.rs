@@ -38,7 +38,10 @@ pub struct TestResult {
 #[utoipa::path(get, path = "/admin/api/v1/providers", tag = "providers",
     responses((status = 200, description = "The instances", body = Vec<ProviderView>), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:providers:read"])))]
-pub async fn list(State(app): State<Arc<App>>, principal: Principal<Read<Providers>>) -> Json<Vec<ProviderView>> {
+pub async fn list(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Providers>>,
+) -> Json<Vec<ProviderView>> {
     Json(principal.snapshot.routes.instances.values().map(|instance| view::show(&app, instance)).collect())
 }
 
@@ -61,8 +64,16 @@ pub async fn create(
     Strict(body): Strict<ProviderBody>,
 ) -> Result<Response, Problem> {
     let provider = body.provider(None)?;
-    if principal.snapshot.routes.instances.get(&provider.name).is_some_and(|known| known.source != Source::Default) {
-        return Err(fault::conflict(format!("There is already a provider '{}'.", provider.name)).param("name").into());
+    if principal
+        .snapshot
+        .routes
+        .instances
+        .get(&provider.name)
+        .is_some_and(|known| known.source != Source::Default)
+    {
+        return Err(fault::conflict(format!("There is already a provider '{}'.", provider.name))
+            .param("name")
+            .into());
     }
     write(&app, principal.caller.actor(), provider, Writing::Create, None, StatusCode::CREATED).await
 }
@@ -102,9 +113,12 @@ pub async fn replace(
     Strict(mut body): Strict<ProviderBody>,
 ) -> Result<Response, Problem> {
     if body.name.get_or_insert_with(|| name.clone()) != &name {
-        return Err(fault::invalid_parameter("name", "The name in the body is not the name in the path.").into());
+        return Err(
+            fault::invalid_parameter("name", "The name in the body is not the name in the path.").into()
+        );
     }
-    let known = principal.snapshot.routes.instances.get(&name).filter(|known| known.source != Source::Default);
+    let known =
+        principal.snapshot.routes.instances.get(&name).filter(|known| known.source != Source::Default);
     let provider = body.provider(known.map(|known| &known.provider))?;
     let status = if known.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     write(&app, principal.caller.actor(), provider, Writing::Upsert, record::if_match(&headers), status).await
@@ -119,7 +133,8 @@ async fn write(
     status: StatusCode,
 ) -> Result<Response, Problem> {
     judge_address(app, &provider)?;
-    let stored = app.refresher.store().collection::<Provider>().put(&provider, writing, actor, if_match).await?;
+    let stored =
+        app.refresher.store().collection::<Provider>().put(&provider, writing, actor, if_match).await?;
     app.refresher.refresh().await?;
     let (refresher, name) = (app.refresher.clone(), provider.name.clone());
     app.gateway.tasks.spawn(async move { refresher.discover_one(&name).await });
@@ -133,7 +148,9 @@ fn judge_address(app: &App, provider: &Provider) -> Result<(), Fault> {
         return Ok(());
     }
     let judged = app.gateway.egress.destination(&provider.base_url, app.refresher.trust(Source::Admin));
-    judged.map(drop).map_err(|error| fault::invalid_parameter("base_url", format!("This address cannot be used: {}.", error.reason())))
+    judged.map(drop).map_err(|error| {
+        fault::invalid_parameter("base_url", format!("This address cannot be used: {}.", error.reason()))
+    })
 }
 
 fn find(
@@ -161,7 +178,9 @@ pub async fn delete(
             Source::Config => "in the configuration file",
             _ => "by the gateway itself",
         };
-        return Err(fault::conflict(format!("'{name}' is configured {place} and cannot be deleted here.")).into());
+        return Err(
+            fault::conflict(format!("'{name}' is configured {place} and cannot be deleted here.")).into()
+        );
     }
     let providers = app.refresher.store().collection::<Provider>();
     providers.delete(&name, principal.caller.actor(), record::if_match(&headers)).await?;

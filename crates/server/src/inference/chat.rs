@@ -26,7 +26,11 @@ pub const PATH: &str = "/v1/chat/completions";
         (status = 413, description = "Body too large"), (status = 429, description = "Rate limited"),
         (status = 502, description = "The provider failed"), (status = 504, description = "The provider was too slow")),
     security(("bearer" = ["inference"])))]
-pub async fn create(State(app): State<Arc<App>>, Extension(visit): Extension<Visit>, request: Request) -> Response {
+pub async fn create(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    request: Request,
+) -> Response {
     complete(&app, visit, request).await.map(Body::new)
 }
 

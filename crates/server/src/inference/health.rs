@@ -28,7 +28,10 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Words>) {
     let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
     let storage = if matches!(ping, Ok(Ok(()))) { "ok" } else { "down" };
     let routes = app.gateway.snapshot().routes.clone();
-    let providers = match (routes.instances.len(), routes.instances.values().filter(|instance| instance.is_usable()).count()) {
+    let providers = match (
+        routes.instances.len(),
+        routes.instances.values().filter(|instance| instance.is_usable()).count(),
+    ) {
         (0, _) | (_, 0) => "down",
         (all, working) if working < all => "degraded",
         _ => "ok",

@@ -212,7 +212,10 @@ impl House {
         let address = listener.local_addr().unwrap();
         let (stop, stopping) = watch::channel(false);
         let config = ListenConfig { grace: Duration::from_secs(5), ..ListenConfig::default() };
-        let serving = self.gateway.tasks.spawn(server::serve(listener, self.door.clone(), config, stopping));
+        let door = self.door.clone();
+        let serving = self.gateway.tasks.spawn(async move {
+            server::serve(listener, door, config, stopping, &server::Workers::none()).await
+        });
         Listening { address, stop, serving }
     }
 }

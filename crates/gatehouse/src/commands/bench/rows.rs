@@ -27,10 +27,42 @@ struct Shape {
 }
 
 const SHAPES: [Shape; 4] = [
-    Shape { name: "CPU-µs, 1 KB chat, 32 connections", model: "bench", stream: false, body_bytes: 1024, connections: 32, reach: 3.0, aim: 2.0 },
-    Shape { name: "CPU-µs, 100 KB body", model: "bench", stream: false, body_bytes: 100 * 1024, connections: 32, reach: 3.0, aim: 2.0 },
-    Shape { name: "CPU-µs, stream of 100, no pause", model: "bench-e100-g0", stream: true, body_bytes: 1024, connections: 32, reach: 3.5, aim: 2.0 },
-    Shape { name: "CPU-µs, stream of 100, 5 ms apart, 256 streams", model: "bench-e100-g5", stream: true, body_bytes: 1024, connections: 256, reach: 2.0, aim: 1.5 },
+    Shape {
+        name: "CPU-µs, 1 KB chat, 32 connections",
+        model: "bench",
+        stream: false,
+        body_bytes: 1024,
+        connections: 32,
+        reach: 3.0,
+        aim: 2.0,
+    },
+    Shape {
+        name: "CPU-µs, 100 KB body",
+        model: "bench",
+        stream: false,
+        body_bytes: 100 * 1024,
+        connections: 32,
+        reach: 3.0,
+        aim: 2.0,
+    },
+    Shape {
+        name: "CPU-µs, stream of 100, no pause",
+        model: "bench-e100-g0",
+        stream: true,
+        body_bytes: 1024,
+        connections: 32,
+        reach: 3.5,
+        aim: 2.0,
+    },
+    Shape {
+        name: "CPU-µs, stream of 100, 5 ms apart, 256 streams",
+        model: "bench-e100-g5",
+        stream: true,
+        body_bytes: 1024,
+        connections: 256,
+        reach: 2.0,
+        aim: 1.5,
+    },
 ];
 
 /// Everyone who answers the same calls.
@@ -63,12 +95,30 @@ pub async fn measure(plan: &Plan) -> io::Result<Report> {
     let itself = |gateway: f64| Figures { gateway: Some(gateway), ..Figures::default() };
     report.rows.push(Row::judge("MiB RSS, idle", itself(idle), Against::Itself, Some(20.0), Some(15.0)));
     let peak = with_streams(plan, &cast).await?;
-    report.rows.push(Row::judge("MiB RSS, 256 streams", itself(peak), Against::Itself, Some(60.0), Some(40.0)));
+    report.rows.push(Row::judge(
+        "MiB RSS, 256 streams",
+        itself(peak),
+        Against::Itself,
+        Some(60.0),
+        Some(40.0),
+    ));
     drop(cast);
     say("start");
     let (start, counted) = start(plan).await?;
-    report.rows.push(Row::judge("ms, start to first answer", itself(start), Against::Itself, Some(100.0), Some(50.0)));
-    report.rows.push(Row::judge("MiB RSS, idle, tokenizer loaded", itself(counted), Against::Itself, None, None));
+    report.rows.push(Row::judge(
+        "ms, start to first answer",
+        itself(start),
+        Against::Itself,
+        Some(100.0),
+        Some(50.0),
+    ));
+    report.rows.push(Row::judge(
+        "MiB RSS, idle, tokenizer loaded",
+        itself(counted),
+        Against::Itself,
+        None,
+        None,
+    ));
     if plan.full {
         say("100,000 keys");
         report.rows.push(many_keys(plan).await?);
@@ -113,7 +163,10 @@ async fn assemble(plan: &Plan, directory: &Path) -> io::Result<Cast> {
         streams: if plan.full { nginx("streams", false)? } else { None },
         mock,
     };
-    for actor in [Some(&cast.gateway), Some(&cast.floor), cast.whole.as_ref(), cast.streams.as_ref()].into_iter().flatten() {
+    for actor in [Some(&cast.gateway), Some(&cast.floor), cast.whole.as_ref(), cast.streams.as_ref()]
+        .into_iter()
+        .flatten()
+    {
         actor.listening().await?;
     }
     Ok(cast)
@@ -134,7 +187,9 @@ fn load(actor: &Actor, shape: &Shape) -> LoadConfig {
 
 fn honest(report: LoadReport) -> io::Result<LoadReport> {
     match &report.first_error {
-        Some(error) => Err(io::Error::other(format!("{} of {} calls failed: {error}", report.errors, report.requests))),
+        Some(error) => {
+            Err(io::Error::other(format!("{} of {} calls failed: {error}", report.errors, report.requests)))
+        }
         None => Ok(report),
     }
 }
@@ -149,7 +204,8 @@ async fn cpu(plan: &Plan, cast: &Cast, shape: &Shape) -> io::Result<Row> {
             nginx.push(cpu_per_request(plan, actor, shape).await?);
         }
     }
-    let figures = Figures { gateway: median(gateway), floor: median(floor), nginx: median(nginx), direct: None };
+    let figures =
+        Figures { gateway: median(gateway), floor: median(floor), nginx: median(nginx), direct: None };
     Ok(Row::judge(shape.name, figures, Against::Nginx, Some(shape.reach), Some(shape.aim)))
 }
 
@@ -177,7 +233,8 @@ async fn first_byte(plan: &Plan, cast: &Cast) -> io::Result<Row> {
     let (gateway, direct) = (median(gateway), median(direct));
     let added = gateway.zip(direct).map(|(gateway, direct)| gateway - direct);
     let judged = Figures { gateway: added, ..Figures::default() };
-    let row = Row::judge("ms added to first byte, p50, 32 streams", judged, Against::Itself, Some(1.0), Some(0.5));
+    let row =
+        Row::judge("ms added to first byte, p50, 32 streams", judged, Against::Itself, Some(1.0), Some(0.5));
     Ok(Row { gateway, direct, ..row })
 }
 
@@ -192,8 +249,19 @@ async fn single(plan: &Plan, cast: &Cast) -> io::Result<Row> {
             nginx.push(timed(plan, actor, &shape).await?.latency_p50);
         }
     }
-    let figures = Figures { gateway: median(gateway), floor: median(floor), nginx: median(nginx), direct: median(direct) };
-    Ok(Row::judge("µs p50, one connection, over nginx", figures, Against::MoreThanNginx, Some(60.0), Some(35.0)))
+    let figures = Figures {
+        gateway: median(gateway),
+        floor: median(floor),
+        nginx: median(nginx),
+        direct: median(direct),
+    };
+    Ok(Row::judge(
+        "µs p50, one connection, over nginx",
+        figures,
+        Against::MoreThanNginx,
+        Some(60.0),
+        Some(35.0),
+    ))
 }
 
 async fn timed(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<LoadReport> {
@@ -274,7 +342,13 @@ async fn many_keys(plan: &Plan) -> io::Result<Row> {
         std::fs::remove_dir_all(directory)?;
     }
     let ratio = Figures { gateway: Some(costs[1] / costs[0]), ..Figures::default() };
-    let row = Row::judge("CPU-µs with 100,000 keys, times that with 10", ratio, Against::Itself, Some(1.1), Some(1.1));
+    let row = Row::judge(
+        "CPU-µs with 100,000 keys, times that with 10",
+        ratio,
+        Against::Itself,
+        Some(1.1),
+        Some(1.1),
+    );
     Ok(Row { gateway: Some(costs[1]), direct: Some(costs[0]), ..row })
 }
 
@@ -288,7 +362,8 @@ async fn seed(directory: &Path, count: usize) -> io::Result<()> {
         operation_timeout: Duration::from_secs(30),
         entropy: std::sync::Arc::new(SystemEntropy),
     };
-    let opened = store::Store::open(config, std::sync::Arc::new(SystemClock)).await.map_err(io::Error::other)?;
+    let opened =
+        store::Store::open(config, std::sync::Arc::new(SystemClock)).await.map_err(io::Error::other)?;
     let keys = opened.collection::<AuthKey>();
     for number in 0..count {
         let key = key(number);

@@ -68,20 +68,25 @@ impl Actor {
     /// With nothing configured but a place for its data.
     pub fn demo(data: &Path) -> io::Result<Self> {
         let mut command = itself()?;
-        command.env_clear().current_dir(data).env("DATA_DIR", data).env("PORT", "0").env("GATEWAY_MASTER_KEY", KEY);
+        command
+            .env_clear()
+            .current_dir(data)
+            .env("DATA_DIR", data)
+            .env("PORT", "0")
+            .env("GATEWAY_MASTER_KEY", KEY);
         Self::start(command.arg("serve"))
     }
 
     pub fn nginx(mock: &Self, directory: &Path, buffering: bool) -> io::Result<Self> {
         let port = std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let upstream = mock.url.trim_start_matches("http://").to_owned();
-        let line: Vec<OsString> = nginx::prepare(directory, &NginxConfig { port, upstream, buffering, workers: 2 })?;
+        let line: Vec<OsString> =
+            nginx::prepare(directory, &NginxConfig { port, upstream, buffering, workers: 2 })?;
         let (program, arguments) = line.split_first().ok_or_else(|| io::Error::other("no command"))?;
-        let child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .spawn()
-            .map_err(|error| io::Error::new(error.kind(), format!("nginx could not be started: {error}")))?;
+        let child =
+            Command::new(program).args(arguments).stdin(Stdio::null()).spawn().map_err(|error| {
+                io::Error::new(error.kind(), format!("nginx could not be started: {error}"))
+            })?;
         Ok(Self { child, url: format!("http://127.0.0.1:{port}") })
     }
 

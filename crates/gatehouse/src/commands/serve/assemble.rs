@@ -47,7 +47,8 @@ const HOURLY: Duration = Duration::from_secs(3600);
 const NEVER: Duration = Duration::from_secs(3600 * 24 * 365 * 10);
 
 pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<House, String> {
-    let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) =
+        (Arc::new(SystemClock), Arc::new(SystemEntropy));
     let data_dir = &settings.storage.data_dir;
     make_directory(data_dir)?;
     let master_key = master_key::find_or_make(settings.server.master_key.as_ref(), data_dir, &*entropy)
@@ -55,14 +56,17 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
     let store = open_store(settings, &clock, &entropy).await?;
     let journal = open_journal(settings, &clock, &entropy)?;
     let tasks = TaskTracker::new();
-    let egress = Egress::new(egress_config(settings), clock.clone(), tasks.clone()).map_err(|error| error.to_string())?;
+    let egress = Egress::new(egress_config(settings), clock.clone(), tasks.clone())
+        .map_err(|error| error.to_string())?;
 
     let mut background = Vec::new();
     let traces = match &settings.telemetry.otlp_endpoint {
         None => None,
         Some(endpoint) => {
-            let collector = egress.destination(endpoint, Trust::Operator).map_err(|error| error.to_string())?;
-            let (exporter, sending) = traces::exporter(egress.clone(), collector, settings.telemetry.service_name.clone());
+            let collector =
+                egress.destination(endpoint, Trust::Operator).map_err(|error| error.to_string())?;
+            let (exporter, sending) =
+                traces::exporter(egress.clone(), collector, settings.telemetry.service_name.clone());
             background.push(spawn(sending));
             Some(exporter)
         }
@@ -83,7 +87,10 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
     let refresher = Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, inventory));
-    refresher.load().await.map_err(|error| format!("The configuration cannot be read from storage: {error}"))?;
+    refresher
+        .load()
+        .await
+        .map_err(|error| format!("The configuration cannot be read from storage: {error}"))?;
     background.extend(start_background(settings, &gateway, &refresher, &store));
     let app = App::new(gateway.clone(), refresher, server_config(settings));
     Ok(House {
@@ -98,7 +105,10 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "what runs beside the calls is kept by its handle and aborted at the stop")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what runs beside the calls is kept by its handle and aborted at the stop"
+)]
 fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(task)
 }
@@ -148,14 +158,16 @@ async fn keep_forgetting(gateway: Arc<Gateway>, store: Store, days: u32) {
 }
 
 fn make_directory(directory: &Path) -> Result<(), String> {
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)
-        .map_err(|error| format!("The data directory {} cannot be made: {error}. Set DATA_DIR.", directory.display()))
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
+        format!("The data directory {} cannot be made: {error}. Set DATA_DIR.", directory.display())
+    })
 }
 
-async fn open_store(settings: &Settings, clock: &Arc<dyn Clock>, entropy: &Arc<dyn Entropy>) -> Result<Store, String> {
+async fn open_store(
+    settings: &Settings,
+    clock: &Arc<dyn Clock>,
+    entropy: &Arc<dyn Entropy>,
+) -> Result<Store, String> {
     let storage = &settings.storage;
     let backend = match (&storage.kind, &storage.postgres_url) {
         (StorageType::Postgres, Some(url)) => Backend::Postgres { url: url.clone() },
@@ -164,14 +176,20 @@ async fn open_store(settings: &Settings, clock: &Arc<dyn Clock>, entropy: &Arc<d
     let key_file = storage.data_dir.join("encryption.key");
     let sealing_key = match &storage.encryption_key {
         Some(key) => *key.bytes(),
-        None => store::load_or_create_key(&key_file, &**entropy)
-            .map_err(|error| format!("The encryption key cannot be kept in {}: {error}", key_file.display()))?,
+        None => store::load_or_create_key(&key_file, &**entropy).map_err(|error| {
+            format!("The encryption key cannot be kept in {}: {error}", key_file.display())
+        })?,
     };
-    let config = StoreConfig { backend, sealing_key, operation_timeout: STORE_TIMEOUT, entropy: entropy.clone() };
+    let config =
+        StoreConfig { backend, sealing_key, operation_timeout: STORE_TIMEOUT, entropy: entropy.clone() };
     Store::open(config, clock.clone()).await.map_err(|error| format!("Storage cannot be opened: {error}"))
 }
 
-fn open_journal(settings: &Settings, clock: &Arc<dyn Clock>, entropy: &Arc<dyn Entropy>) -> Result<Journal, String> {
+fn open_journal(
+    settings: &Settings,
+    clock: &Arc<dyn Clock>,
+    entropy: &Arc<dyn Entropy>,
+) -> Result<Journal, String> {
     let directory = settings.storage.data_dir.join("journal");
     let config = JournalConfig {
         directory: directory.clone(),
@@ -184,7 +202,8 @@ fn open_journal(settings: &Settings, clock: &Arc<dyn Clock>, entropy: &Arc<dyn E
 }
 
 fn egress_config(settings: &Settings) -> EgressConfig {
-    let reveal = |secret: &Option<domain::secret::Secret>| secret.as_ref().map(|secret| secret.reveal().to_owned());
+    let reveal =
+        |secret: &Option<domain::secret::Secret>| secret.as_ref().map(|secret| secret.reveal().to_owned());
     EgressConfig {
         connect_timeout: settings.upstream.connect_timeout,
         proxy: ProxySettings {

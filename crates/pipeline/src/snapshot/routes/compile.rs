@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::call::Target;
 use domain::resources::provider::{Provider, Source};
-use egress::{Destination, Egress, Trust};
+use egress::{Destination, Egress, Headers, Trust};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use wire::vendors::{self, Credential, Vendor};
 
@@ -30,7 +30,8 @@ pub fn compile(providers: &[(Provider, Source)], ground: &Ground<'_>) -> Routes 
         let instance = Arc::new(instance(provider, *source, vendor, type_is_taken, ground));
         routes.instances.insert(provider.name.clone(), instance);
     }
-    let mut enabled: Vec<_> = routes.instances.values().filter(|instance| instance.provider.enabled).cloned().collect();
+    let mut enabled: Vec<_> =
+        routes.instances.values().filter(|instance| instance.provider.enabled).cloned().collect();
     enabled.sort_by_key(|instance| (instance.provider.priority, instance.provider.name.clone()));
     for instance in enabled {
         for (model, lane) in &instance.lanes {
@@ -55,13 +56,19 @@ fn instance(
     let trust = (ground.trust)(source);
     let destination = destination(provider, vendor, egress, trust);
     let discovery = discovery(provider, vendor, egress, trust);
-    let headers = headers(provider, vendor);
+    let accepting = |media_type: &'static str| {
+        let mut headers = headers(provider, vendor);
+        headers.insert(http::header::ACCEPT, HeaderValue::from_static(media_type));
+        Headers::from(headers)
+    };
+    let (headers, stream_headers) = (accepting("application/json"), accepting("text/event-stream"));
     let chat_path = match provider.api_version.as_str() {
         "" => vendor.chat_path.to_owned(),
         version => format!("{}?api-version={version}", vendor.chat_path),
     };
     let other = metrics.live(&provider.name, "other");
-    let core = Arc::new(Core { vendor, destination, headers, chat_path, type_is_taken, other });
+    let core =
+        Arc::new(Core { vendor, destination, headers, stream_headers, chat_path, type_is_taken, other });
     let listing = ground.listings.get(&provider.name);
     let known = listing.is_some_and(|listing| listing.known);
     let mut lanes = BTreeMap::new();
@@ -88,7 +95,8 @@ pub fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>)
         provider_type: provider.provider_type.as_str().into(),
         model: model.into(),
     };
-    let header = |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unprintable"));
+    let header =
+        |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unprintable"));
     Lane {
         provider_header: header(&target.instance),
         model_header: header(&target.selector()),
@@ -101,7 +109,12 @@ pub fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>)
     }
 }
 
-fn destination(provider: &Provider, vendor: &Vendor, egress: &Egress, trust: Trust) -> Result<Arc<Destination>, String> {
+fn destination(
+    provider: &Provider,
+    vendor: &Vendor,
+    egress: &Egress,
+    trust: Trust,
+) -> Result<Arc<Destination>, String> {
     if vendor.answer.is_some() {
         return Err("it is built in".into());
     }
@@ -128,7 +141,8 @@ fn discovery(
     let Some(url) = vendor.discovery.url(base_url(provider, vendor)?) else { return Ok(None) };
     let after_scheme = url.find("://").map_or(0, |at| at + 3);
     let path_at = url[after_scheme..].find('/').map_or(url.len(), |at| after_scheme + at);
-    let destination = egress.destination(&url[..path_at], trust).map_err(|error| error.reason().to_owned())?;
+    let destination =
+        egress.destination(&url[..path_at], trust).map_err(|error| error.reason().to_owned())?;
     Ok(Some((destination, url[path_at..].to_owned())))
 }
 
@@ -136,7 +150,10 @@ fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    headers.insert(http::header::USER_AGENT, HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))));
+    headers.insert(
+        http::header::USER_AGENT,
+        HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))),
+    );
     let fixed = vendor.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
     for (name, value) in fixed.chain(own) {
@@ -147,7 +164,9 @@ fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
     let Some(key) = &provider.api_key else { return headers };
     let (name, value) = match vendor.credential {
         Credential::None => return headers,
-        Credential::Bearer | Credential::OptionalBearer => (http::header::AUTHORIZATION, format!("Bearer {}", key.reveal())),
+        Credential::Bearer | Credential::OptionalBearer => {
+            (http::header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
+        }
         Credential::Header(name) => (HeaderName::from_static(name), key.reveal().to_owned()),
     };
     if let Ok(mut value) = HeaderValue::try_from(value) {

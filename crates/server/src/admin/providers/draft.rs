@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use domain::fault::{self, Fault};
-use domain::resources::provider::Provider;
 use domain::resources::Resource as _;
+use domain::resources::provider::Provider;
 use domain::secret::Secret;
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
@@ -61,27 +61,39 @@ impl Models {
     fn names(self) -> Vec<String> {
         match self {
             Self::List(names) => names,
-            Self::Text(text) => text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
+            Self::Text(text) => {
+                text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+            }
         }
     }
 }
 
 /// Headers that carry credentials belong in `api_key`, where they are sealed and never shown.
-const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"];
+const CREDENTIALS: &[&str] =
+    &["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"];
 
 impl ProviderBody {
     pub fn provider(self, known: Option<&Provider>) -> Result<Provider, Fault> {
         let Some(vendor) = vendors::find(&self.provider_type) else {
-            let hint = vendors::nearest(&self.provider_type).map(|name| format!(" Did you mean '{name}'?")).unwrap_or_default();
+            let hint = vendors::nearest(&self.provider_type)
+                .map(|name| format!(" Did you mean '{name}'?"))
+                .unwrap_or_default();
             let message = format!("There is no provider type '{}'.{hint}", self.provider_type);
             return Err(fault::invalid_parameter("type", message));
         };
-        if let Some(name) = self.headers.keys().find(|name| CREDENTIALS.contains(&name.to_ascii_lowercase().as_str())) {
-            return Err(fault::invalid_parameter(format!("headers.{name}"), "A credential belongs in 'api_key'."));
+        if let Some(name) =
+            self.headers.keys().find(|name| CREDENTIALS.contains(&name.to_ascii_lowercase().as_str()))
+        {
+            return Err(fault::invalid_parameter(
+                format!("headers.{name}"),
+                "A credential belongs in 'api_key'.",
+            ));
         }
         let api_key = match (self.api_key, known) {
             (Some(sent), _) => sent.filter(|key| !key.reveal().is_empty()),
-            (None, Some(known)) if known.base_url == self.base_url && known.provider_type == self.provider_type => {
+            (None, Some(known))
+                if known.base_url == self.base_url && known.provider_type == self.provider_type =>
+            {
                 known.api_key.clone()
             }
             (None, _) => None,

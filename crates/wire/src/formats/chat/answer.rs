@@ -38,8 +38,17 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
 /// `provider` and `latency` replaced or appended; the rest is the upstream's.
 pub fn splice_answer(body: &Bytes, answer: &Answer, provider: &str, latency_ms: u64) -> Vec<Bytes> {
     let mut patch = Patch::new();
-    for (name, value) in [("provider", json::quote(provider)), ("latency", format!("\"{latency_ms}ms\""))] {
-        match answer.object.get(body, name) {
+    let latency = format!("\"{latency_ms}ms\"");
+    let provider = json::quote(provider);
+    let known = (answer.object.get(body, "provider"), answer.object.get(body, "latency"));
+    // Nearly always neither is there, and one piece holds both.
+    if let (None, None) = known {
+        let both = ["\"provider\":", &provider, ",\"latency\":", &latency].concat();
+        patch.insert_member(&answer.object, both);
+        return patch.apply(body);
+    }
+    for (name, value, member) in [("provider", provider, known.0), ("latency", latency, known.1)] {
+        match member {
             Some(member) => patch.replace(member.value.clone(), value),
             None => patch.insert_member(&answer.object, format!("\"{name}\":{value}")),
         }
