@@ -136,7 +136,7 @@ declare! {
         ttft_timeout: Duration = "upstream.ttft_timeout", "TTFT_TIMEOUT", "60s", positive;
         /// How long a stream may be silent.
         stream_idle_timeout: Duration = "upstream.stream_idle_timeout", "STREAM_IDLE_TIMEOUT", "120s", positive;
-        /// How long a whole call may take, retries included.
+        /// How long a call that does not stream may take, all its attempts together.
         request_timeout: Duration = "upstream.request_timeout", "REQUEST_TIMEOUT", "600s", positive;
     }
 
