@@ -1,5 +1,6 @@
 """Start and stop: the demo on a bare start, readiness, draining on SIGTERM."""
 
+import socket
 import stat
 import time
 
@@ -98,3 +99,40 @@ def test_a_second_signal_ends_it_at_once(start_gateway, upstream):
         gateway.process.wait(timeout=3)
         with pytest.raises(openai.APIError):
             list(stream)
+
+
+HEALTH = b"GET /health HTTP/1.1\r\nhost: gateway\r\n\r\n"
+
+
+def test_connections_beyond_the_cap_wait_for_a_place(start_gateway):
+    gateway = start_gateway(MAX_CONNECTIONS="2")
+    gateway.http.close()
+    address = ("127.0.0.1", gateway.port)
+
+    def held():
+        """A connection that is being served."""
+        line = socket.create_connection(address, timeout=5)
+        line.sendall(HEALTH)
+        assert line.recv(4096).startswith(b"HTTP/1.1 200")
+        return line
+
+    first, second = held(), held()
+    with socket.create_connection(address, timeout=0.5) as third:
+        third.sendall(HEALTH)
+        with pytest.raises(TimeoutError):
+            third.recv(4096)
+        first.close()
+        third.settimeout(5)
+        assert third.recv(4096).startswith(b"HTTP/1.1 200")
+    second.close()
+
+
+def test_a_head_that_never_ends_is_given_up(start_gateway):
+    gateway = start_gateway(HEADER_TIMEOUT="1s")
+    with socket.create_connection(("127.0.0.1", gateway.port), timeout=5) as line:
+        line.sendall(b"GET /health HTTP/1.1\r\nhost:")
+        begun = time.monotonic()
+        while line.recv(4096):
+            pass
+        assert 0.5 < time.monotonic() - begun < 3
+    assert gateway.http.get("/health").status_code == 200

@@ -100,11 +100,11 @@ impl Egress {
         outcome.map_err(|failure| failure.error)
     }
 
-    /// Opens connections ahead, so that there are at least `connections` idle ones (HTTP/2: one in all).
+    /// Opens connections ahead, so that the current runtime has at least `connections` idle ones (HTTP/2: one in all).
     pub async fn warm(&self, destination: &Destination, connections: usize) {
         let origin = &destination.origin;
         let wanted =
-            connections.min(self.shared.config.max_idle_per_origin).saturating_sub(origin.idle_connections());
+            connections.min(self.shared.config.max_idle_per_origin).saturating_sub(origin.idle_here());
         if origin.http2().is_some() {
             return;
         }

@@ -58,6 +58,12 @@ impl IdlePool {
         drop((spare, stale));
     }
 
+    /// How many the current runtime has.
+    pub(crate) fn len_here(&self) -> usize {
+        let here = Handle::try_current().map(|runtime| runtime.id()).ok();
+        self.0.lock().iter().find(|(home, _)| Some(*home) == here).map_or(0, |(_, shelf)| shelf.len())
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.lock().iter().map(|(_, shelf)| shelf.len()).sum()
     }

@@ -149,6 +149,10 @@ impl Origin {
         self.idle.push(connection, self.clock.tick(), self.idle_timeout, self.max_idle);
     }
 
+    pub(crate) fn idle_here(&self) -> usize {
+        self.idle.len_here()
+    }
+
     pub(crate) fn idle_connections(&self) -> usize {
         self.idle.len()
     }

@@ -19,6 +19,20 @@ pub fn list(snapshot: &Snapshot, caller: &Caller) -> Value {
     json!({"object": "list", "data": data})
 }
 
+/// The same list in the shape Anthropic's clients read.
+pub fn list_for_anthropic(snapshot: &Snapshot, caller: &Caller) -> Value {
+    let lanes = snapshot.routes.lanes().filter(|lane| may_use(caller, lane));
+    let data: Vec<Value> = lanes
+        .map(|lane| {
+            let created = jiff::Timestamp::from_second(lane.created.unwrap_or(0)).unwrap_or_default();
+            let id = lane.target.selector();
+            json!({"type": "model", "id": id, "display_name": id, "created_at": created.to_string()})
+        })
+        .collect();
+    let id = |entry: Option<&Value>| entry.map(|entry| entry["id"].clone());
+    json!({"first_id": id(data.first()), "last_id": id(data.last()), "has_more": false, "data": data})
+}
+
 /// Takes anything a request's `model` takes.
 pub fn retrieve(snapshot: &Snapshot, caller: &Caller, id: &str) -> Result<Value, Fault> {
     let lanes = resolve::candidates(&snapshot.routes, id, None)?;

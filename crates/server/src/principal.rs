@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use domain::caller::Caller;
-use domain::capability::Capability;
-use domain::fault as faults;
+use domain::capability::{Capabilities, Capability};
+use domain::fault::{self as faults, Fault};
 use domain::scope::{Action, Area, Scope};
 use http::request::Parts;
 use pipeline::authenticate;
@@ -41,12 +41,17 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
         })?;
         caller.require(N::SCOPE)?;
         // The gate answers after authentication: who may not come in learns nothing about the edition.
-        if let Some(capability) = N::CAPABILITY
-            && !app.gateway.capabilities.has(capability)
-        {
-            return Err(faults::edition_restricted(capability.as_str()).into());
-        }
+        gate(N::CAPABILITY, &app.gateway.capabilities)?;
         Ok(Self { caller, snapshot, needs: PhantomData })
+    }
+}
+
+fn gate(needed: Option<Capability>, capabilities: &Capabilities) -> Result<(), Fault> {
+    match needed {
+        Some(capability) if !capabilities.has(capability) => {
+            Err(faults::edition_restricted(capability.as_str()))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -92,3 +97,29 @@ macro_rules! areas {
 }
 
 areas!(AuthKeys, Changes, Metrics, Providers, Usage);
+
+#[cfg(test)]
+mod tests {
+    use domain::capability::Edition;
+
+    use super::*;
+
+    struct Gated;
+    impl InArea for Gated {
+        const AREA: Area = Area::Usage;
+        const CAPABILITY: Option<Capability> = Some(Capability::AdvancedBudgets);
+    }
+
+    #[test]
+    fn a_gated_area_opens_by_edition_or_by_name() {
+        let needed = <Read<Gated> as Needs>::CAPABILITY;
+        let fault = gate(needed, &Capabilities::default()).unwrap_err();
+        assert_eq!((fault.status, &*fault.code), (403, "edition_restricted"));
+        assert_eq!(fault.details, [("capability", "advancedBudgets".to_owned())]);
+        let enterprise = Capabilities { edition: Edition::Enterprise, single: vec![] };
+        assert!(gate(needed, &enterprise).is_ok());
+        let named = Capabilities { edition: Edition::Oss, single: vec![Capability::AdvancedBudgets] };
+        assert!(gate(needed, &named).is_ok());
+        assert!(gate(<Write<Usage> as Needs>::CAPABILITY, &Capabilities::default()).is_ok());
+    }
+}

@@ -30,6 +30,13 @@ impl Workers {
         Self(Vec::new())
     }
 
+    /// Starts the same work on every thread.
+    pub fn each<F: Future<Output = ()> + Send + 'static>(&self, tracker: &TaskTracker, work: impl Fn() -> F) {
+        for worker in &self.0 {
+            tracker.spawn_on(work(), &worker.runtime);
+        }
+    }
+
     /// Runs a connection on the thread that has the fewest of them.
     pub(crate) fn serve(&self, tracker: &TaskTracker, connection: impl Future<Output = ()> + Send + 'static) {
         let Some(worker) = self.0.iter().min_by_key(|worker| worker.connections.load(Ordering::Relaxed))

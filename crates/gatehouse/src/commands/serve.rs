@@ -5,8 +5,10 @@ mod assemble;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
+use pipeline::gateway::Gateway;
 use server::Workers;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -65,6 +67,7 @@ async fn serve(settings: &Settings) -> Result<(), String> {
     // They end last: what the calls left behind still runs on them.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = Workers::start(cores).map_err(|error| format!("A thread could not be started: {error}"))?;
+    workers.each(&house.gateway.tasks, || warm(house.gateway.clone()));
     let cut = server::serve(listener, house.door, house.listen, stopping, &workers).await;
 
     // The order matters: no new calls, then the calls' own last work, then their receipts, then storage.
@@ -80,6 +83,16 @@ async fn serve(settings: &Settings) -> Result<(), String> {
     drop(workers);
     tracing::info!(cut, "stopped");
     Ok(())
+}
+
+/// One open connection to each provider, so that the first call does not pay for the handshake.
+async fn warm(gateway: Arc<Gateway>) {
+    let routes = gateway.snapshot().routes.clone();
+    for instance in routes.instances.values().filter(|instance| instance.provider.enabled) {
+        if let Ok(destination) = &instance.core.destination {
+            gateway.egress.warm(destination, 1).await;
+        }
+    }
 }
 
 async fn listen(settings: &Settings) -> Result<TcpListener, String> {

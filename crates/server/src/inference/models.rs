@@ -1,13 +1,10 @@
 //! `GET /v1/models` and `/v1/models/{id}`: what this caller may name in a request.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
+use http::HeaderMap;
 use pipeline::models;
 use serde_json::Value;
 
-use crate::App;
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{Inference, Principal};
@@ -16,8 +13,11 @@ use crate::principal::{Inference, Principal};
 #[utoipa::path(get, path = "/v1/models", tag = "inference",
     responses((status = 200, description = "The list of models", body = Value), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["inference"])))]
-pub async fn list(State(_app): State<Arc<App>>, principal: Principal<Inference>) -> Json<Value> {
-    Json(models::list(&principal.snapshot, &principal.caller))
+pub async fn list(principal: Principal<Inference>, headers: HeaderMap) -> Json<Value> {
+    // Anthropic's clients name the version of their API with every request, and read another shape.
+    let list =
+        if headers.contains_key("anthropic-version") { models::list_for_anthropic } else { models::list };
+    Json(list(&principal.snapshot, &principal.caller))
 }
 
 /// One model, by any name a request's `model` takes; slashes need no encoding.
