@@ -2,9 +2,24 @@
 
 use serde::Serialize;
 
+use crate::load::LoadReport;
+
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     pub rows: Vec<Row>,
+    /// What the rows are made of.
+    pub measurements: Vec<Measurement>,
+}
+
+/// One actor under one load, once.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measurement {
+    pub name: String,
+    pub actor: &'static str,
+    #[serde(flatten)]
+    pub load: LoadReport,
+    pub cpu_per_request: f64,
+    pub peak_rss: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -88,31 +103,57 @@ impl Report {
     pub fn table(&self) -> String {
         let head = ["what", "gateway", "nginx", "floor", "direct", "figure", "reach", "aim", "verdict"]
             .map(str::to_owned);
-        let lines: Vec<[String; 9]> = std::iter::once(head).chain(self.rows.iter().map(cells)).collect();
-        let width = |column: usize| {
-            lines
-                .iter()
-                .filter_map(|line| line.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: [usize; 9] = std::array::from_fn(width);
-        let mut table = String::new();
-        for line in &lines {
-            for (column, (cell, width)) in line.iter().zip(widths).enumerate() {
-                let padding = " ".repeat(width - cell.chars().count());
-                // Words to the left, numbers to the right.
-                match column {
-                    0 => table.extend([cell.as_str(), &padding]),
-                    8 => table.extend(["  ", cell.as_str()]),
-                    _ => table.extend(["  ", &padding, cell.as_str()]),
-                }
-            }
-            table.push('\n');
-        }
-        table
+        align(std::iter::once(head).chain(self.rows.iter().map(cells)).collect())
     }
+
+    /// Throughput, latency and time to first byte (µs), CPU-µs per request and peak memory of every measurement.
+    pub fn details(&self) -> String {
+        let head =
+            ["what", "actor", "req/s", "p50", "p99", "p99.9", "ttfb p50", "ttfb p99", "CPU-µs", "peak MiB"]
+                .map(str::to_owned);
+        align(std::iter::once(head).chain(self.measurements.iter().map(details)).collect())
+    }
+}
+
+/// Words to the left, numbers to the right.
+fn align<const COLUMNS: usize>(lines: Vec<[String; COLUMNS]>) -> String {
+    let widest = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; COLUMNS] = std::array::from_fn(widest);
+    let mut table = String::new();
+    for line in &lines {
+        for (column, (cell, width)) in line.iter().zip(widths).enumerate() {
+            let padding = " ".repeat(width - cell.chars().count());
+            let is_number = cell.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+            match column {
+                0 => table.extend([cell.as_str(), &padding]),
+                _ if is_number || column + 1 < COLUMNS => table.extend(["  ", &padding, cell.as_str()]),
+                _ => table.extend(["  ", cell.as_str()]),
+            }
+        }
+        table.push('\n');
+    }
+    table
+}
+
+fn details(measurement: &Measurement) -> [String; 10] {
+    let Measurement { load, .. } = measurement;
+    let figures =
+        [load.rps, load.latency_p50, load.latency_p99, load.latency_p999, load.ttfb_p50, load.ttfb_p99];
+    let [rps, p50, p99, p999, ttfb_p50, ttfb_p99] = figures.map(|figure| number(Some(figure)));
+    let peak = number(Some(measurement.peak_rss as f64 / (1024.0 * 1024.0)));
+    let cpu = number(Some(measurement.cpu_per_request));
+    [
+        measurement.name.clone(),
+        measurement.actor.to_owned(),
+        rps,
+        p50,
+        p99,
+        p999,
+        ttfb_p50,
+        ttfb_p99,
+        cpu,
+        peak,
+    ]
 }
 
 fn cells(row: &Row) -> [String; 9] {
@@ -161,7 +202,7 @@ mod tests {
         let figures = Figures { gateway: Some(28.4), nginx: Some(15.0), floor: Some(22.0), direct: None };
         let long = Row::judge("CPU-µs per request, 1 KB chat", figures, Against::Nginx, Some(3.0), Some(2.0));
         let short = Row::judge("x", Figures::default(), Against::Itself, None, None);
-        let report = Report { rows: vec![long, short] };
+        let report = Report { rows: vec![long, short], ..Report::default() };
         assert!(!report.missed());
         let table = report.table();
         let lines: Vec<&str> = table.lines().collect();

@@ -66,7 +66,7 @@ pub fn run(options: &Options) -> ExitCode {
     match outcome {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(report)) => {
-            println!("{}", report.table());
+            println!("{}\n{}", report.details(), report.table());
             match options.json.as_deref().map(|path| write(path, &report)) {
                 Some(Err(error)) => {
                     eprintln!("The result could not be written: {error}");

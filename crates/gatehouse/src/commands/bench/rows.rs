@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bench::load::{Load, LoadConfig, LoadReport, Stop, run_load};
-use bench::report::{Against, Figures, Report, Row};
+use bench::report::{Against, Figures, Measurement, Report, Row};
 use domain::resources::auth_key::{self, AuthKey, RateLimits};
 use domain::scope::Scope;
 
@@ -87,7 +87,8 @@ pub async fn measure(plan: &Plan) -> io::Result<Report> {
     let idle = cast.gateway.settled().await?.rss as f64 / MEBIBYTE;
     for shape in &SHAPES {
         say(shape.name);
-        report.rows.push(cpu(plan, &cast, shape).await?);
+        let row = cpu(plan, &cast, shape, &mut report.measurements).await?;
+        report.rows.push(row);
     }
     say("time to first byte and latency");
     report.rows.push(first_byte(plan, &cast).await?);
@@ -195,27 +196,56 @@ fn honest(report: LoadReport) -> io::Result<LoadReport> {
 }
 
 /// The actors take turns, so that a busy machine is busy for all of them.
-async fn cpu(plan: &Plan, cast: &Cast, shape: &Shape) -> io::Result<Row> {
-    let (mut gateway, mut floor, mut nginx) = (Vec::new(), Vec::new(), Vec::new());
+async fn cpu(
+    plan: &Plan,
+    cast: &Cast,
+    shape: &Shape,
+    measurements: &mut Vec<Measurement>,
+) -> io::Result<Row> {
+    let actors = [
+        ("gateway", Some(&cast.gateway)),
+        ("floor", Some(&cast.floor)),
+        ("nginx", cast.nginx(shape.stream)),
+        ("direct", Some(&cast.mock)),
+    ];
+    let before = measurements.len();
     for _ in 0..plan.rounds {
-        gateway.push(cpu_per_request(plan, &cast.gateway, shape).await?);
-        floor.push(cpu_per_request(plan, &cast.floor, shape).await?);
-        if let Some(actor) = cast.nginx(shape.stream) {
-            nginx.push(cpu_per_request(plan, actor, shape).await?);
+        for (name, actor) in actors {
+            let Some(actor) = actor else { continue };
+            measurements.push(under_load(plan, actor, name, shape).await?);
         }
     }
+    let figure = |name: &str| {
+        let rounds = measurements[before..].iter().filter(|measurement| measurement.actor == name);
+        median(rounds.map(|measurement| measurement.cpu_per_request).collect())
+    };
     let figures =
-        Figures { gateway: median(gateway), floor: median(floor), nginx: median(nginx), direct: None };
+        Figures { gateway: figure("gateway"), floor: figure("floor"), nginx: figure("nginx"), direct: None };
     Ok(Row::judge(shape.name, figures, Against::Nginx, Some(shape.reach), Some(shape.aim)))
 }
 
-async fn cpu_per_request(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<f64> {
+async fn under_load(
+    plan: &Plan,
+    actor: &Actor,
+    name: &'static str,
+    shape: &Shape,
+) -> io::Result<Measurement> {
     let mut load = Load::open(&load(actor, shape)).await?;
     honest(load.run(Stop::After(Duration::from_millis(300))).await)?;
     let before = actor.settled().await?;
     let report = honest(load.run(Stop::After(plan.measure)).await)?;
     let after = actor.settled().await?;
-    Ok(before.cpu_per_request(after, report.requests))
+    Ok(Measurement {
+        name: shape.name.to_owned(),
+        actor: name,
+        cpu_per_request: before.cpu_per_request(after, report.requests),
+        peak_rss: after.peak_rss,
+        load: report,
+    })
+}
+
+async fn cpu_per_request(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<f64> {
+    Ok(under_load(plan, actor, "gateway", shape).await?.cpu_per_request)
 }
 
 fn median(mut figures: Vec<f64>) -> Option<f64> {
