@@ -33,8 +33,7 @@ impl std::error::Error for InitFault {}
 
 /// The files that were written.
 pub fn run(directory: &Path, force: bool, entropy: &dyn Entropy) -> Result<Vec<PathBuf>, InitFault> {
-    let files =
-        [(directory.join(DEFAULT_FILE), yaml(), 0o644), (directory.join(".env"), dotenv(entropy), 0o600)];
+    let files = [(directory.join(DEFAULT_FILE), yaml()), (directory.join(".env"), dotenv(entropy))];
     if !force {
         let existing: Vec<PathBuf> =
             files.iter().map(|(path, ..)| path.clone()).filter(|path| path.exists()).collect();
@@ -43,24 +42,27 @@ pub fn run(directory: &Path, force: bool, entropy: &dyn Entropy) -> Result<Vec<P
         }
     }
     std::fs::create_dir_all(directory).map_err(|error| InitFault::Io(directory.to_owned(), error))?;
-    for (path, text, mode) in &files {
-        write(path, text, *mode, force).map_err(|error| InitFault::Io(path.clone(), error))?;
+    for (path, text) in &files {
+        write(path, text, force).map_err(|error| InitFault::Io(path.clone(), error))?;
     }
     Ok(files.into_iter().map(|(path, ..)| path).collect())
 }
 
+/// Both files may hold keys.
+const OWNER_ONLY: u32 = 0o600;
+
 /// The mode is there before the content is, and a file that appeared meanwhile is not overwritten unasked.
-fn write(path: &Path, text: &str, mode: u32, force: bool) -> std::io::Result<()> {
+fn write(path: &Path, text: &str, force: bool) -> std::io::Result<()> {
     use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).mode(mode);
+    options.write(true).mode(OWNER_ONLY);
     if force {
         options.create(true).truncate(true)
     } else {
         options.create_new(true)
     };
     let mut file = options.open(path)?;
-    file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    file.set_permissions(std::fs::Permissions::from_mode(OWNER_ONLY))?;
     file.write_all(text.as_bytes())
 }
 
@@ -167,8 +169,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join(".env"), "old").unwrap();
         run(directory.path(), true, &Fixed(1)).unwrap();
-        let mode = std::fs::metadata(directory.path().join(".env")).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        for name in [".env", DEFAULT_FILE] {
+            let mode = std::fs::metadata(directory.path().join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
     }
 
     #[test]
