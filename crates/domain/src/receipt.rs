@@ -7,7 +7,7 @@ use crate::money::{Cost, Nanos};
 use crate::usage::Usage;
 
 /// An opening as it is written, borrowed from the receipt it belongs to.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct OpeningRef<'a> {
     pub id: &'a str,
     pub request_id: &'a str,
@@ -18,13 +18,10 @@ pub struct OpeningRef<'a> {
     pub provider: &'a str,
     pub provider_name: &'a str,
     pub user_path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_key_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<&'a str>,
     pub stream: bool,
     pub reserved: &'a Usage,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reserved_cost: Option<Cost>,
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
 /// A connection stays on one thread for life, and so do the calls it carries and the connections they use upstream:
-/// no event wakes a second thread. Measured beside one runtime that shares its work, that is a third of the CPU.
+/// no event wakes a second thread, as events do in one runtime that shares its work among threads.
 pub struct Workers(Vec<Worker>);
 
 struct Worker {

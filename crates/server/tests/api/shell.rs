@@ -235,3 +235,42 @@ async fn both_protocols_are_spoken_on_one_port() {
     })
     .await;
 }
+
+/// A body that cannot be read without a panic: what any handler might do.
+struct Explosive;
+
+impl http_body::Body for Explosive {
+    type Data = bytes::Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
+        panic!("the body exploded")
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer_and_disturbs_nobody() {
+    house::each(async |house| {
+        for path in ["/v1/chat/completions", "/admin/api/v1/auth-keys"] {
+            let request = http::Request::post(path)
+                .header("authorization", format!("Bearer {}", house::MASTER))
+                .header("x-request-id", "doomed")
+                .body(Explosive)
+                .unwrap();
+            let Ok(answer) = house.door.answer(request, None).await;
+            assert_eq!(answer.status(), 500, "{path}");
+            assert_eq!(answer.headers()["x-request-id"], "doomed");
+            let body = http_body_util::BodyExt::collect(answer.into_body()).await.unwrap().to_bytes();
+            let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(
+                (&body["error"]["code"], &body["error"]["param"]),
+                (&json!("internal_error"), &json!(null))
+            );
+            house.get("/health").send().await.expect_status(200);
+        }
+    })
+    .await;
+}
