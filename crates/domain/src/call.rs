@@ -5,10 +5,22 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// The dialects the gateway serves and calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
+    /// OpenAI chat completions.
+    #[default]
     Chat,
+    /// OpenAI responses.
+    Responses,
+    /// Anthropic messages.
+    Messages,
+    /// Gemini generateContent.
+    Generate,
+}
+
+impl Format {
+    pub const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Generate];
 }
 
 /// A resolved place to send a call: a configured provider instance and the model id as that provider knows it.

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod call;
 pub mod caller;
+pub mod canon;
 pub mod capability;
 pub mod clock;
 pub mod fault;

@@ -2,22 +2,73 @@
 
 use bytes::Bytes;
 use domain::call::Format;
-use domain::fault::Fault;
+use domain::fault::{Fault, FaultKind};
 
 use crate::json::quote;
 
-/// `{"error":{…}}`, all four keys always there.
-pub fn envelope(fault: &Fault, format: Format) -> Bytes {
+/// The error body: `{"error":{…}}` with all four keys, or Anthropic's shape where its clients call.
+pub fn envelope(fault: &Fault, format: Format, request_id: &str) -> Bytes {
     match format {
-        Format::Chat => openai(fault).into(),
+        Format::Chat | Format::Responses | Format::Generate => openai(fault).into(),
+        Format::Messages => anthropic(fault, Some(request_id)).into(),
     }
 }
 
+/// What is known about an answer that breaks off.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Broken<'a> {
+    /// The answer's id, as the client saw it.
+    pub id: &'a str,
+    pub model: &'a str,
+    /// Unix time in seconds.
+    pub created: i64,
+    /// The number the next event would have had.
+    pub sequence: u64,
+}
+
 /// The fault inside a stream that has begun. Nothing follows it, least of all a clean end.
-pub fn event(fault: &Fault, format: Format) -> Bytes {
+pub fn event(fault: &Fault, format: Format, broken: Broken<'_>) -> Bytes {
     match format {
-        Format::Chat => format!("data: {}\n\n", openai(fault)).into(),
+        Format::Chat | Format::Generate => format!("data: {}\n\n", openai(fault)).into(),
+        Format::Messages => format!("event: error\ndata: {}\n\n", anthropic(fault, None)).into(),
+        Format::Responses => responses(fault, broken).into(),
     }
+}
+
+/// First the end of the response as its protocol has it, then the event that the official clients raise on.
+fn responses(fault: &Fault, broken: Broken<'_>) -> String {
+    let (id, model) = (quote(broken.id), quote(broken.model));
+    let (code, message) = (quote(&fault.code), quote(&fault.message));
+    let failed = format!(
+        r#"{{"type":"response.failed","sequence_number":{},"response":{{"id":{id},"object":"response","created_at":{},"status":"failed","error":{{"code":{code},"message":{message}}},"incomplete_details":null,"model":{model},"output":[],"parallel_tool_calls":true,"tool_choice":"auto","tools":[],"usage":null}}}}"#,
+        broken.sequence, broken.created,
+    );
+    format!("event: response.failed\ndata: {failed}\n\n{}", responses_error(fault, broken.sequence + 1))
+}
+
+/// The last event of a response that broke off.
+pub fn responses_error(fault: &Fault, sequence: u64) -> String {
+    let envelope = openai(fault);
+    let inner = envelope.trim_start_matches('{').trim_end_matches('}');
+    format!("event: error\ndata: {{\"type\":\"error\",\"sequence_number\":{sequence},{inner}}}}}\n\n")
+}
+
+fn anthropic(fault: &Fault, request_id: Option<&str>) -> String {
+    let kind = match (fault.status, fault.kind) {
+        (413, _) => "request_too_large",
+        (503 | 529, _) => "overloaded_error",
+        (_, FaultKind::Authentication) => "authentication_error",
+        (_, FaultKind::Authorization) => "permission_error",
+        (_, FaultKind::NotFound) => "not_found_error",
+        (_, FaultKind::RateLimit) => "rate_limit_error",
+        (400..=499 | 501, _) => "invalid_request_error",
+        _ => "api_error",
+    };
+    let request_id = request_id.map(|id| format!(",\"request_id\":{}", quote(id))).unwrap_or_default();
+    format!(
+        r#"{{"type":"error","error":{{"type":"{kind}","message":{}}}{request_id}}}"#,
+        quote(&fault.message)
+    )
 }
 
 fn openai(fault: &Fault) -> String {
@@ -41,9 +92,9 @@ mod tests {
 
     #[track_caller]
     fn check(fault: &Fault, expected: serde_json::Value) {
-        let body = envelope(fault, Format::Chat);
+        let body = envelope(fault, Format::Chat, "r");
         assert_eq!(serde_json::from_slice::<serde_json::Value>(&body).unwrap(), expected);
-        let event = event(fault, Format::Chat);
+        let event = event(fault, Format::Chat, Broken::default());
         let inside = event.strip_prefix(b"data: ").unwrap().strip_suffix(b"\n\n").unwrap();
         assert_eq!(inside, body);
     }
@@ -74,5 +125,41 @@ mod tests {
                 "type": "invalid_request_error", "code": "invalid_parameter", "param": "a\"b", "message": "No.",
             }}),
         );
+    }
+
+    #[test]
+    fn anthropics_clients_get_their_own_shape() {
+        let body = envelope(&fault::request_too_large(10), Format::Messages, "req_1");
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!((&body["type"], &body["error"]["type"]), (&json!("error"), &json!("request_too_large")));
+        assert_eq!(body["request_id"], "req_1");
+        for (fault, kind) in [
+            (fault::model_required(), "invalid_request_error"),
+            (fault::missing_api_key(), "authentication_error"),
+            (fault::insufficient_scope("x"), "permission_error"),
+            (fault::not_found("no"), "not_found_error"),
+            (fault::upstream_interrupted("p"), "api_error"),
+        ] {
+            let text = event(&fault, Format::Messages, Broken::default());
+            let text = std::str::from_utf8(&text).unwrap();
+            assert!(text.starts_with("event: error\ndata: {\"type\":\"error\""), "{text}");
+            assert!(text.contains(kind), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_broken_response_fails_first_and_then_raises() {
+        let broken = Broken { id: "resp_1", model: "a/b", created: 7, sequence: 4 };
+        let text = event(&fault::upstream_interrupted("p"), Format::Responses, broken);
+        let text = std::str::from_utf8(&text).unwrap();
+        let data: Vec<serde_json::Value> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: "))
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!((&data[0]["type"], &data[0]["sequence_number"]), (&json!("response.failed"), &json!(4)));
+        assert_eq!(data[0]["response"]["status"], "failed");
+        assert_eq!((&data[1]["type"], &data[1]["sequence_number"]), (&json!("error"), &json!(5)));
+        assert_eq!(data[1]["error"]["code"], "upstream_invalid_response");
     }
 }

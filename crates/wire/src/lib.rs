@@ -1,5 +1,7 @@
 //! Bytes in, bytes out: formats, vendors, JSON and event streams. No sockets, no clock, no state.
 
+pub mod codec;
+pub mod custom;
 pub mod demo;
 pub mod fault;
 pub mod formats;

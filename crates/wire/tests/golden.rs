@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use wire::formats::chat::{self, EncodeOptions};
+use domain::call::Format;
+use wire::codec::{self, Target};
+use wire::formats::chat;
 use wire::sse::Splitter;
 use wire::{splice, vendors};
 
@@ -21,12 +23,14 @@ fn fixtures(folder: &str) -> Vec<(String, Bytes)> {
 
 #[test]
 fn each_vendor_is_sent_what_it_takes() {
-    for vendor in vendors::list() {
+    for vendor in vendors::list().iter().filter(|vendor| vendor.paths.chat.is_some()) {
         let mut sent = String::new();
         for (name, body) in fixtures("requests") {
-            let request = chat::parse(body).unwrap();
-            let options = EncodeOptions { model: "gpt-5-mini", stream: name.contains("stream"), vendor };
-            let upstream = splice::concat(&chat::encode(&request, &options));
+            let codec = codec::of(Format::Chat);
+            let request = codec.peek(body).unwrap();
+            let stream = name.contains("stream");
+            let target = Target { model: "gpt-5-mini", stream, vendor, max_output: None };
+            let upstream = splice::concat(&codec.splice(&request, &target));
             wire::json::scan(&upstream).unwrap();
             writeln!(sent, "--- {name}\n{}", std::str::from_utf8(&upstream).unwrap()).unwrap();
         }
@@ -49,7 +53,7 @@ fn streams_are_followed() {
                 let usage = chat::read_usage(&data[range]).unwrap();
                 write!(read, " usage={}", serde_json::to_string(&usage).unwrap()).unwrap();
             }
-            if seen.class == chat::Class::Error {
+            if seen.class == codec::Class::Error {
                 write!(read, " fault={}", chat::read_stream_error(&data, "acme")).unwrap();
             }
             read.push('\n');

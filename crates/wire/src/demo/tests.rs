@@ -1,7 +1,8 @@
 //! The demo does what a real model's API does, the same way every time.
 
 use super::*;
-use crate::formats::chat::{Class, classify, read_answer, read_usage};
+use crate::codec::Class;
+use crate::formats::chat::{classify, read_answer, read_usage};
 use crate::sse::Splitter;
 
 fn whole(request: &Value) -> Value {

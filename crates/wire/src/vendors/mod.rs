@@ -1,11 +1,15 @@
 //! The vendors: the only list of them. Each is a file of data; nothing else knows their names.
 
+mod anthropic;
+mod azure;
 mod cerebras;
 mod dashscope;
 mod deepseek;
 mod demo;
 mod fireworks;
+mod gemini;
 mod groq;
+mod jina;
 mod llamacpp;
 mod lmstudio;
 mod minimax;
@@ -17,7 +21,9 @@ mod openai;
 mod openai_compatible;
 mod openrouter;
 mod oracle;
+mod paths;
 mod perplexity;
+mod rules;
 mod together;
 mod vllm;
 mod xai;
@@ -27,19 +33,26 @@ use domain::call::Format;
 
 use crate::demo::Reply;
 pub use models::{Discovered, Discovery, read_models};
+use paths::OPENAI_LIKE;
+pub use paths::{Lifecycle, Paths};
+pub use rules::{Rules, ThinkingStyle};
 
 /// In the order they are offered to an operator.
 static VENDORS: &[&Vendor] = &[
     &openai::VENDOR,
+    &anthropic::VENDOR,
+    &gemini::VENDOR,
     &groq::VENDOR,
     &deepseek::VENDOR,
     &openrouter::VENDOR,
     &xai::VENDOR,
     &zai::VENDOR,
     &minimax::VENDOR,
+    &azure::VENDOR,
     &oracle::VENDOR,
     &ollama::VENDOR,
     &vllm::VENDOR,
+    &jina::VENDOR,
     &mistral::VENDOR,
     &together::VENDOR,
     &fireworks::VENDOR,
@@ -62,6 +75,7 @@ pub struct Vendor {
     pub title: &'static str,
     pub base_url: Option<&'static str>,
     pub credential: Credential,
+    /// The format its models are called in when a client speaks none that it serves natively.
     pub format: Format,
     pub key_required: bool,
     pub base_url_required: bool,
@@ -70,8 +84,11 @@ pub struct Vendor {
     pub models: &'static [&'static str],
     /// Sent with every request, beside the credential; names in lower case.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Where chat completions are served, below the base URL.
-    pub chat_path: &'static str,
+    /// Sent as the query `api-version` unless an instance names another.
+    pub api_version: Option<&'static str>,
+    pub paths: Paths,
+    /// What a model of this vendor takes.
+    pub rules: fn(&str) -> Rules,
     pub quirks: Quirks,
     /// Answers by itself, with no network.
     pub answer: Option<fn(&[u8]) -> Reply>,
@@ -136,13 +153,27 @@ const HOSTED: Vendor = Vendor {
     discovery: Discovery::OpenAiList { path: "/models" },
     models: &[],
     headers: &[],
-    chat_path: "/chat/completions",
+    api_version: None,
+    paths: OPENAI_LIKE,
+    rules: |_| Rules::CAREFUL,
     quirks: PLAIN,
     answer: None,
 };
 
 /// The usual server of one's own.
 const LOCAL: Vendor = Vendor { credential: Credential::OptionalBearer, key_required: false, ..HOSTED };
+
+/// Serves nothing until its file says what.
+const NOTHING: Paths = Paths { chat: None, embeddings: None, completions: None, ..OPENAI_LIKE };
+
+impl Vendor {
+    /// The format a model is called in for a client that speaks `client`: its own wherever the vendor serves that.
+    /// None when the vendor serves no conversation at all.
+    pub fn format_for(&self, client: Format, model: &str) -> Option<Format> {
+        let wanted = if (self.rules)(model).responses_only { Format::Responses } else { client };
+        [wanted, self.format].into_iter().find(|format| self.paths.of(*format, false).is_some())
+    }
+}
 
 pub fn list() -> &'static [&'static Vendor] {
     VENDORS

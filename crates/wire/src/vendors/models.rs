@@ -12,6 +12,8 @@ pub enum Discovery {
     },
     /// Ollama's own list of what is installed, beside its `/v1`.
     OllamaTags,
+    /// Gemini's list, where ids have `models/` in front.
+    GeminiList,
 }
 
 impl Discovery {
@@ -21,6 +23,7 @@ impl Discovery {
         match self {
             Self::None => None,
             Self::OpenAiList { path } => Some(format!("{base}{path}")),
+            Self::GeminiList => Some(format!("{base}/models?pageSize=1000")),
             Self::OllamaTags => Some(format!("{}/api/tags", base.strip_suffix("/v1").unwrap_or(base))),
         }
     }
@@ -38,19 +41,26 @@ pub fn read_models(discovery: Discovery, body: &[u8]) -> Result<Vec<Discovered>,
     let (list, id) = match discovery {
         Discovery::None => return Ok(Vec::new()),
         Discovery::OpenAiList { .. } => ("data", "id"),
-        Discovery::OllamaTags => ("models", "name"),
+        Discovery::OllamaTags | Discovery::GeminiList => ("models", "name"),
     };
     let value: Value = serde_json::from_slice(body).map_err(|_| unreadable())?;
     // Together answers with the bare array.
     let entries = value.get(list).unwrap_or(&value).as_array().ok_or_else(unreadable)?;
     let read = |entry: &Value| {
         Some(Discovered {
-            id: entry[id].as_str().filter(|id| !id.is_empty())?.to_owned(),
+            id: bare(discovery, entry[id].as_str().filter(|id| !id.is_empty())?).to_owned(),
             created: entry["created"].as_i64().filter(|created| *created > 0),
             owned_by: entry["owned_by"].as_str().map(str::to_owned),
         })
     };
     Ok(entries.iter().filter_map(read).collect())
+}
+
+fn bare(discovery: Discovery, id: &str) -> &str {
+    match discovery {
+        Discovery::GeminiList => id.strip_prefix("models/").unwrap_or(id),
+        _ => id,
+    }
 }
 
 fn unreadable() -> Fault {

@@ -4,20 +4,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::json::{self, Object, ScanError};
+use crate::codec::{Answer, Served};
+use crate::json::{self, ScanError};
 use crate::splice::Patch;
-
-#[derive(Clone, Debug)]
-pub struct Answer {
-    pub object: Object,
-    pub id: Option<String>,
-    /// Where the usage object is, unless it is null.
-    pub usage: Option<Range<usize>>,
-    /// Bytes of text, reasoning and tool arguments for an estimate; counted only when there is no usage.
-    pub content_bytes: usize,
-    /// An error object inside a success.
-    pub error: Option<Range<usize>>,
-}
 
 pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
     let object = json::scan(body)?;
@@ -36,10 +25,10 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
 }
 
 /// `provider` and `latency` replaced or appended; the rest is the upstream's.
-pub fn splice_answer(body: &Bytes, answer: &Answer, provider: &str, latency_ms: u64) -> Vec<Bytes> {
+pub fn splice_answer(body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
     let mut patch = Patch::new();
-    let latency = format!("\"{latency_ms}ms\"");
-    let provider = json::quote(provider);
+    let latency = format!("\"{}ms\"", served.latency_ms);
+    let provider = json::quote(served.provider);
     let known = (answer.object.get(body, "provider"), answer.object.get(body, "latency"));
     // Nearly always neither is there, and one piece holds both.
     if let (None, None) = known {

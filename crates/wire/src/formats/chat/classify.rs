@@ -6,32 +6,8 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::answer::text_bytes;
+use crate::codec::{Class, Seen};
 use crate::json::{self, Object};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// A role, or choices that are still empty: nothing a client could miss.
-    Lifecycle,
-    Content,
-    /// Usage with empty choices.
-    Usage,
-    /// `[DONE]`.
-    Terminal,
-    Error,
-    /// A comment or a ping.
-    Ignorable,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    pub class: Class,
-    /// Where the usage object is in the event's data, unless it is null.
-    pub usage: Option<Range<usize>>,
-    /// A choice has its `finish_reason`.
-    pub finish: bool,
-    /// Bytes of text, reasoning and tool arguments: what an estimate is made of.
-    pub content_bytes: usize,
-}
 
 /// In JSON a quote inside a string is always escaped, so that `"usage"` followed by a colon can only be a key.
 struct Keys {
@@ -59,12 +35,6 @@ pub fn classify(data: &[u8]) -> Seen {
         }
     }
     at_a_glance(data).unwrap_or_else(|| examine(data))
-}
-
-impl Seen {
-    fn of(class: Class) -> Self {
-        Self { class, usage: None, finish: false, content_bytes: 0 }
-    }
 }
 
 /// The ordinary case: one choice with some text in its delta, no usage.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use domain::money::Nanos;
 use domain::usage::{Tokens, Usage};
 
-use super::request::number;
+use crate::codec::number;
 use crate::json::{self, Object};
 
 /// More than this in one call is a fault of the provider's counter.

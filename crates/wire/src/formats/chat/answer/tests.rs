@@ -1,6 +1,7 @@
 //! Answers are read and marked without being re-serialised.
 
-use crate::formats::chat::{read_answer, splice_answer};
+use crate::codec::Served;
+use crate::formats::chat::answer::{read_answer, splice_answer};
 use crate::json::ScanError;
 use crate::splice;
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use bytes::Bytes;
 fn spliced(body: &'static str, expected: &str) {
     let body = Bytes::from_static(body.as_bytes());
     let answer = read_answer(&body).unwrap();
-    let rope = splice_answer(&body, &answer, "open\"ai", 142);
+    let rope = splice_answer(&body, &answer, &Served { provider: "open\"ai", model: "m", latency_ms: 142 });
     assert_eq!(std::str::from_utf8(&splice::concat(&rope)).unwrap(), expected);
 }
 

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn request(fields: &str) -> Result<ChatRequest, Fault> {
-    parse(Bytes::from(format!(r#"{{"messages":[{{"role":"user","content":"hi"}}]{fields}}}"#)))
+fn request(fields: &str) -> Result<Request, Fault> {
+    peek(Bytes::from(format!(r#"{{"messages":[{{"role":"user","content":"hi"}}]{fields}}}"#)))
 }
 
 #[track_caller]
@@ -69,15 +69,15 @@ fn there_must_be_messages() {
         r#"{"messages":"hi"}"#,
         r#"{"messages":{"a":1}}"#,
     ] {
-        let fault = parse(Bytes::from_static(body.as_bytes())).unwrap_err();
+        let fault = peek(Bytes::from_static(body.as_bytes())).unwrap_err();
         assert_eq!((&*fault.code, fault.param.as_deref()), ("invalid_parameter", Some("messages")), "{body}");
     }
 }
 
 #[test]
 fn json_faults_come_first() {
-    let fault = parse(Bytes::from_static(b"{\"messages\":[],}")).unwrap_err();
+    let fault = peek(Bytes::from_static(b"{\"messages\":[],}")).unwrap_err();
     assert_eq!((fault.status, &*fault.code), (400, "invalid_json"));
-    let fault = parse(Bytes::from_static(br#"{"messages":[1],"model":"a","model":"b"}"#)).unwrap_err();
+    let fault = peek(Bytes::from_static(br#"{"messages":[1],"model":"a","model":"b"}"#)).unwrap_err();
     assert_eq!((&*fault.code, fault.param.as_deref()), ("invalid_json", Some("model")));
 }

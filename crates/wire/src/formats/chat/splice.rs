@@ -2,44 +2,36 @@
 
 use bytes::Bytes;
 
-use super::request::{ChatRequest, number};
+use crate::codec::{Request, Target, number};
 use crate::json;
 use crate::splice::Patch;
 use crate::vendors::{StreamUsage, Vendor};
 
-pub struct EncodeOptions<'a> {
-    /// The model's id as the provider knows it.
-    pub model: &'a str,
-    /// Whether the answer is streamed, wherever that was said.
-    pub stream: bool,
-    pub vendor: &'a Vendor,
-}
-
 /// The upstream body as a chain of slices; nothing the client wrote is re-serialised.
-pub fn encode(request: &ChatRequest, options: &EncodeOptions<'_>) -> Vec<Bytes> {
-    let mut edits = Edits { request, vendor: options.vendor, patch: Patch::new() };
-    edits.set(request.places.model, "model", json::quote(options.model));
+pub fn splice(request: &Request, target: &Target<'_>) -> Vec<Bytes> {
+    let mut edits = Edits { request, vendor: target.vendor, patch: Patch::new() };
+    edits.set(request.places.model, "model", json::quote(target.model));
     if request.provider_hint.is_some() {
         edits.remove(request.places.provider);
     }
-    if options.stream {
+    if target.stream {
         if request.stream != Some(true) {
             edits.set(request.places.stream, "stream", "true");
         }
         edits.ask_for_usage();
     }
     edits.ask_for_cost();
-    edits.output_limit(options.model);
+    edits.output_limit(target.model);
     edits.temperature();
     edits.roles();
-    for name in options.vendor.quirks.dropped {
+    for name in target.vendor.quirks.dropped {
         edits.remove(request.object.position(&request.body, name));
     }
     edits.patch.apply(&request.body)
 }
 
 struct Edits<'a> {
-    request: &'a ChatRequest,
+    request: &'a Request,
     vendor: &'a Vendor,
     patch: Patch,
 }

@@ -1,0 +1,106 @@
+//! What a target could not be told, named as the client wrote it.
+
+use crate::call::Format;
+
+/// A field of the canonical model that some format cannot express.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    Temperature,
+    TopP,
+    TopK,
+    Seed,
+    PresencePenalty,
+    FrequencyPenalty,
+    Stop,
+    Reasoning,
+    Verbosity,
+    User,
+    Metadata,
+    ServiceTier,
+    Choices,
+    ParallelTools,
+    ToolChoice,
+    Strict,
+    CacheControl,
+    IsError,
+    ImageDetail,
+    Output,
+    MaxOutput,
+}
+
+impl Field {
+    /// Its name in the client's format.
+    pub fn name(self, format: Format) -> &'static str {
+        use Format::{Chat, Generate, Messages, Responses};
+        match (self, format) {
+            (Self::Temperature, Generate) => "generationConfig.temperature",
+            (Self::Temperature, _) => "temperature",
+            (Self::TopP, Generate) => "generationConfig.topP",
+            (Self::TopP, _) => "top_p",
+            (Self::TopK, Generate) => "generationConfig.topK",
+            (Self::TopK, _) => "top_k",
+            (Self::Seed, Generate) => "generationConfig.seed",
+            (Self::Seed, _) => "seed",
+            (Self::PresencePenalty, Generate) => "generationConfig.presencePenalty",
+            (Self::PresencePenalty, _) => "presence_penalty",
+            (Self::FrequencyPenalty, Generate) => "generationConfig.frequencyPenalty",
+            (Self::FrequencyPenalty, _) => "frequency_penalty",
+            (Self::Stop, Generate) => "generationConfig.stopSequences",
+            (Self::Stop, Messages) => "stop_sequences",
+            (Self::Stop, _) => "stop",
+            (Self::Reasoning, Chat) => "reasoning_effort",
+            (Self::Reasoning, Responses) => "reasoning",
+            (Self::Reasoning, Messages) => "thinking",
+            (Self::Reasoning, Generate) => "generationConfig.thinkingConfig",
+            (Self::Verbosity, Responses) => "text.verbosity",
+            (Self::Verbosity, _) => "verbosity",
+            (Self::User, Messages) => "metadata.user_id",
+            (Self::User, _) => "user",
+            (Self::Metadata, Generate) => "labels",
+            (Self::Metadata, _) => "metadata",
+            (Self::ServiceTier, _) => "service_tier",
+            (Self::Choices, Generate) => "generationConfig.candidateCount",
+            (Self::Choices, _) => "n",
+            (Self::ParallelTools, Messages) => "tool_choice.disable_parallel_tool_use",
+            (Self::ParallelTools, _) => "parallel_tool_calls",
+            (Self::ToolChoice, Generate) => "toolConfig",
+            (Self::ToolChoice, _) => "tool_choice",
+            (Self::Strict, _) => "tools.strict",
+            (Self::CacheControl, _) => "cache_control",
+            (Self::IsError, _) => "is_error",
+            (Self::ImageDetail, _) => "detail",
+            (Self::Output, Chat) => "response_format",
+            (Self::Output, Responses) => "text.format",
+            (Self::Output, Messages) => "output_config.format",
+            (Self::Output, Generate) => "generationConfig.responseSchema",
+            (Self::MaxOutput, Responses) => "max_output_tokens",
+            (Self::MaxOutput, Generate) => "generationConfig.maxOutputTokens",
+            (Self::MaxOutput, _) => "max_tokens",
+        }
+    }
+}
+
+/// Names of what was left out, each once, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dropped(Vec<String>);
+
+impl Dropped {
+    pub fn field(&mut self, field: Field, client: Format) {
+        self.name(field.name(client));
+    }
+
+    pub fn name(&mut self, name: impl Into<String>) {
+        let name = name.into();
+        if !self.0.contains(&name) {
+            self.0.push(name);
+        }
+    }
+
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

@@ -1,0 +1,23 @@
+//! Azure OpenAI: models are deployments, named in the path.
+
+use super::*;
+
+pub(super) static VENDOR: Vendor = Vendor {
+    name: "azure",
+    title: "Azure OpenAI",
+    base_url: None,
+    base_url_required: true,
+    credential: Credential::Header("api-key"),
+    // Deployments cannot be listed with an API key: the operator names them.
+    discovery: Discovery::None,
+    api_version: Some("2024-10-21"),
+    paths: Paths {
+        chat: Some("/openai/deployments/{model}/chat/completions"),
+        embeddings: Some("/openai/deployments/{model}/embeddings"),
+        completions: Some("/openai/deployments/{model}/completions"),
+        ..NOTHING
+    },
+    quirks: Quirks { developer_role: true, completion_tokens_rename: openai::reasons, ..PLAIN },
+    rules: openai::rules,
+    ..HOSTED
+};
