@@ -23,6 +23,26 @@ impl Format {
     pub const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Generate];
 }
 
+/// What is asked of a provider: an answer in one of the dialects, or one of the plain operations beside them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Surface {
+    Converse(Format),
+    /// Legacy text completions.
+    Completions,
+    Embeddings,
+    Rerank,
+}
+
+impl Surface {
+    /// The dialect its errors are told in.
+    pub fn format(self) -> Format {
+        match self {
+            Self::Converse(format) => format,
+            Self::Completions | Self::Embeddings | Self::Rerank => Format::Chat,
+        }
+    }
+}
+
 /// A resolved place to send a call: a configured provider instance and the model id as that provider knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {

@@ -13,7 +13,7 @@ mod tool;
 
 pub use event::{Block, Delta, Event};
 pub use fields::{Dropped, Field};
-pub use opaque::{Opaque, Origin};
+pub use opaque::{Opaque, Origin, SEAL_MARK};
 pub use part::{CacheMark, Content, Media, Part, Place, Source, Thinking, ToolCall, ToolResult};
 pub use prompt::{Effort, OutputFormat, Prompt, Reasoning, Role, Sampling, Turn};
 pub use reply::{Collector, Reply, StopReason};

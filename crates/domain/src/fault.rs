@@ -335,6 +335,16 @@ pub fn upstream_interrupted(provider: &str) -> Fault {
     .retryable()
 }
 
+/// The selected provider lacks the operation.
+pub fn unsupported(code: &'static str, operation: &str, provider: &str) -> Fault {
+    Fault::new(
+        501,
+        FaultKind::InvalidRequest,
+        code,
+        format!("The provider '{provider}' does not support {operation}."),
+    )
+}
+
 pub fn upstream_timeout(provider: &str, waited: Duration) -> Fault {
     Fault::new(
         504,

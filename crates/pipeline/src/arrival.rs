@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use domain::call::Surface;
 use domain::clock::Timestamp;
 use http::{HeaderMap, HeaderValue};
 
@@ -13,6 +14,9 @@ pub struct Arrival {
     pub method: &'static str,
     /// The route, e.g. `/v1/chat/completions`.
     pub endpoint: &'static str,
+    pub surface: Surface,
+    /// What the path said, for dialects that say it there: the model, and whether the answer is streamed.
+    pub addressed: Option<(String, bool)>,
     pub query: Option<String>,
     pub client_ip: Option<IpAddr>,
     pub headers: HeaderMap,

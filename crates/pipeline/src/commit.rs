@@ -4,16 +4,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use domain::call::Format;
+use domain::canon::Reply as CanonReply;
 use domain::fault::{self, Fault};
+use domain::usage::Usage;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use wire::formats::chat;
+use wire::codec::{self, Native, Served};
 
 use crate::arrival::Arrival;
-use crate::dispatch::Answer;
+use crate::dispatch::{Answer, Translation};
 use crate::gateway::Gateway;
 use crate::reply::{self, Refused, Reply, ReplyBody};
+use crate::responses;
 use crate::settle::Ticket;
-use crate::stream::ChatStream;
+use crate::stream::EventStream;
 
 type Outcome = (Ticket, Result<Answer, Fault>);
 
@@ -22,7 +26,12 @@ pub type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 pub async fn whole(answering: Answering) -> Result<Reply, Refused> {
     match answering.await {
-        (ticket, Ok(Answer::Whole(bytes, answer))) => Ok(render(ticket, bytes, &answer).await),
+        (ticket, Ok(Answer::Native(native, bytes, answer))) => {
+            Ok(pass_on(ticket, native, bytes, &answer).await)
+        }
+        (ticket, Ok(Answer::Translated(translation, reply))) => {
+            Ok(render(ticket, *translation, &reply).await)
+        }
         (ticket, Ok(Answer::Stream(_))) => Err(ticket.refuse(fault::internal_error())),
         (ticket, Err(fault)) => Err(ticket.refuse(fault)),
     }
@@ -38,46 +47,92 @@ pub async fn stream(
     match tokio::time::timeout(gateway.policy.stream_heartbeat, answering.as_mut()).await {
         Ok((mut ticket, Ok(Answer::Stream(flow)))) => {
             let overhead_us = ticket.first_byte();
-            let headers = reply::headers(&ticket.request_id, ticket.lane(), ticket.attempts(), overhead_us);
-            Ok(events(headers, ChatStream::flowing(*flow, ticket)))
+            let headers = ticket.headers(overhead_us);
+            Ok(events(headers, EventStream::flowing(*flow, ticket)))
         }
-        Ok((ticket, Ok(Answer::Whole(..)))) => Err(ticket.refuse(fault::internal_error())),
+        Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
         Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
         Err(_) => {
             let headers = HeaderMap::from_iter([(reply::REQUEST_ID, arrival.request_id.header())]);
-            Ok(events(headers, ChatStream::waiting(answering, gateway.clone())))
+            let format = arrival.surface.format();
+            Ok(events(headers, EventStream::waiting(answering, format, gateway.clone())))
         }
     }
 }
 
-fn events(mut headers: HeaderMap, stream: ChatStream) -> Reply {
+fn events(mut headers: HeaderMap, stream: EventStream) -> Reply {
     headers.insert(reply::CACHE, HeaderValue::from_static("off"));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Reply { status: StatusCode::OK, headers, body: ReplyBody::Stream(Box::new(stream)) }
 }
 
-async fn render(mut ticket: Ticket, bytes: Bytes, answer: &chat::Answer) -> Reply {
+/// The provider's own bytes, with what the gateway adds spliced in.
+async fn pass_on(
+    mut ticket: Ticket,
+    native: &'static dyn Native,
+    bytes: Bytes,
+    answer: &codec::Answer,
+) -> Reply {
     let overhead_us = ticket.first_byte();
-    let mut headers = reply::headers(&ticket.request_id, ticket.lane(), ticket.attempts(), overhead_us);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(id) = &answer.id {
         ticket.provider_id(id.clone());
     }
-    if let Some(raw) = answer.usage.clone().map(|range| &bytes[range])
-        && let Some(usage) = chat::read_usage(raw)
-    {
+    let raw = answer.usage.clone().map(|range| &bytes[range]).unwrap_or_default();
+    let usage = native.read_usage(raw, None);
+    ticket.produced(answer.content_bytes as u64);
+    let latency_ms = ticket.elapsed().as_millis() as u64;
+    let lane = ticket.lane().cloned();
+    let (provider, model) =
+        lane.as_ref().map(|lane| (&*lane.target.instance, &*lane.target.model)).unwrap_or_default();
+    let pieces = native.splice_answer(&bytes, answer, &Served { provider, model, latency_ms });
+    finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), pieces).await
+}
+
+async fn render(mut ticket: Ticket, translation: Translation, answer: &CanonReply) -> Reply {
+    let overhead_us = ticket.first_byte();
+    if let Some(id) = &answer.id {
+        ticket.provider_id(id.clone());
+    }
+    ticket.produced(answer.parts.iter().map(|part| content_bytes(&part.content)).sum());
+    if translation.client_format == Format::Chat {
+        ticket.gateway().recall.remember(&ticket.owner(), answer);
+    }
+    let mut rendering = translation.rendering;
+    rendering.latency_ms = ticket.elapsed().as_millis() as u64;
+    let body = translation.client.render(answer, &mut rendering);
+    let usage = answer.usage.clone().map(|usage| (usage, &answer.raw_usage[..]));
+    finish(ticket, overhead_us, usage, vec![body]).await
+}
+
+async fn finish(
+    mut ticket: Ticket,
+    overhead_us: u64,
+    usage: Option<(Usage, &[u8])>,
+    pieces: Vec<Bytes>,
+) -> Reply {
+    let mut headers = ticket.headers(overhead_us);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some((usage, raw)) = usage {
         if let Some(cost) = ticket.lane().and_then(|lane| lane.cost_header(&usage)) {
             headers.insert(reply::COST, cost);
         }
         ticket.consumed(usage, raw);
     }
-    ticket.produced(answer.content_bytes as u64);
-    let latency_ms = ticket.elapsed().as_millis() as u64;
-    let instance = ticket.lane().map(|lane| lane.target.instance.clone()).unwrap_or_default();
-    let pieces = chat::splice_answer(&bytes, answer, &instance, latency_ms);
+    responses::keep_whole(&ticket, &pieces);
     if let Some(counted) = ticket.complete() {
         let _ = counted.await;
     }
     Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(pieces) }
+}
+
+fn content_bytes(content: &domain::canon::Content) -> u64 {
+    use domain::canon::Content;
+    let length = match content {
+        Content::Text(text) | Content::Refusal(text) => text.len(),
+        Content::Thinking(thought) => thought.text.len(),
+        Content::ToolCall(call) => call.name.len() + call.arguments.len(),
+        _ => 0,
+    };
+    length as u64
 }

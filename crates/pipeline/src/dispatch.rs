@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use domain::canon::Reply;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::receipt::Attempt;
 use egress::EgressError;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::time::{Instant, timeout_at};
-use wire::formats::chat;
+use wire::codec::{self, Native};
 
 use crate::receive::Call;
 use crate::reserve::Reservation;
@@ -24,11 +25,14 @@ use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 use crate::stream::Flow;
 
+pub use outbound::{Passage, Translation};
 pub use upstream::UpstreamBody;
 
 /// What a provider answered, before it is rendered for the client.
 pub enum Answer {
-    Whole(Bytes, Box<chat::Answer>),
+    /// The provider's own bytes, for a client that speaks the same.
+    Native(&'static dyn Native, Bytes, Box<codec::Answer>),
+    Translated(Box<Translation>, Box<Reply>),
     Stream(Box<Flow>),
 }
 
@@ -48,7 +52,7 @@ pub async fn dispatch(
     for lane in &plan.lanes {
         ticket.leave(lane, &reservation);
         let before = ticket.now();
-        let outcome = attempt(&call, lane, &ticket, deadline).await;
+        let outcome = attempt(&call, lane, &mut ticket, deadline).await;
         let duration = ticket.now().saturating_sub(before);
         ticket.waited(duration);
         ticket.attempted(describe(lane, &outcome, duration));
@@ -76,7 +80,17 @@ fn describe(lane: &Lane, outcome: &Result<Answer, Fault>, duration: Duration) ->
 }
 
 /// `deadline` covers all attempts of a call that is answered whole; streams have limits on silence instead.
-async fn attempt(call: &Call, lane: &Arc<Lane>, ticket: &Ticket, deadline: Instant) -> Result<Answer, Fault> {
+async fn attempt(
+    call: &Call,
+    lane: &Arc<Lane>,
+    ticket: &mut Ticket,
+    deadline: Instant,
+) -> Result<Answer, Fault> {
+    let mut leaving = outbound::prepare(call, lane, ticket)?;
+    if let Passage::Translated(translation) = &leaving.passage {
+        ticket.leave_out(translation.dropped.clone());
+    }
+    let ticket = &*ticket;
     let policy = &ticket.gateway().policy;
     let instance = &lane.target.instance;
     let (limit, waited) = if call.stream {
@@ -85,23 +99,27 @@ async fn attempt(call: &Call, lane: &Arc<Lane>, ticket: &Ticket, deadline: Insta
         (deadline, policy.request_timeout)
     };
     let too_slow = || fault::upstream_timeout(instance, waited);
-    let head = timeout_at(limit, upstream::send(call, lane, ticket)).await.map_err(|_| too_slow())?;
+    let head =
+        timeout_at(limit, upstream::send(&mut leaving, call, lane, ticket)).await.map_err(|_| too_slow())?;
     let (status, headers, body) = head?;
-    let body = expect_success(lane, status, &headers, body, ticket.gateway().clock.now()).await?;
+    let passage = leaving.passage;
+    let native = passage.upstream();
+    let body = expect_success(native, lane, status, &headers, body, ticket.gateway().clock.now()).await?;
     if call.stream {
         expect_event_stream(lane, &headers)?;
-        let flow = Flow::new(body, lane.clone(), !call.request.include_usage, policy.event_limit);
+        let flow = Flow::new(body, lane.clone(), passage, call, ticket);
         return gate::hold(flow, policy).await.map(Box::new).map(Answer::Stream);
     }
     let collected = timeout_at(deadline, body.collect(policy.answer_limit)).await.map_err(|_| too_slow())?;
     let bytes = collected.map_err(|error| broken(lane, &error))?;
     let bytes = inflate::inflate(&headers, bytes, policy.answer_limit)
         .map_err(|reason| fault::upstream_invalid_response(instance, reason))?;
-    read(lane, bytes)
+    read(lane, passage, bytes)
 }
 
 /// Error answers are read boundedly and become a fault of their own.
 async fn expect_success(
+    native: &dyn Native,
     lane: &Lane,
     status: StatusCode,
     headers: &HeaderMap,
@@ -115,7 +133,7 @@ async fn expect_success(
     let text = tokio::time::timeout(ERROR_PATIENCE, body.collect(ERROR_LIMIT)).await;
     let text = text.ok().and_then(Result::ok).unwrap_or_default();
     tracing::debug!(provider = &**instance, status = status.as_u16(), "provider refused the call");
-    let mut fault = chat::read_error(status.as_u16(), &text, instance);
+    let mut fault = native.read_error(status.as_u16(), &text, instance);
     if let Some(after) = upstream::retry_after(headers, now) {
         fault.retry_after = Some(after);
     }
@@ -134,14 +152,22 @@ fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     ))
 }
 
-fn read(lane: &Lane, bytes: Bytes) -> Result<Answer, Fault> {
+fn read(lane: &Lane, passage: Passage, bytes: Bytes) -> Result<Answer, Fault> {
     let instance = &lane.target.instance;
-    let answer = chat::read_answer(&bytes)
-        .map_err(|_| fault::upstream_invalid_response(instance, "it is not a chat completion"))?;
+    let native = passage.upstream();
+    let answer = native
+        .read_answer(&bytes)
+        .map_err(|_| fault::upstream_invalid_response(instance, "it is not what was asked for"))?;
     if let Some(error) = &answer.error {
-        return Err(chat::read_stream_error(&bytes[error.clone()], instance));
+        return Err(native.read_stream_error(&bytes[error.clone()], instance));
     }
-    Ok(Answer::Whole(bytes, Box::new(answer)))
+    match passage {
+        Passage::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
+        Passage::Translated(mut translation) => {
+            let reply = translation.upstream.decode(&bytes, &mut translation.decoding)?;
+            Ok(Answer::Translated(translation, Box::new(reply)))
+        }
+    }
 }
 
 fn broken(lane: &Lane, error: &EgressError) -> Fault {

@@ -9,6 +9,20 @@ const TOKENIZER_LIMIT: usize = 1024 * 1024;
 /// Per message, the role and the separators a chat template adds.
 const MESSAGE_OVERHEAD: u64 = 4;
 
+/// Where the dialects have what is said to the model.
+const SAID: [&str; 10] = [
+    "messages",
+    "system",
+    "instructions",
+    "input",
+    "contents",
+    "systemInstruction",
+    "system_instruction",
+    "prompt",
+    "query",
+    "documents",
+];
+
 pub fn usage(model: &str, prompt: &[u8], content_bytes: u64) -> Usage {
     let tokens = Tokens {
         input: prompt_tokens(model, prompt),
@@ -18,19 +32,21 @@ pub fn usage(model: &str, prompt: &[u8], content_bytes: u64) -> Usage {
     Usage { tokens, estimated: true, ..Usage::default() }
 }
 
-fn prompt_tokens(model: &str, prompt: &[u8]) -> u64 {
+pub fn prompt_tokens(model: &str, prompt: &[u8]) -> u64 {
     let body = match serde_json::from_slice::<Value>(prompt) {
         Ok(body) if prompt.len() <= TOKENIZER_LIMIT => body,
         _ => return catalog::estimate_tokens_from_bytes(prompt.len() as u64),
     };
-    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut text = String::new();
-    messages.iter().for_each(|message| collect(message, &mut text));
+    let said = SAID.iter().filter_map(|name| body.get(*name));
+    let mut messages = 0;
+    for value in said {
+        messages += value.as_array().map_or(1, Vec::len) as u64;
+        collect(value, &mut text);
+    }
     // Tool definitions are part of the prompt too, as the provider renders them.
     let tools = body.get("tools").map(Value::to_string).unwrap_or_default();
-    catalog::count_tokens(model, &text)
-        + catalog::count_tokens(model, &tools)
-        + MESSAGE_OVERHEAD * messages.len() as u64
+    catalog::count_tokens(model, &text) + catalog::count_tokens(model, &tools) + MESSAGE_OVERHEAD * messages
 }
 
 fn collect(value: &Value, text: &mut String) {

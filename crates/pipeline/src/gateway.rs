@@ -8,10 +8,11 @@ use domain::capability::Capabilities;
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use egress::Egress;
-use store::Journal;
+use store::{Journal, Responses};
 use tokio_util::task::TaskTracker;
 
 use crate::metrics::Metrics;
+use crate::recall::Recall;
 use crate::snapshot::Snapshot;
 use crate::traces::Traces;
 use crate::unwritten::Unwritten;
@@ -31,6 +32,10 @@ pub struct Policy {
     pub accounting: bool,
     /// The largest single event in a stream.
     pub event_limit: usize,
+    /// What a target cannot be told is refused instead of left out.
+    pub strict_translation: bool,
+    /// How long stored responses are kept.
+    pub response_ttl: Duration,
 }
 
 impl Default for Policy {
@@ -45,6 +50,8 @@ impl Default for Policy {
             answer_limit: 64 * 1024 * 1024,
             accounting: true,
             event_limit: 16 * 1024 * 1024,
+            strict_translation: false,
+            response_ttl: Duration::from_secs(30 * 24 * 3600),
         }
     }
 }
@@ -61,6 +68,8 @@ pub struct Gateway {
     pub capabilities: Capabilities,
     pub snapshot: ArcSwap<Snapshot>,
     pub unwritten: Unwritten,
+    pub responses: Responses,
+    pub recall: Recall,
 }
 
 impl Gateway {

@@ -1,19 +1,23 @@
 //! The journey of a call, one station per file. Start at [`run`].
 
 pub mod arrival;
+mod ask;
 pub mod authenticate;
 pub mod commit;
+pub mod count;
 pub mod dispatch;
 pub mod estimate;
 pub mod gateway;
 pub mod inventory;
 pub mod metrics;
 pub mod models;
+pub mod recall;
 pub mod receive;
 pub mod refresh;
 pub mod reply;
 pub mod reserve;
 pub mod resolve;
+pub mod responses;
 pub mod settle;
 pub mod snapshot;
 pub mod stream;
@@ -25,12 +29,15 @@ use std::sync::Arc;
 use arrival::Arrival;
 use bytes::Bytes;
 use commit::Answering;
+use domain::fault::Fault;
 use domain::scope::Scope;
 use gateway::Gateway;
+use receive::Call;
 use reply::{Refused, Reply};
+use resolve::Plan;
 use settle::Ticket;
 
-/// One chat completion from its first byte to its last: read this function to know what the gateway does.
+/// One call from its first byte to its last: read this function to know what the gateway does.
 ///
 /// The ticket is opened before anything can fail and settles itself when it is dropped, so that every call,
 /// refused, failed or abandoned, leaves exactly one receipt.
@@ -40,19 +47,9 @@ where
     B::Error: std::fmt::Display,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
-    let prepared = async {
-        let snapshot = gateway.snapshot();
-        let caller = authenticate::authenticate(&snapshot, &arrival, Scope::Inference)?;
-        ticket.identify(&caller, &arrival)?;
-        let body = receive::receive(body, &arrival.headers, &gateway.policy).await?;
-        let call = receive::parse(body, arrival.query.as_deref())?;
-        ticket.requested(&call);
-        let plan = resolve::resolve(&snapshot, &caller, &call)?;
-        let reservation = reserve::reserve(&plan, &call);
-        Ok((call, plan, reservation))
-    };
-    match prepared.await {
-        Ok((call, plan, reservation)) => {
+    match prepare(gateway, &arrival, body, &mut ticket).await {
+        Ok((call, plan)) => {
+            let reservation = reserve::reserve(&plan, &call);
             let streams = call.stream;
             // On the heap: what is moved about from here on is a pointer, and streams take it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
@@ -64,4 +61,26 @@ where
         }
         Err(fault) => Err(ticket.refuse(fault)),
     }
+}
+
+/// Everything before a call may leave: who asks, for what, and who may serve it.
+async fn prepare<B>(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    body: B,
+    ticket: &mut Ticket,
+) -> Result<(Call, Plan), Fault>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let snapshot = gateway.snapshot();
+    let caller = authenticate::authenticate(&snapshot, arrival, Scope::Inference)?;
+    ticket.identify(&caller, arrival)?;
+    let body = receive::receive(body, &arrival.headers, &gateway.policy).await?;
+    let mut call = receive::parse(body, arrival)?;
+    ticket.requested(&call);
+    responses::follow_up(&mut call, &caller, ticket).await?;
+    let plan = resolve::resolve(&snapshot, &caller, &call)?;
+    Ok((call, plan))
 }

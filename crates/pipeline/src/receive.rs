@@ -1,18 +1,41 @@
 //! Station: the body off the wire, bounded in size and time, and the few fields we act on out of it.
 
-use bytes::{Bytes, BytesMut};
-use domain::fault::{self, Fault};
-use http::HeaderMap;
-use http_body_util::BodyExt as _;
-use wire::formats::chat::{self, ChatRequest};
+use std::sync::OnceLock;
 
-use crate::arrival;
+use bytes::{Bytes, BytesMut};
+use domain::call::{Format, Surface};
+use domain::canon::Prompt;
+use domain::fault::{self, Fault};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use http_body_util::BodyExt as _;
+use wire::codec::{self, Request};
+
+use crate::arrival::Arrival;
 use crate::gateway::Policy;
+use crate::responses::Previous;
 
 /// A call as the journey carries it: the body as it came, and what was asked for beside it.
 pub struct Call {
-    pub request: ChatRequest,
+    pub surface: Surface,
+    pub request: Request,
     pub stream: bool,
+    /// Headers of the client that go to providers of its own dialect.
+    pub forwarded: Vec<(HeaderName, HeaderValue)>,
+    /// What a response goes on from.
+    pub previous: Option<Previous>,
+    /// The request in canonical words, once some target needs it.
+    prompt: OnceLock<Result<Prompt, Fault>>,
+}
+
+/// Switches to features in preview, which only the provider understands.
+const FORWARDED: [HeaderName; 2] =
+    [HeaderName::from_static("anthropic-beta"), HeaderName::from_static("openai-beta")];
+
+impl Call {
+    pub fn prompt(&self, format: Format) -> Result<&Prompt, Fault> {
+        let parsed = self.prompt.get_or_init(|| codec::of(format).parse(&self.request));
+        parsed.as_ref().map_err(Clone::clone)
+    }
 }
 
 pub async fn receive<B>(body: B, headers: &HeaderMap, policy: &Policy) -> Result<Bytes, Fault>
@@ -66,9 +89,9 @@ where
     Ok(buffer.map(BytesMut::freeze).or(first).unwrap_or_default())
 }
 
-pub fn parse(body: Bytes, query: Option<&str>) -> Result<Call, Fault> {
-    let request = chat::parse(body)?;
-    let asked = match query.and_then(|query| arrival::query_value(query, "stream")) {
+pub fn parse(body: Bytes, arrival: &Arrival) -> Result<Call, Fault> {
+    let mut request = codec::native(arrival.surface).peek(body)?;
+    let asked = match arrival.query_value("stream") {
         None | Some("false") => false,
         Some("true" | "1" | "") => true,
         Some(other) => {
@@ -81,6 +104,17 @@ pub fn parse(body: Bytes, query: Option<&str>) -> Result<Call, Fault> {
             "The query says stream=true and the body says false.",
         ));
     }
-    let stream = asked || request.stream == Some(true);
-    Ok(Call { request, stream })
+    let mut stream = asked || request.stream == Some(true);
+    if let Some((model, streams)) = &arrival.addressed {
+        request.model = Some(model.clone());
+        stream = *streams;
+    }
+    let header = |name: HeaderName| arrival.headers.get(&name).map(|value| (name, value.clone()));
+    let forwarded = match arrival.surface {
+        Surface::Converse(Format::Messages | Format::Responses) => {
+            FORWARDED.into_iter().filter_map(header).collect()
+        }
+        _ => Vec::new(),
+    };
+    Ok(Call { surface: arrival.surface, request, stream, forwarded, previous: None, prompt: OnceLock::new() })
 }

@@ -12,7 +12,7 @@ use http_body::{Frame, SizeHint};
 
 use crate::arrival::RequestId;
 use crate::snapshot::routes::Lane;
-use crate::stream::ChatStream;
+use crate::stream::EventStream;
 
 pub const PROVIDER: HeaderName = HeaderName::from_static("x-gateway-provider");
 pub const MODEL: HeaderName = HeaderName::from_static("x-gateway-model");
@@ -20,6 +20,7 @@ pub const ATTEMPTS: HeaderName = HeaderName::from_static("x-gateway-attempts");
 pub const CACHE: HeaderName = HeaderName::from_static("x-gateway-cache");
 pub const OVERHEAD: HeaderName = HeaderName::from_static("x-gateway-overhead-us");
 pub const COST: HeaderName = HeaderName::from_static("x-gateway-cost-usd");
+pub const DROPPED: HeaderName = HeaderName::from_static("x-gateway-dropped-params");
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 pub struct Reply {
@@ -56,7 +57,7 @@ pub fn headers(
 /// Whole answers are a rope of slices, written without being joined; streams are pulled by the client.
 pub enum ReplyBody {
     Whole { pieces: VecDeque<Bytes>, left: u64 },
-    Stream(Box<ChatStream>),
+    Stream(Box<EventStream>),
 }
 
 impl ReplyBody {

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::caller::Caller;
+use domain::canon::Dropped;
 use domain::fault::{self, Fault};
 use domain::ids;
 use domain::money::Cost;
 use domain::receipt::{Attempt, CostSource, Receipt};
 use domain::usage::Usage;
+use http::{HeaderMap, HeaderValue};
+use store::Owner;
 use tokio::task::JoinHandle;
 
 use crate::arrival::{Arrival, RequestId};
@@ -18,6 +21,7 @@ use crate::gateway::Gateway;
 use crate::receive::Call;
 use crate::reply::{self, Refused};
 use crate::reserve::Reservation;
+use crate::responses::Keeping;
 use crate::snapshot::routes::Lane;
 use crate::traces;
 
@@ -36,6 +40,10 @@ pub struct Ticket {
     content_bytes: u64,
     /// The call left for a provider, so it may have cost something even if no answer came.
     left: bool,
+    /// What the target could not be told.
+    dropped: Dropped,
+    /// Whose the answer is, and how it is kept, when it is a response.
+    keeping: Option<Box<Keeping>>,
 }
 
 impl Ticket {
@@ -67,7 +75,56 @@ impl Ticket {
             usage: None,
             content_bytes: 0,
             left: false,
+            dropped: Dropped::default(),
+            keeping: None,
         }
+    }
+
+    /// Unique to this call, of letters and digits: what its ids are made from.
+    pub fn seed(&self) -> String {
+        self.receipt.as_ref().map(|receipt| receipt.id.replace('-', "")).unwrap_or_default()
+    }
+
+    /// When the call arrived, in seconds.
+    pub fn created(&self) -> i64 {
+        self.receipt.as_ref().map_or(0, |receipt| receipt.at.micros() / 1_000_000)
+    }
+
+    /// Who stored state belongs to.
+    pub fn owner(&self) -> Owner {
+        let receipt = self.receipt.as_deref();
+        Owner {
+            key: receipt.and_then(|receipt| receipt.auth_key_id.clone()).unwrap_or_else(|| "master".into()),
+            user_path: receipt.map(|receipt| receipt.user_path.clone()).unwrap_or_default(),
+            tenant: receipt.and_then(|receipt| receipt.tenant_id.clone()),
+        }
+    }
+
+    pub fn keep(&mut self, keeping: Keeping) {
+        self.keeping = Some(Box::new(keeping));
+    }
+
+    pub fn keeping(&self) -> Option<&Keeping> {
+        self.keeping.as_deref()
+    }
+
+    pub fn prompt(&self) -> &Bytes {
+        &self.prompt
+    }
+
+    pub fn leave_out(&mut self, dropped: Dropped) {
+        self.dropped = dropped;
+    }
+
+    /// The headers of the answer, as far as the call got.
+    pub fn headers(&self, overhead_us: u64) -> HeaderMap {
+        let mut headers = reply::headers(&self.request_id, self.lane.as_ref(), self.attempts(), overhead_us);
+        if !self.dropped.is_empty()
+            && let Ok(names) = HeaderValue::try_from(self.dropped.names().join(", "))
+        {
+            headers.insert(reply::DROPPED, names);
+        }
+        headers
     }
 
     fn edit(&mut self, change: impl FnOnce(&mut Receipt)) {
@@ -198,7 +255,7 @@ impl Ticket {
         self.usage.get_or_insert_default();
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
-        let headers = reply::headers(&self.request_id, self.lane.as_ref(), self.attempts(), overhead_us);
+        let headers = self.headers(overhead_us);
         if fault.status >= 500 {
             tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, reason = %fault.message, "call failed");
         }

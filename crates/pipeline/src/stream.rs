@@ -1,6 +1,7 @@
 //! A stream on its way to the client: pulled by it, metered as it passes, ended honestly.
 
 mod flow;
+mod translated;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use tokio::time::{Instant, Sleep};
 
 pub use flow::Flow;
 
+use wire::fault::Broken;
+
 use crate::commit::Answering;
 use crate::dispatch::Answer;
 use crate::gateway::Gateway;
@@ -22,7 +25,7 @@ use crate::settle::Ticket;
 
 const HEARTBEAT: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
-pub struct ChatStream {
+pub struct EventStream {
     gateway: Arc<Gateway>,
     phase: Phase,
     /// A receipt that is being counted; nothing terminal leaves before it is written.
@@ -38,20 +41,20 @@ pub struct ChatStream {
 
 #[expect(clippy::large_enum_variant, reason = "there is one per stream, and that is on the heap as a whole")]
 enum Phase {
-    Waiting(Answering),
+    Waiting(Answering, Format),
     Flowing(Box<Flow>, Ticket),
     /// The account is closed; what is left goes out.
     Closed(Option<Box<Flow>>),
 }
 
-impl ChatStream {
+impl EventStream {
     pub fn flowing(flow: Flow, ticket: Ticket) -> Self {
         Self::new(ticket.gateway().clone(), Phase::Flowing(Box::new(flow), ticket))
     }
 
     /// The client has waited for one heartbeat interval: it hears from us at once.
-    pub fn waiting(answering: Answering, gateway: Arc<Gateway>) -> Self {
-        let mut stream = Self::new(gateway, Phase::Waiting(answering));
+    pub fn waiting(answering: Answering, format: Format, gateway: Arc<Gateway>) -> Self {
+        let mut stream = Self::new(gateway, Phase::Waiting(answering, format));
         stream.aside = Some(HEARTBEAT);
         stream.headed_early = true;
         stream
@@ -87,7 +90,7 @@ impl ChatStream {
                         return self.speak(bytes);
                     }
                 }
-                Phase::Waiting(_) | Phase::Closed(None) => {}
+                Phase::Waiting(..) | Phase::Closed(None) => {}
             }
             if let Some(bytes) = self.aside.take() {
                 return self.speak(bytes);
@@ -95,9 +98,10 @@ impl ChatStream {
             let moved = match &mut self.phase {
                 Phase::Closed(_) => return Poll::Ready(None),
                 Phase::Flowing(flow, _) => flow.poll_advance(context),
-                Phase::Waiting(answering) => {
+                Phase::Waiting(answering, format) => {
+                    let format = *format;
                     let answered = answering.as_mut().poll(context);
-                    answered.map(|(ticket, outcome)| self.answered(ticket, outcome))
+                    answered.map(|(ticket, outcome)| self.answered(ticket, format, outcome))
                 }
             };
             match moved {
@@ -112,19 +116,23 @@ impl ChatStream {
         Poll::Ready(Some(Ok(bytes)))
     }
 
-    fn answered(&mut self, mut ticket: Ticket, outcome: Result<Answer, Fault>) {
+    fn answered(&mut self, mut ticket: Ticket, format: Format, outcome: Result<Answer, Fault>) {
         ticket.first_byte();
         self.phase = match outcome {
             Ok(Answer::Stream(flow)) => Phase::Flowing(flow, ticket),
-            Ok(Answer::Whole(..)) => self.break_off(ticket, &fault::internal_error()),
-            Err(fault) => self.break_off(ticket, &fault),
+            Ok(_) => self.fall_silent(ticket, format, &fault::internal_error()),
+            Err(fault) => self.fall_silent(ticket, format, &fault),
         };
     }
 
-    /// Tells the client in its own dialect that this is not the whole answer.
-    fn break_off(&mut self, mut ticket: Ticket, fault: &Fault) -> Phase {
+    /// Nobody answered, and the head is gone: the client is told in its own dialect.
+    fn fall_silent(&mut self, mut ticket: Ticket, format: Format, fault: &Fault) -> Phase {
+        self.aside = Some(wire::fault::event(
+            fault,
+            format,
+            Broken { created: ticket.created(), ..Broken::default() },
+        ));
         self.closing = ticket.break_off(fault);
-        self.aside = Some(wire::fault::event(fault, Format::Chat));
         Phase::Closed(None)
     }
 
@@ -136,7 +144,8 @@ impl ChatStream {
         };
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
-            self.break_off(ticket, &fault);
+            self.aside = Some(flow.farewell(&fault));
+            self.closing = ticket.break_off(&fault);
         } else {
             let served = self.headed_early.then(|| closing_comment(&ticket));
             self.closing = ticket.complete();
@@ -182,7 +191,7 @@ fn closing_comment(ticket: &Ticket) -> Bytes {
 }
 
 /// The client went away: what passed until now is what the estimate is made of.
-impl Drop for ChatStream {
+impl Drop for EventStream {
     fn drop(&mut self) {
         if let Phase::Flowing(flow, ticket) = &mut self.phase {
             flow.report(ticket);

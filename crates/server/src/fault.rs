@@ -9,11 +9,32 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use pipeline::reply::Refused;
 
 /// A fault on its way out of a handler, so that handlers can use `?`.
-pub struct Problem(Box<(Fault, HeaderMap)>);
+pub struct Problem(Box<Inside>);
+
+struct Inside {
+    fault: Fault,
+    headers: HeaderMap,
+    format: Format,
+    request_id: String,
+}
+
+impl Problem {
+    fn new(fault: Fault, headers: HeaderMap) -> Self {
+        Self(Box::new(Inside { fault, headers, format: Format::default(), request_id: String::new() }))
+    }
+
+    /// Told as the clients of that dialect read it.
+    #[must_use]
+    pub fn in_dialect(mut self, format: Format, request_id: &str) -> Self {
+        self.0.format = format;
+        self.0.request_id = request_id.to_owned();
+        self
+    }
+}
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        Self(Box::new((fault, HeaderMap::new())))
+        Self::new(fault, HeaderMap::new())
     }
 }
 
@@ -26,14 +47,14 @@ impl From<store::StoreError> for Problem {
 
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
-        Self(Box::new((refused.fault, refused.headers)))
+        Self::new(refused.fault, refused.headers)
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let (fault, known) = *self.0;
-        let mut response = Response::new(Body::from(wire::fault::envelope(&fault, Format::Chat)));
+        let Inside { fault, headers: known, format, request_id } = *self.0;
+        let mut response = Response::new(Body::from(wire::fault::envelope(&fault, format, &request_id)));
         *response.status_mut() =
             StatusCode::from_u16(fault.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();

@@ -1,5 +1,11 @@
-//! The inference routes: thin, they hand over to the journey and send what comes back.
+//! What models answer, in every dialect; and the checks beside it.
 
+mod call;
 pub mod chat;
+pub mod generate;
 pub mod health;
+pub mod messages;
 pub mod models;
+pub mod plain;
+pub mod responses;
+pub mod websocket;

@@ -9,7 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{auth_keys, changes, providers, usage};
-use crate::inference::{chat, health, models};
+use crate::inference::{chat, generate, health, messages, models, plain, responses, websocket};
 use crate::{App, openapi, shell};
 
 fn inference() -> OpenApiRouter<Arc<App>> {
@@ -17,6 +17,18 @@ fn inference() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::health))
         .routes(routes!(health::ready))
         .routes(routes!(chat::create))
+        .routes(routes!(responses::create, websocket::open))
+        .routes(routes!(responses::retrieve, responses::delete))
+        .routes(routes!(responses::input_items))
+        .routes(routes!(responses::cancel))
+        .routes(routes!(responses::input_tokens))
+        .routes(routes!(responses::compact))
+        .routes(routes!(messages::create))
+        .routes(routes!(messages::count_tokens))
+        .routes(routes!(generate::create))
+        .routes(routes!(plain::embeddings))
+        .routes(routes!(plain::rerank))
+        .routes(routes!(plain::completions))
         .routes(routes!(models::list))
         .routes(routes!(models::retrieve))
 }

@@ -9,7 +9,7 @@ use sqlx::sqlite::{
     Sqlite, SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
     SqliteRow, SqliteSynchronous,
 };
-use sqlx::{Arguments as _, ConnectOptions as _, Row as _, SqlSafeStr, SqlStr, Transaction};
+use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, Row as _, SqlSafeStr, SqlStr, Transaction};
 
 use crate::{Backend, StoreError};
 
@@ -268,6 +268,31 @@ async fn limited<T>(
         Ok(result) => result,
         Err(_) => Err(StoreError::Unavailable(format!("no answer within {} ms", limit.as_millis()))),
     }
+}
+
+/// `(?, ?), (?, ?)`: SQLite finds a numbered parameter by searching all of them, so it gets unnumbered ones.
+pub(crate) fn placeholders(columns: usize, rows: usize, postgres: bool) -> String {
+    let mut text = String::with_capacity(columns * rows * 7);
+    for row in 0..rows {
+        text.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 0..columns {
+            if column > 0 {
+                text.push_str(", ");
+            }
+            if postgres {
+                text.push_str(&format!("${}", row * columns + column + 1));
+            } else {
+                text.push('?');
+            }
+        }
+        text.push(')');
+    }
+    text
+}
+
+/// A statement that was put together from texts of ours.
+pub(crate) fn sql(text: String) -> SqlStr {
+    AssertSqlSafe(Arc::<str>::from(text)).into_sql_str()
 }
 
 async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<Pool, StoreError> {

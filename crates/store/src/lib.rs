@@ -1,4 +1,5 @@
-//! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage.
+//! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage,
+//! the Responses that were handed out.
 
 mod database;
 pub mod documents;
@@ -6,6 +7,7 @@ mod error;
 pub mod journal;
 pub mod ledger;
 mod migrations;
+pub mod responses;
 pub mod seal;
 #[cfg(test)]
 mod testing;
@@ -28,6 +30,7 @@ pub use crate::error::StoreError;
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
 pub use crate::ledger::{CacheMode, Ledger, UsageFilter, UsageRow, UsageSummary};
+pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
 
 #[derive(Clone, Debug)]
@@ -53,6 +56,7 @@ struct Inner {
     database: Database,
     documents: Documents,
     ledger: Ledger,
+    responses: Responses,
 }
 
 impl Store {
@@ -60,9 +64,10 @@ impl Store {
         let database = Database::open(&config.backend, config.operation_timeout).await?;
         migrations::run(&database, clock.now()).await?;
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
-        let documents = Documents::new(database.clone(), sealer, clock);
+        let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
-        Ok(Self(Arc::new(Inner { database, documents, ledger })))
+        let responses = Responses::new(database.clone(), clock);
+        Ok(Self(Arc::new(Inner { database, documents, ledger, responses })))
     }
 
     /// Whether storage answers now.
@@ -88,6 +93,11 @@ impl Store {
 
     pub fn ledger(&self) -> &Ledger {
         &self.0.ledger
+    }
+
+    /// One for all clones of this store; somebody has to `run` it once.
+    pub fn responses(&self) -> &Responses {
+        &self.0.responses
     }
 
     pub(crate) fn database(&self) -> &Database {

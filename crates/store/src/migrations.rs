@@ -12,6 +12,7 @@ use crate::database::{Database, Writing};
 const MIGRATIONS: &[(&str, &str)] = &[
     ("documents", include_str!("migrations/0001_documents.sql")),
     ("ledger", include_str!("migrations/0002_ledger.sql")),
+    ("responses", include_str!("migrations/0003_responses.sql")),
 ];
 
 /// Generous, because a table of millions of rows may have to be rewritten.

@@ -5,16 +5,17 @@ mod mint;
 mod request;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::{Bytes, BytesMut};
-use domain::call::Format;
-use domain::canon::{Dropped, Event, Prompt, Reply, Tool};
+use domain::call::{Format, Surface};
+use domain::canon::{Dropped, Event, Prompt, Reply, SEAL_MARK, Tool};
 use domain::fault::Fault;
 use domain::usage::Usage;
+use memchr::memmem;
 use serde_json::{Map, Value};
 
-use crate::formats::{chat, generate, messages, responses};
+use crate::formats::{chat, completions, embeddings, generate, messages, rerank, responses};
 use crate::json::{Object, ScanError};
 use crate::sse;
 use crate::vendors::Vendor;
@@ -23,9 +24,8 @@ pub use fields::{Fields, number};
 pub use mint::Mint;
 pub use request::{Places, Request};
 
-/// One dialect. The first half is for clients and providers that speak the same: bytes stay bytes. The second
-/// half serves a client (`parse`, `render`) or calls a provider (`encode`, `decode`) through the canonical model.
-pub trait Codec: Send + Sync {
+/// Clients and providers that speak the same: bytes stay bytes.
+pub trait Native: Send + Sync {
     /// The few fields the gateway acts on; the body is kept as it came.
     fn peek(&self, body: Bytes) -> Result<Request, Fault>;
 
@@ -65,7 +65,11 @@ pub trait Codec: Send + Sync {
     fn ends_with_the_body(&self) -> bool {
         false
     }
+}
 
+/// A dialect that can be translated: `parse` and `render` serve a client, `encode` and `decode` call a provider,
+/// all through the canonical model.
+pub trait Codec: Native {
     /// A client's request, checked. Faults name the field by its path.
     fn parse(&self, request: &Request) -> Result<Prompt, Fault>;
 
@@ -103,6 +107,22 @@ pub fn of(format: Format) -> &'static dyn Codec {
         Format::Messages => &messages::Messages,
         Format::Generate => &generate::Generate,
     }
+}
+
+/// The byte side of whatever is asked.
+pub fn native(surface: Surface) -> &'static dyn Native {
+    match surface {
+        Surface::Converse(format) => of(format),
+        Surface::Completions => &completions::Completions,
+        Surface::Embeddings => &embeddings::Embeddings,
+        Surface::Rerank => &rerank::Rerank,
+    }
+}
+
+/// The body carries state that was sealed for its client: it must not go to a provider as it is.
+pub fn carries_sealed_state(body: &[u8]) -> bool {
+    static MARK: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(SEAL_MARK));
+    MARK.find(body).is_some()
 }
 
 /// Where a request goes.

@@ -140,6 +140,18 @@ declare! {
         request_timeout: Duration = "upstream.request_timeout", "REQUEST_TIMEOUT", "600s", positive;
     }
 
+    /// Calls in one dialect to providers of another.
+    translation: TranslationSettings {
+        /// Refuse what a provider cannot be told, instead of leaving it out and naming it in X-Gateway-Dropped-Params.
+        strict: bool = "translation.strict", "STRICT_TRANSLATION", "false";
+    }
+
+    /// Responses that can be read back and gone on from.
+    responses: ResponseSettings {
+        /// How long they are kept.
+        ttl: Duration = "responses.ttl", "RESPONSE_TTL", "30d", positive;
+    }
+
     /// The list of models.
     models: ModelSettings {
         /// How often providers are asked for their models; 0 asks at the start only.

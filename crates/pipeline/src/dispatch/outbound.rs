@@ -1,23 +1,164 @@
-//! A call as it goes up: the instance's own headers, nothing of the client's credentials, the body as a rope.
+//! A call as it goes up: as it came where the provider speaks the client's dialect, else translated; the instance's own
+//! headers, nothing of the client's credentials.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
+use domain::call::{Format, Surface};
+use domain::canon::Dropped;
+use domain::fault::{self, Fault};
 use egress::Outbound;
 use http::{HeaderName, Method};
-use wire::formats::chat::{self, EncodeOptions};
+use serde_json::Map;
+use wire::codec::{self, Codec, Decoding, Mint, Native, Rendering, Target};
 
+use crate::recall;
 use crate::receive::Call;
+use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 use crate::traces;
 
-pub fn encode(call: &Call, lane: &Lane) -> Vec<Bytes> {
-    let options =
-        EncodeOptions { model: &lane.target.model, stream: call.stream, vendor: lane.instance.vendor };
-    chat::encode(&call.request, &options)
+/// A call made ready for one target.
+pub struct Leaving {
+    /// What is asked of the provider.
+    pub surface: Surface,
+    pub body: Vec<Bytes>,
+    pub passage: Passage,
+}
+
+/// How the answer comes back to the client.
+pub enum Passage {
+    /// As the provider sends it.
+    Native(&'static dyn Native),
+    Translated(Box<Translation>),
+}
+
+pub struct Translation {
+    pub upstream: &'static dyn Codec,
+    pub client: &'static dyn Codec,
+    pub client_format: Format,
+    pub decoding: Decoding,
+    pub rendering: Rendering,
+    pub dropped: Dropped,
+}
+
+impl Passage {
+    /// Reads the provider's bytes.
+    pub fn upstream(&self) -> &'static dyn Native {
+        match self {
+            Self::Native(native) => *native,
+            Self::Translated(translation) => translation.upstream,
+        }
+    }
+}
+
+pub fn prepare(call: &Call, lane: &Lane, ticket: &Ticket) -> Result<Leaving, Fault> {
+    let vendor = lane.instance.vendor;
+    let target = Target {
+        model: &lane.target.model,
+        stream: call.stream,
+        vendor,
+        max_output: lane.facts.and_then(|facts| facts.max_output_tokens),
+    };
+    let Surface::Converse(client) = call.surface else {
+        if vendor.paths.surface(call.surface, call.stream).is_none() {
+            return Err(unsupported(call.surface, lane));
+        }
+        let native = codec::native(call.surface);
+        let body = native.splice(&call.request, &target);
+        return Ok(Leaving { surface: call.surface, body, passage: Passage::Native(native) });
+    };
+    let upstream = vendor.format_for(client, target.model).ok_or_else(|| unsupported(call.surface, lane))?;
+    let surface = Surface::Converse(upstream);
+    if upstream == client && !codec::carries_sealed_state(&call.request.body) {
+        let codec = codec::of(client);
+        let body = match responses::goes_on_here(call, lane) {
+            true => codec.splice(&call.request, &target),
+            false => codec.splice(&responses::with_history(call)?, &target),
+        };
+        return Ok(Leaving { surface, body, passage: Passage::Native(codec) });
+    }
+    translate(call, lane, ticket, client, upstream, &target)
+}
+
+fn translate(
+    call: &Call,
+    lane: &Lane,
+    ticket: &Ticket,
+    client: Format,
+    upstream: Format,
+    target: &Target<'_>,
+) -> Result<Leaving, Fault> {
+    let prompt = match &call.previous {
+        None => call.prompt(client)?.clone(),
+        Some(_) => codec::of(client).parse(&responses::with_history(call)?)?,
+    };
+    let prompt = recall::restore(prompt, ticket);
+    let encoded = codec::of(upstream).encode(&prompt, target)?;
+    if ticket.gateway().policy.strict_translation
+        && let Some(name) = encoded.dropped.names().first()
+    {
+        return Err(fault::invalid_parameter(
+            name.clone(),
+            format!(
+                "'{name}' cannot be carried to '{}', and STRICT_TRANSLATION is on.",
+                lane.target.selector()
+            ),
+        ));
+    }
+    let mint = Mint::new(ticket.seed());
+    let (provider, model) = (lane.target.instance.clone(), lane.target.model.clone());
+    let translation = Translation {
+        upstream: codec::of(upstream),
+        client: codec::of(client),
+        client_format: client,
+        decoding: Decoding {
+            provider: provider.clone(),
+            model: model.clone(),
+            schema_tool: encoded.schema_tool,
+            mint: mint.clone(),
+        },
+        rendering: Rendering {
+            mint,
+            created: ticket.created(),
+            provider,
+            model,
+            latency_ms: 0,
+            include_usage: call.request.include_usage,
+            tools: prompt.tools.into(),
+            request: Arc::new(echoed(client, &call.request.body)),
+        },
+        dropped: encoded.dropped,
+    };
+    Ok(Leaving {
+        surface: Surface::Converse(upstream),
+        body: vec![encoded.body],
+        passage: Passage::Translated(Box::new(translation)),
+    })
+}
+
+/// Only responses repeat what was asked.
+fn echoed(client: Format, body: &[u8]) -> Map<String, serde_json::Value> {
+    match client {
+        Format::Responses => serde_json::from_slice(body).unwrap_or_default(),
+        _ => Map::new(),
+    }
+}
+
+fn unsupported(surface: Surface, lane: &Lane) -> Fault {
+    let instance = &lane.target.instance;
+    match surface {
+        Surface::Rerank => fault::unsupported("unsupported_rerank_operation", "reranking", instance),
+        Surface::Embeddings => fault::unsupported("unsupported_operation", "embeddings", instance),
+        Surface::Completions => fault::unsupported("unsupported_operation", "text completions", instance),
+        Surface::Converse(_) => fault::unsupported("unsupported_operation", "conversations", instance),
+    }
 }
 
 pub fn build(
-    destination: std::sync::Arc<egress::Destination>,
+    destination: Arc<egress::Destination>,
+    leaving: &mut Leaving,
     call: &Call,
     lane: &Lane,
     ticket: &Ticket,
@@ -29,11 +170,16 @@ pub fn build(
     {
         headers = headers.with(HeaderName::from_static("traceparent"), value);
     }
+    if matches!(leaving.passage, Passage::Native(_)) {
+        for (name, value) in &call.forwarded {
+            headers = headers.with(name.clone(), value.clone());
+        }
+    }
     Outbound {
         destination,
         method: Method::POST,
-        path_and_query: core.chat_path.clone(),
+        path_and_query: core.path(leaving.surface, call.stream, &lane.target.model).unwrap_or_default(),
         headers,
-        body: encode(call, lane),
+        body: std::mem::take(&mut leaving.body),
     }
 }

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::Body as _;
 use wire::demo;
 
-use super::outbound;
+use super::outbound::{self, Leaving};
 use crate::receive::Call;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
@@ -58,17 +58,19 @@ impl UpstreamBody {
 }
 
 pub async fn send(
+    leaving: &mut Leaving,
     call: &Call,
     lane: &Lane,
     ticket: &Ticket,
 ) -> Result<(StatusCode, HeaderMap, UpstreamBody), Fault> {
     if let Some(answer) = lane.instance.vendor.answer {
-        return Ok(built_in(answer(&wire::splice::concat(&outbound::encode(call, lane)))));
+        return Ok(built_in(answer(&wire::splice::concat(&leaving.body))));
     }
     let instance = &lane.target.instance;
     let destination =
         lane.instance.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
-    let inbound = ticket.gateway().egress.send(outbound::build(destination, call, lane, ticket)).await;
+    let inbound =
+        ticket.gateway().egress.send(outbound::build(destination, leaving, call, lane, ticket)).await;
     let inbound = inbound.map_err(|error| {
         tracing::debug!(provider = &**instance, reason = error.reason(), "provider not reached");
         fault::upstream_unreachable(instance, error.reason())

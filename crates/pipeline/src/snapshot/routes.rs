@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use domain::access::{AccessLists, Verdict};
-use domain::call::Target;
+use domain::call::{Surface, Target};
 use domain::model::{ModelFacts, Price};
 use domain::resources::provider::{Provider, Source};
 use domain::usage::Usage;
@@ -38,7 +38,8 @@ pub struct Core {
     /// Credential and fixed headers, ready to be sent, for whole answers and for streams.
     pub headers: Headers,
     pub stream_headers: Headers,
-    pub chat_path: String,
+    /// The query `api-version`, where the vendor wants one.
+    pub api_version: Option<String>,
     /// Some instance is named like this one's type.
     type_is_taken: bool,
     other: Arc<Live>,
@@ -54,6 +55,41 @@ pub struct Lane {
     pub live: Arc<Live>,
     pub created: Option<i64>,
     pub owned_by: Option<String>,
+}
+
+impl Core {
+    /// Where an operation on a model is served, below the base URL.
+    pub fn path(&self, surface: Surface, stream: bool, model: &str) -> Option<String> {
+        self.vendor.paths.surface(surface, stream).map(|template| self.fill(template, model))
+    }
+
+    /// A path with the model and the version in their places.
+    pub fn fill(&self, template: &str, model: &str) -> String {
+        let mut path = match template.split_once("{model}") {
+            None => template.to_owned(),
+            Some((before, after)) => format!("{before}{}{after}", encoded(model)),
+        };
+        if let Some(version) = &self.api_version {
+            path.push(if path.contains('?') { '&' } else { '?' });
+            path.push_str("api-version=");
+            path.push_str(version);
+        }
+        path
+    }
+}
+
+/// A model's name as a segment of a path; slashes in it stay, as `publisher/model` is written.
+fn encoded(model: &str) -> String {
+    let mut path = String::with_capacity(model.len());
+    for byte in model.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' => {
+                path.push(char::from(byte));
+            }
+            _ => path.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    path
 }
 
 impl Lane {

@@ -1,4 +1,4 @@
-//! Events between provider and client: split, classified, forwarded as received; only usage is read.
+//! Events between provider and client: forwarded as received where both speak the same, else translated one by one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,13 +7,19 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use domain::call::Format;
 use domain::fault::{self, Fault};
 use domain::usage::Usage;
-use wire::formats::chat::{self, Class};
+use wire::codec::{Class, Native};
+use wire::fault::Broken;
+use wire::formats::chat;
 use wire::sse::{Event, Splitter};
 
-use crate::dispatch::UpstreamBody;
+use super::translated::Translated;
+use crate::dispatch::{Passage, UpstreamBody};
 use crate::gateway::Gateway;
+use crate::receive::Call;
+use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 
@@ -24,7 +30,9 @@ pub struct Flow {
     body: Option<UpstreamBody>,
     splitter: Splitter,
     lane: Arc<Lane>,
-    hide_usage: bool,
+    /// The client's dialect.
+    format: Format,
+    manner: Manner,
     outgoing: VecDeque<Bytes>,
     /// Lifecycle events are kept back until content opens the gate.
     opened: bool,
@@ -33,15 +41,40 @@ pub struct Flow {
     usage: Option<(Usage, Bytes)>,
     provider_id: Option<String>,
     content_bytes: u64,
+    /// The event that ends a response, for the store.
+    last_words: Option<Bytes>,
+    created: i64,
+}
+
+/// How events become the client's.
+enum Manner {
+    Native(AsIs),
+    Translated(Box<Translated>),
+}
+
+struct AsIs {
+    native: &'static dyn Native,
+    hide_usage: bool,
+    /// The provider said why its answer ends.
+    finished: bool,
+    events: u64,
 }
 
 impl Flow {
-    pub fn new(body: UpstreamBody, lane: Arc<Lane>, hide_usage: bool, event_limit: usize) -> Self {
+    pub fn new(body: UpstreamBody, lane: Arc<Lane>, passage: Passage, call: &Call, ticket: &Ticket) -> Self {
+        let manner = match passage {
+            Passage::Native(native) => {
+                let hide_usage = !call.request.include_usage;
+                Manner::Native(AsIs { native, hide_usage, finished: false, events: 0 })
+            }
+            Passage::Translated(translation) => Manner::Translated(Box::new(Translated::new(*translation))),
+        };
         Self {
             body: Some(body),
-            splitter: Splitter::new(event_limit),
+            splitter: Splitter::new(ticket.gateway().policy.event_limit),
             lane,
-            hide_usage,
+            format: call.surface.format(),
+            manner,
             outgoing: VecDeque::new(),
             opened: false,
             ended: false,
@@ -49,6 +82,8 @@ impl Flow {
             usage: None,
             provider_id: None,
             content_bytes: 0,
+            last_words: None,
+            created: ticket.created(),
         }
     }
 
@@ -91,9 +126,34 @@ impl Flow {
         let Some(body) = &mut self.body else { return Poll::Ready(()) };
         match std::task::ready!(body.poll_next(context)) {
             Some(Ok(chunk)) => self.absorb(chunk),
-            Some(Err(_)) | None => self.give_up(fault::upstream_interrupted(&self.lane.target.instance)),
+            Some(Err(_)) => self.give_up(fault::upstream_interrupted(&self.lane.target.instance)),
+            None => self.body_ended(),
         }
         Poll::Ready(())
+    }
+
+    /// In some dialects the end of the body is the end of the answer; in the others it came too soon.
+    fn body_ended(&mut self) {
+        if let Some(event) = self.splitter.finish() {
+            self.pass(&event);
+        }
+        if self.ended {
+            return;
+        }
+        let outcome = match &mut self.manner {
+            Manner::Native(manner) if manner.finished && manner.native.ends_with_the_body() => Ok(()),
+            Manner::Native(_) => Err(fault::upstream_interrupted(&self.lane.target.instance)),
+            Manner::Translated(translated) => translated.close(),
+        };
+        self.collect();
+        match outcome {
+            Ok(()) => {
+                self.opened = true;
+                self.ended = true;
+                self.body = None;
+            }
+            Err(fault) => self.give_up(fault),
+        }
     }
 
     /// Unchanged events leave as one slice of the chunk they came in.
@@ -112,11 +172,11 @@ impl Flow {
                     break;
                 }
             };
-            if !self.inspect(&event) {
+            let Some(raw) = self.inspect(&event) else {
                 self.flush(&chunk, run.take());
                 continue;
-            }
-            match (place(&chunk, &event.raw), &mut run) {
+            };
+            match (place(&chunk, &raw), &mut run) {
                 (Some(place), Some(run)) if run.end == place.start => run.end = place.end,
                 (Some(place), _) => {
                     self.flush(&chunk, run.take());
@@ -124,11 +184,21 @@ impl Flow {
                 }
                 (None, _) => {
                     self.flush(&chunk, run.take());
-                    self.outgoing.push_back(event.raw);
+                    self.outgoing.push_back(raw);
                 }
             }
         }
         self.flush(&chunk, run);
+        self.collect();
+        self.conclude();
+    }
+
+    fn pass(&mut self, event: &Event) {
+        if let Some(raw) = self.inspect(event) {
+            self.outgoing.push_back(raw);
+        }
+        self.collect();
+        self.conclude();
     }
 
     fn flush(&mut self, chunk: &Bytes, run: Option<Range<usize>>) {
@@ -137,36 +207,91 @@ impl Flow {
         }
     }
 
-    /// Notes what an event says; false when the client must not see it.
-    fn inspect(&mut self, event: &Event) -> bool {
-        if event.is_comment_only() {
-            return self.opened;
+    /// What the translator has written leaves with the events it came from.
+    fn collect(&mut self) {
+        if let Manner::Translated(translated) = &mut self.manner
+            && let Some(written) = translated.take()
+        {
+            self.outgoing.push_back(written);
         }
+    }
+
+    /// What the gateway itself says after the last event of a good answer.
+    fn conclude(&mut self) {
+        if let Manner::Native(manner) = &self.manner
+            && self.ended
+            && self.fault.is_none()
+            && !manner.native.closing().is_empty()
+        {
+            self.outgoing.push_back(Bytes::from_static(manner.native.closing()));
+        }
+    }
+
+    /// Notes what an event says; the bytes the client is to see, if any.
+    fn inspect(&mut self, event: &Event) -> Option<Bytes> {
+        if event.is_comment_only() {
+            let native = matches!(self.manner, Manner::Native(_));
+            return (self.opened && native).then(|| event.raw.clone());
+        }
+        match &mut self.manner {
+            Manner::Native(manner) => {
+                manner.events += 1;
+                let native = manner.native;
+                let seen = native.classify(event);
+                manner.finished |= seen.finish;
+                let hide_usage = manner.hide_usage;
+                let shown = self.note(native, event, seen, hide_usage);
+                shown.then(|| native.reframe(event).unwrap_or_else(|| event.raw.clone()))
+            }
+            Manner::Translated(translated) => {
+                let outcome = translated.read(event);
+                self.opened |= translated.has_content();
+                self.ended |= translated.has_ended();
+                if let Err(fault) = outcome {
+                    self.give_up(fault);
+                }
+                None
+            }
+        }
+    }
+
+    /// False when the client must not see the event.
+    fn note(
+        &mut self,
+        native: &dyn Native,
+        event: &Event,
+        seen: wire::codec::Seen,
+        hide_usage: bool,
+    ) -> bool {
         let data = event.data();
-        let seen = chat::classify(&data);
         self.content_bytes += seen.content_bytes as u64;
         if self.provider_id.is_none() {
-            self.provider_id = chat::event_id(&data);
+            self.provider_id = native.event_id(&data);
         }
         if let Some(range) = seen.usage
-            && let Some(usage) = chat::read_usage(&data[range.clone()])
+            && let Some(usage) =
+                native.read_usage(&data[range.clone()], self.usage.as_ref().map(|(usage, _)| usage))
         {
             self.usage = Some((usage, Bytes::copy_from_slice(&data[range])));
         }
         match seen.class {
-            Class::Lifecycle => chat::has_choices(&data),
+            Class::Lifecycle => self.format != Format::Chat || chat::has_choices(&data),
             Class::Content => {
                 self.opened = true;
                 true
             }
-            Class::Usage => !self.hide_usage,
+            Class::Usage => !hide_usage,
             Class::Terminal => {
-                self.opened = true;
-                self.ended = true;
+                self.end(event);
                 true
             }
-            Class::Error => {
-                let fault = chat::read_stream_error(&data, &self.lane.target.instance);
+            // Before content another target may do better; after it, the provider's own words are the end.
+            Class::Failed if self.opened => {
+                self.end(event);
+                true
+            }
+            Class::Error | Class::Failed => {
+                let fault = native.read_stream_error(&data, &self.lane.target.instance);
                 self.give_up(fault);
                 false
             }
@@ -174,15 +299,54 @@ impl Flow {
         }
     }
 
+    fn end(&mut self, event: &Event) {
+        self.opened = true;
+        self.ended = true;
+        if self.format == Format::Responses {
+            self.last_words = Some(Bytes::copy_from_slice(&event.data()));
+        }
+    }
+
+    /// The fault as the client's dialect says it in the middle of a stream.
+    pub fn farewell(&mut self, fault: &Fault) -> Bytes {
+        match &mut self.manner {
+            Manner::Translated(translated) => translated.fail(fault),
+            Manner::Native(manner) => {
+                let broken = Broken {
+                    id: self.provider_id.as_deref().unwrap_or_default(),
+                    model: &self.lane.target.model,
+                    created: self.created,
+                    sequence: manner.events,
+                };
+                wire::fault::event(fault, self.format, broken)
+            }
+        }
+    }
+
     /// Hands over what was learnt to the call's account.
     pub fn report(&mut self, ticket: &mut Ticket) {
-        if let Some(id) = self.provider_id.take() {
+        if let Manner::Translated(translated) = &mut self.manner {
+            let learnt = translated.learnt();
+            self.provider_id = learnt.provider_id;
+            self.content_bytes = learnt.content_bytes;
+            self.usage = learnt.usage;
+            self.last_words = learnt.last_words;
+            if self.format == Format::Chat {
+                ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
+            }
+        }
+        responses::keep_stream(ticket, self.provider_id.as_deref(), self.last_words.take());
+        if let Some(id) = self.provider_id.clone() {
             ticket.provider_id(id);
         }
         ticket.produced(self.content_bytes);
         if let Some((mut usage, raw)) = self.usage.take() {
             // Figures that came before the end are what was consumed so far, not the bill.
-            usage.estimated |= !self.ended || self.fault.is_some();
+            if !self.ended || self.fault.is_some() {
+                usage.estimated = true;
+                let passed = catalog::estimate_tokens_from_bytes(self.content_bytes);
+                usage.tokens.output = usage.tokens.output.max(passed);
+            }
             ticket.consumed(usage, &raw);
         }
     }

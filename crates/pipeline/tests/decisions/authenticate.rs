@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::snapshots::{MASTER, NOW, key, with_keys};
 
-fn arrival(token: Option<&str>) -> Arrival {
+pub fn arrival(token: Option<&str>) -> Arrival {
     let mut headers = HeaderMap::new();
     if let Some(token) = token {
         headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
@@ -22,6 +22,8 @@ fn arrival(token: Option<&str>) -> Arrival {
         tick: Default::default(),
         method: "POST",
         endpoint: "/v1/chat/completions",
+        surface: domain::call::Surface::Converse(domain::call::Format::Chat),
+        addressed: None,
         query: None,
         client_ip: None,
         headers,

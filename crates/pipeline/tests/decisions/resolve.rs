@@ -11,6 +11,7 @@ use pipeline::snapshot::Snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::authenticate::arrival;
 use crate::snapshots::{Place, compile, key, place, with_routes};
 
 fn plan(snapshot: &Snapshot, caller: &Caller, model: &str, hint: Option<&str>) -> Result<Vec<String>, Fault> {
@@ -18,7 +19,7 @@ fn plan(snapshot: &Snapshot, caller: &Caller, model: &str, hint: Option<&str>) -
     if let Some(hint) = hint {
         body["provider"] = Value::from(hint);
     }
-    let call = receive::parse(body.to_string().into(), None)?;
+    let call = receive::parse(body.to_string().into(), &arrival(None))?;
     let plan = resolve(snapshot, caller, &call)?;
     Ok(plan.lanes.iter().map(|lane| lane.target.selector()).collect())
 }
@@ -185,7 +186,7 @@ proptest! {
     ) {
         let snapshot = with_routes(compile(&places));
         let caller = limited(lists.clone());
-        let call = receive::parse(json!({"model": model, "messages": [1]}).to_string().into(), None).unwrap();
+        let call = receive::parse(json!({"model": model, "messages": [1]}).to_string().into(), &arrival(None)).unwrap();
         match resolve(&snapshot, &caller, &call) {
             Err(fault) => prop_assert!([403, 404].contains(&fault.status)),
             Ok(plan) => {

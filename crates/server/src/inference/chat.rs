@@ -5,15 +5,16 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use bytes::Bytes;
-use pipeline::arrival::Arrival;
+use domain::call::{Format, Surface};
 
+use super::call::{self, Endpoint};
 use crate::App;
 use crate::door::{Outgoing, Visit};
-use crate::fault::Problem;
 
 pub const PATH: &str = "/v1/chat/completions";
+const ENDPOINT: Endpoint = Endpoint { path: PATH, surface: Surface::Converse(Format::Chat) };
 
 /// Create a chat completion, streaming or not. The body is OpenAI's; fields the gateway does not know are passed on.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "inference",
@@ -39,24 +40,5 @@ where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
-    let (parts, body) = request.into_parts();
-    let arrival = Arrival {
-        request_id: visit.request_id,
-        at: app.gateway.clock.now(),
-        tick: app.gateway.clock.tick(),
-        method: "POST",
-        endpoint: PATH,
-        query: parts.uri.query().map(str::to_owned),
-        client_ip: visit.client_ip,
-        headers: parts.headers,
-    };
-    match pipeline::run(&app.gateway, arrival, body).await {
-        Ok(reply) => {
-            let mut response = http::Response::new(Outgoing::Reply(reply.body));
-            *response.status_mut() = reply.status;
-            *response.headers_mut() = reply.headers;
-            response
-        }
-        Err(refused) => Problem::from(refused).into_response().map(Outgoing::Framework),
-    }
+    call::answer(app, visit, request, ENDPOINT).await
 }

@@ -114,6 +114,8 @@ impl House {
             capabilities: Capabilities { edition: Edition::Oss, single: Default::default() },
             snapshot: ArcSwap::from_pointee(empty_snapshot()),
             unwritten: Default::default(),
+            responses: store.responses().clone(),
+            recall: Default::default(),
         });
         let fixed = Fixed {
             providers: vec![(provider("openai", &upstream), Source::Env)],

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
+use sqlx::SqlStr;
 
 use super::booking::{Booking, COLUMNS};
 use super::rollup;
 use crate::StoreError;
-use crate::database::Writing;
+use crate::database::{Writing, placeholders, sql};
 
 /// A few sizes, so that each statement is prepared once and met again.
 const SIZES: [usize; 3] = [32, 8, 1];
@@ -83,28 +83,4 @@ impl Books {
         }
         Ok(())
     }
-}
-
-/// `(?, ?), (?, ?)`: SQLite finds a numbered parameter by searching all of them, so it gets unnumbered ones.
-fn placeholders(columns: usize, rows: usize, postgres: bool) -> String {
-    let mut text = String::with_capacity(columns * rows * 7);
-    for row in 0..rows {
-        text.push_str(if row == 0 { "(" } else { ", (" });
-        for column in 0..columns {
-            if column > 0 {
-                text.push_str(", ");
-            }
-            if postgres {
-                text.push_str(&format!("${}", row * columns + column + 1));
-            } else {
-                text.push('?');
-            }
-        }
-        text.push(')');
-    }
-    text
-}
-
-fn sql(text: String) -> SqlStr {
-    AssertSqlSafe(Arc::<str>::from(text)).into_sql_str()
 }

@@ -14,7 +14,7 @@ use domain::fault::{self, Fault};
 use domain::usage::Usage;
 
 use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Renderer, Rendering, Request, Seen, Served, Target,
+    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
 };
 use crate::json::ScanError;
 use crate::sse;
@@ -23,11 +23,12 @@ pub use answer::read_answer;
 pub use classify::classify;
 pub use error::{read_error, read_stream_error};
 pub use glance::{event_id, has_choices};
+pub use request::include_usage;
 pub use usage::read_usage;
 
 pub struct Chat;
 
-impl Codec for Chat {
+impl Native for Chat {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         request::peek(body)
     }
@@ -63,7 +64,9 @@ impl Codec for Chat {
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
         read_stream_error(data, provider)
     }
+}
 
+impl Codec for Chat {
     fn parse(&self, _request: &Request) -> Result<Prompt, Fault> {
         Err(fault::internal_error())
     }

@@ -6,14 +6,14 @@ use domain::fault::{self, Fault};
 use domain::usage::Usage;
 
 use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Renderer, Rendering, Request, Seen, Served, Target,
+    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
 };
 use crate::json::ScanError;
 use crate::sse;
 
 pub struct Generate;
 
-impl Codec for Generate {
+impl Native for Generate {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         crate::formats::chat::Chat.peek(body)
     }
@@ -49,7 +49,9 @@ impl Codec for Generate {
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
         crate::formats::chat::Chat.read_stream_error(data, provider)
     }
+}
 
+impl Codec for Generate {
     fn parse(&self, _request: &Request) -> Result<Prompt, Fault> {
         Err(fault::internal_error())
     }

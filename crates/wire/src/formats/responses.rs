@@ -6,14 +6,14 @@ use domain::fault::{self, Fault};
 use domain::usage::Usage;
 
 use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Renderer, Rendering, Request, Seen, Served, Target,
+    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
 };
 use crate::json::ScanError;
 use crate::sse;
 
 pub struct Responses;
 
-impl Codec for Responses {
+impl Native for Responses {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         crate::formats::chat::Chat.peek(body)
     }
@@ -49,7 +49,9 @@ impl Codec for Responses {
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
         crate::formats::chat::Chat.read_stream_error(data, provider)
     }
+}
 
+impl Codec for Responses {
     fn parse(&self, _request: &Request) -> Result<Prompt, Fault> {
         Err(fault::internal_error())
     }
@@ -73,4 +75,12 @@ impl Codec for Responses {
     fn renderer(&self, _rendering: Rendering) -> Box<dyn Renderer> {
         Box::new(crate::formats::Unwritten)
     }
+}
+
+pub fn normalize_input(_body: &[u8]) -> Result<Vec<serde_json::Value>, Fault> {
+    Err(fault::internal_error())
+}
+
+pub fn with_history(body: &Bytes, _history: &[serde_json::Value]) -> Bytes {
+    body.clone()
 }

@@ -1,6 +1,6 @@
 //! What a vendor serves natively, and where: paths below the base URL, `{model}` in them where the model stands there.
 
-use domain::call::Format;
+use domain::call::{Format, Surface};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Paths {
@@ -47,6 +47,15 @@ impl Lifecycle {
 }
 
 impl Paths {
+    pub fn surface(&self, surface: Surface, stream: bool) -> Option<&'static str> {
+        match surface {
+            Surface::Converse(format) => self.of(format, stream),
+            Surface::Completions => self.completions,
+            Surface::Embeddings => self.embeddings,
+            Surface::Rerank => self.rerank,
+        }
+    }
+
     pub fn of(&self, format: Format, stream: bool) -> Option<&'static str> {
         match format {
             Format::Chat => self.chat,

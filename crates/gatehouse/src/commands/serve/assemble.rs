@@ -83,6 +83,8 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         capabilities: capabilities(settings)?,
         snapshot: ArcSwap::from_pointee(empty_snapshot(&master_key)),
         unwritten: Default::default(),
+        responses: store.responses().clone(),
+        recall: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
@@ -125,6 +127,7 @@ fn start_background(
         spawn(refresher.clone().keep_discovering(interval)),
         spawn(unwritten::keep_retrying(gateway.clone())),
         spawn(keep_sweeping(gateway.clone())),
+        spawn(keep_expiring(gateway.clone())),
     ];
     if settings.storage.kind == StorageType::Postgres {
         tasks.push(spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)));
@@ -140,6 +143,18 @@ async fn keep_sweeping(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(Duration::from_secs(30)).await;
         gateway.egress.sweep();
+    }
+}
+
+/// Deletes stored responses whose time is over.
+async fn keep_expiring(gateway: Arc<Gateway>) {
+    loop {
+        tokio::time::sleep(HOURLY).await;
+        match gateway.responses.expire(gateway.clock.now()).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "stored responses past their time were deleted"),
+            Err(error) => tracing::warn!(%error, "old responses could not be deleted"),
+        }
     }
 }
 
@@ -226,6 +241,8 @@ fn policy(settings: &Settings) -> Policy {
         stream_idle_timeout: settings.upstream.stream_idle_timeout,
         request_timeout: settings.upstream.request_timeout,
         accounting: settings.usage.enabled,
+        strict_translation: settings.translation.strict,
+        response_ttl: settings.responses.ttl,
         ..Policy::default()
     }
 }

@@ -62,13 +62,13 @@ fn instance(
         Headers::from(headers)
     };
     let (headers, stream_headers) = (accepting("application/json"), accepting("text/event-stream"));
-    let chat_path = match provider.api_version.as_str() {
-        "" => vendor.chat_path.to_owned(),
-        version => format!("{}?api-version={version}", vendor.chat_path),
+    let api_version = match provider.api_version.as_str() {
+        "" => vendor.api_version.map(str::to_owned),
+        version => Some(version.to_owned()),
     };
     let other = metrics.live(&provider.name, "other");
     let core =
-        Arc::new(Core { vendor, destination, headers, stream_headers, chat_path, type_is_taken, other });
+        Arc::new(Core { vendor, destination, headers, stream_headers, api_version, type_is_taken, other });
     let listing = ground.listings.get(&provider.name);
     let known = listing.is_some_and(|listing| listing.known);
     let mut lanes = BTreeMap::new();

@@ -53,7 +53,7 @@ fn places(body: &[u8], object: &Object) -> Places {
     }
 }
 
-fn include_usage(fields: &Fields<'_>, place: Option<usize>) -> Result<bool, Fault> {
+pub fn include_usage(fields: &Fields<'_>, place: Option<usize>) -> Result<bool, Fault> {
     let Some(value) = fields.value(place) else { return Ok(false) };
     if !fields.text(value).starts_with(b"{") {
         return Err(fault::invalid_parameter("stream_options", "'stream_options' must be an object."));

@@ -1,0 +1,95 @@
+//! What a request would cost in input tokens, without answering it: asked of the provider where it can say, else counted here.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::fault::Fault;
+use domain::usage::Usage;
+use serde_json::{Value, json};
+use wire::codec::{self, Target};
+use wire::vendors::Lifecycle;
+
+use crate::arrival::Arrival;
+use crate::ask::{self, Ask};
+use crate::estimate;
+use crate::gateway::Gateway;
+use crate::receive::Call;
+use crate::settle::Ticket;
+use crate::snapshot::routes::Lane;
+
+/// `POST /v1/messages/count_tokens`.
+pub async fn messages<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Value, Fault>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let path = |lane: &Lane| lane.instance.vendor.paths.count_tokens.map(str::to_owned);
+    count(gateway, arrival, body, path, |tokens| json!({"input_tokens": tokens, "estimated": true})).await
+}
+
+/// Gemini's `:countTokens`, always counted here.
+pub async fn generate<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Value, Fault>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    count(gateway, arrival, body, |_| None, |tokens| json!({"totalTokens": tokens, "estimated": true})).await
+}
+
+/// `POST /v1/responses/input_tokens`.
+pub async fn responses<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Value, Fault>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let path = |lane: &Lane| {
+        let paths = &lane.instance.vendor.paths;
+        let has = paths.lifecycle.contains(&Lifecycle::InputTokens);
+        paths.responses.filter(|_| has).map(|path| format!("{path}/input_tokens"))
+    };
+    let counted =
+        |tokens| json!({"object": "response.input_tokens", "input_tokens": tokens, "estimated": true});
+    count(gateway, arrival, body, path, counted).await
+}
+
+async fn count<B>(
+    gateway: &Arc<Gateway>,
+    arrival: Arrival,
+    body: B,
+    path: impl Fn(&Lane) -> Option<String>,
+    counted: impl Fn(u64) -> Value,
+) -> Result<Value, Fault>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let mut ticket = Ticket::open(gateway, &arrival);
+    let outcome = async {
+        let (call, plan) = crate::prepare(gateway, &arrival, body, &mut ticket).await?;
+        let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
+        match path(lane) {
+            Some(path) => asked(gateway, &call, lane, &path).await,
+            None => Ok(counted(estimate::prompt_tokens(&lane.target.model, &call.request.body))),
+        }
+    };
+    match outcome.await {
+        Ok(value) => {
+            // Nothing was generated, and counting is free.
+            ticket.consumed(Usage::default(), b"");
+            ticket.complete();
+            Ok(value)
+        }
+        Err(fault) => Err(ticket.refuse(fault).fault),
+    }
+}
+
+async fn asked(gateway: &Gateway, call: &Call, lane: &Lane, path: &str) -> Result<Value, Fault> {
+    let format = call.surface.format();
+    let target =
+        Target { model: &lane.target.model, stream: false, vendor: lane.instance.vendor, max_output: None };
+    let body = codec::of(format).splice(&call.request, &target);
+    let ask = Ask { path: lane.instance.fill(path, &lane.target.model), body, format, ..Ask::post() };
+    let answer = ask::ask(gateway, &lane.target.instance, &lane.instance, ask).await?;
+    serde_json::from_slice(&answer)
+        .map_err(|_| domain::fault::upstream_invalid_response(&lane.target.instance, "it is not JSON"))
+}

@@ -1,0 +1,116 @@
+//! Responses that outlive their call: kept for whoever made them, and gone on from on any provider.
+
+mod compact;
+mod keep;
+mod lifecycle;
+
+use bytes::Bytes;
+use domain::call::{Format, Surface};
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::scope::{Action, Scope};
+use serde_json::Value;
+use store::{Found, Owner, StoredResponse};
+use wire::codec::{self, Request};
+use wire::formats::responses as format;
+use wire::json;
+
+use crate::receive::Call;
+use crate::settle::Ticket;
+use crate::snapshot::routes::Lane;
+
+pub use compact::compact;
+pub use keep::{Keeping, keep_stream, keep_whole};
+pub use lifecycle::{Inquiry, Items};
+
+/// The response a call goes on from.
+pub struct Previous {
+    /// The provider that has it in a store of its own, under the same id.
+    at_provider: Option<String>,
+    /// Nobody has told us of it: only a provider may know it.
+    unknown: bool,
+    /// Everything that was said before, oldest first.
+    items: Vec<Value>,
+}
+
+/// Looks up what a response goes on from, and notes how this one is to be kept.
+pub async fn follow_up(call: &mut Call, caller: &Caller, ticket: &mut Ticket) -> Result<(), Fault> {
+    if call.surface != Surface::Converse(Format::Responses) {
+        return Ok(());
+    }
+    let request = &call.request;
+    let value = |name| request.object.value(&request.body, name);
+    let store = value("store").is_none_or(|range| &request.body[range] != b"false");
+    let previous = match value("previous_response_id") {
+        None => None,
+        Some(range) => {
+            Some(json::string_at(&request.body, &range).map(|id| id.into_owned()).ok_or_else(|| {
+                fault::invalid_parameter("previous_response_id", "'previous_response_id' must be a string.")
+            })?)
+        }
+    };
+    ticket.keep(Keeping { owner: ticket.owner(), previous: previous.clone(), store });
+    if let Some(id) = previous {
+        call.previous = Some(find(&id, caller, ticket).await?);
+    }
+    Ok(())
+}
+
+async fn find(id: &str, caller: &Caller, ticket: &Ticket) -> Result<Previous, Fault> {
+    let gone = || {
+        let message = format!("The previous response '{id}' was not found, or is not kept.");
+        fault::not_found(message).param("previous_response_id")
+    };
+    let responses = &ticket.gateway().responses;
+    match responses.find_owned(id, visible_to(caller, &ticket.owner()).as_ref()).await? {
+        Found::NotYours => Err(gone()),
+        Found::Unknown if sees_all(caller) => {
+            Ok(Previous { at_provider: None, unknown: true, items: Vec::new() })
+        }
+        Found::Unknown => Err(gone()),
+        Found::Yours(response) if !response.usable => Err(gone()),
+        Found::Yours(response) => {
+            let turns = responses.history(id).await?;
+            let at_provider = (!response.upstream_id.is_empty()).then(|| response.provider.clone());
+            Ok(Previous { at_provider, unknown: false, items: turns.iter().flat_map(items).collect() })
+        }
+    }
+}
+
+/// Admin scopes see every object; others their own.
+pub fn visible_to(caller: &Caller, owner: &Owner) -> Option<Owner> {
+    (!sees_all(caller)).then(|| owner.clone())
+}
+
+pub fn sees_all(caller: &Caller) -> bool {
+    caller.may(Scope::Admin(None, Action::Read))
+}
+
+fn items(turn: &StoredResponse) -> Vec<Value> {
+    let list = |text: &Bytes| serde_json::from_slice::<Vec<Value>>(text).unwrap_or_default();
+    let mut items = list(&turn.input);
+    items.extend(list(&turn.output));
+    items
+}
+
+/// This provider can go on by itself: there is nothing to go on from, or it keeps that response.
+pub fn goes_on_here(call: &Call, lane: &Lane) -> bool {
+    match &call.previous {
+        None => true,
+        Some(previous) => previous.unknown || previous.at_provider.as_deref() == Some(&*lane.target.instance),
+    }
+}
+
+/// The request with everything said before in front of it, for a provider that was not there.
+pub fn with_history(call: &Call) -> Result<Request, Fault> {
+    match &call.previous {
+        None => Ok(call.request.clone()),
+        Some(previous) if previous.unknown => {
+            let message = "The previous response is not known here, and this provider keeps none.";
+            Err(fault::not_found(message).param("previous_response_id"))
+        }
+        Some(previous) => {
+            codec::of(Format::Responses).peek(format::with_history(&call.request.body, &previous.items))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Compaction of a conversation: only a provider can do it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::fault::{self, Fault};
+use wire::codec::{self, Target};
+use wire::vendors::Lifecycle;
+
+use super::lifecycle::unsupported;
+use crate::arrival::Arrival;
+use crate::ask::{self, Ask};
+use crate::gateway::Gateway;
+use crate::settle::Ticket;
+
+pub async fn compact<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Bytes, Fault>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let mut ticket = Ticket::open(gateway, &arrival);
+    let outcome = async {
+        let (call, plan) = crate::prepare(gateway, &arrival, body, &mut ticket).await?;
+        let lane = plan.first().ok_or_else(fault::internal_error)?;
+        let paths = &lane.instance.vendor.paths;
+        let base = paths.responses.filter(|_| paths.lifecycle.contains(&Lifecycle::Compact));
+        let base = base.ok_or_else(|| unsupported(Lifecycle::Compact, &lane.target.instance))?;
+        ticket.leave(lane, &crate::reserve::reserve(&plan, &call));
+        let target = Target {
+            model: &lane.target.model,
+            stream: false,
+            vendor: lane.instance.vendor,
+            max_output: None,
+        };
+        let question = Ask {
+            path: lane.instance.fill(&format!("{base}/compact"), &lane.target.model),
+            body: codec::of(Format::Responses).splice(&call.request, &target),
+            format: Format::Responses,
+            ..Ask::post()
+        };
+        ask::ask(gateway, &lane.target.instance, &lane.instance, question).await
+    };
+    match outcome.await {
+        Ok(answer) => {
+            let codec = codec::of(Format::Responses);
+            let object = wire::json::scan(&answer).ok();
+            let raw = object.and_then(|object| object.value(&answer, "usage")).map(|range| &answer[range]);
+            if let Some((raw, usage)) = raw.and_then(|raw| Some((raw, codec.read_usage(raw, None)?))) {
+                ticket.consumed(usage, raw);
+            }
+            if let Some(counted) = ticket.complete() {
+                let _ = counted.await;
+            }
+            Ok(answer)
+        }
+        Err(fault) => Err(ticket.refuse(fault).fault),
+    }
+}

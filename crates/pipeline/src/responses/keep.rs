@@ -1,0 +1,115 @@
+//! Station: what a finished response leaves behind for later calls.
+
+use bytes::Bytes;
+use domain::clock::Timestamp;
+use serde_json::value::RawValue;
+use store::{Owner, StoredResponse};
+use wire::formats::responses as format;
+use wire::{json, splice};
+
+use crate::settle::Ticket;
+
+/// Whose a response is, and how it is to be kept.
+pub struct Keeping {
+    pub owner: Owner,
+    pub previous: Option<String>,
+    /// False when the client wants nothing kept: then only the owner is recorded.
+    pub store: bool,
+}
+
+/// A response that was answered whole: it can be read back before its last byte has left.
+pub fn keep_whole(ticket: &Ticket, pieces: &[Bytes]) {
+    let Some(keeping) = ticket.keeping() else { return };
+    let body = splice::concat(pieces);
+    let Some(seen) = Seen::read(&body) else { return };
+    let upstream_id = ticket.receipt().map(|receipt| receipt.provider_id.as_str()).unwrap_or_default();
+    let native = upstream_id == seen.id;
+    put(ticket, keeping, seen, keeping.store.then_some(body), native);
+}
+
+/// A streamed response: not read back, but its owner is known and the conversation can go on from it.
+pub fn keep_stream(ticket: &Ticket, provider_id: Option<&str>, last_words: Option<Bytes>) {
+    let Some(keeping) = ticket.keeping() else { return };
+    let said =
+        last_words.as_deref().and_then(response_in).and_then(|response| Seen::read(response.as_bytes()));
+    let made = format!("resp_{}", ticket.seed());
+    let seen = said.or_else(|| {
+        let id = provider_id.filter(|id| id.starts_with("resp_")).unwrap_or(&made).to_owned();
+        Some(Seen { id, output: Bytes::new(), complete: false })
+    });
+    if let Some(seen) = seen {
+        let native = provider_id == Some(seen.id.as_str());
+        put(ticket, keeping, seen, None, native);
+    }
+}
+
+struct Seen {
+    id: String,
+    output: Bytes,
+    /// It came to an end one can go on from.
+    complete: bool,
+}
+
+impl Seen {
+    fn read(body: &[u8]) -> Option<Self> {
+        let object = json::scan(body).ok()?;
+        let id = json::string_at(body, &object.value(body, "id")?)?.into_owned();
+        let output = object.value(body, "output").map(|range| Bytes::copy_from_slice(&body[range]));
+        let failed = object.value(body, "status").is_some_and(|range| &body[range] == b"\"failed\"");
+        Some(Self { id, output: output.unwrap_or_default(), complete: !failed })
+    }
+}
+
+/// The response object in the event that ends a stream: the event's data, or the stream's last lines.
+fn response_in(last_words: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Terminal<'a> {
+        #[serde(borrow)]
+        response: &'a RawValue,
+    }
+    let text = std::str::from_utf8(last_words).ok()?;
+    let read =
+        |data: &str| serde_json::from_str::<Terminal<'_>>(data).ok().map(|seen| seen.response.to_string());
+    read(text).or_else(|| text.lines().filter_map(|line| line.strip_prefix("data: ")).find_map(read))
+}
+
+fn put(ticket: &Ticket, keeping: &Keeping, seen: Seen, body: Option<Bytes>, native: bool) {
+    let gateway = ticket.gateway();
+    let now = gateway.clock.now();
+    let usable = keeping.store && seen.complete;
+    let input = format::normalize_input(ticket.prompt()).ok().filter(|_| usable);
+    let ttl = i64::try_from(gateway.policy.response_ttl.as_micros()).unwrap_or(i64::MAX);
+    gateway.responses.put(StoredResponse {
+        owner: keeping.owner.clone(),
+        provider: ticket.lane().map(|lane| lane.target.instance.to_string()).unwrap_or_default(),
+        upstream_id: if native { seen.id.clone() } else { String::new() },
+        id: seen.id,
+        retrievable: body.is_some(),
+        usable,
+        body: body.unwrap_or_default(),
+        input: input.and_then(|items| serde_json::to_vec(&items).ok()).unwrap_or_default().into(),
+        output: if usable { seen.output } else { Bytes::new() },
+        previous: keeping.previous.clone(),
+        created_at: now,
+        expires_at: Timestamp(now.micros().saturating_add(ttl)),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_stream_is_found_in_both_forms() {
+        let data =
+            r#"{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[1]}}"#;
+        let found = response_in(data.as_bytes()).unwrap();
+        let seen = Seen::read(found.as_bytes()).unwrap();
+        assert_eq!((seen.id.as_str(), &seen.output[..], seen.complete), ("resp_1", &b"[1]"[..], true));
+        let stream = format!(
+            "event: x\ndata: {{\"type\":\"x\"}}\n\nevent: response.completed\ndata: {data}\n\ndata: [DONE]\n\n"
+        );
+        assert_eq!(response_in(stream.as_bytes()).unwrap(), found);
+        assert!(response_in(b"data: [DONE]\n\n").is_none());
+    }
+}

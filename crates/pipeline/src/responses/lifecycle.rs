@@ -1,0 +1,218 @@
+//! The life of a response after its creation: read back, listed, cancelled, deleted; by its owner, or an admin.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use http::Method;
+use serde_json::{Value, json};
+use store::{Found, Owner, StoredResponse};
+use wire::codec::{self, Served};
+use wire::vendors::Lifecycle;
+use wire::{json, splice};
+
+use super::{sees_all, visible_to};
+use crate::ask::{self, Ask};
+use crate::gateway::Gateway;
+use crate::snapshot::Snapshot;
+use crate::snapshot::routes::Instance;
+
+/// Who asks for which response, and the provider they name for one that is not kept here.
+pub struct Inquiry<'a> {
+    pub gateway: &'a Arc<Gateway>,
+    pub snapshot: &'a Snapshot,
+    pub caller: &'a Caller,
+    pub owner: Owner,
+    pub id: &'a str,
+    pub provider: Option<&'a str>,
+}
+
+/// Where a response can be found.
+enum Place {
+    Here(Box<StoredResponse>),
+    /// Only a provider has it.
+    There(Arc<Instance>),
+}
+
+impl Inquiry<'_> {
+    /// The response as its creation answered it; one that is still being worked on is asked for anew.
+    pub async fn retrieve(&self) -> Result<Bytes, Fault> {
+        match self.locate().await? {
+            Place::There(instance) => self.native(&instance, Lifecycle::Retrieve, Method::GET, "").await,
+            Place::Here(stored) if is_pending(&stored.body) => {
+                let Some(instance) = self.keeper(&stored, Lifecycle::Retrieve) else {
+                    return Ok(stored.body);
+                };
+                let body = self.native(&instance, Lifecycle::Retrieve, Method::GET, "").await?;
+                self.update(*stored, &body);
+                Ok(body)
+            }
+            Place::Here(stored) => Ok(stored.body),
+        }
+    }
+
+    /// Deleted here with certainty, at the provider with our best effort.
+    pub async fn delete(&self) -> Result<Value, Fault> {
+        let deleted = json!({"id": self.id, "object": "response", "deleted": true});
+        let responses = &self.gateway.responses;
+        match responses.find_owned(self.id, visible_to(self.caller, &self.owner).as_ref()).await? {
+            Found::Yours(stored) => {
+                responses.delete(self.id).await?;
+                if let Some(instance) = self.keeper(&stored, Lifecycle::Delete) {
+                    let (gateway, id) = (self.gateway.clone(), self.id.to_owned());
+                    self.gateway.tasks.spawn(async move { delete_upstream(&gateway, &instance, &id).await });
+                }
+                Ok(deleted)
+            }
+            Found::NotYours => Err(self.not_found()),
+            Found::Unknown => {
+                let instance = self.named_provider()?;
+                self.native(&instance, Lifecycle::Delete, Method::DELETE, "").await?;
+                Ok(deleted)
+            }
+        }
+    }
+
+    /// The items of the input as they were sent.
+    pub async fn input_items(&self, query: Option<&str>) -> Result<Items, Fault> {
+        match self.locate().await? {
+            Place::Here(stored) => Ok(Items::Kept(serde_json::from_slice(&stored.input).unwrap_or_default())),
+            Place::There(instance) => {
+                let rest =
+                    format!("/input_items{}", query.map(|query| format!("?{query}")).unwrap_or_default());
+                self.native(&instance, Lifecycle::InputItems, Method::GET, &rest).await.map(Items::Native)
+            }
+        }
+    }
+
+    pub async fn cancel(&self) -> Result<Bytes, Fault> {
+        let responses = &self.gateway.responses;
+        match responses.find_owned(self.id, visible_to(self.caller, &self.owner).as_ref()).await? {
+            Found::NotYours => Err(self.not_found()),
+            Found::Unknown => {
+                let instance = self.named_provider()?;
+                self.native(&instance, Lifecycle::Cancel, Method::POST, "/cancel").await
+            }
+            Found::Yours(stored) => {
+                let Some(instance) = self.keeper(&stored, Lifecycle::Cancel) else {
+                    return Err(unsupported(Lifecycle::Cancel, &stored.provider));
+                };
+                let body = self.native(&instance, Lifecycle::Cancel, Method::POST, "/cancel").await?;
+                self.update(stored, &body);
+                Ok(body)
+            }
+        }
+    }
+
+    async fn locate(&self) -> Result<Place, Fault> {
+        let responses = &self.gateway.responses;
+        match responses.find_owned(self.id, visible_to(self.caller, &self.owner).as_ref()).await? {
+            Found::Yours(stored) if stored.retrievable => Ok(Place::Here(Box::new(stored))),
+            // A streamed response is kept by its provider alone, if at all: whoever made it may ask there.
+            Found::Yours(stored) if self.provider.is_some() && stored.usable => {
+                let instance = self.instance(self.provider.unwrap_or_default())?;
+                Ok(Place::There(instance))
+            }
+            Found::Yours(_) | Found::NotYours => Err(self.not_found()),
+            Found::Unknown => self.named_provider().map(Place::There),
+        }
+    }
+
+    /// An id we never recorded is looked up natively only for those who may see everything.
+    fn named_provider(&self) -> Result<Arc<Instance>, Fault> {
+        match self.provider {
+            Some(provider) if sees_all(self.caller) => self.instance(provider),
+            _ => Err(self.not_found()),
+        }
+    }
+
+    fn instance(&self, name: &str) -> Result<Arc<Instance>, Fault> {
+        let instances = self.snapshot.routes.instances_named(name);
+        instances.into_iter().next().ok_or_else(|| fault::provider_not_found(name).param("provider"))
+    }
+
+    /// The provider that made it, if it has it under the same id and can do this.
+    fn keeper(&self, stored: &StoredResponse, operation: Lifecycle) -> Option<Arc<Instance>> {
+        let instance = self.snapshot.routes.instances.get(&stored.provider)?;
+        let able =
+            !stored.upstream_id.is_empty() && instance.core.vendor.paths.lifecycle.contains(&operation);
+        able.then(|| instance.clone())
+    }
+
+    async fn native(
+        &self,
+        instance: &Instance,
+        operation: Lifecycle,
+        method: Method,
+        rest: &str,
+    ) -> Result<Bytes, Fault> {
+        let body = native(self.gateway, instance, operation, method, self.id, rest).await?;
+        Ok(named_after(instance, body))
+    }
+
+    fn update(&self, stored: StoredResponse, body: &Bytes) {
+        let output = json::scan(body).ok().and_then(|object| object.value(body, "output"));
+        let output = output.map(|range| body.slice(range)).unwrap_or_default();
+        self.gateway.responses.put(StoredResponse { body: body.clone(), output, ..stored });
+    }
+
+    fn not_found(&self) -> Fault {
+        let shown: String = self.id.chars().take(80).collect();
+        fault::not_found(format!("The response '{shown}' was not found."))
+    }
+}
+
+/// Input items kept here, or the provider's own list.
+pub enum Items {
+    Kept(Vec<Value>),
+    Native(Bytes),
+}
+
+async fn native(
+    gateway: &Gateway,
+    instance: &Instance,
+    operation: Lifecycle,
+    method: Method,
+    id: &str,
+    rest: &str,
+) -> Result<Bytes, Fault> {
+    let paths = &instance.core.vendor.paths;
+    let Some(base) = paths.responses.filter(|_| paths.lifecycle.contains(&operation)) else {
+        return Err(unsupported(operation, instance.name()));
+    };
+    if !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
+        return Err(fault::not_found("The response was not found."));
+    }
+    let path = instance.core.fill(&format!("{base}/{id}{rest}"), "");
+    let question = Ask { method, path, format: Format::Responses, ..Ask::post() };
+    ask::ask(gateway, instance.name(), &instance.core, question).await
+}
+
+async fn delete_upstream(gateway: &Gateway, instance: &Instance, id: &str) {
+    if let Err(fault) = native(gateway, instance, Lifecycle::Delete, Method::DELETE, id, "").await {
+        tracing::info!(provider = instance.name(), reason = %fault, "a response was deleted here and not upstream");
+    }
+}
+
+pub fn unsupported(operation: Lifecycle, provider: &str) -> Fault {
+    let title = format!("response {}", operation.title());
+    fault::unsupported("unsupported_response_operation", &title, provider)
+}
+
+/// `provider/model`, as the creation shows it.
+fn named_after(instance: &Instance, body: Bytes) -> Bytes {
+    let codec = codec::of(Format::Responses);
+    let Ok(answer) = codec.read_answer(&body) else { return body };
+    let model = answer.object.value(&body, "model").and_then(|range| json::string_at(&body, &range));
+    let Some(model) = model else { return body };
+    let served = Served { provider: instance.name(), model: &model, latency_ms: 0 };
+    splice::concat(&codec.splice_answer(&body, &answer, &served))
+}
+
+fn is_pending(body: &[u8]) -> bool {
+    let Ok(object) = json::scan(body) else { return false };
+    let status = object.value(body, "status").map(|range| &body[range]);
+    matches!(status, Some(b"\"queued\"" | b"\"in_progress\""))
+}

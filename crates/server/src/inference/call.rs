@@ -1,0 +1,67 @@
+//! One call through the journey, whatever its dialect: the request in, the reply out, faults in the client's shape.
+
+use axum::response::IntoResponse as _;
+use bytes::Bytes;
+use domain::call::Surface;
+use pipeline::arrival::Arrival;
+
+use crate::App;
+use crate::door::{Outgoing, Visit};
+use crate::fault::Problem;
+
+/// What is served where.
+#[derive(Clone, Copy)]
+pub struct Endpoint {
+    pub path: &'static str,
+    pub surface: Surface,
+}
+
+/// Everything about a call but its body.
+pub fn arrival(app: &App, visit: Visit, parts: http::request::Parts, endpoint: Endpoint) -> Arrival {
+    Arrival {
+        request_id: visit.request_id,
+        at: app.gateway.clock.now(),
+        tick: app.gateway.clock.tick(),
+        method: "POST",
+        endpoint: endpoint.path,
+        surface: endpoint.surface,
+        addressed: None,
+        query: parts.uri.query().map(str::to_owned),
+        client_ip: visit.client_ip,
+        headers: parts.headers,
+    }
+}
+
+pub async fn answer<B>(
+    app: &App,
+    visit: Visit,
+    request: http::Request<B>,
+    endpoint: Endpoint,
+) -> http::Response<Outgoing>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let (parts, body) = request.into_parts();
+    run(app, arrival(app, visit, parts, endpoint), body).await
+}
+
+pub async fn run<B>(app: &App, arrival: Arrival, body: B) -> http::Response<Outgoing>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let (format, request_id) = (arrival.surface.format(), arrival.request_id.clone());
+    match pipeline::run(&app.gateway, arrival, body).await {
+        Ok(reply) => {
+            let mut response = http::Response::new(Outgoing::Reply(reply.body));
+            *response.status_mut() = reply.status;
+            *response.headers_mut() = reply.headers;
+            response
+        }
+        Err(refused) => {
+            let problem = Problem::from(refused).in_dialect(format, request_id.as_str());
+            problem.into_response().map(Outgoing::Framework)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `POST /v1/embeddings`, `/v1/rerank` and `/v1/completions`: passed to a provider that has them.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use domain::call::Surface;
+
+use super::call::{self, Endpoint};
+use crate::App;
+use crate::door::Visit;
+
+/// Embed texts. The body is OpenAI's.
+#[utoipa::path(post, path = "/v1/embeddings", tag = "inference",
+    request_body(content = serde_json::Value, description = "An OpenAI embeddings request"),
+    responses((status = 200, description = "A list of embeddings", body = serde_json::Value),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such model"), (status = 501, description = "The provider has no embeddings")),
+    security(("bearer" = ["inference"])))]
+pub async fn embeddings(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    request: Request,
+) -> Response {
+    let endpoint = Endpoint { path: "/v1/embeddings", surface: Surface::Embeddings };
+    call::answer(&app, visit, request, endpoint).await.map(Body::new)
+}
+
+/// Order documents by their relevance to a query: `query`, `documents`, `top_n`, `return_documents`.
+#[utoipa::path(post, path = "/v1/rerank", tag = "inference",
+    request_body(content = serde_json::Value, description = "model, query, documents, top_n, return_documents"),
+    responses((status = 200, description = "Results with index and relevance_score", body = serde_json::Value),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such model"), (status = 501, description = "The provider has no reranking")),
+    security(("bearer" = ["inference"])))]
+pub async fn rerank(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    request: Request,
+) -> Response {
+    let endpoint = Endpoint { path: "/v1/rerank", surface: Surface::Rerank };
+    call::answer(&app, visit, request, endpoint).await.map(Body::new)
+}
+
+/// Complete a text (legacy). The body is OpenAI's.
+#[utoipa::path(post, path = "/v1/completions", tag = "inference",
+    request_body(content = serde_json::Value, description = "An OpenAI completions request"),
+    responses((status = 200, description = "A completion, or a stream of chunks ending in [DONE]"),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such model"), (status = 501, description = "The provider has no completions")),
+    security(("bearer" = ["inference"])))]
+pub async fn completions(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    request: Request,
+) -> Response {
+    let endpoint = Endpoint { path: "/v1/completions", surface: Surface::Completions };
+    call::answer(&app, visit, request, endpoint).await.map(Body::new)
+}

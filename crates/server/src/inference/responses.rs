@@ -1,0 +1,277 @@
+//! `/v1/responses` and what belongs to the life of a response.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Query, Request, State};
+use axum::response::{IntoResponse as _, Response};
+use axum::{Extension, Json};
+use bytes::Bytes;
+use domain::call::{Format, Surface};
+use domain::fault::{self, Fault};
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use pipeline::responses::{Inquiry, Items};
+use pipeline::{count, responses};
+use serde_json::{Value, json};
+use store::Owner;
+
+use super::call::{self, Endpoint};
+use crate::App;
+use crate::door::Visit;
+use crate::fault::Problem;
+use crate::path::Named;
+use crate::principal::{Inference, Principal};
+use crate::query::{self, Pairs};
+
+pub(super) const CREATE: Endpoint =
+    Endpoint { path: "/v1/responses", surface: Surface::Converse(Format::Responses) };
+
+/// Create a response, streaming or not. The body is OpenAI's; `previous_response_id` works on every provider.
+#[utoipa::path(post, path = "/v1/responses", tag = "inference",
+    request_body(content = Value, description = "An OpenAI responses request"),
+    responses(
+        (status = 200, description = "A response, or a stream of its events ending in [DONE]"),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 403, description = "Not allowed for this key"), (status = 404, description = "No such model or previous response"),
+        (status = 413, description = "Body too large"), (status = 429, description = "Rate limited"),
+        (status = 502, description = "The provider failed"), (status = 504, description = "The provider was too slow")),
+    security(("bearer" = ["inference"])))]
+pub async fn create(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    request: Request,
+) -> Response {
+    call::answer(&app, visit, request, CREATE).await.map(Body::new)
+}
+
+/// Read a stored response back, or one that only a provider has.
+#[utoipa::path(get, path = "/v1/responses/{id}", tag = "inference",
+    params(("id" = String, Path, description = "The response"),
+        ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
+    responses((status = 200, description = "The response", body = Value), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such response of yours"), (status = 501, description = "The provider has no retrieval")),
+    security(("bearer" = ["inference"])))]
+pub async fn retrieve(
+    State(app): State<Arc<App>>,
+    principal: Principal<Inference>,
+    headers: HeaderMap,
+    Named(id): Named,
+    Query(pairs): Query<Pairs>,
+) -> Result<Response, Problem> {
+    let body = inquiry(&app, &principal, &headers, &id, &pairs)?.retrieve().await?;
+    Ok(document(body))
+}
+
+/// Delete a response here, and at its provider where that is possible.
+#[utoipa::path(delete, path = "/v1/responses/{id}", tag = "inference",
+    params(("id" = String, Path, description = "The response"),
+        ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
+    responses((status = 200, description = "Deleted", body = Value), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such response of yours"), (status = 501, description = "The provider has no deletion")),
+    security(("bearer" = ["inference"])))]
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    principal: Principal<Inference>,
+    headers: HeaderMap,
+    Named(id): Named,
+    Query(pairs): Query<Pairs>,
+) -> Result<Json<Value>, Problem> {
+    Ok(Json(inquiry(&app, &principal, &headers, &id, &pairs)?.delete().await?))
+}
+
+/// The input items of a response, as they were sent.
+#[utoipa::path(get, path = "/v1/responses/{id}/input_items", tag = "inference",
+    params(("id" = String, Path, description = "The response"),
+        ("limit" = Option<i64>, Query, description = "1 to 100; all items without it"),
+        ("order" = Option<String>, Query, description = "asc (default) or desc"),
+        ("after" = Option<String>, Query, description = "The item to go on after"),
+        ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
+    responses((status = 200, description = "The list of items", body = Value), (status = 400, description = "Invalid query"),
+        (status = 401, description = "Unauthorized"), (status = 404, description = "No such response of yours"),
+        (status = 501, description = "The provider does not list items")),
+    security(("bearer" = ["inference"])))]
+pub async fn input_items(
+    State(app): State<Arc<App>>,
+    principal: Principal<Inference>,
+    headers: HeaderMap,
+    Named(id): Named,
+    Query(pairs): Query<Pairs>,
+) -> Result<Response, Problem> {
+    let page = Page::read(&pairs)?;
+    let query = page.query();
+    match inquiry(&app, &principal, &headers, &id, &pairs)?.input_items(query.as_deref()).await? {
+        Items::Kept(items) => Ok(Json(page.cut(&id, items)?).into_response()),
+        Items::Native(list) => Ok(document(list)),
+    }
+}
+
+/// Cancel a response that is still being worked on in the background, where its provider can.
+#[utoipa::path(post, path = "/v1/responses/{id}/cancel", tag = "inference",
+    params(("id" = String, Path, description = "The response"),
+        ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
+    responses((status = 200, description = "The response", body = Value), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such response of yours"), (status = 501, description = "The provider has no cancellation")),
+    security(("bearer" = ["inference"])))]
+pub async fn cancel(
+    State(app): State<Arc<App>>,
+    principal: Principal<Inference>,
+    headers: HeaderMap,
+    Named(id): Named,
+    Query(pairs): Query<Pairs>,
+) -> Result<Response, Problem> {
+    let body = inquiry(&app, &principal, &headers, &id, &pairs)?.cancel().await?;
+    Ok(document(body))
+}
+
+/// Count the input tokens of a request: by the provider where it can, else by the gateway's own tokenizer.
+#[utoipa::path(post, path = "/v1/responses/input_tokens", tag = "inference",
+    request_body(content = Value, description = "An OpenAI responses request"),
+    responses((status = 200, description = "The number of input tokens", body = Value),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such model")),
+    security(("bearer" = ["inference"])))]
+pub async fn input_tokens(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    request: Request,
+) -> Result<Json<Value>, Problem> {
+    let (parts, body) = request.into_parts();
+    let endpoint = Endpoint { path: "/v1/responses/input_tokens", ..CREATE };
+    let arrival = call::arrival(&app, visit, parts, endpoint);
+    Ok(Json(count::responses(&app.gateway, arrival, body).await?))
+}
+
+/// Compact a conversation, where the provider can.
+#[utoipa::path(post, path = "/v1/responses/compact", tag = "inference",
+    request_body(content = Value, description = "An OpenAI compaction request"),
+    responses((status = 200, description = "The compacted conversation", body = Value),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such model"), (status = 501, description = "The provider has no compaction")),
+    security(("bearer" = ["inference"])))]
+pub async fn compact(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let endpoint = Endpoint { path: "/v1/responses/compact", ..CREATE };
+    let arrival = call::arrival(&app, visit, parts, endpoint);
+    Ok(document(responses::compact(&app.gateway, arrival, body).await?))
+}
+
+fn document(body: Bytes) -> Response {
+    ([(CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+fn inquiry<'a>(
+    app: &'a App,
+    principal: &'a Principal<Inference>,
+    headers: &HeaderMap,
+    id: &'a str,
+    pairs: &'a Pairs,
+) -> Result<Inquiry<'a>, Fault> {
+    let caller = &principal.caller;
+    let named =
+        ["x-gateway-user-path", "x-user-path"].iter().find_map(|name| headers.get(*name)?.to_str().ok());
+    let owner = Owner {
+        key: caller.actor().to_owned(),
+        user_path: caller.user_path(named)?.as_str().to_owned(),
+        tenant: caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned)),
+    };
+    let provider = query::text(pairs, "provider");
+    Ok(Inquiry { gateway: &app.gateway, snapshot: &principal.snapshot, caller, owner, id, provider })
+}
+
+/// Which of the items are asked for.
+struct Page {
+    limit: Option<usize>,
+    descending: bool,
+    after: Option<String>,
+}
+
+impl Page {
+    fn read(pairs: &Pairs) -> Result<Self, Fault> {
+        let limit = query::integer(pairs, "limit", 1..=100)?.map(|limit| limit as usize);
+        let descending = match query::text(pairs, "order") {
+            None | Some("asc") => false,
+            Some("desc") => true,
+            Some(_) => return Err(fault::invalid_parameter("order", "'order' is asc or desc.")),
+        };
+        Ok(Self { limit, descending, after: query::text(pairs, "after").map(str::to_owned) })
+    }
+
+    /// The same page, asked of a provider.
+    fn query(&self) -> Option<String> {
+        let limit = self.limit.map(|limit| format!("limit={limit}"));
+        let after = self
+            .after
+            .as_ref()
+            .filter(|after| after.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'&'));
+        let after = after.map(|after| format!("after={after}"));
+        let order = Some(format!("order={}", if self.descending { "desc" } else { "asc" }));
+        let parts: Vec<String> = [limit, order, after].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("&"))
+    }
+
+    /// The items exactly as sent. Ids made for paging appear only around them.
+    fn cut(&self, response: &str, items: Vec<Value>) -> Result<Value, Fault> {
+        let mut named: Vec<(String, Value)> = items
+            .into_iter()
+            .enumerate()
+            .map(|(index, item)| {
+                let own = item["id"].as_str().map(str::to_owned);
+                (
+                    own.unwrap_or_else(|| format!("item_{}_{index}", response.trim_start_matches("resp_"))),
+                    item,
+                )
+            })
+            .collect();
+        if self.descending {
+            named.reverse();
+        }
+        if let Some(after) = &self.after {
+            let place = named.iter().position(|(id, _)| id == after);
+            let place =
+                place.ok_or_else(|| fault::invalid_parameter("after", "'after' names none of the items."))?;
+            named.drain(..=place);
+        }
+        let more = self.limit.is_some_and(|limit| named.len() > limit);
+        named.truncate(self.limit.unwrap_or(usize::MAX));
+        let (first, last) = (named.first().map(|(id, _)| id.clone()), named.last().map(|(id, _)| id.clone()));
+        let data: Vec<Value> = named.into_iter().map(|(_, item)| item).collect();
+        Ok(json!({"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": more}))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(limit: Option<usize>, descending: bool, after: Option<&str>) -> Value {
+        let items = vec![json!({"id": "a"}), json!({"x": 1}), json!({"id": "c"})];
+        Page { limit, descending, after: after.map(str::to_owned) }.cut("resp_9", items).unwrap()
+    }
+
+    #[test]
+    fn items_are_paged_and_never_changed() {
+        let all = page(None, false, None);
+        assert_eq!(all["data"], json!([{"id": "a"}, {"x": 1}, {"id": "c"}]));
+        assert_eq!(
+            (&all["first_id"], &all["last_id"], &all["has_more"]),
+            (&json!("a"), &json!("c"), &json!(false))
+        );
+        let first = page(Some(2), false, None);
+        assert_eq!(
+            (&first["data"], &first["last_id"]),
+            (&json!([{"id": "a"}, {"x": 1}]), &json!("item_9_1"))
+        );
+        assert_eq!(first["has_more"], true);
+        let rest = page(Some(2), false, Some("item_9_1"));
+        assert_eq!((&rest["data"], &rest["has_more"]), (&json!([{"id": "c"}]), &json!(false)));
+        assert_eq!(page(Some(1), true, None)["data"], json!([{"id": "c"}]));
+        let fault =
+            Page { limit: None, descending: false, after: Some("no".into()) }.cut("r", vec![]).unwrap_err();
+        assert_eq!(fault.param.as_deref(), Some("after"));
+    }
+}

@@ -1,0 +1,44 @@
+//! `GET /v1/responses` as a WebSocket: each message asks for a response, each event of it is a message back.
+
+mod session;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{FromRequestParts as _, Request, State};
+use axum::response::{IntoResponse as _, Response};
+use domain::fault::{Fault, FaultKind};
+
+use crate::App;
+use crate::door::Visit;
+use crate::fault::Problem;
+use crate::principal::{Inference, Principal};
+
+/// The same events as the stream of `POST /v1/responses`, over a WebSocket. Send `{"type":"response.create", …}`.
+#[utoipa::path(get, path = "/v1/responses", tag = "inference",
+    responses((status = 101, description = "Switching to a WebSocket"), (status = 401, description = "Unauthorized"),
+        (status = 426, description = "Not a WebSocket handshake")),
+    security(("bearer" = ["inference"])))]
+pub async fn open(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    _: Principal<Inference>,
+    request: Request,
+) -> Response {
+    let (mut parts, _) = request.into_parts();
+    let limit = usize::try_from(app.gateway.policy.body_limit).unwrap_or(usize::MAX);
+    match WebSocketUpgrade::from_request_parts(&mut parts, &app).await {
+        Ok(upgrade) => {
+            let session = session::Session::new(app, visit, parts.headers);
+            upgrade.max_message_size(limit).max_frame_size(limit).on_upgrade(|socket| session.run(socket))
+        }
+        Err(_) => {
+            let message = "Here a response is created with POST, or over a WebSocket.";
+            let fault = Fault::new(426, FaultKind::InvalidRequest, "method_not_allowed", message);
+            let mut response = Problem::from(fault).into_response();
+            response.headers_mut().insert(http::header::UPGRADE, http::HeaderValue::from_static("websocket"));
+            response
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! One connection: its turns are kept in memory, so that a conversation goes on whatever the client lets be stored.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{Message, WebSocket};
+use bytes::Bytes;
+use domain::fault::{self, Fault};
+use domain::ids;
+use http::HeaderMap;
+use http_body_util::{BodyExt as _, Full};
+use pipeline::arrival::{Arrival, RequestId};
+use pipeline::reply::ReplyBody;
+use serde_json::{Map, Value, json};
+use wire::formats::responses as format;
+use wire::sse::Splitter;
+
+use super::super::responses::CREATE;
+use crate::App;
+use crate::door::Visit;
+
+/// A connection that nobody uses is closed after this long.
+const IDLE: Duration = Duration::from_secs(600);
+
+/// What a connection remembers of its own conversation.
+const MOST_REMEMBERED: usize = 32 << 20;
+
+pub struct Session {
+    app: Arc<App>,
+    visit: Visit,
+    headers: HeaderMap,
+    /// The last response of this connection and everything said up to it.
+    last: Option<Turn>,
+}
+
+struct Turn {
+    id: String,
+    items: Vec<Value>,
+}
+
+impl Session {
+    pub fn new(app: Arc<App>, visit: Visit, headers: HeaderMap) -> Self {
+        Self { app, visit, headers, last: None }
+    }
+
+    pub async fn run(mut self, mut socket: WebSocket) {
+        loop {
+            let text = match tokio::time::timeout(IDLE, socket.recv()).await {
+                Ok(Some(Ok(Message::Text(text)))) => text.as_str().to_owned(),
+                Ok(Some(Ok(Message::Binary(bytes)))) => String::from_utf8_lossy(&bytes).into_owned(),
+                Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
+                Ok(Some(Ok(Message::Close(_)))) | Ok(None) | Ok(Some(Err(_))) | Err(_) => return,
+            };
+            let answered = match self.read(&text) {
+                Ok(request) => self.answer(&mut socket, request).await,
+                Err(fault) => send(&mut socket, refusal(&fault)).await,
+            };
+            if answered.is_err() || self.app.is_draining() {
+                return;
+            }
+        }
+    }
+
+    /// The request inside a message; what it goes on from is looked for in this connection first.
+    fn read(&self, text: &str) -> Result<Map<String, Value>, Fault> {
+        wire::json::scan(text.as_bytes())?;
+        let mut request: Map<String, Value> = serde_json::from_str(text)
+            .map_err(|_| fault::invalid_json("The message is not a JSON object."))?;
+        match request.remove("type").as_ref().and_then(Value::as_str) {
+            Some("response.create") => {}
+            _ => return Err(fault::invalid_parameter("type", "'type' must be response.create.")),
+        }
+        // Some clients nest the request, as the realtime API does.
+        if let Some(Value::Object(inner)) = request.remove("response") {
+            request.extend(inner);
+        }
+        request.insert("stream".into(), true.into());
+        Ok(request)
+    }
+
+    async fn answer(
+        &mut self,
+        socket: &mut WebSocket,
+        mut request: Map<String, Value>,
+    ) -> Result<(), axum::Error> {
+        let generate = request.remove("generate").is_none_or(|value| value != Value::Bool(false));
+        let body = Bytes::from(serde_json::to_vec(&request).unwrap_or_default());
+        let here = self.last.as_ref().filter(|turn| {
+            request.get("previous_response_id").and_then(Value::as_str) == Some(turn.id.as_str())
+        });
+        let (said, body) = match here {
+            Some(turn) => (turn.items.clone(), format::with_history(&body, &turn.items)),
+            None => (Vec::new(), body),
+        };
+        let new_items =
+            match format::normalize_input(&Bytes::from(serde_json::to_vec(&request).unwrap_or_default())) {
+                Ok(items) => items,
+                Err(fault) => return send(socket, refusal(&fault)).await,
+            };
+        let said: Vec<Value> = said.into_iter().chain(new_items).collect();
+        if !generate {
+            return self.warm_up(socket, &request, said).await;
+        }
+        match pipeline::run(&self.app.gateway, self.arrival(), Full::new(body)).await {
+            Err(refused) => send(socket, refusal(&refused.fault)).await,
+            Ok(reply) => {
+                let finished = forward(socket, reply.body).await?;
+                self.remember(finished, said);
+                Ok(())
+            }
+        }
+    }
+
+    /// Nothing is generated: the client only wants its prompt known before it goes on.
+    async fn warm_up(
+        &mut self,
+        socket: &mut WebSocket,
+        request: &Map<String, Value>,
+        said: Vec<Value>,
+    ) -> Result<(), axum::Error> {
+        let gateway = &self.app.gateway;
+        let now = gateway.clock.now();
+        let id = format!("resp_{}", ids::unique(now, &*gateway.entropy).simple());
+        let response = |status: &str| {
+            json!({
+                "id": id, "object": "response", "created_at": now.micros() / 1_000_000, "status": status,
+                "error": null, "incomplete_details": null, "instructions": request.get("instructions"),
+                "model": request.get("model"), "output": [], "parallel_tool_calls": true,
+                "tool_choice": "auto", "tools": [], "store": false,
+                "usage": {
+                    "input_tokens": 0, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 0,
+                    "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 0,
+                },
+            })
+        };
+        for (number, (kind, status)) in
+            [("response.created", "in_progress"), ("response.completed", "completed")].into_iter().enumerate()
+        {
+            let event = json!({"type": kind, "sequence_number": number, "response": response(status)});
+            send(socket, event.to_string()).await?;
+        }
+        self.remember(Some(json!({"id": id, "output": []})), said);
+        Ok(())
+    }
+
+    fn remember(&mut self, response: Option<Value>, mut said: Vec<Value>) {
+        self.last = response.and_then(|response| {
+            let id = response["id"].as_str()?.to_owned();
+            said.extend(response["output"].as_array().cloned().unwrap_or_default());
+            let size: usize = said.iter().map(|item| item.to_string().len()).sum();
+            (size <= MOST_REMEMBERED).then_some(Turn { id, items: said })
+        });
+    }
+
+    /// Each response is a call of its own, with an id of its own.
+    fn arrival(&self) -> Arrival {
+        let gateway = &self.app.gateway;
+        Arrival {
+            request_id: RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy)),
+            at: gateway.clock.now(),
+            tick: gateway.clock.tick(),
+            method: "GET",
+            endpoint: CREATE.path,
+            surface: CREATE.surface,
+            addressed: None,
+            query: None,
+            client_ip: self.visit.client_ip,
+            headers: self.headers.clone(),
+        }
+    }
+}
+
+/// Sends the events as they come; the response as its last event had it, when it came to a good end.
+async fn forward(socket: &mut WebSocket, mut body: ReplyBody) -> Result<Option<Value>, axum::Error> {
+    let mut splitter = Splitter::new(64 << 20);
+    let mut finished = None;
+    while let Some(frame) = Pin::new(&mut body).frame().await {
+        let Ok(frame) = frame else {
+            return Err(axum::Error::new(std::io::Error::other("the answer broke off")));
+        };
+        let Ok(chunk) = frame.into_data() else { continue };
+        splitter.push(chunk);
+        while let Ok(Some(event)) = splitter.next() {
+            let data = event.data();
+            if data.is_empty() || &*data == b"[DONE]" {
+                continue;
+            }
+            let text = String::from_utf8_lossy(&data).into_owned();
+            if text.contains("\"response.completed\"") || text.contains("\"response.incomplete\"") {
+                finished =
+                    serde_json::from_str::<Value>(&text).ok().map(|mut event| event["response"].take());
+            }
+            send(socket, text).await?;
+        }
+    }
+    Ok(finished)
+}
+
+async fn send(socket: &mut WebSocket, text: String) -> Result<(), axum::Error> {
+    socket.send(Message::Text(text.into())).await
+}
+
+/// A refusal before anything was generated.
+fn refusal(fault: &Fault) -> String {
+    let envelope = wire::fault::envelope(fault, domain::call::Format::Responses, "");
+    let error = serde_json::from_slice::<Value>(&envelope).unwrap_or_default();
+    json!({"type": "error", "status": fault.status, "error": error["error"]}).to_string()
+}

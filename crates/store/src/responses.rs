@@ -1,0 +1,209 @@
+//! The Responses that were handed out: whose they are, what they said, and which turn each of them followed.
+
+mod history;
+mod pending;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::clock::{Clock, Timestamp};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::StoreError;
+use crate::database::Database;
+use crate::responses::pending::Pending;
+use crate::responses::rows::Statements;
+
+/// How long a call waits for storage here.
+const LIMIT: Duration = Duration::from_secs(1);
+/// No id is longer; what is could not be indexed by PostgreSQL.
+const LONGEST_ID: usize = 512;
+/// How many rows one statement forgets, so that others get their turn in between.
+const FORGOTTEN_AT_ONCE: i64 = 200;
+
+/// One Response and the turn that made it.
+///
+/// The three texts hold whatever users and models wrote. They lie in storage as plain text: sealing is for
+/// credentials, and whoever may read the database may read these.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredResponse {
+    pub id: String,
+    pub owner: Owner,
+    /// The instance that served it.
+    pub provider: String,
+    /// The provider's own id, empty if it has none.
+    pub upstream_id: String,
+    /// Whether it can be read back; streamed ones cannot, and have no body.
+    pub retrievable: bool,
+    /// Whether it can be followed by another turn; if not, only its owner is recorded.
+    pub usable: bool,
+    /// The response object as the client got it.
+    pub body: Bytes,
+    /// The input items of this turn alone, a JSON array.
+    pub input: Bytes,
+    /// The output items, a JSON array.
+    pub output: Bytes,
+    pub previous: Option<String>,
+    pub created_at: Timestamp,
+    /// From then on it is as if it had never been.
+    pub expires_at: Timestamp,
+}
+
+/// Whose a Response is: all three must be the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The id of a key, or `master`.
+    pub key: String,
+    pub user_path: String,
+    pub tenant: Option<String>,
+}
+
+/// What a caller may know of an id.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "it is looked at and taken apart, never kept")]
+pub enum Found {
+    Yours(StoredResponse),
+    NotYours,
+    Unknown,
+}
+
+/// The stored Responses; clones share them.
+#[derive(Clone)]
+pub struct Responses(Arc<Inner>);
+
+struct Inner {
+    database: Database,
+    clock: Arc<dyn Clock>,
+    statements: Statements,
+    pending: Mutex<Pending>,
+    /// Told whenever something is put.
+    put: Notify,
+    /// Held while a batch is written, and by whoever deletes: a batch under way must not bring back what was deleted.
+    writing: tokio::sync::Mutex<()>,
+}
+
+impl Responses {
+    pub(crate) fn new(database: Database, clock: Arc<dyn Clock>) -> Self {
+        let statements = Statements::new(database.is_postgres());
+        let (pending, put, writing) = (Mutex::default(), Notify::new(), tokio::sync::Mutex::default());
+        Self(Arc::new(Inner { database, clock, statements, pending, put, writing }))
+    }
+
+    /// Visible to this process when this returns; `run` writes it to storage a moment later, and tries again while
+    /// storage is away. What waits is bounded: beyond 64 MiB the oldest lose their texts and keep their owner.
+    /// A second one of the same id takes the place of the first.
+    pub fn put(&self, response: StoredResponse) {
+        if !is_id(&response.id) {
+            tracing::warn!(length = response.id.len(), "a response whose id is none cannot be kept");
+            return;
+        }
+        let response = storable(response);
+        let lost_first = self.0.pending.lock().put(response);
+        self.0.put.notify_one();
+        if lost_first {
+            tracing::error!(
+                "storage has been away for too long: responses that wait for it are losing their texts"
+            );
+        }
+    }
+
+    /// What waits first, then storage, which has a second to answer.
+    pub async fn find(&self, id: &str) -> Result<Option<StoredResponse>, StoreError> {
+        if !is_id(id) {
+            return Ok(None);
+        }
+        let now = self.0.clock.now();
+        let waiting = self.0.pending.lock().get(id);
+        if let Some(response) = waiting {
+            return Ok((response.expires_at > now).then(|| (*response).clone()));
+        }
+        let rows = limited(self.0.database.fetch(rows::ONE, &[id.into(), now.micros().into()])).await?;
+        rows.first().map(rows::read).transpose()
+    }
+
+    /// As `find`, for one caller; `None` is an admin, whose are all.
+    pub async fn find_owned(&self, id: &str, owner: Option<&Owner>) -> Result<Found, StoreError> {
+        Ok(match self.find(id).await? {
+            None => Found::Unknown,
+            Some(response) if owner.is_none_or(|owner| *owner == response.owner) => Found::Yours(response),
+            Some(_) => Found::NotYours,
+        })
+    }
+
+    /// Forgets it altogether, its owner too; answers whether there was one. When storage is away nothing is deleted.
+    pub async fn delete(&self, id: &str) -> Result<bool, StoreError> {
+        const DELETE: &str = "DELETE FROM responses WHERE id = $1 AND expires_at > $2";
+        if !is_id(id) {
+            return Ok(false);
+        }
+        let now = self.0.clock.now();
+        limited(async {
+            let _alone = self.0.writing.lock().await;
+            let stored = self.0.database.execute(DELETE, &[id.into(), now.micros().into()]).await? > 0;
+            let waiting = self.0.pending.lock().remove(id);
+            Ok(stored || waiting.is_some_and(|response| response.expires_at > now))
+        })
+        .await
+    }
+
+    /// Forgets what has expired by `now`, a few at a time; answers how many rows that was.
+    pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
+        const EXPIRED: &str = "DELETE FROM responses WHERE id IN \
+             (SELECT id FROM responses WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+        let mut deleted = 0;
+        loop {
+            let values = [now.micros().into(), FORGOTTEN_AT_ONCE.into()];
+            let count = self.0.database.execute(EXPIRED, &values).await?;
+            deleted += count;
+            if count < FORGOTTEN_AT_ONCE as u64 {
+                return Ok(deleted);
+            }
+        }
+    }
+}
+
+async fn limited<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    match tokio::time::timeout(LIMIT, work).await {
+        Ok(result) => result,
+        Err(_) => Err(StoreError::Unavailable(format!("no answer within {} ms", LIMIT.as_millis()))),
+    }
+}
+
+/// Whether both databases can keep it as a key.
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.len() <= LONGEST_ID && !id.contains('\0')
+}
+
+/// Without what must not be kept, and with texts that both databases take, so that what waits is what will be read.
+fn storable(mut response: StoredResponse) -> StoredResponse {
+    response.retrievable &= response.usable;
+    if !response.retrievable {
+        response.body.clear();
+    }
+    if !response.usable {
+        response.input.clear();
+        response.output.clear();
+    }
+    for text in [&mut response.body, &mut response.input, &mut response.output] {
+        if std::str::from_utf8(text).is_err() || text.contains(&0) {
+            *text = String::from_utf8_lossy(text).replace('\0', "\u{fffd}").into();
+        }
+    }
+    response.previous = response.previous.filter(|previous| is_id(previous));
+    if !is_id(&response.upstream_id) {
+        response.upstream_id.clear();
+    }
+    let Owner { key, user_path, tenant } = &mut response.owner;
+    for text in [key, user_path, &mut response.provider].into_iter().chain(tenant) {
+        if text.contains('\0') {
+            *text = text.replace('\0', "\u{fffd}");
+        }
+    }
+    response
+}

@@ -1,0 +1,108 @@
+//! Reranking: documents in the order of their relevance to a query.
+
+use bytes::Bytes;
+use domain::fault::{self, Fault};
+use domain::usage::{Tokens, Usage};
+
+use super::chat::{self, Chat};
+use super::plain;
+use crate::codec::{Answer, Class, Fields, Native, Request, Seen, Served, Target};
+use crate::json::{self, ScanError};
+use crate::sse;
+
+pub struct Rerank;
+
+impl Native for Rerank {
+    fn peek(&self, body: Bytes) -> Result<Request, Fault> {
+        plain::peek(body, check)
+    }
+
+    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
+        plain::splice(request, target)
+    }
+
+    /// Never streamed.
+    fn classify(&self, _event: &sse::Event) -> Seen {
+        Seen::of(Class::Error)
+    }
+
+    fn event_id(&self, _data: &[u8]) -> Option<String> {
+        None
+    }
+
+    fn read_usage(&self, raw: &[u8], _so_far: Option<&Usage>) -> Option<Usage> {
+        chat::read_usage(raw).or_else(|| total_only(raw))
+    }
+
+    fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError> {
+        plain::read_answer(body, "results")
+    }
+
+    fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
+        Chat.splice_answer(body, answer, served)
+    }
+
+    fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
+        chat::read_error(status, body, provider)
+    }
+
+    fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
+        chat::read_stream_error(data, provider)
+    }
+}
+
+/// Some vendors count one total and nothing else.
+fn total_only(raw: &[u8]) -> Option<Usage> {
+    let object = json::scan(raw).ok()?;
+    let total = object.value(raw, "total_tokens")?;
+    let input = std::str::from_utf8(&raw[total]).ok()?.parse().ok()?;
+    Some(Usage { tokens: Tokens { input, ..Tokens::default() }, ..Usage::default() })
+}
+
+fn check(fields: &Fields<'_>) -> Result<(), Fault> {
+    let at = |name| fields.object.position(fields.body, name);
+    let query = at("query");
+    if fields.value(query).is_none() {
+        return Err(fault::invalid_parameter("query", "'query' is missing."));
+    }
+    fields.filled(at("documents"), "documents", "document")?;
+    let documents = fields.value(at("documents")).map(|value| json::scan_array(fields.body, value.clone()));
+    let count = documents.and_then(Result::ok).map_or(0, |documents| documents.len() as u64);
+    match fields.positive(at("top_n"), "top_n")? {
+        Some(top_n) if top_n > count => Err(fault::invalid_parameter(
+            "top_n",
+            format!("'top_n' is {top_n}, and there are {count} documents: it must be at most that."),
+        )),
+        _ => fields.boolean(at("return_documents"), "return_documents").map(|_| ()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_must_hold_together() {
+        for (fields, param) in [
+            (r#""query":"q","documents":["a","b"],"top_n":2"#, None),
+            (r#""query":"q","documents":[{"text":"a"}],"return_documents":true"#, None),
+            (r#""documents":["a"]"#, Some("query")),
+            (r#""query":"q","documents":[]"#, Some("documents")),
+            (r#""query":"q","documents":["a"],"top_n":2"#, Some("top_n")),
+            (r#""query":"q","documents":["a"],"top_n":0"#, Some("top_n")),
+            (r#""query":"q","documents":["a"],"return_documents":1"#, Some("return_documents")),
+        ] {
+            let peeked = Rerank.peek(Bytes::from(format!("{{\"model\":\"m\",{fields}}}")));
+            assert_eq!(peeked.err().and_then(|fault| fault.param).as_deref(), param, "{fields}");
+        }
+    }
+
+    #[test]
+    fn a_total_alone_is_input() {
+        assert_eq!(Rerank.read_usage(br#"{"total_tokens":7}"#, None).unwrap().tokens.input, 7);
+        assert_eq!(
+            Rerank.read_usage(br#"{"prompt_tokens":5,"total_tokens":5}"#, None).unwrap().tokens.input,
+            5
+        );
+    }
+}
