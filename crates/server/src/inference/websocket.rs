@@ -16,7 +16,7 @@ use crate::fault::Problem;
 use crate::principal::{Inference, Principal};
 
 /// The same events as the stream of `POST /v1/responses`, over a WebSocket. Send `{"type":"response.create", …}`.
-#[utoipa::path(get, path = "/v1/responses", tag = "inference",
+#[utoipa::path(get, path = "/v1/responses", operation_id = "open_response_socket", tag = "inference",
     responses((status = 101, description = "Switching to a WebSocket"), (status = 401, description = "Unauthorized"),
         (status = 426, description = "Not a WebSocket handshake")),
     security(("bearer" = ["inference"])))]

@@ -37,7 +37,12 @@ fn declared(security: &Value) -> Scope {
 
 /// A path that exists; a new parameter needs a sample here.
 fn sample(path: &str) -> String {
-    let samples = [("models/{id}", "models/openai/text"), ("{id}", "key_0"), ("{name}", "openai")];
+    let samples = [
+        ("models/{id}", "models/openai/text"),
+        ("{call}", "openai/text:generateContent"),
+        ("{id}", "key_0"),
+        ("{name}", "openai"),
+    ];
     let path =
         samples.iter().fold(path.to_owned(), |path, (parameter, value)| path.replace(parameter, value));
     assert!(!path.contains('{'), "no sample for a parameter of {path}");
@@ -125,6 +130,12 @@ async fn the_declared_scope_is_the_enforced_one() {
             assert!(![401, 403].contains(&admitted), "{} {}: {admitted}", operation.method, operation.path);
             let refused = operation.call(&house, Some(others)).await;
             let error = refused.json()["error"].clone();
+            // Anthropic's shape has no room for a code.
+            if operation.path.starts_with("/v1/messages") {
+                let found = (refused.status, error["type"].as_str());
+                assert_eq!(found, (403, Some("permission_error")), "{}", operation.path);
+                continue;
+            }
             let found = (refused.status, error["code"].as_str(), error["required_scope"].as_str());
             let declared = scope.to_string();
             assert_eq!(found, (403, Some("insufficient_scope"), Some(&*declared)), "{}", operation.path);
