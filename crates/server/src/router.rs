@@ -30,7 +30,7 @@ fn inference() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(plain::rerank))
         .routes(routes!(plain::completions))
         .routes(routes!(models::list))
-        .routes(routes!(models::retrieve))
+        .routes(routes!(models::retrieve, generate::create_v1))
 }
 
 fn admin() -> OpenApiRouter<Arc<App>> {

@@ -3,6 +3,7 @@
 pub mod codec;
 pub mod custom;
 pub mod demo;
+pub mod embedded;
 pub mod fault;
 pub mod formats;
 pub mod json;
