@@ -29,6 +29,10 @@ pub struct Outbound {
 pub struct Headers(Arc<HeaderMap>);
 
 impl Headers {
+    pub fn to_map(&self) -> HeaderMap {
+        HeaderMap::clone(&self.0)
+    }
+
     /// The same with one more.
     #[must_use]
     pub fn with(&self, name: HeaderName, value: HeaderValue) -> Self {
