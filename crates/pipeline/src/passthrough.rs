@@ -138,6 +138,7 @@ async fn judge(
     let in_body = upload.sent().model();
     let models: Vec<&str> = endpoint.model.as_deref().into_iter().chain(in_body.as_deref()).collect();
     admit::judge(caller, instance, &models, limited)?;
+    upload.seal()?;
     Ok(instance.passing_lane(models.first().copied().unwrap_or_default()))
 }
 
@@ -159,12 +160,7 @@ impl Journey {
 }
 
 /// The answer's head. As long as the client is still sending, nobody else is late.
-async fn head(
-    gateway: &Gateway,
-    instance: &str,
-    outbound: Outbound,
-    sent: &Sent,
-) -> Result<Inbound, Fault> {
+async fn head(gateway: &Gateway, instance: &str, outbound: Outbound, sent: &Sent) -> Result<Inbound, Fault> {
     let patience = gateway.policy.request_timeout;
     let mut call = pin!(gateway.egress.send(outbound));
     loop {
@@ -199,7 +195,8 @@ fn attempt(lane: &Lane, outcome: &Result<Inbound, Fault>) -> Attempt {
 
 async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Passed, Refused> {
     let Inbound { status, headers: theirs, body } = inbound;
-    let text = |name| theirs.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+    let text =
+        |name| theirs.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
     let packed = !matches!(text(header::CONTENT_ENCODING), "" | "identity");
     fare.answered(status.as_u16(), if packed { "" } else { text(header::CONTENT_TYPE) });
     let mut ours = headers::down(&theirs);
@@ -208,10 +205,11 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
     {
         ours.insert(header::CONTENT_LENGTH, length.clone());
     }
-    if wrap::concerns(status) && !packed && !body.is_end() {
+    if wrap::concerns(status) && !packed && *method != Method::HEAD {
         let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
         let read = read.ok().and_then(Result::ok);
-        let fault = match read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), fare.secret())) {
+        let fault = match read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), fare.secret()))
+        {
             Some(Ok(bytes)) => {
                 ours.extend(fare.headers());
                 return Ok(Passed { status, headers: ours, body: Download::whole(bytes, fare) });

@@ -25,7 +25,11 @@ pub(super) fn find(routes: &Routes, rules: &Rules, name: &str) -> Result<Arc<Ins
 
 pub(super) fn destination(instance: &Instance) -> Result<Arc<Destination>, Fault> {
     if instance.core.vendor.answer.is_some() {
-        return Err(fault::unsupported("unsupported_operation", "passthrough: it is built in", instance.name()));
+        return Err(fault::unsupported(
+            "unsupported_operation",
+            "passthrough: it is built in",
+            instance.name(),
+        ));
     }
     let unreachable = |reason: String| fault::upstream_unreachable(instance.name(), &reason);
     instance.core.destination.clone().map_err(unreachable)

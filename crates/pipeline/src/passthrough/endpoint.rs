@@ -68,7 +68,8 @@ fn refused(message: &str) -> Fault {
 }
 
 fn decode(raw: &str) -> Result<String, Fault> {
-    let bytes = percent_decoded(raw).ok_or_else(|| refused("The path has a '%' that no two hex digits follow."))?;
+    let bytes =
+        percent_decoded(raw).ok_or_else(|| refused("The path has a '%' that no two hex digits follow."))?;
     let text = String::from_utf8(bytes).map_err(|_| refused("The path is not UTF-8."))?;
     if text.contains('\\') || text.chars().any(char::is_control) {
         return Err(refused("The path must not have backslashes or control characters."));

@@ -10,8 +10,8 @@ use domain::usage::{Tokens, Usage};
 use http::HeaderMap;
 use wire::meter::Meter;
 
-use super::upload::Sent;
 use super::told;
+use super::upload::Sent;
 use crate::reply::Refused;
 use crate::reserve::Reservation;
 use crate::settle::Ticket;

@@ -25,6 +25,8 @@ pub(super) struct Upload {
     length: Option<u64>,
     /// Read to look at it, and not yet let through.
     ahead: VecDeque<Bytes>,
+    /// The last part of that, which came along and was not looked at.
+    beyond: Bytes,
     ended: bool,
     /// Only a plain JSON body is looked into.
     gleaner: Option<Gleaner>,
@@ -79,6 +81,7 @@ impl Upload {
             ended: body.is_end_stream(),
             body: Box::pin(body.map_err(Into::into)),
             ahead: VecDeque::new(),
+            beyond: Bytes::new(),
             gleaner: is_plain_json(headers).then(Gleaner::default),
             guarded: false,
             judged: None,
@@ -100,18 +103,30 @@ impl Upload {
         let enough = if guarded { AHEAD } else { 1 };
         let mut held = 0;
         while self.gleaner.is_some() && !self.ended && self.models == 0 && held < enough {
-            if let Some(data) = poll_fn(|context| self.poll_read(context)).await? {
+            if let Some(mut data) = poll_fn(|context| self.poll_read(context)).await? {
+                self.ahead.push_back(data.clone());
+                self.beyond = data.split_off(data.len().min(AHEAD - held));
+                self.look(&data)?;
                 held += data.len();
-                self.ahead.push_back(data);
             }
         }
-        self.judged = Some(self.models);
         Ok(())
+    }
+
+    /// The models named so far were judged: no other may follow.
+    pub(super) fn seal(&mut self) -> Result<(), Fault> {
+        self.judged = Some(self.models);
+        let beyond = std::mem::take(&mut self.beyond);
+        self.look(&beyond)
     }
 
     /// A body that has already come is sent as a whole, and can be sent again.
     pub(super) fn into_outbound(self) -> OutboundBody {
-        if self.ended { OutboundBody::Parts(self.ahead.into()) } else { OutboundBody::Streamed(Box::pin(self)) }
+        if self.ended {
+            OutboundBody::Parts(self.ahead.into())
+        } else {
+            OutboundBody::Streamed(Box::pin(self))
+        }
     }
 
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Fault>> {
@@ -127,7 +142,7 @@ impl Upload {
                 }
                 Poll::Ready(Some(Err(_))) => break Err(fault::client_disconnected()),
                 Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
-                    Ok(data) if !data.is_empty() => break self.look(&data).map(|()| Some(data)),
+                    Ok(data) if !data.is_empty() => break Ok(Some(data)),
                     _ => {}
                 },
             }
@@ -157,14 +172,17 @@ impl Upload {
             if member.name == "model" && member.place == Place::Top {
                 *models += 1;
                 let name = wire::json::string_at(member.value, &(0..member.value.len()));
-                let name = name.map(|name| name.trim().trim_start_matches("models/").chars().take(300).collect());
+                let name =
+                    name.map(|name| name.trim().trim_start_matches("models/").chars().take(300).collect());
                 let mut record = sent.0.lock();
                 record.model = record.model.take().or(name).filter(|name| !name.is_empty());
             }
         });
         if self.guarded && self.models > self.judged.unwrap_or(1) {
             let message = "The body names a model more than once, or too late for it to be checked.";
-            return Err(fault::invalid_json(message).param("model"));
+            let fault = fault::invalid_json(message).param("model");
+            self.sent.0.lock().trouble = Some(fault.clone());
+            return Err(fault);
         }
         Ok(())
     }
@@ -194,7 +212,10 @@ impl Body for Upload {
         if self.ended {
             return Poll::Ready(None);
         }
-        let read = ready!(self.poll_read(context));
+        let read = match ready!(self.poll_read(context)) {
+            Ok(Some(data)) => self.look(&data).map(|()| Some(data)),
+            other => other,
+        };
         Poll::Ready(read.map(|data| data.map(Frame::data)).map_err(Into::into).transpose())
     }
 

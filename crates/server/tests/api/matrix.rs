@@ -37,7 +37,13 @@ fn declared(security: &Value) -> Scope {
 
 /// A path that exists; a new parameter needs a sample here.
 fn sample(path: &str) -> String {
-    let samples = [("models/{id}", "models/openai/text"), ("{id}", "key_0"), ("{name}", "openai")];
+    let samples = [
+        ("models/{id}", "models/openai/text"),
+        ("{id}", "key_0"),
+        ("{name}", "openai"),
+        ("{provider}", "openai"),
+        ("{endpoint}", "models"),
+    ];
     let path =
         samples.iter().fold(path.to_owned(), |path, (parameter, value)| path.replace(parameter, value));
     assert!(!path.contains('{'), "no sample for a parameter of {path}");
