@@ -1,3 +1,5 @@
+//! Paths, queries, lists and error bodies: the decisions, without a socket.
+
 use domain::access::AccessLists;
 use proptest::prelude::*;
 

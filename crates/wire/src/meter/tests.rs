@@ -1,3 +1,5 @@
+//! Usage in every dialect, whatever the chunks, in bounded memory.
+
 use super::*;
 use domain::usage::Tokens;
 use proptest::prelude::*;
