@@ -1,5 +1,6 @@
 //! A mock OpenAI upstream that costs as little as it can: fixed answers, streams shaped by the model's name.
 
+mod messages;
 mod request;
 
 use std::fmt::Write as _;
@@ -59,12 +60,16 @@ async fn answer(
     prepared: &mut Prepared,
 ) -> io::Result<()> {
     match (request.method.as_str(), request.path.as_str()) {
-        ("POST", "/v1/chat/completions") => {}
+        ("POST", "/v1/chat/completions" | "/v1/messages") => {}
         ("GET", "/v1/models") => return stream.write_all(models().as_bytes()).await,
         _ => return stream.write_all(not_found().as_bytes()).await,
     }
-    let shape =
-        Shape { model: request.model.clone(), streamed: request.streamed, usage: request.include_usage };
+    let shape = Shape {
+        model: request.model.clone(),
+        streamed: request.streamed,
+        usage: request.include_usage,
+        messages: request.path.ends_with("/messages"),
+    };
     let script = prepared.script(shape, config);
     let Some((gap, parts)) = script.paced() else { return stream.write_all(script.whole.as_bytes()).await };
     // Counted from the start, so that the timer's coarseness does not add up.
@@ -86,6 +91,8 @@ struct Shape {
     model: String,
     streamed: bool,
     usage: bool,
+    /// In Anthropic's dialect; streams only.
+    messages: bool,
 }
 
 #[derive(Default)]
@@ -97,7 +104,19 @@ struct Script {
     tail: String,
 }
 
+const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n";
+
 impl Script {
+    /// Events without gaps leave in one piece.
+    fn arrange(mut self, parts: Vec<String>) -> Self {
+        if self.gap.is_zero() {
+            self.whole = parts.concat() + &self.tail;
+        } else {
+            self.parts = parts;
+        }
+        self
+    }
+
     fn paced(&self) -> Option<(Duration, &[String])> {
         (!self.parts.is_empty()).then_some((self.gap, self.parts.as_slice()))
     }
@@ -106,7 +125,11 @@ impl Script {
 impl Prepared {
     fn script(&mut self, shape: Shape, config: &MockConfig) -> &Script {
         if self.0.as_ref().is_none_or(|(known, _)| *known != shape) {
-            let script = if shape.streamed { stream_script(&shape) } else { whole_script(&shape, config) };
+            let script = match (shape.streamed, shape.messages) {
+                (true, true) => messages::stream_script(&shape.model),
+                (true, false) => stream_script(&shape),
+                (false, _) => whole_script(&shape, config),
+            };
             self.0 = Some((shape, script));
         }
         &self.0.get_or_insert_with(Default::default).1
@@ -128,9 +151,7 @@ fn whole_script(shape: &Shape, config: &MockConfig) -> Script {
 fn stream_script(shape: &Shape) -> Script {
     let (events, gap) = pace(&shape.model);
     let mut script = Script { gap, ..Script::default() };
-    let mut parts = vec![
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n".to_owned(),
-    ];
+    let mut parts = vec![STREAM_HEAD.to_owned()];
     for _ in 0..events {
         parts.push(event(
             &shape.model,
@@ -149,12 +170,7 @@ fn stream_script(shape: &Shape) -> Script {
     }
     script.tail += &chunk("data: [DONE]\n\n");
     script.tail += "0\r\n\r\n";
-    if gap.is_zero() {
-        script.whole = parts.concat() + &script.tail;
-    } else {
-        script.parts = parts;
-    }
-    script
+    script.arrange(parts)
 }
 
 fn event(model: &str, choices: &str, rest: &str) -> String {

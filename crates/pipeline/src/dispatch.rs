@@ -25,6 +25,7 @@ use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 use crate::stream::Flow;
 
+use outbound::Leaving;
 pub use outbound::{Passage, Translation};
 pub use upstream::UpstreamBody;
 
@@ -50,9 +51,21 @@ pub async fn dispatch(
     let mut last = None;
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
     for lane in &plan.lanes {
+        let leaving = match outbound::prepare(&call, lane, &ticket) {
+            Ok(leaving) => leaving,
+            // What one provider lacks, the next may have.
+            Err(fault) if fault.status == 501 => {
+                last = Some(fault);
+                continue;
+            }
+            Err(fault) => return (ticket, Err(fault)),
+        };
+        if let Passage::Translated(translation) = &leaving.passage {
+            ticket.leave_out(translation.dropped.clone());
+        }
         ticket.leave(lane, &reservation);
         let before = ticket.now();
-        let outcome = attempt(&call, lane, &mut ticket, deadline).await;
+        let outcome = attempt(&call, leaving, lane, &ticket, deadline).await;
         let duration = ticket.now().saturating_sub(before);
         ticket.waited(duration);
         ticket.attempted(describe(lane, &outcome, duration));
@@ -82,15 +95,11 @@ fn describe(lane: &Lane, outcome: &Result<Answer, Fault>, duration: Duration) ->
 /// `deadline` covers all attempts of a call that is answered whole; streams have limits on silence instead.
 async fn attempt(
     call: &Call,
+    mut leaving: Leaving,
     lane: &Arc<Lane>,
-    ticket: &mut Ticket,
+    ticket: &Ticket,
     deadline: Instant,
 ) -> Result<Answer, Fault> {
-    let mut leaving = outbound::prepare(call, lane, ticket)?;
-    if let Passage::Translated(translation) = &leaving.passage {
-        ticket.leave_out(translation.dropped.clone());
-    }
-    let ticket = &*ticket;
     let policy = &ticket.gateway().policy;
     let instance = &lane.target.instance;
     let (limit, waited) = if call.stream {

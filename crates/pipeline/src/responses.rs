@@ -4,6 +4,8 @@ mod compact;
 mod keep;
 mod lifecycle;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::caller::Caller;
@@ -102,15 +104,16 @@ pub fn goes_on_here(call: &Call, lane: &Lane) -> bool {
 }
 
 /// The request with everything said before in front of it, for a provider that was not there.
-pub fn with_history(call: &Call) -> Result<Request, Fault> {
+pub fn with_history(call: &Call) -> Result<Cow<'_, Request>, Fault> {
     match &call.previous {
-        None => Ok(call.request.clone()),
+        None => Ok(Cow::Borrowed(&call.request)),
         Some(previous) if previous.unknown => {
             let message = "The previous response is not known here, and this provider keeps none.";
             Err(fault::not_found(message).param("previous_response_id"))
         }
         Some(previous) => {
-            codec::of(Format::Responses).peek(format::with_history(&call.request.body, &previous.items))
+            let body = format::with_history(&call.request.body, &previous.items);
+            codec::of(Format::Responses).peek(body).map(Cow::Owned)
         }
     }
 }

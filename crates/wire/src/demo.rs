@@ -1,6 +1,7 @@
 //! The built-in model: deterministic chat completions with no key and no network.
 
 mod compose;
+mod embed;
 mod schema;
 
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use compose::{Composed, Say};
 
-pub const MODELS: &[&str] = &["demo-chat"];
+pub const MODELS: &[&str] = &["demo-chat", embed::MODEL];
 
 /// Fixed, so that the same request has the same answer.
 const CREATED: i64 = 1_700_000_000;
@@ -21,11 +22,14 @@ pub enum Reply {
     Error(u16, Bytes),
 }
 
-/// Answers an OpenAI chat body.
+/// Answers an OpenAI chat body, or one for embeddings.
 pub fn answer(body: &[u8]) -> Reply {
     let Ok(request) = serde_json::from_slice::<Value>(body) else {
         return refuse("The body is not valid JSON.", None);
     };
+    if request.get("input").is_some() {
+        return embed::answer(&request);
+    }
     if request["messages"].as_array().is_none_or(Vec::is_empty) {
         return refuse("'messages' must be an array with at least one message.", Some("messages"));
     }

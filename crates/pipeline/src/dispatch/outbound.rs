@@ -1,11 +1,12 @@
 //! A call as it goes up: as it came where the provider speaks the client's dialect, else translated; the instance's own
 //! headers, nothing of the client's credentials.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::call::{Format, Surface};
-use domain::canon::Dropped;
+use domain::canon::{Dropped, Prompt};
 use domain::fault::{self, Fault};
 use egress::Outbound;
 use http::{HeaderName, Method};
@@ -71,29 +72,30 @@ pub fn prepare(call: &Call, lane: &Lane, ticket: &Ticket) -> Result<Leaving, Fau
     };
     let upstream = vendor.format_for(client, target.model).ok_or_else(|| unsupported(call.surface, lane))?;
     let surface = Surface::Converse(upstream);
-    if upstream == client && !codec::carries_sealed_state(&call.request.body) {
+    let request = match upstream == client && responses::goes_on_here(call, lane) {
+        true => Cow::Borrowed(&call.request),
+        false => responses::with_history(call)?,
+    };
+    if upstream == client && !codec::carries_sealed_state(&request.body) {
         let codec = codec::of(client);
-        let body = match responses::goes_on_here(call, lane) {
-            true => codec.splice(&call.request, &target),
-            false => codec.splice(&responses::with_history(call)?, &target),
-        };
+        let body = codec.splice(&request, &target);
         return Ok(Leaving { surface, body, passage: Passage::Native(codec) });
     }
-    translate(call, lane, ticket, client, upstream, &target)
+    let prompt = match request {
+        Cow::Borrowed(_) => call.prompt(client)?.clone(),
+        Cow::Owned(request) => codec::of(client).parse(&request)?,
+    };
+    translate(call, lane, ticket, prompt, (client, upstream), &target)
 }
 
 fn translate(
     call: &Call,
     lane: &Lane,
     ticket: &Ticket,
-    client: Format,
-    upstream: Format,
+    prompt: Prompt,
+    (client, upstream): (Format, Format),
     target: &Target<'_>,
 ) -> Result<Leaving, Fault> {
-    let prompt = match &call.previous {
-        None => call.prompt(client)?.clone(),
-        Some(_) => codec::of(client).parse(&responses::with_history(call)?)?,
-    };
     let prompt = recall::restore(prompt, ticket);
     let encoded = codec::of(upstream).encode(&prompt, target)?;
     if ticket.gateway().policy.strict_translation

@@ -19,7 +19,7 @@ use crate::path::Named;
 const ENDPOINT: Endpoint = Endpoint { path: "/v1beta/models", surface: Surface::Converse(Format::Generate) };
 
 /// Generate content: `{model}:generateContent`, `{model}:streamGenerateContent` or `{model}:countTokens`.
-#[utoipa::path(post, path = "/v1beta/models/{*call}", tag = "inference",
+#[utoipa::path(post, path = "/v1beta/models/{*call}", operation_id = "generate_content", tag = "inference",
     params(("call" = String, Path, description = "The model's name, a colon and the method")),
     request_body(content = serde_json::Value, description = "A Gemini generateContent request"),
     responses(

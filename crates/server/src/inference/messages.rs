@@ -18,7 +18,7 @@ const CREATE: Endpoint = Endpoint { path: "/v1/messages", surface: Surface::Conv
 const COUNT: Endpoint = Endpoint { path: "/v1/messages/count_tokens", ..CREATE };
 
 /// Create a message, streaming or not. The body is Anthropic's; errors have Anthropic's shape.
-#[utoipa::path(post, path = "/v1/messages", tag = "inference",
+#[utoipa::path(post, path = "/v1/messages", operation_id = "create_message", tag = "inference",
     request_body(content = serde_json::Value, description = "An Anthropic messages request"),
     responses(
         (status = 200, description = "A message, or a stream of its events"),

@@ -28,7 +28,7 @@ pub(super) const CREATE: Endpoint =
     Endpoint { path: "/v1/responses", surface: Surface::Converse(Format::Responses) };
 
 /// Create a response, streaming or not. The body is OpenAI's; `previous_response_id` works on every provider.
-#[utoipa::path(post, path = "/v1/responses", tag = "inference",
+#[utoipa::path(post, path = "/v1/responses", operation_id = "create_response", tag = "inference",
     request_body(content = Value, description = "An OpenAI responses request"),
     responses(
         (status = 200, description = "A response, or a stream of its events ending in [DONE]"),
@@ -46,7 +46,7 @@ pub async fn create(
 }
 
 /// Read a stored response back, or one that only a provider has.
-#[utoipa::path(get, path = "/v1/responses/{id}", tag = "inference",
+#[utoipa::path(get, path = "/v1/responses/{id}", operation_id = "retrieve_response", tag = "inference",
     params(("id" = String, Path, description = "The response"),
         ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
     responses((status = 200, description = "The response", body = Value), (status = 401, description = "Unauthorized"),
@@ -64,7 +64,7 @@ pub async fn retrieve(
 }
 
 /// Delete a response here, and at its provider where that is possible.
-#[utoipa::path(delete, path = "/v1/responses/{id}", tag = "inference",
+#[utoipa::path(delete, path = "/v1/responses/{id}", operation_id = "delete_response", tag = "inference",
     params(("id" = String, Path, description = "The response"),
         ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
     responses((status = 200, description = "Deleted", body = Value), (status = 401, description = "Unauthorized"),
@@ -107,7 +107,7 @@ pub async fn input_items(
 }
 
 /// Cancel a response that is still being worked on in the background, where its provider can.
-#[utoipa::path(post, path = "/v1/responses/{id}/cancel", tag = "inference",
+#[utoipa::path(post, path = "/v1/responses/{id}/cancel", operation_id = "cancel_response", tag = "inference",
     params(("id" = String, Path, description = "The response"),
         ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
     responses((status = 200, description = "The response", body = Value), (status = 401, description = "Unauthorized"),
@@ -143,7 +143,7 @@ pub async fn input_tokens(
 }
 
 /// Compact a conversation, where the provider can.
-#[utoipa::path(post, path = "/v1/responses/compact", tag = "inference",
+#[utoipa::path(post, path = "/v1/responses/compact", operation_id = "compact_response", tag = "inference",
     request_body(content = Value, description = "An OpenAI compaction request"),
     responses((status = 200, description = "The compacted conversation", body = Value),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),

@@ -16,7 +16,7 @@ use crate::fault::Problem;
 use crate::principal::{Inference, Principal};
 
 /// The same events as the stream of `POST /v1/responses`, over a WebSocket. Send `{"type":"response.create", …}`.
-#[utoipa::path(get, path = "/v1/responses", tag = "inference",
+#[utoipa::path(get, path = "/v1/responses", operation_id = "open_response_socket", tag = "inference",
     responses((status = 101, description = "Switching to a WebSocket"), (status = 401, description = "Unauthorized"),
         (status = 426, description = "Not a WebSocket handshake")),
     security(("bearer" = ["inference"])))]
@@ -30,8 +30,12 @@ pub async fn open(
     let limit = usize::try_from(app.gateway.policy.body_limit).unwrap_or(usize::MAX);
     match WebSocketUpgrade::from_request_parts(&mut parts, &app).await {
         Ok(upgrade) => {
+            let tasks = app.gateway.tasks.clone();
             let session = session::Session::new(app, visit, parts.headers);
-            upgrade.max_message_size(limit).max_frame_size(limit).on_upgrade(|socket| session.run(socket))
+            upgrade
+                .max_message_size(limit)
+                .max_frame_size(limit)
+                .on_upgrade(move |socket| tasks.track_future(session.run(socket)))
         }
         Err(_) => {
             let message = "Here a response is created with POST, or over a WebSocket.";

@@ -39,6 +39,7 @@ fn declared(security: &Value) -> Scope {
 fn sample(path: &str) -> String {
     let samples = [
         ("models/{id}", "models/openai/text"),
+        ("{call}", "openai/text:generateContent"),
         ("{id}", "key_0"),
         ("{name}", "openai"),
         ("{provider}", "openai"),
@@ -131,6 +132,12 @@ async fn the_declared_scope_is_the_enforced_one() {
             assert!(![401, 403].contains(&admitted), "{} {}: {admitted}", operation.method, operation.path);
             let refused = operation.call(&house, Some(others)).await;
             let error = refused.json()["error"].clone();
+            // Anthropic's shape has no room for a code.
+            if operation.path.starts_with("/v1/messages") {
+                let found = (refused.status, error["type"].as_str());
+                assert_eq!(found, (403, Some("permission_error")), "{}", operation.path);
+                continue;
+            }
             let found = (refused.status, error["code"].as_str(), error["required_scope"].as_str());
             let declared = scope.to_string();
             assert_eq!(found, (403, Some("insufficient_scope"), Some(&*declared)), "{}", operation.path);

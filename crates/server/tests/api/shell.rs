@@ -8,7 +8,7 @@ use crate::house::{self, Line, Wishes};
 #[tokio::test]
 async fn what_is_not_there() {
     house::each(async |house| {
-        for path in ["/nothing", "/v1", "/v1/", "/admin/api/v1/nothing", "/v1/embeddings", "//"] {
+        for path in ["/nothing", "/v1", "/v1/", "/admin/api/v1/nothing", "/v1/images", "//"] {
             let found = house.get(path).refusal().await;
             assert_eq!((found.0, &*found.1), (404, "not_found"), "{path}");
         }

@@ -1,86 +1,115 @@
 //! OpenAI responses.
 
+mod answer;
+mod classify;
+mod custom_input;
+mod decode;
+mod encode;
+mod error;
+mod follow;
+mod history;
+mod item;
+mod kind;
+mod narrate;
+mod object;
+mod parse;
+mod quoted;
+mod render;
+mod request;
+mod splice;
+mod usage;
+
 use bytes::Bytes;
 use domain::canon::{Prompt, Reply};
-use domain::fault::{self, Fault};
+use domain::fault::Fault;
 use domain::usage::Usage;
 
 use crate::codec::{
     Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
 };
+use crate::formats::chat;
 use crate::json::ScanError;
 use crate::sse;
+
+pub use history::{normalize_input, with_history};
+pub use usage::{read_usage, write_usage};
 
 pub struct Responses;
 
 impl Native for Responses {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
-        crate::formats::chat::Chat.peek(body)
+        request::peek(body)
     }
 
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
-        crate::formats::chat::Chat.splice(request, target)
+        splice::splice(request, target)
     }
 
     fn classify(&self, event: &sse::Event) -> Seen {
-        crate::formats::chat::Chat.classify(event)
+        classify::classify(event)
     }
 
     fn event_id(&self, data: &[u8]) -> Option<String> {
-        crate::formats::chat::Chat.event_id(data)
+        classify::event_id(data)
     }
 
     fn read_usage(&self, raw: &[u8], _so_far: Option<&Usage>) -> Option<Usage> {
-        crate::formats::chat::Chat.read_usage(raw, None)
+        read_usage(raw)
     }
 
     fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError> {
-        crate::formats::chat::Chat.read_answer(body)
+        answer::read_answer(body)
     }
 
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
-        crate::formats::chat::Chat.splice_answer(body, answer, served)
+        answer::splice_answer(body, answer, served)
     }
 
     fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
-        crate::formats::chat::Chat.read_error(status, body, provider)
+        chat::read_error(status, body, provider)
     }
 
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
-        crate::formats::chat::Chat.read_stream_error(data, provider)
+        error::read_stream_error(data, provider)
+    }
+
+    /// The official clients need the name; some servers leave it out.
+    fn reframe(&self, event: &sse::Event) -> Option<Bytes> {
+        if event.name().is_some() {
+            return None;
+        }
+        let data = event.data();
+        let kind = kind::of_data(&data).filter(|kind| !kind.is_empty())?;
+        Some([b"event: ".as_slice(), &kind, b"\n", &event.raw].concat().into())
+    }
+
+    fn closing(&self) -> &'static [u8] {
+        b"data: [DONE]\n\n"
     }
 }
 
 impl Codec for Responses {
-    fn parse(&self, _request: &Request) -> Result<Prompt, Fault> {
-        Err(fault::internal_error())
+    fn parse(&self, request: &Request) -> Result<Prompt, Fault> {
+        parse::parse(&request.body)
     }
 
-    fn encode(&self, _prompt: &Prompt, _target: &Target<'_>) -> Result<Encoded, Fault> {
-        Err(fault::internal_error())
+    fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
+        Ok(encode::encode(prompt, target))
     }
 
-    fn decode(&self, _body: &[u8], _decoding: &mut Decoding) -> Result<Reply, Fault> {
-        Err(fault::internal_error())
+    fn decode(&self, body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
+        decode::decode(body, decoding)
     }
 
-    fn decoder(&self, _decoding: Decoding) -> Box<dyn Decoder> {
-        Box::new(crate::formats::Unwritten)
+    fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
+        Box::new(follow::Follower::new(decoding))
     }
 
-    fn render(&self, _reply: &Reply, _rendering: &mut Rendering) -> Bytes {
-        Bytes::new()
+    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
+        render::render(reply, rendering)
     }
 
-    fn renderer(&self, _rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(crate::formats::Unwritten)
+    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
+        Box::new(narrate::Narrator::new(rendering))
     }
-}
-
-pub fn normalize_input(_body: &[u8]) -> Result<Vec<serde_json::Value>, Fault> {
-    Err(fault::internal_error())
-}
-
-pub fn with_history(body: &Bytes, _history: &[serde_json::Value]) -> Bytes {
-    body.clone()
 }

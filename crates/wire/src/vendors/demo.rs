@@ -9,6 +9,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     key_required: false,
     discovery: Discovery::None,
     models: crate::demo::MODELS,
+    paths: Paths { chat: Some("/chat/completions"), embeddings: Some("/embeddings"), ..NOTHING },
     answer: Some(crate::demo::answer),
     ..HOSTED
 };

@@ -1,5 +1,7 @@
 //! Gemini.
 
+use domain::canon::Effort;
+
 use super::*;
 
 pub(super) static VENDOR: Vendor = Vendor {
@@ -19,6 +21,88 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-fn rules(_model: &str) -> Rules {
-    Rules::CAREFUL
+/// Since the third generation a word says how much to think, and signatures are asked back; the 2.5 models count
+/// tokens. Models before the third take a schema or tools, not both.
+fn rules(model: &str) -> Rules {
+    let older = Rules { schema_with_tools: false, ..Rules::CAREFUL };
+    let (major, minor) = generation(model);
+    let pro = model.contains("pro");
+    match (major, minor) {
+        (3.., _) => Rules {
+            thinking: ThinkingStyle::Effort,
+            efforts: match (pro, major, minor) {
+                (true, 3, 0) => &[Effort::Low, Effort::High],
+                (true, ..) => &[Effort::Low, Effort::Medium, Effort::High],
+                (false, ..) => &[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High],
+            },
+            thinking_off: None,
+            wants_signatures: true,
+            ..Rules::CAREFUL
+        },
+        (2, 5) if pro => Rules {
+            thinking: ThinkingStyle::Budget,
+            thinking_budget: (128, 32_768),
+            thinking_off: None,
+            ..older
+        },
+        (2, 5) => Rules {
+            thinking: ThinkingStyle::Budget,
+            thinking_budget: (if model.contains("lite") { 512 } else { 1 }, 24_576),
+            ..older
+        },
+        _ => older,
+    }
+}
+
+/// `gemini-2.5-flash` is 2.5; a name without a number (`gemini-flash-latest`) is of the newest generation.
+fn generation(model: &str) -> (u32, u32) {
+    let Some(rest) = model.strip_prefix("gemini-") else { return (0, 0) };
+    let version = rest.split('-').next().unwrap_or_default();
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
+    match numbers.next().flatten() {
+        Some(major) => (major, numbers.next().flatten().unwrap_or(0)),
+        None if model.ends_with("-latest") => (3, 1),
+        None => (0, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generations_think_each_in_their_way() {
+        let style = |model: &str| rules(model).thinking;
+        for model in [
+            "gemini-3-pro-preview",
+            "gemini-3-flash-preview",
+            "gemini-3.1-pro",
+            "gemini-4-flash",
+            "gemini-flash-latest",
+        ] {
+            assert_eq!(
+                (style(model), rules(model).wants_signatures),
+                (ThinkingStyle::Effort, true),
+                "{model}"
+            );
+        }
+        for model in ["gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite-preview-09-2025"] {
+            assert_eq!(
+                (style(model), rules(model).wants_signatures),
+                (ThinkingStyle::Budget, false),
+                "{model}"
+            );
+        }
+        for model in ["gemini-2.0-flash", "gemini-1.5-pro-latest", "gemma-3-27b-it", "gemini-pro", "x"] {
+            assert_eq!(
+                (style(model), rules(model).schema_with_tools),
+                (ThinkingStyle::None, false),
+                "{model}"
+            );
+        }
+        assert!(
+            rules("gemini-2.5-pro").thinking_off.is_none()
+                && rules("gemini-2.5-flash").thinking_off.is_some()
+        );
+    }
 }

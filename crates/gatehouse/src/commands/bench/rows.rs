@@ -90,6 +90,8 @@ pub async fn measure(plan: &Plan) -> io::Result<Report> {
         let row = cpu(plan, &cast, shape, &mut report.measurements).await?;
         report.rows.push(row);
     }
+    say("a translated stream");
+    report.rows.push(translated(plan, &cast).await?);
     say("time to first byte and latency");
     report.rows.push(first_byte(plan, &cast).await?);
     report.rows.push(single(plan, &cast).await?);
@@ -251,6 +253,26 @@ async fn cpu_per_request(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Resul
 fn median(mut figures: Vec<f64>) -> Option<f64> {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied()
+}
+
+/// The same hundred events to a chat client, as they are and out of Anthropic's dialect, in turns.
+async fn translated(plan: &Plan, cast: &Cast) -> io::Result<Row> {
+    let (mut native, mut foreign) = (Vec::new(), Vec::new());
+    for _ in 0..plan.rounds {
+        native.push(cpu_per_request(plan, &cast.gateway, &SHAPES[2]).await?);
+        let shape = Shape { model: "claude-bench-e100-g0", ..SHAPES[2] };
+        foreign.push(cpu_per_request(plan, &cast.gateway, &shape).await?);
+    }
+    let (native, foreign) = (median(native).unwrap_or_default(), median(foreign).unwrap_or_default());
+    let ratio = Figures { gateway: Some(foreign / native), ..Figures::default() };
+    let row = Row::judge(
+        "CPU-µs, stream of 100, translated, times as it is",
+        ratio,
+        Against::Itself,
+        Some(3.0),
+        Some(2.0),
+    );
+    Ok(Row { gateway: Some(foreign), direct: Some(native), ..row })
 }
 
 async fn first_byte(plan: &Plan, cast: &Cast) -> io::Result<Row> {

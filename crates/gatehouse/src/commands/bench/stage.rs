@@ -60,6 +60,9 @@ impl Actor {
             ("OPENAI_API_KEY", "upstream-key"),
             ("OPENAI_BASE_URL", &format!("{}/v1", mock.url)),
             ("OPENAI_MODELS", "bench,bench-e100-g0,bench-e100-g5"),
+            ("ANTHROPIC_API_KEY", "upstream-key"),
+            ("ANTHROPIC_BASE_URL", &format!("{}/v1", mock.url)),
+            ("ANTHROPIC_MODELS", "claude-bench-e100-g0"),
             ("LOG_LEVEL", "warn"),
         ]);
         Self::start(command.env("DATA_DIR", data).arg("serve"))

@@ -23,6 +23,9 @@ use crate::door::Visit;
 /// A connection that nobody uses is closed after this long.
 const IDLE: Duration = Duration::from_secs(600);
 
+/// How often a silent connection asks whether the gateway is stopping.
+const LOOK_UP: Duration = Duration::from_millis(500);
+
 /// What a connection remembers of its own conversation.
 const MOST_REMEMBERED: usize = 32 << 20;
 
@@ -46,20 +49,33 @@ impl Session {
 
     pub async fn run(mut self, mut socket: WebSocket) {
         loop {
-            let text = match tokio::time::timeout(IDLE, socket.recv()).await {
-                Ok(Some(Ok(Message::Text(text)))) => text.as_str().to_owned(),
-                Ok(Some(Ok(Message::Binary(bytes)))) => String::from_utf8_lossy(&bytes).into_owned(),
-                Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
-                Ok(Some(Ok(Message::Close(_)))) | Ok(None) | Ok(Some(Err(_))) | Err(_) => return,
+            let text = match self.next(&mut socket).await {
+                Some(Ok(Message::Text(text))) => text.as_str().to_owned(),
+                Some(Ok(Message::Binary(bytes))) => String::from_utf8_lossy(&bytes).into_owned(),
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
             };
             let answered = match self.read(&text) {
                 Ok(request) => self.answer(&mut socket, request).await,
                 Err(fault) => send(&mut socket, refusal(&fault)).await,
             };
-            if answered.is_err() || self.app.is_draining() {
+            if answered.is_err() {
                 return;
             }
         }
+    }
+
+    /// None when the client is silent for too long, or the gateway stops: then the connection is closed.
+    async fn next(&self, socket: &mut WebSocket) -> Option<Result<Message, axum::Error>> {
+        let mut patience = IDLE;
+        while !self.app.is_draining() && !patience.is_zero() {
+            if let Ok(message) = tokio::time::timeout(LOOK_UP, socket.recv()).await {
+                return message;
+            }
+            patience = patience.saturating_sub(LOOK_UP);
+        }
+        let _ = socket.send(Message::Close(None)).await;
+        None
     }
 
     /// The request inside a message; what it goes on from is looked for in this connection first.

@@ -1,0 +1,44 @@
+//! A Gemini client's request, read into the canonical model.
+
+mod config;
+mod contents;
+mod media;
+mod node;
+mod schema;
+mod tools;
+
+use domain::call::Format;
+use domain::canon::Prompt;
+use domain::fault::{self, Fault};
+use serde_json::Value;
+
+use crate::codec::Request;
+use node::Node;
+
+/// What is read here or is mere transport; the rest is kept as written.
+const KNOWN: &[&str] =
+    &["contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model", "stream"];
+
+pub fn parse(request: &Request) -> Result<Prompt, Fault> {
+    let body: Value = serde_json::from_slice(&request.body)
+        .map_err(|error| fault::invalid_json(format!("The body is not valid JSON: {error}.")))?;
+    let root = Node::root(&body);
+    let mut prompt = Prompt::new(Format::Generate);
+    if let Some(system) = root.get("systemInstruction") {
+        prompt.turns.push(contents::system(&system)?);
+    }
+    contents::read(&root, &mut prompt)?;
+    tools::read(&root, &mut prompt)?;
+    config::read(&root, &mut prompt)?;
+    for (name, value) in root.rest(KNOWN) {
+        let hint = name == "provider" && value.is_string();
+        if !hint {
+            prompt.extra.insert(name, value.clone());
+        }
+    }
+    prompt.pair_results("functionResponse")?;
+    Ok(prompt)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! Parts of an answer, written straight into a buffer.
+
+use bytes::{BufMut as _, BytesMut};
+use domain::call::Format;
+use domain::canon::Opaque;
+
+use crate::{custom, json};
+
+/// Text as a JSON string.
+pub fn quote_into(out: &mut BytesMut, text: &str) {
+    // Writing into memory does not fail.
+    let _ = serde_json::to_writer(out.writer(), text);
+}
+
+pub fn text_part(out: &mut BytesMut, text: &str, thought: bool, signature: Option<&Opaque>) {
+    out.extend_from_slice(b"{\"text\":");
+    quote_into(out, text);
+    if thought {
+        out.extend_from_slice(b",\"thought\":true");
+    }
+    sign(out, signature);
+    out.extend_from_slice(b"}");
+}
+
+/// A call as far as it is known; its arguments are whole when it is written.
+#[derive(Clone, Debug, Default)]
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    pub arguments: String,
+    pub custom: bool,
+    pub opaque: Option<Opaque>,
+}
+
+pub fn call_part(out: &mut BytesMut, call: &Call) {
+    out.extend_from_slice(b"{\"functionCall\":{\"id\":");
+    quote_into(out, &call.id);
+    out.extend_from_slice(b",\"name\":");
+    quote_into(out, &call.name);
+    out.extend_from_slice(b",\"args\":");
+    if !call.custom && json::scan(call.arguments.as_bytes()).is_ok() {
+        out.extend_from_slice(call.arguments.trim().as_bytes());
+    } else if call.arguments.trim().is_empty() {
+        out.extend_from_slice(b"{}");
+    } else {
+        out.extend_from_slice(custom::wrap(&call.arguments).as_bytes());
+    }
+    out.extend_from_slice(b"}");
+    sign(out, call.opaque.as_ref());
+    out.extend_from_slice(b"}");
+}
+
+/// State of this format goes out as it came, that of another sealed.
+fn sign(out: &mut BytesMut, signature: Option<&Opaque>) {
+    let Some(opaque) = signature else { return };
+    out.extend_from_slice(b",\"thoughtSignature\":");
+    match opaque.origin.format {
+        Format::Generate => quote_into(out, &opaque.data),
+        _ => quote_into(out, &opaque.seal()),
+    }
+}
+
+/// Thoughts of another format ride on the call behind them as well, since clients of this one send back calls but no
+/// thoughts.
+pub fn passenger(text: &str, opaque: &Opaque) -> Option<Opaque> {
+    let foreign = opaque.origin.format != Format::Generate;
+    let said = opaque.text.clone().or_else(|| (!text.is_empty()).then(|| text.to_owned()));
+    foreign.then(|| Opaque { text: said, ..opaque.clone() })
+}

@@ -1,0 +1,56 @@
+//! A whole answer: what the gateway reads from it, and the model's name as clients see it.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::codec::{Answer, Served};
+use crate::json::{self, ScanError};
+use crate::splice::Patch;
+
+pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
+    let object = json::scan(body)?;
+    let error = object.value(body, "error");
+    let output = object.value(body, "output").filter(|range| body[range.start] == b'[');
+    if output.is_none() && error.is_none() {
+        return Err(ScanError::Syntax { at: object.close, expected: "an array 'output'" });
+    }
+    let usage = object.value(body, "usage").filter(|range| body[range.start] == b'{');
+    let content_bytes = match (&usage, output) {
+        (None, Some(output)) => spoken_bytes(body, output),
+        _ => 0,
+    };
+    let id = object.get(body, "id").and_then(|member| json::string_at(body, &member.value));
+    Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
+}
+
+/// Clients of the gateway know a model as `provider/model`; the rest is the upstream's.
+pub fn splice_answer(body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
+    let mut patch = Patch::new();
+    let model = json::quote(&format!("{}/{}", served.provider, served.model));
+    match answer.object.get(body, "model") {
+        Some(member) => patch.replace(member.value.clone(), model),
+        None => patch.insert_member(&answer.object, format!("\"model\":{model}")),
+    }
+    patch.apply(body)
+}
+
+/// Text, thoughts and arguments, two levels down at most.
+fn spoken_bytes(body: &[u8], output: Range<usize>) -> usize {
+    let items = json::scan_array(body, output).unwrap_or_default();
+    items.into_iter().map(|item| bytes_of(body, item)).sum()
+}
+
+fn bytes_of(body: &[u8], object: Range<usize>) -> usize {
+    let Ok(object) = json::scan_within(body, object) else { return 0 };
+    let length = |name: &str| {
+        let value = object.value(body, name).filter(|value| body[value.start] == b'"');
+        value.map_or(0, |value| json::decoded_len(&body[value]).saturating_sub(2))
+    };
+    let spoken: usize = ["text", "refusal", "arguments", "input"].into_iter().map(length).sum();
+    let parts = ["content", "summary"].into_iter().filter_map(|name| object.value(body, name));
+    spoken + parts.map(|parts| spoken_bytes(body, parts)).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests;

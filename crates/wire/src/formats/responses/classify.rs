@@ -1,0 +1,98 @@
+//! What a stream event is, mostly told by its name.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use super::kind;
+use crate::codec::{Class, Seen};
+use crate::json;
+use crate::sse;
+
+static DELTA: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"delta\":\""));
+static RESPONSE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"response\""));
+
+pub fn classify(event: &sse::Event) -> Seen {
+    if event.is_comment_only() {
+        return Seen::of(Class::Ignorable);
+    }
+    let data = event.data();
+    match data.trim_ascii() {
+        b"" | b"[DONE]" => return Seen::of(Class::Ignorable),
+        _ => {}
+    }
+    match kind::of(event, &data) {
+        Some(kind) => of_kind(&kind, &data),
+        None => Seen::of(Class::Error),
+    }
+}
+
+fn of_kind(kind: &[u8], data: &[u8]) -> Seen {
+    match kind {
+        b"response.created" | b"response.in_progress" | b"response.queued" => Seen::of(Class::Lifecycle),
+        b"response.content_part.added" | b"response.reasoning_summary_part.added" => {
+            Seen::of(Class::Lifecycle)
+        }
+        b"response.output_item.added" if is_empty_item(data) => Seen::of(Class::Lifecycle),
+        b"response.completed" | b"response.incomplete" => {
+            Seen { usage: find_usage(data), finish: true, ..Seen::of(Class::Terminal) }
+        }
+        b"response.failed" | b"response.cancelled" | b"response.canceled" => {
+            Seen { usage: find_usage(data), ..Seen::of(Class::Failed) }
+        }
+        b"error" => Seen::of(Class::Error),
+        b"ping" | b"keepalive" => Seen::of(Class::Ignorable),
+        _ if kind.ends_with(b".delta") => {
+            Seen { content_bytes: delta_bytes(data), ..Seen::of(Class::Content) }
+        }
+        _ => Seen::of(Class::Content),
+    }
+}
+
+/// A message or a thought that has begun says nothing yet; a call already names its tool.
+fn is_empty_item(data: &[u8]) -> bool {
+    let kind = || {
+        let item = json::scan(data).ok()?.value(data, "item")?;
+        let kind = json::scan_within(data, item).ok()?.value(data, "type")?;
+        Some(matches!(&data[kind], b"\"message\"" | b"\"reasoning\""))
+    };
+    kind().unwrap_or(false)
+}
+
+fn find_usage(data: &[u8]) -> Option<Range<usize>> {
+    let response = json::scan(data).ok()?.value(data, "response")?;
+    let usage = json::scan_within(data, response).ok()?.value(data, "usage")?;
+    (data[usage.start] == b'{').then_some(usage)
+}
+
+fn delta_bytes(data: &[u8]) -> usize {
+    let counted = || {
+        let from = DELTA.find(data)? + DELTA.needle().len();
+        let mut at = from;
+        loop {
+            at += memchr::memchr2(b'"', b'\\', data.get(at..)?)?;
+            if data[at] == b'"' {
+                return Some(json::decoded_len(&data[from..at]));
+            }
+            at += 2;
+        }
+    };
+    let parsed = || {
+        let delta = json::scan(data).ok()?.value(data, "delta")?;
+        (data[delta.start] == b'"').then(|| json::decoded_len(&data[delta.start + 1..delta.end - 1]))
+    };
+    counted().or_else(parsed).unwrap_or(0)
+}
+
+/// The id of the response, never that of an item.
+pub fn event_id(data: &[u8]) -> Option<String> {
+    RESPONSE.find(data)?;
+    let response = json::scan(data).ok()?.value(data, "response")?;
+    let id = json::scan_within(data, response).ok()?.value(data, "id")?;
+    let id = json::string_at(data, &id)?;
+    (!id.is_empty() && id.len() <= 200).then(|| id.into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! The canonical prompt as a request to a provider that speaks responses.
+
+mod items;
+mod tools;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::canon::{Dropped, Effort, Field, OutputFormat, Prompt, Reasoning, Role};
+use serde_json::{Map, Value, json};
+
+use crate::codec::{Encoded, Target};
+use crate::vendors::{Rules, ThinkingStyle};
+
+/// The least the API takes.
+const MIN_OUTPUT: u64 = 16;
+/// The longest `user` the API takes.
+const USER_LIMIT: usize = 64;
+/// Stands in for a schema where a model has no other way.
+const SCHEMA_TOOL: &str = "json_output";
+
+pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Encoded {
+    let mut encoder = Encoder {
+        prompt,
+        target,
+        rules: (target.vendor.rules)(target.model),
+        dropped: Dropped::default(),
+        body: Map::new(),
+        schema_tool: None,
+    };
+    encoder.set("model", target.model.into());
+    encoder.conversation();
+    encoder.output();
+    tools::write(&mut encoder);
+    encoder.sampling();
+    encoder.reasoning();
+    encoder.account();
+    encoder.set("store", false.into());
+    if target.stream {
+        encoder.set("stream", true.into());
+    }
+    encoder.extra();
+    let Encoder { body, dropped, schema_tool, .. } = encoder;
+    Encoded { body: Bytes::from(Value::Object(body).to_string()), dropped, schema_tool }
+}
+
+struct Encoder<'a> {
+    prompt: &'a Prompt,
+    target: &'a Target<'a>,
+    rules: Rules,
+    dropped: Dropped,
+    body: Map<String, Value>,
+    schema_tool: Option<String>,
+}
+
+impl Encoder<'_> {
+    fn set(&mut self, name: &str, value: Value) {
+        self.body.insert(name.to_owned(), value);
+    }
+
+    fn drop(&mut self, field: Field) {
+        self.dropped.field(field, self.prompt.format);
+    }
+
+    /// The client wrote in this format, so that its words are the provider's.
+    fn native(&self) -> bool {
+        self.prompt.format == Format::Responses
+    }
+
+    fn conversation(&mut self) {
+        let turns = &self.prompt.turns;
+        let lifted = turns.first().filter(|turn| turn.role == Role::System);
+        let lifted = lifted.filter(|turn| turn.parts.iter().all(|part| part.as_text().is_some()));
+        if let Some(turn) = lifted {
+            self.set("instructions", turn.joined_text().into());
+            if turn.parts.iter().any(|part| part.cache.is_some()) {
+                self.drop(Field::CacheControl);
+            }
+        }
+        let rest = &turns[usize::from(lifted.is_some())..];
+        let input = items::write(self, rest);
+        self.set("input", Value::Array(input));
+    }
+
+    fn output(&mut self) {
+        if let Some(limit) = self.prompt.max_output {
+            self.set("max_output_tokens", limit.max(MIN_OUTPUT).into());
+        }
+        let mut text = Map::new();
+        match &self.prompt.output {
+            None => {}
+            Some(OutputFormat::Json) => {
+                text.insert("format".to_owned(), json!({"type": "json_object"}));
+            }
+            Some(OutputFormat::Schema { .. }) if !self.rules.native_schema => {
+                self.schema_tool = Some(SCHEMA_TOOL.to_owned());
+            }
+            Some(OutputFormat::Schema { name, description, schema, strict }) => {
+                let name = if name.is_empty() { "output" } else { name };
+                let mut format = json!({"type": "json_schema", "name": name});
+                if let Some(description) = description {
+                    format["description"] = description.as_str().into();
+                }
+                format["schema"] = schema.clone();
+                if let Some(strict) = strict {
+                    format["strict"] = (*strict).into();
+                }
+                text.insert("format".to_owned(), format);
+            }
+        }
+        if let Some(verbosity) = &self.prompt.verbosity {
+            text.insert("verbosity".to_owned(), verbosity.as_str().into());
+        }
+        if !text.is_empty() {
+            self.set("text", Value::Object(text));
+        }
+    }
+
+    fn sampling(&mut self) {
+        let sampling = &self.prompt.sampling;
+        let both = sampling.temperature.is_some() && sampling.top_p.is_some();
+        if let Some(temperature) = sampling.temperature {
+            if self.rules.sampling {
+                self.set("temperature", temperature.min(self.rules.max_temperature).into());
+            } else {
+                self.drop(Field::Temperature);
+            }
+        }
+        if let Some(top_p) = sampling.top_p {
+            if self.rules.sampling && (self.rules.temperature_with_top_p || !both) {
+                self.set("top_p", top_p.into());
+            } else {
+                self.drop(Field::TopP);
+            }
+        }
+        let unsaid = [
+            (sampling.top_k.is_some(), Field::TopK),
+            (sampling.seed.is_some(), Field::Seed),
+            (sampling.presence_penalty.is_some(), Field::PresencePenalty),
+            (sampling.frequency_penalty.is_some(), Field::FrequencyPenalty),
+            (!self.prompt.stop.is_empty(), Field::Stop),
+            (self.prompt.choices > 1, Field::Choices),
+        ];
+        unsaid.into_iter().filter(|(given, _)| *given).for_each(|(_, field)| self.drop(field));
+    }
+
+    fn reasoning(&mut self) {
+        let thinks = self.rules.thinking != ThinkingStyle::None;
+        if thinks {
+            self.set("include", json!(["reasoning.encrypted_content"]));
+        }
+        let Some(reasoning) = &self.prompt.reasoning else { return };
+        if !thinks && !self.native() {
+            if reasoning.enabled != Some(false) {
+                self.drop(Field::Reasoning);
+            }
+            return;
+        }
+        let mut written = Map::new();
+        if let Some(effort) = effort(reasoning, self.prompt.format) {
+            written.insert("effort".to_owned(), effort.into());
+        }
+        if let Some(summary) = summary(reasoning, self.prompt.format) {
+            written.insert("summary".to_owned(), summary.into());
+        }
+        if !written.is_empty() {
+            self.set("reasoning", Value::Object(written));
+        }
+    }
+
+    fn account(&mut self) {
+        if let Some(user) = &self.prompt.user {
+            if user.len() <= USER_LIMIT || self.native() {
+                self.set("user", user.as_str().into());
+            } else {
+                self.drop(Field::User);
+            }
+        }
+        if let Some(metadata) = &self.prompt.metadata {
+            let labels = metadata.as_object().is_some_and(|labels| labels.values().all(Value::is_string));
+            if labels || self.native() {
+                self.set("metadata", metadata.clone());
+            } else {
+                self.drop(Field::Metadata);
+            }
+        }
+        if let Some(tier) = &self.prompt.service_tier {
+            let shared = matches!(self.prompt.format, Format::Chat | Format::Responses) || tier == "auto";
+            if shared {
+                self.set("service_tier", tier.as_str().into());
+            } else {
+                self.drop(Field::ServiceTier);
+            }
+        }
+    }
+
+    fn extra(&mut self) {
+        for (name, value) in &self.prompt.extra {
+            if self.native() {
+                self.set(name, value.clone());
+            } else {
+                self.dropped.name(name.as_str());
+            }
+        }
+    }
+}
+
+/// OpenAI's own words are passed on; other formats' are kept to what every model of it takes.
+fn effort(reasoning: &Reasoning, client: Format) -> Option<&'static str> {
+    let own_words = matches!(client, Format::Chat | Format::Responses);
+    if reasoning.enabled == Some(false) {
+        return own_words.then_some("none");
+    }
+    let effort = reasoning.effort.or_else(|| reasoning.budget.map(Effort::of_budget))?;
+    Some(if own_words { effort } else { effort.clamp(Effort::Low, Effort::High) }.as_str())
+}
+
+/// Asked for only where the client wants to read it: some accounts may not.
+fn summary(reasoning: &Reasoning, client: Format) -> Option<&str> {
+    match reasoning.summary.as_deref() {
+        Some("none") => None,
+        Some(word) if client == Format::Responses => Some(word),
+        Some(word @ ("auto" | "concise" | "detailed")) => Some(word),
+        Some(_) => Some("auto"),
+        None => (client == Format::Messages && reasoning.enabled == Some(true)).then_some("auto"),
+    }
+}

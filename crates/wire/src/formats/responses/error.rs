@@ -1,0 +1,40 @@
+//! Errors inside a stream or inside a success: the event `error`, and the `error` of a response that failed.
+
+use domain::fault::{self, Fault};
+use serde_json::{Value, json};
+
+use crate::formats::chat;
+
+/// Takes an event's data, a whole response or an error object.
+pub fn read_stream_error(data: &[u8], provider: &str) -> Fault {
+    let Ok(mut value) = serde_json::from_slice::<Value>(data) else {
+        return fault::upstream_invalid_response(provider, "an event is not JSON");
+    };
+    let response = if value["response"].is_object() { value["response"].take() } else { value };
+    if response["error"].is_null() && response["status"] == "cancelled" {
+        return fault::upstream_invalid_response(provider, "it cancelled the response");
+    }
+    let mut error = if response["error"].is_object() { response["error"].clone() } else { response };
+    let status = error["code"].as_str().and_then(status_of);
+    if let (Some(status), Some(members)) = (status, error.as_object_mut()) {
+        members.insert("status".to_owned(), status.into());
+    }
+    let wrapped = json!({ "error": error }).to_string();
+    chat::read_stream_error(wrapped.as_bytes(), provider)
+}
+
+/// Codes that only this format knows; the rest are shared with chat.
+fn status_of(code: &str) -> Option<u16> {
+    Some(match code {
+        "invalid_prompt" | "bio_policy" | "cyber_policy" | "image_content_policy_violation" => 400,
+        "server_is_overloaded" | "slow_down" => 529,
+        _ if code.starts_with("invalid_image") || code.starts_with("image_") => 400,
+        "invalid_base64_image" | "empty_image_file" | "failed_to_download_image" => 400,
+        "unsupported_image_media_type" => 400,
+        "vector_store_timeout" => 504,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

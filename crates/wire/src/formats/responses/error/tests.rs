@@ -1,0 +1,46 @@
+//! Both shapes of an error become the same fault.
+
+use super::*;
+
+#[track_caller]
+fn check(data: &str, status: u16, code: &str, message: &str) {
+    let fault = read_stream_error(data.as_bytes(), "acme");
+    assert_eq!((fault.status, &*fault.code, &*fault.message), (status, code, message), "{data}");
+}
+
+#[test]
+fn errors_are_read_wherever_they_stand() {
+    check(
+        r#"{"type":"error","code":"rate_limit_exceeded","message":"slow"}"#,
+        429,
+        "rate_limit_exceeded",
+        "slow",
+    );
+    check(
+        r#"{"type":"error","error":{"type":"invalid_request_error","code":"x","message":"bad","param":"input"}}"#,
+        400,
+        "x",
+        "bad",
+    );
+    check(
+        r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"oops"}}}"#,
+        500,
+        "server_error",
+        "oops",
+    );
+    check(
+        r#"{"status":"failed","error":{"code":"invalid_prompt","message":"bad"}}"#,
+        400,
+        "invalid_prompt",
+        "bad",
+    );
+    check(
+        r#"{"type":"response.failed","response":{"error":{"code":"server_is_overloaded","message":"busy"}}}"#,
+        503,
+        "overloaded",
+        "busy",
+    );
+    assert_eq!(read_stream_error(b"<html>", "acme").code, "upstream_invalid_response");
+    let cancelled = br#"{"type":"response.cancelled","response":{"status":"cancelled","error":null}}"#;
+    assert!(read_stream_error(cancelled, "acme").message.contains("cancelled"));
+}

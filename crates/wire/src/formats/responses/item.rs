@@ -1,0 +1,169 @@
+//! A provider's response and its items, typed and borrowed from the text they stand in.
+
+use std::borrow::Cow;
+
+use domain::call::Format;
+use domain::canon::{self, Opaque, Origin, StopReason};
+use domain::fault::{self, Fault};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::codec::Decoding;
+
+/// In an `Option`, a bare `Cow` would always be copied.
+#[derive(Deserialize)]
+pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
+#[derive(Deserialize)]
+pub struct Response<'a> {
+    #[serde(borrow)]
+    pub id: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub model: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub status: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub output: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    pub error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub incomplete_details: Option<Details<'a>>,
+    #[serde(borrow)]
+    pub usage: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub struct Details<'a> {
+    #[serde(borrow)]
+    reason: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+}
+
+#[derive(Default, Deserialize)]
+pub struct Item<'a> {
+    #[serde(borrow)]
+    pub id: Option<Text<'a>>,
+    #[serde(borrow)]
+    call_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    namespace: Option<Text<'a>>,
+    #[serde(borrow)]
+    arguments: Option<Text<'a>>,
+    #[serde(borrow)]
+    input: Option<Text<'a>>,
+    #[serde(borrow)]
+    encrypted_content: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub content: Option<Vec<Spoken<'a>>>,
+    #[serde(borrow)]
+    summary: Option<Vec<Spoken<'a>>>,
+}
+
+/// A part of a message or of a thought.
+#[derive(Deserialize)]
+pub struct Spoken<'a> {
+    #[serde(rename = "type", borrow)]
+    pub kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    refusal: Option<Text<'a>>,
+}
+
+pub enum Reading<'a> {
+    Message(Item<'a>),
+    Reasoning(Item<'a>),
+    Call { item: Item<'a>, custom: bool },
+    Foreign,
+}
+
+impl<'a> Text<'a> {
+    pub fn of(text: &'a Option<Text<'_>>) -> &'a str {
+        text.as_ref().map_or("", |text| &text.0)
+    }
+
+    pub fn owned(text: &Option<Text<'_>>) -> Option<String> {
+        text.as_ref().map(|text| text.0.clone().into_owned()).filter(|text| !text.is_empty())
+    }
+}
+
+/// Anything in a provider's answer that has not the shape it should have.
+pub fn unreadable(decoding: &Decoding, error: &serde_json::Error) -> Fault {
+    fault::upstream_invalid_response(&decoding.provider, &format!("its JSON is not as expected ({error})"))
+}
+
+impl<'a> Reading<'a> {
+    pub fn of(raw: &'a RawValue) -> Result<Self, serde_json::Error> {
+        let kind = serde_json::from_str::<Kind<'_>>(raw.get())?.kind;
+        let item = || serde_json::from_str::<Item<'a>>(raw.get());
+        Ok(match &*kind {
+            "message" => Self::Message(item()?),
+            "reasoning" => Self::Reasoning(item()?),
+            "function_call" => Self::Call { item: item()?, custom: false },
+            "custom_tool_call" => Self::Call { item: item()?, custom: true },
+            _ => Self::Foreign,
+        })
+    }
+}
+
+impl Item<'_> {
+    /// The flat name.
+    pub fn name(&self) -> String {
+        canon::flat_name(Some(Text::of(&self.namespace)), Text::of(&self.name))
+    }
+
+    /// What the result will refer to.
+    pub fn call_id(&self, decoding: &mut Decoding) -> String {
+        let given = Text::owned(&self.call_id).or_else(|| Text::owned(&self.id));
+        given.unwrap_or_else(|| decoding.mint.item("call_"))
+    }
+
+    pub fn arguments(&self, custom: bool) -> &str {
+        Text::of(if custom { &self.input } else { &self.arguments })
+    }
+
+    pub fn state(&self, decoding: &Decoding) -> Option<Opaque> {
+        let data = Text::owned(&self.encrypted_content)?;
+        let origin = Origin { format: Format::Responses, model: decoding.model.to_string() };
+        Some(Opaque { origin, data, whole: false, text: None })
+    }
+
+    /// The summary, or the thought itself where there is no summary.
+    pub fn thought(&self) -> String {
+        let spoken = [&self.summary, &self.content];
+        let said = spoken.into_iter().flatten().find(|parts| !parts.is_empty());
+        let texts: Vec<&str> = said.into_iter().flatten().map(Spoken::text).collect();
+        texts.join("\n\n")
+    }
+}
+
+impl Spoken<'_> {
+    pub fn is_refusal(&self) -> bool {
+        self.kind == "refusal"
+    }
+
+    pub fn text(&self) -> &str {
+        Text::of(if self.is_refusal() { &self.refusal } else { &self.text })
+    }
+}
+
+impl Response<'_> {
+    /// Why it ended, given whether it holds calls or a refusal.
+    pub fn stop(&self, called: bool, refused: bool) -> StopReason {
+        let reason = self.incomplete_details.as_ref().map_or("", |details| Text::of(&details.reason));
+        match (Text::of(&self.status), reason) {
+            ("incomplete", "content_filter") => StopReason::ContentFilter,
+            ("incomplete", _) => StopReason::MaxTokens,
+            _ if called => StopReason::ToolCalls,
+            _ if refused => StopReason::Refusal,
+            _ => StopReason::EndTurn,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The response object around the output: most of it repeats what the client asked.
+
+use domain::canon::StopReason;
+use domain::fault::Fault;
+use serde_json::{Map, Value, json};
+
+use super::quoted::Quoted;
+use crate::codec::Rendering;
+
+/// What stays the same from the first event to the last, written once.
+pub struct Object {
+    head: String,
+    middle: String,
+    tail: String,
+}
+
+/// How a response stands.
+pub enum State<'a> {
+    InProgress,
+    Ended {
+        stop: &'a StopReason,
+        /// The output holds a refusal in the model's own words.
+        refused: bool,
+    },
+    Failed(&'a Fault),
+}
+
+impl Object {
+    pub fn new(rendering: &Rendering) -> Self {
+        let model = format!("{}/{}", rendering.provider, rendering.model);
+        let head = format!(
+            r#""id":{},"object":"response","created_at":{}"#,
+            Quoted(&rendering.mint.answer("resp_")),
+            rendering.created
+        );
+        let mut echo = Echo { request: &rendering.request, written: String::new() };
+        for name in ["instructions", "max_output_tokens", "max_tool_calls"] {
+            echo.member(name, &Value::Null);
+        }
+        echo.written.push_str(&format!("\"model\":{},", Quoted(&model)));
+        let middle = std::mem::take(&mut echo.written);
+        echo.member("parallel_tool_calls", &true.into());
+        for name in ["previous_response_id", "prompt_cache_key"] {
+            echo.member(name, &Value::Null);
+        }
+        echo.filled("reasoning", json!({"effort": null, "summary": null}));
+        echo.member("safety_identifier", &Value::Null);
+        echo.member("service_tier", &"default".into());
+        echo.member("store", &true.into());
+        echo.member("temperature", &1.0.into());
+        echo.filled("text", json!({"format": {"type": "text"}}));
+        echo.member("tool_choice", &"auto".into());
+        echo.member("tools", &json!([]));
+        echo.member("top_logprobs", &0.into());
+        echo.member("top_p", &1.0.into());
+        echo.member("truncation", &"disabled".into());
+        echo.member("user", &Value::Null);
+        echo.member("metadata", &json!({}));
+        Self { head, middle, tail: echo.written }
+    }
+
+    /// The whole object, given the items that are done.
+    pub fn write<'a>(
+        &self,
+        state: &State<'_>,
+        items: impl Iterator<Item = &'a str>,
+        usage: Option<&Value>,
+    ) -> String {
+        let status = state.status();
+        let error = match state {
+            State::Failed(fault) => {
+                format!(r#"{{"code":{},"message":{}}}"#, Quoted(&fault.code), Quoted(&fault.message))
+            }
+            _ => "null".to_owned(),
+        };
+        let details = match state.shortfall() {
+            Some(reason) => format!(r#"{{"reason":"{reason}"}}"#),
+            None => "null".to_owned(),
+        };
+        let output = items.collect::<Vec<_>>().join(",");
+        let usage = usage.map_or_else(|| "null".to_owned(), Value::to_string);
+        let Self { head, middle, tail } = self;
+        format!(
+            r#"{{{head},"status":"{status}","background":false,"error":{error},"incomplete_details":{details},{middle}"output":[{output}],{tail}"usage":{usage}}}"#
+        )
+    }
+}
+
+impl State<'_> {
+    pub fn status(&self) -> &'static str {
+        match self {
+            Self::InProgress => "in_progress",
+            Self::Failed(_) => "failed",
+            Self::Ended { .. } if self.shortfall().is_some() => "incomplete",
+            Self::Ended { .. } => "completed",
+        }
+    }
+
+    /// Why there is less than there could be.
+    fn shortfall(&self) -> Option<&'static str> {
+        match self {
+            Self::Ended { stop: StopReason::MaxTokens, .. } => Some("max_output_tokens"),
+            Self::Ended { stop: StopReason::ContentFilter, .. } => Some("content_filter"),
+            Self::Ended { stop: StopReason::Refusal, refused: false } => Some("content_filter"),
+            _ => None,
+        }
+    }
+}
+
+struct Echo<'a> {
+    request: &'a Map<String, Value>,
+    written: String,
+}
+
+impl Echo<'_> {
+    fn member(&mut self, name: &str, default: &Value) {
+        let value = self.request.get(name).filter(|value| !value.is_null()).unwrap_or(default);
+        self.written.push_str(&format!("\"{name}\":{value},"));
+    }
+
+    /// An object whose members have defaults of their own.
+    fn filled(&mut self, name: &str, mut value: Value) {
+        if let (Some(Value::Object(given)), Some(members)) = (self.request.get(name), value.as_object_mut()) {
+            members.extend(
+                given.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())),
+            );
+        }
+        self.written.push_str(&format!("\"{name}\":{value},"));
+    }
+}

@@ -1,0 +1,67 @@
+//! A client's request in full: JSON to the canonical prompt, with faults that name the field.
+
+mod content;
+mod items;
+mod node;
+mod options;
+mod tools;
+
+use domain::call::Format;
+use domain::canon::{Part, Prompt, Role, Turn};
+use domain::fault::{self, Fault};
+use serde_json::Value;
+
+use items::Conversation;
+use node::Node;
+
+/// Says how the answer travels, is kept or is billed, and nothing about what it should be.
+const TRANSPORT: &[&str] = &[
+    "model",
+    "provider",
+    "stream",
+    "stream_options",
+    "store",
+    "include",
+    "previous_response_id",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "client_metadata",
+];
+
+pub fn parse(body: &[u8]) -> Result<Prompt, Fault> {
+    let Ok(Value::Object(members)) = serde_json::from_slice(body) else {
+        return Err(fault::invalid_json("The body must be a JSON object."));
+    };
+    let mut root = Node::root(members);
+    let mut prompt = Prompt::new(Format::Responses);
+    if let Some(text) = root.string("instructions")?.filter(|text| !text.is_empty()) {
+        prompt.turns.push(Turn::new(Role::System, vec![Part::text(text).at("instructions")]));
+    }
+    let given = root.any("input");
+    let mut conversation = Conversation::new(prompt.turns);
+    match given {
+        Some(Value::String(text)) => {
+            conversation.say(Role::User, vec![Part::text(text).at("input")]);
+        }
+        Some(Value::Array(items)) => conversation.read(items)?,
+        Some(_) => {
+            return Err(fault::invalid_parameter("input", "'input' must be a string or an array of items."));
+        }
+        None => {}
+    }
+    let (turns, among_items) = conversation.finish();
+    prompt.turns = turns;
+    if prompt.turns.is_empty() {
+        return Err(fault::invalid_parameter("input", "'input' must hold at least one item."));
+    }
+    tools::read(&mut root, among_items, &mut prompt)?;
+    options::read(&mut root, &mut prompt)?;
+    // Worked on at once is what everybody gets who does not ask for anything else.
+    if root.boolean("background")? == Some(true) {
+        root.keep("background", Value::Bool(true));
+    }
+    prompt.extra = root.rest(TRANSPORT);
+    prompt.pair_results("call_id")?;
+    Ok(prompt)
+}

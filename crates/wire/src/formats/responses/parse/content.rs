@@ -1,0 +1,111 @@
+//! The parts of a message, of a tool's result or of a thought.
+
+use domain::canon::{Content, Media, Part, Source};
+use domain::fault::Fault;
+use serde_json::Value;
+
+use super::node::{Node, wrong};
+
+/// Of an embedded image, decoded.
+const IMAGE_LIMIT: usize = 20 << 20;
+
+/// A string, or an array of parts.
+pub fn read(owner: &mut Node, name: &str) -> Result<Vec<Part>, Fault> {
+    let place = owner.path(name);
+    match owner.any(name) {
+        Some(Value::String(text)) => Ok(vec![Part::text(text).at(place)]),
+        Some(Value::Array(parts)) => parts
+            .into_iter()
+            .enumerate()
+            .map(|(index, part)| {
+                let place = format!("{place}[{index}]");
+                let mut node = Node::new(part, place.clone())?;
+                Ok(Part::new(part_content(&mut node)?).at(place))
+            })
+            .collect(),
+        _ => Err(wrong(&place, "a string or an array of content parts")),
+    }
+}
+
+fn part_content(node: &mut Node) -> Result<Content, Fault> {
+    Ok(match node.needed("type")?.as_str() {
+        "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
+            Content::Text(node.needed("text")?)
+        }
+        "refusal" => Content::Refusal(node.needed("refusal")?),
+        "input_image" => Content::Image(image(node)?),
+        "input_file" => Content::Document(file(node)?),
+        "input_audio" => Content::Audio(audio(node)?),
+        _ => {
+            return Err(node.fault(
+                "type",
+                "must be 'input_text', 'input_image', 'input_file', 'input_audio', 'output_text', 'refusal', \
+                 'summary_text' or 'text'.",
+            ));
+        }
+    })
+}
+
+fn image(node: &mut Node) -> Result<Media, Fault> {
+    let detail = node.string("detail")?;
+    let (source, media_type) = if let Some(url) = node.string("image_url")? {
+        let (source, media_type) = address(url);
+        if matches!(&source, Source::Data(data) if data.len() / 4 * 3 > IMAGE_LIMIT) {
+            return Err(node.fault("image_url", "holds an image of more than 20 MiB."));
+        }
+        (source, media_type)
+    } else if let Some(id) = node.string("file_id")? {
+        (Source::File(id), None)
+    } else {
+        return Err(node.fault("image_url", "is missing: an image needs 'image_url' or 'file_id'."));
+    };
+    Ok(Media { source, media_type, detail, name: None })
+}
+
+fn file(node: &mut Node) -> Result<Media, Fault> {
+    let name = node.string("filename")?;
+    let (source, media_type) = if let Some(data) = node.string("file_data")? {
+        match address(data) {
+            (Source::Url(data), _) => (Source::Data(data), guess(name.as_deref())),
+            embedded => embedded,
+        }
+    } else if let Some(url) = node.string("file_url")? {
+        address(url)
+    } else if let Some(id) = node.string("file_id")? {
+        (Source::File(id), None)
+    } else {
+        return Err(node.fault("file_data", "is missing: a file needs 'file_data', 'file_url' or 'file_id'."));
+    };
+    Ok(Media { source, media_type, detail: None, name })
+}
+
+fn audio(node: &mut Node) -> Result<Media, Fault> {
+    let Some(mut inner) = node.object("input_audio")? else {
+        return Err(node.fault("input_audio", "is missing: it must be an object."));
+    };
+    let data = inner.needed("data")?;
+    let media_type = match inner.needed("format")?.as_str() {
+        "mp3" => "audio/mpeg".to_owned(),
+        format => format!("audio/{format}"),
+    };
+    Ok(Media { source: Source::Data(data), media_type: Some(media_type), detail: None, name: None })
+}
+
+/// `data:image/png;base64,…`, or an address on the net.
+fn address(mut url: String) -> (Source, Option<String>) {
+    let embedded = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let Some((media_type, data)) = embedded else { return (Source::Url(url), None) };
+    let media_type = media_type.split(';').next().filter(|kind| !kind.is_empty()).map(str::to_owned);
+    let start = url.len() - data.len();
+    (Source::Data(url.split_off(start)), media_type)
+}
+
+/// Bare base64 says nothing about itself; its name may.
+fn guess(name: Option<&str>) -> Option<String> {
+    let (_, ending) = name?.rsplit_once('.')?;
+    Some(match ending.to_ascii_lowercase().as_str() {
+        "pdf" => "application/pdf".to_owned(),
+        "txt" | "md" => "text/plain".to_owned(),
+        _ => return None,
+    })
+}

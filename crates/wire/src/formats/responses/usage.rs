@@ -1,0 +1,36 @@
+//! Usage as responses report it: read into disjoint buckets, and written with totals.
+
+use domain::usage::Usage;
+use serde_json::{Value, json};
+
+use crate::formats::chat;
+
+/// `None` when it is no usage object or counts nothing. The names differ from those of chat, not the shape.
+pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
+    chat::read_usage(usage_json)
+}
+
+pub fn write_usage(usage: &Usage) -> Value {
+    let tokens = &usage.tokens;
+    let mut written = json!({
+        "input_tokens": tokens.total_input(),
+        "input_tokens_details": {
+            "cached_tokens": tokens.cache_read,
+            "cache_write_tokens": tokens.cache_write(),
+        },
+        "output_tokens": tokens.total_output(),
+        "output_tokens_details": {"reasoning_tokens": tokens.reasoning},
+        "total_tokens": tokens.total(),
+    });
+    for (details, audio) in
+        [("input_tokens_details", tokens.audio_input), ("output_tokens_details", tokens.audio_output)]
+    {
+        if audio > 0 {
+            written[details]["audio_tokens"] = audio.into();
+        }
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests;
