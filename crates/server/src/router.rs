@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{get, options};
+use axum::routing::get;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -36,9 +36,9 @@ fn inference() -> OpenApiRouter<Arc<App>> {
             passthrough::post,
             passthrough::put,
             passthrough::patch,
-            passthrough::delete
+            passthrough::delete,
+            passthrough::options
         ))
-        .route(passthrough::PATH, options(passthrough::options))
 }
 
 fn admin() -> OpenApiRouter<Arc<App>> {

@@ -16,8 +16,6 @@ use crate::door::Visit;
 use crate::fault::Problem;
 use crate::shell;
 
-pub const PATH: &str = "/p/{provider}/{*endpoint}";
-
 const ENDPOINT: Endpoint = Endpoint { path: ROUTE, surface: Surface::Converse(Format::Chat) };
 
 macro_rules! passes {
@@ -55,14 +53,7 @@ passes! {
     put: "Put to a provider's own API.";
     patch: "Patch in a provider's own API.";
     delete: "Delete in a provider's own API.";
-}
-
-pub async fn options(
-    State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
-    request: Request,
-) -> Response {
-    pass(&app, visit, request).await
+    options: "Ask a provider's own API what it takes.";
 }
 
 async fn pass(app: &App, visit: Visit, request: Request) -> Response {
