@@ -7,6 +7,7 @@ pub mod embedded;
 pub mod fault;
 pub mod formats;
 pub mod json;
+pub mod meter;
 pub mod splice;
 pub mod sse;
 pub mod vendors;

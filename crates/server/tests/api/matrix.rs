@@ -45,6 +45,8 @@ fn sample(method: &Method, path: &str) -> String {
         ("{call}", "openai/text:generateContent"),
         ("{id}", "key_0"),
         ("{name}", "openai"),
+        ("{provider}", "openai"),
+        ("{endpoint}", "models"),
     ];
     let path =
         samples.iter().fold(path.to_owned(), |path, (parameter, value)| path.replace(parameter, value));

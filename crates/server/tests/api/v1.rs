@@ -5,3 +5,4 @@ mod chat_completions;
 mod chat_faults;
 mod chat_streams;
 mod models;
+mod passthrough;
