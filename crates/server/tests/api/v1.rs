@@ -6,3 +6,4 @@ mod chat_faults;
 mod chat_streams;
 mod models;
 mod passthrough;
+mod vendors;
