@@ -265,13 +265,32 @@ def stops(cell):
     assert choice.finish_reason == "length" and choice.message.content.startswith("word0 word1 ")
     # The helper turns these two ends into exceptions of its own.
     raises(openai.LengthFinishReasonError, lambda: stream(cell, "max-tokens", max_completion_tokens=64))
+    check_end(cell, "max-tokens", "length", max_completion_tokens=64)
     assert create(cell, "content-filter")[0].finish_reason == "content_filter"
     raises(openai.ContentFilterFinishReasonError, lambda: stream(cell, "content-filter"))
+    check_end(cell, "content-filter", "content_filter")
     check_refusal(cell, create(cell, "refusal")[0])
     if cell.dialect in ("chat", "responses"):
         check_refusal(cell, stream(cell, "refusal")[1])
     else:
         raises(openai.ContentFilterFinishReasonError, lambda: stream(cell, "refusal"))
+
+
+def check_end(cell, behaviour, reason, **options):
+    """The same stream without the helper, so that its usage is compared too."""
+    call = cell.call()
+    chunks = list(
+        cell.house.openai.chat.completions.create(
+            model=cell.model(behaviour),
+            messages=user(),
+            stream=True,
+            stream_options={"include_usage": True},
+            extra_headers=call.headers,
+            **options,
+        )
+    )
+    assert [choice.finish_reason for chunk in chunks for choice in chunk.choices][-1] == reason
+    call.booked(told(chunks[-1].usage))
 
 
 def check_refusal(cell, choice):

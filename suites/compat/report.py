@@ -87,13 +87,17 @@ INTRO = """# Compatibility
 
 Which client can talk to which provider through the gateway, and what is lost on the way. The tables are written by
 `make suite compat ARGS=--write`: the official OpenAI, Anthropic and Google SDKs ask, through their typed calls and their
-streaming helpers, and a scripted provider answers that refuses whatever the real one refuses. Each mark stands for several
-requests, whole and streamed, over two to four generations of models. Whenever an answer came to its end, the usage that the
-client saw and the gateway's own row equal the provider's bill, token for token; an answer that broke off is booked by estimate
-and marked as such.
+streaming helpers. No real provider is called: a scripted one answers, and refuses what we know the real ones to refuse. Each
+mark stands for several requests over two to four generations of models, whole and streamed where both exist. In the answers
+that were compared, which is most of those that told a usage, what the client saw and the gateway's own row equal the scripted
+provider's bill, token for token. Anthropic does not tell how much of an output was thinking, so that figure is not compared
+there. An answer that broke off is booked by estimate and marked.
 
 ✓ works; − names a parameter that this provider cannot be told, as the client wrote it. The answer's header
 `X-Gateway-Dropped-Params` names it too, and `STRICT_TRANSLATION=true` makes it an error instead. – does not apply.
+
+Where the client already speaks the provider's format, the request goes on as it is, and so does a refusal: for an old Claude
+that has no JSON schema of its own, the mark of Messages → Anthropic means that its refusal comes back unchanged.
 """
 
 REASONS = {
