@@ -6,12 +6,14 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::{self, Fault};
 use egress::Outbound;
-use http::Method;
+use http::{HeaderName, HeaderValue, Method};
 use wire::codec;
 
+use crate::dispatch::retry_after;
 use crate::gateway::Gateway;
 use crate::snapshot::routes::Core;
 
+/// Questions are short; what makes a provider work says so.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Ask {
@@ -21,11 +23,21 @@ pub struct Ask {
     pub body: Vec<Bytes>,
     /// The dialect of the provider's errors.
     pub format: Format,
+    /// Headers beside the instance's own.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub patience: Duration,
 }
 
 impl Ask {
     pub fn post() -> Self {
-        Self { method: Method::POST, path: String::new(), body: Vec::new(), format: Format::Chat }
+        Self {
+            method: Method::POST,
+            path: String::new(),
+            body: Vec::new(),
+            format: Format::Chat,
+            headers: Vec::new(),
+            patience: PATIENCE,
+        }
     }
 }
 
@@ -36,22 +48,28 @@ pub async fn ask(gateway: &Gateway, instance: &str, core: &Core, ask: Ask) -> Re
         destination,
         method: ask.method,
         path_and_query: ask.path,
-        headers: core.headers.clone(),
+        headers: ask
+            .headers
+            .into_iter()
+            .fold(core.headers.clone(), |all, (name, value)| all.with(name, value)),
         body: ask.body.into(),
     };
     let answered = async {
         let inbound = gateway.egress.send(outbound).await;
         let inbound = inbound.map_err(|error| fault::upstream_unreachable(instance, error.reason()))?;
         let status = inbound.status;
+        let after = retry_after(&inbound.headers, gateway.clock.now());
         let body = inbound.body.collect(gateway.policy.answer_limit).await;
         let body = body.map_err(|_| fault::upstream_interrupted(instance))?;
         if status.is_success() {
             return Ok(body);
         }
-        Err(codec::of(ask.format).read_error(status.as_u16(), &body, instance))
+        let mut fault = codec::of(ask.format).read_error(status.as_u16(), &body, instance);
+        fault.retry_after = after.or(fault.retry_after);
+        Err(fault)
     };
-    match tokio::time::timeout(PATIENCE, answered).await {
+    match tokio::time::timeout(ask.patience, answered).await {
         Ok(answer) => answer,
-        Err(_) => Err(fault::upstream_timeout(instance, PATIENCE)),
+        Err(_) => Err(fault::upstream_timeout(instance, ask.patience)),
     }
 }

@@ -86,6 +86,12 @@ async fn pass_on(
     let (provider, model) =
         lane.as_ref().map(|lane| (&*lane.target.instance, &*lane.target.model)).unwrap_or_default();
     let pieces = native.splice_answer(&bytes, answer, &Served { provider, model, latency_ms });
+    if responses::background::is_to_be_followed(&ticket, &bytes) {
+        let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
+        responses::keep_whole(&ticket, &pieces);
+        responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
+        return reply;
+    }
     finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), pieces).await
 }
 
@@ -112,7 +118,6 @@ async fn finish(
     pieces: Vec<Bytes>,
 ) -> Reply {
     let mut headers = ticket.headers(overhead_us);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some((usage, raw)) = usage {
         if let Some(cost) = ticket.lane().and_then(|lane| lane.cost_header(&usage)) {
             headers.insert(reply::COST, cost);
@@ -123,6 +128,11 @@ async fn finish(
     if let Some(counted) = ticket.complete() {
         let _ = counted.await;
     }
+    whole_reply(headers, pieces)
+}
+
+fn whole_reply(mut headers: HeaderMap, pieces: Vec<Bytes>) -> Reply {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(pieces) }
 }
 

@@ -88,7 +88,13 @@ async fn asked(gateway: &Gateway, call: &Call, lane: &Lane, path: &str) -> Resul
     let target =
         Target { model: &lane.target.model, stream: false, vendor: lane.instance.vendor, max_output: None };
     let body = codec::of(format).splice(&call.request, &target);
-    let ask = Ask { path: lane.instance.fill(path, &lane.target.model), body, format, ..Ask::post() };
+    let ask = Ask {
+        path: lane.instance.fill(path, &lane.target.model),
+        body,
+        format,
+        headers: call.forwarded.clone(),
+        ..Ask::post()
+    };
     let answer = ask::ask(gateway, &lane.target.instance, &lane.instance, ask).await?;
     serde_json::from_slice(&answer)
         .map_err(|_| domain::fault::upstream_invalid_response(&lane.target.instance, "it is not JSON"))

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::canon::Reply;
+use domain::canon::{Dropped, Reply};
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::receipt::Attempt;
@@ -27,7 +27,7 @@ use crate::stream::Flow;
 
 use outbound::Leaving;
 pub use outbound::{Passage, Translation};
-pub use upstream::UpstreamBody;
+pub use upstream::{UpstreamBody, retry_after};
 
 /// What a provider answered, before it is rendered for the client.
 pub enum Answer {
@@ -60,9 +60,10 @@ pub async fn dispatch(
             }
             Err(fault) => return (ticket, Err(fault)),
         };
-        if let Passage::Translated(translation) = &leaving.passage {
-            ticket.leave_out(translation.dropped.clone());
-        }
+        ticket.leave_out(match &leaving.passage {
+            Passage::Translated(translation) => translation.dropped.clone(),
+            Passage::Native(_) => Dropped::default(),
+        });
         ticket.leave(lane, &reservation);
         let before = ticket.now();
         let outcome = attempt(&call, leaving, lane, &ticket, deadline).await;

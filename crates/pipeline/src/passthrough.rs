@@ -15,15 +15,17 @@ use bytes::Bytes;
 use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::receipt::Attempt;
-use domain::scope::Scope;
+use domain::scope::{Action, Scope};
 use egress::{BodyError, Inbound, Outbound};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use store::Found;
 use tokio::time::{Instant, timeout_at};
 
 use crate::arrival::Arrival;
 use crate::authenticate;
 use crate::gateway::Gateway;
 use crate::reply::{self, Refused};
+use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::{Instance, Lane};
@@ -114,6 +116,7 @@ async fn prepare(
         policy.passthrough.drop_version,
     )?;
     let lane = judge(&caller, &instance, &endpoint, &mut upload).await?;
+    refuse_others_responses(&caller, &endpoint, ticket).await?;
     let headers = headers::up(&arrival.headers, &instance, ticket);
     let sent = upload.sent();
     let outbound = Outbound {
@@ -124,6 +127,19 @@ async fn prepare(
         body: upload.into_outbound(),
     };
     Ok(Journey { instance, endpoint, lane, sent, outbound })
+}
+
+/// A response that this gateway handed out is its owner's here, too. What it never saw is between key and provider.
+async fn refuse_others_responses(caller: &Caller, endpoint: &Endpoint, ticket: &Ticket) -> Result<(), Fault> {
+    let path = endpoint.path_and_query.split('?').next().unwrap_or_default();
+    let mut segments = path.split('/').skip_while(|segment| *segment != "responses").skip(1);
+    let Some(id) = segments.next().filter(|id| !id.is_empty()) else { return Ok(()) };
+    let owner = ticket.owner();
+    let visible = responses::visible_to(caller, &owner, Action::Read);
+    match ticket.gateway().responses.find_owned(id, visible.as_ref()).await? {
+        Found::NotYours => Err(fault::not_found("The response was not found.")),
+        Found::Yours(_) | Found::Unknown => Ok(()),
+    }
 }
 
 /// Every model the call is known to name must be allowed; with limits on models there must be one.
@@ -149,7 +165,8 @@ impl Journey {
         ticket.leave(&lane, &fare::reservation(&lane, &sent, inference));
         let gateway = ticket.gateway().clone();
         let before = ticket.now();
-        let mut fare = Fare::new(ticket, instance, endpoint.model, sent.clone(), inference);
+        let mut fare =
+            Fare::new(ticket, instance, endpoint.model, sent.clone(), inference, *method == Method::POST);
         let outcome = head(&gateway, fare.instance(), outbound, &sent).await;
         fare.attempted(before, attempt(&lane, &outcome));
         match outcome {

@@ -27,9 +27,14 @@ pub struct Call {
     prompt: OnceLock<Result<Prompt, Fault>>,
 }
 
-/// Switches to features in preview, which only the provider understands.
-const FORWARDED: [HeaderName; 2] =
-    [HeaderName::from_static("anthropic-beta"), HeaderName::from_static("openai-beta")];
+/// Switches to features in preview, which only providers of the same dialect understand.
+fn switch(surface: Surface) -> Option<HeaderName> {
+    match surface {
+        Surface::Converse(Format::Messages) => Some(HeaderName::from_static("anthropic-beta")),
+        Surface::Converse(Format::Responses) => Some(HeaderName::from_static("openai-beta")),
+        _ => None,
+    }
+}
 
 impl Call {
     pub fn prompt(&self, format: Format) -> Result<&Prompt, Fault> {
@@ -110,11 +115,25 @@ pub fn parse(body: Bytes, arrival: &Arrival) -> Result<Call, Fault> {
         stream = *streams;
     }
     let header = |name: HeaderName| arrival.headers.get(&name).map(|value| (name, value.clone()));
-    let forwarded = match arrival.surface {
-        Surface::Converse(Format::Messages | Format::Responses) => {
-            FORWARDED.into_iter().filter_map(header).collect()
-        }
-        _ => Vec::new(),
-    };
+    let forwarded = switch(arrival.surface).and_then(header).into_iter().collect();
+    refuse_second_model(&request)?;
     Ok(Call { surface: arrival.surface, request, stream, forwarded, previous: None, prompt: OnceLock::new() })
+}
+
+/// Some servers read `Model` as `model`: a second one, however it is written, would be served unjudged.
+fn refuse_second_model(request: &Request) -> Result<(), Fault> {
+    let second = request.object.members.iter().find(|member| {
+        let key = &request.body[member.key.clone()];
+        key.eq_ignore_ascii_case(b"model") && key != b"model"
+    });
+    match second {
+        None => Ok(()),
+        Some(member) => {
+            let key = String::from_utf8_lossy(&request.body[member.key.clone()]).into_owned();
+            Err(fault::invalid_json(format!(
+                "'{key}' could be taken for 'model': write it in small letters, once."
+            ))
+            .param(key))
+        }
+    }
 }

@@ -25,6 +25,9 @@ impl Plan {
 pub fn resolve(snapshot: &Snapshot, caller: &Caller, call: &Call) -> Result<Plan, Fault> {
     let model = call.request.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
     let model = model.ok_or_else(fault::model_required)?;
+    if model.split('/').any(|segment| matches!(segment, "." | "..")) {
+        return Err(fault::invalid_parameter("model", "A model's name has no segments '.' or '..'."));
+    }
     let lanes = candidates(&snapshot.routes, model, call.request.provider_hint.as_deref())?;
     permitted(lanes, caller)
 }

@@ -1,5 +1,6 @@
 //! Responses that outlive their call: kept for whoever made them, and gone on from on any provider.
 
+pub mod background;
 mod compact;
 mod keep;
 mod lifecycle;
@@ -33,6 +34,8 @@ pub struct Previous {
     unknown: bool,
     /// Everything that was said before, oldest first.
     items: Vec<Value>,
+    /// An earlier turn is gone: what is left is not the conversation.
+    broken: bool,
 }
 
 /// Looks up what a response goes on from, and notes how this one is to be kept.
@@ -64,28 +67,34 @@ async fn find(id: &str, caller: &Caller, ticket: &Ticket) -> Result<Previous, Fa
         fault::not_found(message).param("previous_response_id")
     };
     let responses = &ticket.gateway().responses;
-    match responses.find_owned(id, visible_to(caller, &ticket.owner()).as_ref()).await? {
+    match responses.find_owned(id, visible_to(caller, &ticket.owner(), Action::Read).as_ref()).await? {
         Found::NotYours => Err(gone()),
-        Found::Unknown if sees_all(caller) => {
-            Ok(Previous { at_provider: None, unknown: true, items: Vec::new() })
+        Found::Unknown if reaches_all(caller, Action::Read) => {
+            Ok(Previous { at_provider: None, unknown: true, items: Vec::new(), broken: false })
         }
         Found::Unknown => Err(gone()),
         Found::Yours(response) if !response.usable => Err(gone()),
         Found::Yours(response) => {
             let turns = responses.history(id).await?;
             let at_provider = (!response.upstream_id.is_empty()).then(|| response.provider.clone());
-            Ok(Previous { at_provider, unknown: false, items: turns.iter().flat_map(items).collect() })
+            let broken = turns.first().is_none_or(|first| first.previous.is_some());
+            Ok(Previous {
+                at_provider,
+                unknown: false,
+                items: turns.iter().flat_map(items).collect(),
+                broken,
+            })
         }
     }
 }
 
-/// Admin scopes see every object; others their own.
-pub fn visible_to(caller: &Caller, owner: &Owner) -> Option<Owner> {
-    (!sees_all(caller)).then(|| owner.clone())
+/// Admin scopes reach every object; others their own.
+pub fn visible_to(caller: &Caller, owner: &Owner, action: Action) -> Option<Owner> {
+    (!reaches_all(caller, action)).then(|| owner.clone())
 }
 
-pub fn sees_all(caller: &Caller) -> bool {
-    caller.may(Scope::Admin(None, Action::Read))
+pub fn reaches_all(caller: &Caller, action: Action) -> bool {
+    caller.may(Scope::Admin(None, action))
 }
 
 fn items(turn: &StoredResponse) -> Vec<Value> {
@@ -109,6 +118,10 @@ pub fn with_history(call: &Call) -> Result<Cow<'_, Request>, Fault> {
         None => Ok(Cow::Borrowed(&call.request)),
         Some(previous) if previous.unknown => {
             let message = "The previous response is not known here, and this provider keeps none.";
+            Err(fault::not_found(message).param("previous_response_id"))
+        }
+        Some(previous) if previous.broken => {
+            let message = "An earlier response of this conversation is no longer kept, and this provider has none of it.";
             Err(fault::not_found(message).param("previous_response_id"))
         }
         Some(previous) => {

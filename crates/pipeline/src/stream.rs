@@ -11,6 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::{self, Fault};
+use domain::usage::Usage;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
@@ -127,11 +128,14 @@ impl EventStream {
 
     /// Nobody answered, and the head is gone: the client is told in its own dialect.
     fn fall_silent(&mut self, mut ticket: Ticket, format: Format, fault: &Fault) -> Phase {
+        let id = format!("resp_{}", ticket.seed());
         self.aside = Some(wire::fault::event(
             fault,
             format,
-            Broken { created: ticket.created(), ..Broken::default() },
+            Broken { id: &id, created: ticket.created(), ..Broken::default() },
         ));
+        // Providers do not bill calls they refuse.
+        ticket.consumed(Usage::default(), b"");
         self.closing = ticket.break_off(fault);
         Phase::Closed(None)
     }

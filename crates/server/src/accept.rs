@@ -8,10 +8,10 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
-use crate::door::Door;
+use crate::door::{Door, Place};
 use crate::patient::Patient;
 use crate::workers::Workers;
 
@@ -63,7 +63,15 @@ pub async fn serve(
                 // The thread that serves it is the one that watches it.
                 let Ok(stream) = stream.into_std() else { continue };
                 let (door, protocols, config) = (door.clone(), protocols.clone(), config.clone());
-                let serve = connection(stream, peer.ip(), door, protocols, config, stop.clone(), place);
+                let serve = connection(
+                    stream,
+                    peer.ip(),
+                    door,
+                    protocols,
+                    config,
+                    stop.clone(),
+                    Place::new(place, connections.token()),
+                );
                 workers.serve(&connections, serve);
             }
             // Out of file handles, most likely: asking again at once would only burn the CPU.
@@ -107,7 +115,7 @@ async fn connection(
     protocols: Arc<Protocols>,
     config: ListenConfig,
     mut stop: watch::Receiver<bool>,
-    place: OwnedSemaphorePermit,
+    place: Arc<Place>,
 ) {
     let Ok(stream) = TcpStream::from_std(stream) else { return };
     let _ = stream.set_nodelay(true);
@@ -117,9 +125,11 @@ async fn connection(
     };
     let Ok(Ok(speaks_http2)) = speaks_http2 else { return };
     let io = TokioIo::new(Patient::new(stream, config.write_patience));
+    let held = place.clone();
     let service = service_fn(move |request| {
         let door = door.clone();
-        async move { door.answer(request, Some(peer)).await }
+        let place = held.clone();
+        async move { door.answer(request, Some(peer), Some(place)).await }
     });
     let outcome = if speaks_http2 {
         let mut connection = pin!(protocols.http2.serve_connection(io, service));

@@ -17,6 +17,8 @@ use http::{Request, Response};
 use http_body::{Frame, SizeHint};
 use pipeline::arrival::RequestId;
 use pipeline::reply::{REQUEST_ID, ReplyBody};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
 use crate::inference::chat;
@@ -36,6 +38,20 @@ pub struct Door {
 pub struct Visit {
     pub request_id: RequestId,
     pub client_ip: Option<IpAddr>,
+    /// Its connection's place: whoever takes the connection over takes this along.
+    pub place: Option<Arc<Place>>,
+}
+
+/// A place among the connections: while somebody has it, it counts, and a stop waits for it.
+pub struct Place {
+    _permit: OwnedSemaphorePermit,
+    _token: TaskTrackerToken,
+}
+
+impl Place {
+    pub fn new(permit: OwnedSemaphorePermit, token: TaskTrackerToken) -> Arc<Self> {
+        Arc::new(Self { _permit: permit, _token: token })
+    }
 }
 
 /// A body on its way out: the journey's own, or one of the framework's.
@@ -59,6 +75,7 @@ impl Door {
         &self,
         request: Request<B>,
         client_ip: Option<IpAddr>,
+        place: Option<Arc<Place>>,
     ) -> Result<Response<Outgoing>, Infallible>
     where
         B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -71,7 +88,7 @@ impl Door {
         if let Some(preflight) = cors::preflight(&request, origin.as_ref()) {
             return Ok(stamp(preflight.map(Outgoing::Framework), &request_id));
         }
-        let visit = Visit { request_id: request_id.clone(), client_ip };
+        let visit = Visit { request_id: request_id.clone(), client_ip, place };
         let served = AssertUnwindSafe(self.serve(request, visit)).catch_unwind().await;
         let mut response = served.unwrap_or_else(|_| {
             tracing::error!(request_id = request_id.as_str(), "a handler panicked");

@@ -16,6 +16,14 @@ pub fn check(data: &str, path: &str) -> Result<(), Fault> {
     if data.len() > LARGEST { Err(too_large(path, LARGEST)) } else { Ok(()) }
 }
 
+/// The registered name of a media type that clients also write otherwise.
+pub fn media_type(written: &str) -> &str {
+    match written {
+        "image/jpg" | "image/pjpeg" => "image/jpeg",
+        other => other,
+    }
+}
+
 /// A provider takes less than others do, counted in base64: `place` is the part, as the client wrote it.
 pub fn check_limit(data: &str, limit: usize, place: &str, client: Format) -> Result<(), Fault> {
     if data.len() <= limit {

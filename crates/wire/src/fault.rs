@@ -29,7 +29,8 @@ pub struct Broken<'a> {
 /// The fault inside a stream that has begun. Nothing follows it, least of all a clean end.
 pub fn event(fault: &Fault, format: Format, broken: Broken<'_>) -> Bytes {
     match format {
-        Format::Chat | Format::Generate => format!("data: {}\n\n", openai(fault)).into(),
+        Format::Chat => format!("data: {}\n\n", openai(fault)).into(),
+        Format::Generate => format!("data: {}\r\n\r\n", google(fault)).into(),
         Format::Messages => format!("event: error\ndata: {}\n\n", anthropic(fault, None)).into(),
         Format::Responses => responses(fault, broken).into(),
     }
@@ -39,11 +40,25 @@ pub fn event(fault: &Fault, format: Format, broken: Broken<'_>) -> Bytes {
 fn responses(fault: &Fault, broken: Broken<'_>) -> String {
     let (id, model) = (quote(broken.id), quote(broken.model));
     let (code, message) = (quote(&fault.code), quote(&fault.message));
+    // Nothing was sent yet: a response begins before it fails.
+    let (begun, sequence) = match broken.sequence {
+        0 => (created(broken), 1),
+        sequence => (String::new(), sequence),
+    };
     let failed = format!(
         r#"{{"type":"response.failed","sequence_number":{},"response":{{"id":{id},"object":"response","created_at":{},"status":"failed","error":{{"code":{code},"message":{message}}},"incomplete_details":null,"model":{model},"output":[],"parallel_tool_calls":true,"tool_choice":"auto","tools":[],"usage":null}}}}"#,
-        broken.sequence, broken.created,
+        sequence, broken.created,
     );
-    format!("event: response.failed\ndata: {failed}\n\n{}", responses_error(fault, broken.sequence + 1))
+    format!("{begun}event: response.failed\ndata: {failed}\n\n{}", responses_error(fault, sequence + 1))
+}
+
+fn created(broken: Broken<'_>) -> String {
+    let (id, model) = (quote(broken.id), quote(broken.model));
+    let created = format!(
+        r#"{{"type":"response.created","sequence_number":0,"response":{{"id":{id},"object":"response","created_at":{},"status":"in_progress","error":null,"incomplete_details":null,"model":{model},"output":[],"parallel_tool_calls":true,"tool_choice":"auto","tools":[],"usage":null}}}}"#,
+        broken.created,
+    );
+    format!("event: response.created\ndata: {created}\n\n")
 }
 
 /// The last event of a response that broke off.
@@ -51,6 +66,22 @@ pub fn responses_error(fault: &Fault, sequence: u64) -> String {
     let envelope = openai(fault);
     let inner = envelope.trim_start_matches('{').trim_end_matches('}');
     format!("event: error\ndata: {{\"type\":\"error\",\"sequence_number\":{sequence},{inner}}}}}\n\n")
+}
+
+/// Google's clients compare the code as a number.
+fn google(fault: &Fault) -> String {
+    let status = match fault.status {
+        400 => "INVALID_ARGUMENT",
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        429 => "RESOURCE_EXHAUSTED",
+        503 | 529 => "UNAVAILABLE",
+        504 => "DEADLINE_EXCEEDED",
+        _ => "INTERNAL",
+    };
+    let (code, message) = (fault.status, quote(&fault.message));
+    format!(r#"{{"error":{{"code":{code},"message":{message},"status":"{status}"}}}}"#)
 }
 
 fn anthropic(fault: &Fault, request_id: Option<&str>) -> String {

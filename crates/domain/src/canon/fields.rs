@@ -89,10 +89,15 @@ impl Dropped {
         self.name(field.name(client));
     }
 
+    /// Bounded: they are told in a header.
     pub fn name(&mut self, name: impl Into<String>) {
-        let name = name.into();
-        if !self.0.contains(&name) {
-            self.0.push(name);
+        const MOST: usize = 50;
+        let name: String = name.into().chars().filter(char::is_ascii_graphic).take(100).collect();
+        match self.0.len() {
+            MOST.. => {}
+            _ if self.0.contains(&name) => {}
+            length if length + 1 == MOST => self.0.push("...".into()),
+            _ => self.0.push(name),
         }
     }
 

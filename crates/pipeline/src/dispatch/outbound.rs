@@ -177,7 +177,7 @@ pub fn build(
     {
         headers = headers.with(HeaderName::from_static("traceparent"), value);
     }
-    if matches!(leaving.passage, Passage::Native(_)) {
+    if leaving.surface == call.surface {
         for (name, value) in &call.forwarded {
             headers = headers.with(name.clone(), value.clone());
         }

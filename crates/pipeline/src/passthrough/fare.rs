@@ -30,6 +30,8 @@ pub(super) struct Fare {
     model: Option<String>,
     sent: Arc<Sent>,
     inference: bool,
+    /// Something was made by this call, not only read back.
+    created: bool,
     status: u16,
     events: bool,
 }
@@ -52,9 +54,20 @@ impl Fare {
         model: Option<String>,
         sent: Arc<Sent>,
         inference: bool,
+        created: bool,
     ) -> Self {
         let meter = Some(Meter::new(""));
-        Self { ticket: Some(ticket), meter, instance, model, sent, inference, status: 0, events: false }
+        Self {
+            ticket: Some(ticket),
+            meter,
+            instance,
+            model,
+            sent,
+            inference,
+            created,
+            status: 0,
+            events: false,
+        }
     }
 
     pub(super) fn instance(&self) -> &str {
@@ -142,7 +155,9 @@ impl Fare {
         let failed = self.status >= 400;
         let counted = catalog::estimate_tokens_from_bytes(metered.content_bytes);
         let mut usage = match metered.usage {
-            Some(usage) => usage,
+            // What is read back was paid for when it was made.
+            Some(usage) if self.created => usage,
+            Some(_) => Usage::default(),
             None if self.inference && !failed => {
                 let input = catalog::estimate_tokens_from_bytes(self.sent.bytes());
                 let tokens = Tokens { input, output: counted, ..Tokens::default() };

@@ -37,6 +37,8 @@ where
             path: lane.instance.fill(&format!("{base}/compact"), &lane.target.model),
             body: codec::of(Format::Responses).splice(&call.request, &target),
             format: Format::Responses,
+            headers: call.forwarded.clone(),
+            patience: gateway.policy.request_timeout,
             ..Ask::post()
         };
         ask::ask(gateway, &lane.target.instance, &lane.instance, question).await

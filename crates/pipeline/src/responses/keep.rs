@@ -28,13 +28,13 @@ pub fn keep_whole(ticket: &Ticket, pieces: &[Bytes]) {
 }
 
 /// A streamed response: not read back, but its owner is known and the conversation can go on from it.
-pub fn keep_stream(ticket: &Ticket, provider_id: Option<&str>, last_words: Option<Bytes>) {
+pub fn keep_stream(ticket: &Ticket, provider_id: Option<&str>, native: bool, last_words: Option<Bytes>) {
     let Some(keeping) = ticket.keeping() else { return };
     let said =
         last_words.as_deref().and_then(response_in).and_then(|response| Seen::read(response.as_bytes()));
     let made = format!("resp_{}", ticket.seed());
     let seen = said.or_else(|| {
-        let id = provider_id.filter(|id| id.starts_with("resp_")).unwrap_or(&made).to_owned();
+        let id = provider_id.filter(|_| native).unwrap_or(&made).to_owned();
         Some(Seen { id, output: Bytes::new(), complete: false })
     });
     if let Some(seen) = seen {

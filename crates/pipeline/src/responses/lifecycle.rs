@@ -6,6 +6,7 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::caller::Caller;
 use domain::fault::{self, Fault};
+use domain::scope::Action;
 use http::Method;
 use serde_json::{Value, json};
 use store::{Found, Owner, StoredResponse};
@@ -13,11 +14,11 @@ use wire::codec::{self, Served};
 use wire::vendors::Lifecycle;
 use wire::{json, splice};
 
-use super::{sees_all, visible_to};
+use super::{reaches_all, visible_to};
 use crate::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::snapshot::Snapshot;
-use crate::snapshot::routes::Instance;
+use crate::snapshot::routes::{Core, Instance};
 
 /// Who asks for which response, and the provider they name for one that is not kept here.
 pub struct Inquiry<'a> {
@@ -46,7 +47,7 @@ impl Inquiry<'_> {
                     return Ok(stored.body);
                 };
                 let body = self.native(&instance, Lifecycle::Retrieve, Method::GET, "").await?;
-                self.update(*stored, &body);
+                self.update(*stored, &body).await?;
                 Ok(body)
             }
             Place::Here(stored) => Ok(stored.body),
@@ -57,7 +58,10 @@ impl Inquiry<'_> {
     pub async fn delete(&self) -> Result<Value, Fault> {
         let deleted = json!({"id": self.id, "object": "response", "deleted": true});
         let responses = &self.gateway.responses;
-        match responses.find_owned(self.id, visible_to(self.caller, &self.owner).as_ref()).await? {
+        match responses
+            .find_owned(self.id, visible_to(self.caller, &self.owner, Action::Write).as_ref())
+            .await?
+        {
             Found::Yours(stored) => {
                 responses.delete(self.id).await?;
                 if let Some(instance) = self.keeper(&stored, Lifecycle::Delete) {
@@ -68,7 +72,7 @@ impl Inquiry<'_> {
             }
             Found::NotYours => Err(self.not_found()),
             Found::Unknown => {
-                let instance = self.named_provider()?;
+                let instance = self.named_provider(Action::Write)?;
                 self.native(&instance, Lifecycle::Delete, Method::DELETE, "").await?;
                 Ok(deleted)
             }
@@ -89,10 +93,13 @@ impl Inquiry<'_> {
 
     pub async fn cancel(&self) -> Result<Bytes, Fault> {
         let responses = &self.gateway.responses;
-        match responses.find_owned(self.id, visible_to(self.caller, &self.owner).as_ref()).await? {
+        match responses
+            .find_owned(self.id, visible_to(self.caller, &self.owner, Action::Write).as_ref())
+            .await?
+        {
             Found::NotYours => Err(self.not_found()),
             Found::Unknown => {
-                let instance = self.named_provider()?;
+                let instance = self.named_provider(Action::Write)?;
                 self.native(&instance, Lifecycle::Cancel, Method::POST, "/cancel").await
             }
             Found::Yours(stored) => {
@@ -100,7 +107,7 @@ impl Inquiry<'_> {
                     return Err(unsupported(Lifecycle::Cancel, &stored.provider));
                 };
                 let body = self.native(&instance, Lifecycle::Cancel, Method::POST, "/cancel").await?;
-                self.update(stored, &body);
+                self.update(stored, &body).await?;
                 Ok(body)
             }
         }
@@ -108,22 +115,27 @@ impl Inquiry<'_> {
 
     async fn locate(&self) -> Result<Place, Fault> {
         let responses = &self.gateway.responses;
-        match responses.find_owned(self.id, visible_to(self.caller, &self.owner).as_ref()).await? {
+        match responses
+            .find_owned(self.id, visible_to(self.caller, &self.owner, Action::Read).as_ref())
+            .await?
+        {
             Found::Yours(stored) if stored.retrievable => Ok(Place::Here(Box::new(stored))),
             // A streamed response is kept by its provider alone, if at all: whoever made it may ask there.
             Found::Yours(stored) if self.provider.is_some() && stored.usable => {
-                let instance = self.instance(self.provider.unwrap_or_default())?;
-                Ok(Place::There(instance))
+                let named = self.instance(self.provider.unwrap_or_default())?;
+                let keeper =
+                    self.keeper(&stored, Lifecycle::Retrieve).filter(|keeper| keeper.name() == named.name());
+                keeper.map(Place::There).ok_or_else(|| self.not_found())
             }
             Found::Yours(_) | Found::NotYours => Err(self.not_found()),
-            Found::Unknown => self.named_provider().map(Place::There),
+            Found::Unknown => self.named_provider(Action::Read).map(Place::There),
         }
     }
 
     /// An id we never recorded is looked up natively only for those who may see everything.
-    fn named_provider(&self) -> Result<Arc<Instance>, Fault> {
+    fn named_provider(&self, action: Action) -> Result<Arc<Instance>, Fault> {
         match self.provider {
-            Some(provider) if sees_all(self.caller) => self.instance(provider),
+            Some(provider) if reaches_all(self.caller, action) => self.instance(provider),
             _ => Err(self.not_found()),
         }
     }
@@ -148,14 +160,20 @@ impl Inquiry<'_> {
         method: Method,
         rest: &str,
     ) -> Result<Bytes, Fault> {
-        let body = native(self.gateway, instance, operation, method, self.id, rest).await?;
-        Ok(named_after(instance, body))
+        let place = (instance.name(), &*instance.core);
+        let body = native(self.gateway, place, operation, method, self.id, rest).await?;
+        Ok(named_after(instance.name(), body))
     }
 
-    fn update(&self, stored: StoredResponse, body: &Bytes) {
+    /// One that was deleted meanwhile stays deleted.
+    async fn update(&self, stored: StoredResponse, body: &Bytes) -> Result<(), Fault> {
+        if self.gateway.responses.find(&stored.id).await?.is_none() {
+            return Ok(());
+        }
         let output = json::scan(body).ok().and_then(|object| object.value(body, "output"));
         let output = output.map(|range| body.slice(range)).unwrap_or_default();
         self.gateway.responses.put(StoredResponse { body: body.clone(), output, ..stored });
+        Ok(())
     }
 
     fn not_found(&self) -> Fault {
@@ -170,28 +188,30 @@ pub enum Items {
     Native(Bytes),
 }
 
-async fn native(
+pub(super) async fn native(
     gateway: &Gateway,
-    instance: &Instance,
+    (instance, core): (&str, &Core),
     operation: Lifecycle,
     method: Method,
     id: &str,
     rest: &str,
 ) -> Result<Bytes, Fault> {
-    let paths = &instance.core.vendor.paths;
+    let paths = &core.vendor.paths;
     let Some(base) = paths.responses.filter(|_| paths.lifecycle.contains(&operation)) else {
-        return Err(unsupported(operation, instance.name()));
+        return Err(unsupported(operation, instance));
     };
-    if !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')) {
+    if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')) {
         return Err(fault::not_found("The response was not found."));
     }
-    let path = instance.core.fill(&format!("{base}/{id}{rest}"), "");
+    let path = core.fill(&format!("{base}/{id}{rest}"), "");
     let question = Ask { method, path, format: Format::Responses, ..Ask::post() };
-    ask::ask(gateway, instance.name(), &instance.core, question).await
+    ask::ask(gateway, instance, core, question).await
 }
 
 async fn delete_upstream(gateway: &Gateway, instance: &Instance, id: &str) {
-    if let Err(fault) = native(gateway, instance, Lifecycle::Delete, Method::DELETE, id, "").await {
+    if let Err(fault) =
+        native(gateway, (instance.name(), &instance.core), Lifecycle::Delete, Method::DELETE, id, "").await
+    {
         tracing::info!(provider = instance.name(), reason = %fault, "a response was deleted here and not upstream");
     }
 }
@@ -202,16 +222,16 @@ pub fn unsupported(operation: Lifecycle, provider: &str) -> Fault {
 }
 
 /// `provider/model`, as the creation shows it.
-fn named_after(instance: &Instance, body: Bytes) -> Bytes {
+pub(super) fn named_after(instance: &str, body: Bytes) -> Bytes {
     let codec = codec::of(Format::Responses);
     let Ok(answer) = codec.read_answer(&body) else { return body };
     let model = answer.object.value(&body, "model").and_then(|range| json::string_at(&body, &range));
     let Some(model) = model else { return body };
-    let served = Served { provider: instance.name(), model: &model, latency_ms: 0 };
+    let served = Served { provider: instance, model: &model, latency_ms: 0 };
     splice::concat(&codec.splice_answer(&body, &answer, &served))
 }
 
-fn is_pending(body: &[u8]) -> bool {
+pub(super) fn is_pending(body: &[u8]) -> bool {
     let Ok(object) = json::scan(body) else { return false };
     let status = object.value(body, "status").map(|range| &body[range]);
     matches!(status, Some(b"\"queued\"" | b"\"in_progress\""))

@@ -335,7 +335,8 @@ impl Flow {
                 ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
             }
         }
-        responses::keep_stream(ticket, self.provider_id.as_deref(), self.last_words.take());
+        let native = matches!(self.manner, Manner::Native(_));
+        responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
         if let Some(id) = self.provider_id.clone() {
             ticket.provider_id(id);
         }

@@ -31,7 +31,7 @@ pub async fn open(
     match WebSocketUpgrade::from_request_parts(&mut parts, &app).await {
         Ok(upgrade) => {
             let tasks = app.gateway.tasks.clone();
-            let session = session::Session::new(app, visit, parts.headers);
+            let session = session::Session::new(app, visit, parts);
             upgrade
                 .max_message_size(limit)
                 .max_frame_size(limit)

@@ -260,7 +260,7 @@ async fn a_panic_is_an_answer_and_disturbs_nobody() {
                 .header("x-request-id", "doomed")
                 .body(Explosive)
                 .unwrap();
-            let Ok(answer) = house.door.answer(request, None).await;
+            let Ok(answer) = house.door.answer(request, None, None).await;
             assert_eq!(answer.status(), 500, "{path}");
             assert_eq!(answer.headers()["x-request-id"], "doomed");
             let body = http_body_util::BodyExt::collect(answer.into_body()).await.unwrap().to_bytes();

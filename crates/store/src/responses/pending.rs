@@ -34,6 +34,10 @@ pub(super) struct Pending {
 impl Pending {
     /// Answers whether something was lost for the first time since storage last took all.
     pub fn put(&mut self, response: StoredResponse) -> bool {
+        // Providers give ids out, and one that repeats them must not hand a response to somebody else.
+        if self.get(&response.id).is_some_and(|held| held.owner != response.owner) {
+            return false;
+        }
         self.remove(&response.id);
         let age = self.next;
         self.next += 1;

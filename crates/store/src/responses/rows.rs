@@ -40,12 +40,13 @@ impl Statements {
                  tenant = excluded.tenant, provider = excluded.provider, upstream_id = excluded.upstream_id, \
                  retrievable = excluded.retrievable, usable = excluded.usable, previous = excluded.previous, \
                  created_at = excluded.created_at, expires_at = excluded.expires_at, input = excluded.input, \
-                 output = excluded.output, body = excluded.body"
+                 output = excluded.output, body = excluded.body \
+                 WHERE responses.owner = excluded.owner AND responses.user_path = excluded.user_path"
             ))
         }))
     }
 
-    /// All or none, each in the place of an older one of its id. No id may be there twice.
+    /// All or none, each in the place of an older one of its id and owner. No id may be there twice.
     pub async fn write(&self, database: &Database, batch: &[Aged]) -> Result<(), StoreError> {
         database
             .limited(async {

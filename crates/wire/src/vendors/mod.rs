@@ -198,8 +198,11 @@ impl Vendor {
     /// The format a model is called in for a client that speaks `client`: its own wherever the vendor serves that.
     /// None when the vendor serves no conversation at all.
     pub fn format_for(&self, client: Format, model: &str) -> Option<Format> {
-        let wanted = if (self.rules)(model).responses_only { Format::Responses } else { client };
-        [wanted, self.format].into_iter().find(|format| self.paths.of(*format, false).is_some())
+        let rules = (self.rules)(model);
+        let wanted = if rules.responses_only { Format::Responses } else { client };
+        let otherwise = if rules.prefers_responses { Format::Responses } else { self.format };
+        let formats = [wanted, otherwise, self.format];
+        formats.into_iter().find(|format| self.paths.of(*format, false).is_some())
     }
 }
 

@@ -18,17 +18,30 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-/// The o-series and gpt-5, fine-tuned (`ft:o4-mini:…`) or not.
+/// The o-series, gpt-5 and what came after, fine-tuned (`ft:o4-mini:…`) or not.
 pub(super) fn reasons(model: &str) -> bool {
     let model = model.strip_prefix("ft:").unwrap_or(model);
     let o_series = model.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    o_series || model.starts_with("gpt-5")
+    o_series || version(model) >= Some((5, 0))
+}
+
+/// `gpt-5.4-mini` → (5, 4); nothing for names that are no number.
+fn version(model: &str) -> Option<(u32, u32)> {
+    let rest = model.strip_prefix("gpt-")?;
+    let number = rest.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    let (major, minor) = number.split_once('.').unwrap_or((number, "0"));
+    Some((major.parse().ok()?, minor.parse().unwrap_or(0)))
 }
 
 pub(super) fn rules(model: &str) -> Rules {
     let model = model.strip_prefix("ft:").unwrap_or(model);
-    let careful = Rules { responses_only: responses_only(model), ..Rules::CAREFUL };
-    let newest = model.starts_with("gpt-5");
+    let careful = Rules {
+        responses_only: responses_only(model),
+        // From then on chat completions refuse tools beside an effort.
+        prefers_responses: version(model) >= Some((5, 4)),
+        ..Rules::CAREFUL
+    };
+    let newest = version(model) >= Some((5, 0));
     // The models of the chat product do not think, whatever their number.
     if !reasons(model) || model.contains("-chat") {
         return Rules { custom_tools: newest, ..careful };
@@ -48,11 +61,11 @@ pub(super) fn rules(model: &str) -> Rules {
 
 /// gpt-5 itself knows `minimal`; its successors know `none` instead, and from 5.2 on `xhigh`.
 fn efforts(model: &str) -> &'static [&'static str] {
-    match model.strip_prefix("gpt-5") {
+    match version(model) {
         None => &["low", "medium", "high"],
-        Some(rest) if rest.starts_with(".1") => &["none", "low", "medium", "high"],
-        Some(rest) if rest.starts_with('.') => &["none", "low", "medium", "high", "xhigh"],
-        Some(_) => &["minimal", "low", "medium", "high"],
+        Some((5, 0)) => &["minimal", "low", "medium", "high"],
+        Some((5, 1)) => &["none", "low", "medium", "high"],
+        Some(_) => &["none", "low", "medium", "high", "xhigh"],
     }
 }
 
@@ -62,4 +75,28 @@ fn responses_only(model: &str) -> bool {
         || model.contains("-deep-research")
         || model.ends_with("-pro")
         || model == "computer-use-preview"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generations_are_told_by_their_number() {
+        for (model, thinks) in [
+            ("gpt-4o", false),
+            ("gpt-4.1-mini", false),
+            ("gpt-5", true),
+            ("gpt-5.4-mini", true),
+            ("gpt-6-large", true),
+            ("ft:o4-mini:acme", true),
+            ("gpt-oss-120b", false),
+            ("omni", false),
+        ] {
+            assert_eq!(reasons(model), thinks, "{model}");
+        }
+        assert!(rules("gpt-5.4").prefers_responses && rules("gpt-6").prefers_responses);
+        assert!(!rules("gpt-5-mini").prefers_responses && !rules("gpt-4o").prefers_responses);
+        assert!(rules("gpt-5.2").effort_words.contains(&"xhigh"));
+    }
 }

@@ -43,6 +43,8 @@ pub struct Rules {
     pub prefill: bool,
     /// Answers only through the responses API.
     pub responses_only: bool,
+    /// Clients of other dialects are better served through the responses API than through chat completions.
+    pub prefers_responses: bool,
 }
 
 /// How a model is told to think.
@@ -80,6 +82,7 @@ impl Rules {
         system_turns: true,
         prefill: true,
         responses_only: false,
+        prefers_responses: false,
     };
 
     /// The strongest effort it takes that is no stronger than what is wanted, or else its weakest.

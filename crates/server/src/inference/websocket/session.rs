@@ -27,15 +27,17 @@ const IDLE: Duration = Duration::from_secs(600);
 const LOOK_UP: Duration = Duration::from_millis(500);
 
 /// Requests that may wait while one is being answered.
-const MOST_WAITING: usize = 16;
+const MOST_WAITING: usize = 4;
 
 /// What a connection remembers of its own conversation.
-const MOST_REMEMBERED: usize = 32 << 20;
+const MOST_REMEMBERED: usize = 8 << 20;
 
 pub struct Session {
     app: Arc<App>,
     visit: Visit,
     headers: HeaderMap,
+    /// The handshake's, where some clients have their credential.
+    query: Option<String>,
     /// The last response of this connection and everything said up to it.
     last: Option<Turn>,
     /// What the client sent while it was being answered.
@@ -48,11 +50,13 @@ struct Turn {
 }
 
 impl Session {
-    pub fn new(app: Arc<App>, visit: Visit, headers: HeaderMap) -> Self {
-        Self { app, visit, headers, last: None, waiting: VecDeque::new() }
+    pub fn new(app: Arc<App>, visit: Visit, parts: http::request::Parts) -> Self {
+        let query = parts.uri.query().map(str::to_owned);
+        Self { app, visit, headers: parts.headers, query, last: None, waiting: VecDeque::new() }
     }
 
     pub async fn run(mut self, mut socket: WebSocket) {
+        let _place = self.visit.place.take();
         loop {
             let text = match self.next(&mut socket).await {
                 Some(Ok(Message::Text(text))) => text.as_str().to_owned(),
@@ -188,7 +192,7 @@ impl Session {
             endpoint: CREATE.path,
             surface: CREATE.surface,
             addressed: None,
-            query: None,
+            query: self.query.clone(),
             client_ip: self.visit.client_ip,
             headers: self.headers.clone(),
         }
@@ -209,6 +213,7 @@ async fn forward(
             frame = body.frame() => frame,
             message = socket.recv() => match message {
                 Some(Ok(Message::Close(_))) | Some(Err(_)) | None => return Err(broken("the client went away")),
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                 Some(Ok(_)) if waiting.len() >= MOST_WAITING => return Err(broken("the client does not wait for answers")),
                 Some(Ok(message)) => {
                     waiting.push_back(message);

@@ -46,7 +46,8 @@ impl<'a> Call<'a> {
 
     /// The answer's head; its body is still to be read, or to be dropped.
     pub async fn open(self) -> Response<Body> {
-        let Ok(response) = self.door.answer(self.request.map(Full::new), Some([192, 0, 2, 7].into())).await;
+        let Ok(response) =
+            self.door.answer(self.request.map(Full::new), Some([192, 0, 2, 7].into()), None).await;
         response.map(Body::new)
     }
 

@@ -151,17 +151,31 @@ impl Encoder<'_> {
             config.insert("effort".into(), effort.as_str().into());
         }
         match &self.prompt.output {
-            Some(OutputFormat::Schema { schema, .. }) if self.rules.native_schema => {
+            Some(OutputFormat::Schema { schema, .. }) if self.takes_schema(schema) => {
                 let schema = if self.own() { schema.clone() } else { schema::adapt(schema) };
                 config.insert("format".into(), json!({"type": "json_schema", "schema": schema}));
             }
-            Some(OutputFormat::Json) => self.drop(Field::Output),
+            // There is no such mode; what clients do with the answer is the same, so the model is asked.
+            Some(OutputFormat::Json) => {
+                self.drop(Field::Output);
+                let asked =
+                    json!({"type": "text", "text": "Answer with one JSON object alone, without a fence."});
+                match body.get_mut("system") {
+                    Some(Value::Array(system)) => system.push(asked),
+                    _ => drop(body.insert("system".into(), json!([asked]))),
+                }
+            }
             _ => {}
         }
         self.leftovers.restore("output_config", &mut config);
         if !config.is_empty() {
             body.insert("output_config".into(), Value::Object(config));
         }
+    }
+
+    /// Closed schemas are taken natively; a map with free keys would be closed with them and lose its meaning.
+    fn takes_schema(&self, schema: &Value) -> bool {
+        self.rules.native_schema && (self.own() || !schema::is_open(schema))
     }
 
     fn rest(&mut self, body: &mut Map<String, Value>) {

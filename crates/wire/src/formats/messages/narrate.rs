@@ -9,7 +9,7 @@ use domain::fault::Fault;
 use domain::usage::Usage;
 use serde_json::{Value, json};
 
-use super::render::{is_redacted, redacted, signature, state_of_call, stop_of};
+use super::render::{is_afterthought, is_redacted, redacted, signature, state_of_call, stop_of};
 use super::{stop, write_usage};
 use crate::codec::{Renderer, Rendering};
 use crate::fault::{self, Broken};
@@ -25,6 +25,8 @@ pub struct Narrator {
     usage: Usage,
     stop: Option<StopReason>,
     refused: bool,
+    /// Some text has been shown.
+    spoke: bool,
     /// The reason has been told.
     told: bool,
 }
@@ -64,7 +66,7 @@ impl Renderer for Narrator {
 impl Narrator {
     pub fn new(rendering: Rendering) -> Self {
         let (blocks, usage) = (Vec::new(), Usage::default());
-        Self { rendering, blocks, next: 0, usage, stop: None, refused: false, told: false }
+        Self { rendering, blocks, next: 0, usage, stop: None, refused: false, spoke: false, told: false }
     }
 
     fn begin(&self, model: Option<&str>, out: &mut BytesMut) {
@@ -128,6 +130,7 @@ impl Narrator {
             (Shown::Text { at }, Delta::Text(text)) => {
                 let at = *at.get_or_insert_with(|| put_start(&mut self.next, TEXT_START, out));
                 put_delta(out, at, TEXT, text);
+                self.spoke = true;
             }
             (Shown::Thinking { at, .. }, Delta::Text(text)) => {
                 let at = *at.get_or_insert_with(|| put_start(&mut self.next, THINKING_START, out));
@@ -155,6 +158,8 @@ impl Narrator {
                 put_stop(out, at);
             }
             Shown::Thinking { at: None, state: None } => {}
+            // A bare signature behind the text is no thought, and clients take the last block for the answer.
+            Shown::Thinking { at: None, state: Some(state) } if self.spoke && is_afterthought(&state) => {}
             Shown::Thinking { at: None, state: Some(state) } if is_redacted("", &state) => {
                 self.whole(&redacted(&state), out);
             }

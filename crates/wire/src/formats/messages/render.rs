@@ -41,6 +41,10 @@ fn blocks(part: &Part, rendering: &Rendering, content: &mut Vec<Value>) {
     match &part.content {
         Content::Text(text) | Content::Refusal(text) if text.is_empty() => {}
         Content::Text(text) | Content::Refusal(text) => content.push(json!({"type": "text", "text": text})),
+        Content::Thinking(Thinking { text, opaque: Some(opaque) })
+            if text.is_empty()
+                && is_afterthought(opaque)
+                && content.iter().any(|block| block["type"] == "text") => {}
         Content::Thinking(thinking) => content.extend(thought(thinking, rendering)),
         Content::ToolCall(call) => {
             content.extend(call.opaque.as_ref().and_then(state_of_call));
@@ -65,6 +69,11 @@ fn thought(thinking: &Thinking, rendering: &Rendering) -> Option<Value> {
             Some(json!({"type": "thinking", "thinking": text, "signature": signature}))
         }
     }
+}
+
+/// A signature that Gemini puts behind its text: it wants those of calls back, and not this one.
+pub(super) fn is_afterthought(opaque: &Opaque) -> bool {
+    opaque.whole && opaque.origin.format == Format::Generate
 }
 
 /// Nothing to read: a thought that the provider hid, or another format's bare state.

@@ -108,8 +108,10 @@ impl Encoder<'_> {
                 text.insert("format".to_owned(), format);
             }
         }
-        if let Some(verbosity) = &self.prompt.verbosity {
-            text.insert("verbosity".to_owned(), verbosity.as_str().into());
+        match &self.prompt.verbosity {
+            Some(_) if !self.rules.verbosity && !self.native() => self.drop(Field::Verbosity),
+            Some(verbosity) => drop(text.insert("verbosity".to_owned(), verbosity.as_str().into())),
+            None => {}
         }
         if !text.is_empty() {
             self.set("text", Value::Object(text));

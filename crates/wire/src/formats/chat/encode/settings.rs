@@ -109,8 +109,10 @@ impl Encoder<'_> {
     fn labels(&mut self) {
         let prompt = self.prompt;
         if let Some(user) = &prompt.user {
-            let most = if self.is_native() { usize::MAX } else { USER_LIMIT };
-            self.set("user", user.chars().take(most).collect::<String>());
+            match user.len() > USER_LIMIT && !self.is_native() {
+                true => self.drop_field(Field::User),
+                false => self.set("user", user.as_str()),
+            }
         }
         // Labels and tiers mean the same to OpenAI's two formats, and something else or nothing to the others.
         let kindred = matches!(prompt.format, Format::Chat | Format::Responses);

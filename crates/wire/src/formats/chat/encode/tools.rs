@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use domain::call::Format;
-use domain::canon::{CacheMark, CustomTool, Field, FunctionTool, OutputFormat, Tool, ToolCall, ToolChoice};
+use domain::canon::{
+    self, CacheMark, CustomTool, Field, FunctionTool, OutputFormat, Tool, ToolCall, ToolChoice,
+};
 use serde_json::{Map, Value, json};
 
 use super::{Encoder, SCHEMA_TOOL};
@@ -93,9 +95,8 @@ impl Encoder<'_> {
     }
 
     fn function(&mut self, tool: &FunctionTool) -> Value {
-        let namespace = tool.namespace.as_deref().unwrap_or_default();
         let mut function = Map::new();
-        function.insert("name".into(), format!("{namespace}{}", tool.name).into());
+        function.insert("name".into(), canon::flat_name(tool.namespace.as_deref(), &tool.name).into());
         if let Some(description) = &tool.description {
             function.insert("description".into(), description.as_str().into());
         }
@@ -204,8 +205,7 @@ fn named(kind: &str, name: &str) -> Value {
 
 fn custom_tool(tool: &CustomTool) -> Value {
     let mut custom = Map::new();
-    let namespace = tool.namespace.as_deref().unwrap_or_default();
-    custom.insert("name".into(), format!("{namespace}{}", tool.name).into());
+    custom.insert("name".into(), canon::flat_name(tool.namespace.as_deref(), &tool.name).into());
     if let Some(description) = &tool.description {
         custom.insert("description".into(), description.as_str().into());
     }

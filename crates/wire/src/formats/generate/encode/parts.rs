@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Encoder;
 use super::contents::{Contents, Side};
 use crate::custom;
+use crate::embedded;
 use crate::formats::generate::names;
 
 pub(super) fn text(words: &str) -> Value {
@@ -114,7 +115,7 @@ impl Encoder<'_> {
     fn media(&mut self, media: &Media) -> Option<Value> {
         let mut part = match &media.source {
             Source::Data(data) => {
-                let kind = media.media_type.as_deref().or_else(|| sniffed(data))?;
+                let kind = media.media_type.as_deref().map(embedded::media_type).or_else(|| sniffed(data))?;
                 json!({"inlineData": {"mimeType": kind, "data": data}})
             }
             Source::Text(words) => text(words),

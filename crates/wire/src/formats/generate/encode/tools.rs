@@ -1,7 +1,7 @@
 //! Tools and how they may be called.
 
 use domain::call::Format;
-use domain::canon::{Field, FunctionTool, Tool, ToolChoice};
+use domain::canon::{self, Field, FunctionTool, Tool, ToolChoice};
 use serde_json::{Map, Value, json};
 
 use super::{Encoder, STAND_IN};
@@ -45,7 +45,7 @@ impl Encoder<'_> {
         if tool.cache.is_some() {
             self.drop_field(Field::CacheControl);
         }
-        let name = format!("{}{}", tool.namespace.as_deref().unwrap_or_default(), tool.name);
+        let name = canon::flat_name(tool.namespace.as_deref(), &tool.name);
         let mut written = Map::new();
         written.insert("name".into(), names::sent(&name).into());
         if let Some(description) = &tool.description {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::Encoder;
 use crate::custom;
+use crate::embedded;
 
 pub(super) type Block = Map<String, Value>;
 
@@ -122,7 +123,8 @@ impl Encoder<'_> {
     fn image(&mut self, media: &Media) -> Option<Block> {
         let source = match &media.source {
             Source::Data(data) => {
-                let media_type = media.media_type.as_deref().unwrap_or_else(|| sniff(data));
+                let media_type =
+                    media.media_type.as_deref().map_or_else(|| sniff(data), embedded::media_type);
                 json!({"type": "base64", "media_type": media_type, "data": data})
             }
             source => self.elsewhere(source)?,

@@ -68,6 +68,25 @@ fn adapt_object(members: &Map<String, Value>) -> Map<String, Value> {
     adapted
 }
 
+/// Somewhere in it an object may have members of any name.
+pub(super) fn is_open(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            let free = members.get("additionalProperties").is_some_and(|value| *value != Value::Bool(false));
+            let own = |(name, value): (&String, &Value)| match name.as_str() {
+                "enum" | "const" | "default" | "examples" => false,
+                "properties" | "$defs" | "definitions" => {
+                    value.as_object().is_some_and(|inner| inner.values().any(is_open))
+                }
+                _ => is_open(value),
+            };
+            free || members.contains_key("patternProperties") || members.iter().any(own)
+        }
+        Value::Array(items) => items.iter().any(is_open),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

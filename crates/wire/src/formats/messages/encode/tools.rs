@@ -4,7 +4,7 @@ use domain::call::Format;
 use domain::canon::{Field, FunctionTool, OutputFormat, Tool, ToolChoice};
 use serde_json::{Map, Value, json};
 
-use super::{Encoder, block, schema};
+use super::{Encoder, block};
 use crate::custom;
 
 /// The tool whose input is the content of the answer.
@@ -14,7 +14,7 @@ impl Encoder<'_> {
     /// For models that take no schema, unless a certain tool must be called: then there is no text to be shaped.
     pub(super) fn stand_in(&self) -> Option<Value> {
         let Some(OutputFormat::Schema { schema, description, .. }) = &self.prompt.output else { return None };
-        if self.rules.native_schema || matches!(self.prompt.tool_choice, Some(ToolChoice::Named(_))) {
+        if self.takes_schema(schema) || matches!(self.prompt.tool_choice, Some(ToolChoice::Named(_))) {
             return None;
         }
         let description = description.as_deref().unwrap_or("Gives the final answer, as its input.");
@@ -75,12 +75,10 @@ impl Encoder<'_> {
         if let Some(description) = &function.description {
             tool.insert("description".into(), description.as_str().into());
         }
-        let mut parameters = object_schema(function.parameters.as_ref());
+        let parameters = object_schema(function.parameters.as_ref());
         match function.strict {
-            Some(strict) if self.rules.native_schema => {
-                if strict && !self.own() {
-                    parameters = schema::adapt(&parameters);
-                }
+            // All strict tools of a request share one small grammar, which other vendors' clients overrun.
+            Some(strict) if self.rules.native_schema && self.own() => {
                 tool.insert("strict".into(), strict.into());
             }
             Some(true) => self.drop(Field::Strict),
