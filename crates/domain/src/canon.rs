@@ -17,4 +17,4 @@ pub use opaque::{Opaque, Origin, SEAL_MARK};
 pub use part::{CacheMark, Content, Media, Part, Place, Source, Thinking, ToolCall, ToolResult};
 pub use prompt::{Effort, OutputFormat, Prompt, Reasoning, Role, Sampling, Turn};
 pub use reply::{Collector, Reply, StopReason};
-pub use tool::{CustomTool, ForeignTool, FunctionTool, Tool, ToolChoice};
+pub use tool::{CustomTool, ForeignTool, FunctionTool, Tool, ToolChoice, flat_name};

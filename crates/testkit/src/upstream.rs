@@ -1,47 +1,84 @@
-//! A scripted provider in OpenAI's chat format, on a real socket, that keeps its own bill.
+//! A scripted provider in every dialect, on a real socket, that keeps its own bill and refuses what the real ones do.
 //!
-//! What it does is chosen by the model's name, or by a [`Script`] pushed beforehand (first in, first out):
+//! | Path | Dialect | Credential |
+//! |---|---|---|
+//! | `POST /v1/chat/completions` | OpenAI chat | Bearer, asked for with a `~` in the model only |
+//! | `POST /v1/responses`, `…/input_tokens`, `…/compact`; `GET`, `DELETE /v1/responses/{id}`, `GET …/input_items`, `POST …/cancel` | OpenAI Responses | Bearer |
+//! | `POST /v1/messages`, `…/count_tokens` | Anthropic Messages | `x-api-key`, and `anthropic-version` |
+//! | `POST /v1beta/models/{model}:generateContent`, `:streamGenerateContent?alt=sse`, `:countTokens` | Gemini | `x-goog-api-key` or `?key=` |
+//! | `POST /openai/deployments/{model}/chat/completions?api-version=`, `…/embeddings`, `…/completions` | Azure | `api-key` |
+//! | `POST /ollama/v1/chat/completions`, `…/embeddings`, `…/completions` | Ollama | none |
+//! | `POST /v1/embeddings`, `/v1beta/openai/embeddings`, `/v1/rerank`, `/v1/completions` | OpenAI, Jina | Bearer (Gemini's: or its own) |
+//! | `GET /v1/models`, `/v1beta/models`, `/ollama/api/tags`, `/openai/models` | lists; Anthropic's shape with `anthropic-version` | as above, OpenAI's and Azure's open |
 //!
-//! | Model | Behaviour |
+//! A model is named by a behaviour, or by a family, `~` and a behaviour: `claude-opus-4-8~tools`,
+//! `gpt-5-mini~reasoning`, `gemini-3-pro~parallel-tools`. The family's generation decides what is refused. A [`Script`]
+//! pushed beforehand (first in, first out) answers the next request whatever its model.
+//!
+//! | Behaviour | What it does |
 //! |---|---|
-//! | `text`, any other name | greets, repeats the last user text, with usage |
-//! | `long`, `long-NNN` | 100 (NNN) content chunks |
-//! | `tools`, `parallel-tools` | one or two tool calls; text once the last message is a tool's result |
-//! | `reasoning` | `reasoning_content` before the text, counted as reasoning tokens |
-//! | `cached` | half of the prompt counted as `cached_tokens` |
+//! | `text`, any other name | greets, repeats the last text, with usage |
+//! | `long`, `long-NNN` | 100 (NNN) pieces of content |
+//! | `tools`, `parallel-tools` | one or two calls of the first (or the forced) tool; `The tools said: …` once the last turn is results |
+//! | `reasoning` | reasoning before the text. Chat: `reasoning_content` always, but for `gpt-5…~` and `o…~` counted and not shown; elsewhere when the request asked for it, as it does before the calls of `tools`, `agent` and `schema` |
+//! | `redacted` | reasoning that cannot be read (Messages: `redacted_thinking`) |
+//! | `cached` | half of the prompt read from a cache; Messages: some written to one as well, for 5 minutes and for an hour |
 //! | `echo` | the request's body, as JSON text in the content |
 //! | `empty` | a valid answer without content |
-//! | `strict` | like `text`, but an unknown top-level field is 400 |
+//! | `schema` | the smallest value that satisfies the request's JSON schema, or the forced tool's |
+//! | `see` | `I see 2 images: image/png 68 bytes, …` |
+//! | `agent` | asked to `write the file NAME with CONTENT`, calls the agent's own file or shell tool; `Done.` once there are results; text without tools |
+//! | `stop`, `max-tokens` | ended by the first stop sequence, by the limit |
+//! | `refusal`, `content-filter` | the model refuses; a filter cuts it off (Gemini: a blocked prompt, a blocked candidate) |
+//! | `strict` | like `text`, but an unknown top-level field of the chat format is 400 |
 //! | `slow-NNN` | first byte after NNN ms |
 //! | `drip-NNN` | NNN ms before every event |
-//! | `no-usage` | never tells usage |
-//! | `weird-usage` | negative and absurd counts |
-//! | `usage-every-chunk` | a running usage on every chunk |
-//! | `azure-first` | a first chunk without choices and id |
-//! | `huge-event`, `huge-event-NNN` | one event (one body) of 64 MiB (NNN KiB) |
+//! | `no-usage`, `weird-usage` | never tells usage; tells negative and absurd counts |
+//! | `usage-every-chunk`, `azure-first` | chat: a running usage on every chunk; a first chunk without choices and id |
+//! | `huge-event`, `huge-event-NNN` | one text of 64 MiB (NNN KiB) in one event (one body) |
 //! | `hang`, `hang-after-head`, `hang-mid-stream` | silence: at once, after the head, after some content |
 //! | `reset-before-head`, `reset-mid-stream` | the connection is reset |
 //! | `cut-mid-stream` | the connection is closed without the chunk terminator |
-//! | `eof-mid-stream` | ends cleanly after some content, without a finish or `[DONE]` |
-//! | `error-NNN` | that status with an error body; 429 carries `Retry-After: 30` |
+//! | `eof-mid-stream` | ends cleanly after some content, without any end the dialect has |
+//! | `error-NNN` | that status with the dialect's error body; 429 carries `Retry-After: 30` |
 //! | `error-429-NNN` | 429 with `Retry-After: NNN` |
 //! | `unauthorized` | 401 |
-//! | `error-in-stream` | 200, then an error object as the first event |
-//! | `error-after-content` | some content, then an error object |
+//! | `error-in-stream` | 200, then an error before any content (Messages: after `message_start`; Responses: an `error` event after `response.in_progress`) |
+//! | `error-after-content` | some content, then an error (Responses: `response.failed`) |
 //! | `html`, `bad-json`, `empty-body` | 200 with a web page, a broken document, nothing |
 //!
-//! It refuses with 400: no model, no messages, an unknown role, a tool result without its call, a temperature
-//! outside 0..2. `GET /v1/models` lists the names. `GET /bill`, `GET /requests` and `POST /reset` serve suites
-//! that run outside this process.
+//! The chat format is lenient for plain names: it refuses no model, no messages, an unknown role, a result without its
+//! call, a temperature outside 0..2. Everything else, and chat with a `~`, refuses as the real provider does: unknown
+//! members anywhere, wrong roles, calls without results, what a generation lacks. Signatures, sealed reasoning and
+//! thought signatures are taken back only as they were issued. Plain names in Messages are of generation 4.5.
+//!
+//! The prompt costs eight and one for each word, in every dialect; the completion one for each piece sent. `GET /bill`,
+//! `GET /requests` and `POST /reset` serve suites that run outside this process.
 
+mod agent;
+mod asked;
 mod behaviour;
 mod bill;
 mod body;
+mod chat;
+mod desk;
+mod dialect;
+mod generate;
+mod house;
 mod line;
-mod render;
+mod memory;
+mod messages;
+mod models;
+mod name;
+mod openai;
+mod plain;
+mod refusal;
+mod reply;
+mod responses;
+mod route;
+mod sample;
 mod script;
 mod serve;
-mod validate;
 
 #[cfg(test)]
 mod tests;
@@ -52,13 +89,13 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 pub use bill::BillLine;
-pub use script::{Answer, Script, Step};
+pub use script::{Answer, Billed, Script, Step};
 pub use serve::Recorded;
 
 /// A running upstream; it stops, and its connections break, when it is dropped.
 pub struct Upstream {
     address: SocketAddr,
-    house: Arc<serve::House>,
+    house: Arc<house::House>,
     task: tokio::task::AbortHandle,
 }
 
@@ -73,7 +110,7 @@ impl Upstream {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.expect("the upstream's port is free");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let house = Arc::new(serve::House::new(address.port()));
+        let house = Arc::new(house::House::new(address.port()));
         let task = tokio::spawn(serve::accept(listener, Arc::clone(&house))).abort_handle();
         Self { address, house, task }
     }
@@ -97,7 +134,7 @@ impl Upstream {
         self.house.requests()
     }
 
-    /// The next chat request is answered by this, whatever its model.
+    /// The next request for an answer is answered by this, whatever its model.
     pub fn push(&self, script: Script) {
         self.house.push(script);
     }

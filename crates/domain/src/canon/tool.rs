@@ -65,6 +65,15 @@ impl Tool {
             Self::Custom(tool) => (&tool.namespace, &tool.name),
             Self::Foreign(_) => return None,
         };
-        Some(format!("{}{name}", namespace.as_deref().unwrap_or_default()))
+        Some(flat_name(namespace.as_deref(), name))
+    }
+}
+
+/// A name with its namespace in front, the seam visible.
+pub fn flat_name(namespace: Option<&str>, name: &str) -> String {
+    match namespace {
+        None | Some("") => name.to_owned(),
+        Some(namespace) if namespace.ends_with('_') => format!("{namespace}{name}"),
+        Some(namespace) => format!("{namespace}__{name}"),
     }
 }

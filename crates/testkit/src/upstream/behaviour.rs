@@ -1,101 +1,64 @@
-//! From a model's name to an answer: the table in `upstream.rs`, as code.
+//! From a behaviour's name to an answer: the table in `upstream.rs`, as code.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::render::{Reply, ToolCall, UsageStyle, event};
+use super::asked::{Asked, Choice, Seen};
+use super::dialect::{Dialect, Voice};
+use super::refusal::Refusal;
+use super::reply::{Reply, Stop, ToolCall, UsageStyle, numbered_words, pieces, words};
+use super::sample::sample;
 use super::script::{Answer, Step};
-use super::validate::error_body;
+use super::{agent, models};
 
-pub(super) const MODELS: [&str; 35] = [
-    "text",
-    "long",
-    "tools",
-    "parallel-tools",
-    "reasoning",
-    "cached",
-    "echo",
-    "empty",
-    "strict",
-    "slow-200",
-    "drip-20",
-    "no-usage",
-    "weird-usage",
-    "usage-every-chunk",
-    "azure-first",
-    "huge-event",
-    "hang",
-    "hang-after-head",
-    "hang-mid-stream",
-    "reset-before-head",
-    "reset-mid-stream",
-    "cut-mid-stream",
-    "eof-mid-stream",
-    "error-400",
-    "error-404",
-    "error-429",
-    "error-500",
-    "error-503",
-    "error-529",
-    "unauthorized",
-    "error-in-stream",
-    "error-after-content",
-    "html",
-    "bad-json",
-    "empty-body",
-];
-
-const MIDDLE: usize = 4;
+/// A stream that breaks has sent this many pieces before.
+const MIDDLE: usize = 3;
 const PIECE: usize = 64 * 1024;
 
-/// One request, as far as the behaviour depends on it.
-pub(super) struct Asked<'a> {
-    pub request: &'a Value,
-    pub raw: &'a [u8],
-    pub id: String,
-    pub created: u64,
+/// One request and the dialect it is answered in.
+pub(super) struct Play<'a> {
+    pub asked: &'a Asked,
+    pub voice: &'a dyn Voice,
 }
 
-impl Asked<'_> {
-    pub fn answer(&self, model: &str) -> Answer {
-        match model {
-            "hang" => Answer { before: vec![Step::Hang], ..self.render(&self.reply(model)) },
-            "hang-after-head" => Answer { steps: vec![Step::Hang], ..self.render(&self.reply(model)) },
-            "hang-mid-stream" => self.broken(model, &[Step::Hang]),
+impl Play<'_> {
+    pub fn answer(&self, behaviour: &str) -> Answer {
+        let reply = || self.reply(behaviour);
+        match behaviour {
+            "hang" => Answer { before: vec![Step::Hang], ..self.render(&reply()) },
+            "hang-after-head" => Answer { steps: vec![Step::Hang], ..self.render(&reply()) },
+            "hang-mid-stream" => self.broken(&reply(), &[Step::Hang]),
             "reset-before-head" => Answer { before: vec![Step::Reset], ..Answer::default() },
-            "reset-mid-stream" => self.broken(model, &[Step::Reset]),
-            "cut-mid-stream" => self.broken(model, &[Step::Cut]),
-            "eof-mid-stream" => Answer { length: None, ..self.broken(model, &[Step::End]) },
-            "unauthorized" => failure(401, 0),
-            "error-in-stream" if self.streams() => Answer::stream(vec![Step::send(in_band_error())]),
-            "error-in-stream" => Answer::whole(overloaded()),
-            "error-after-content" if self.streams() => {
-                self.broken(model, &[Step::send(in_band_error()), Step::End])
-            }
-            "error-after-content" => failure(500, 0),
+            "reset-mid-stream" => self.broken(&reply(), &[Step::Reset]),
+            "cut-mid-stream" => self.broken(&reply(), &[Step::Cut]),
+            "eof-mid-stream" => Answer { length: None, ..self.broken(&reply(), &[Step::End]) },
+            "unauthorized" => self.failure(401, 0),
+            "error-in-stream" if self.asked.streams => Answer::stream(self.voice.failing_start(&reply())),
+            "error-in-stream" => Answer::whole(self.voice.failing_document(&reply()).to_string()),
+            "error-after-content" if self.asked.streams => self.failing_later(&reply()),
+            "error-after-content" => self.failure(500, 0),
             "html" => Answer {
                 content_type: "text/html".into(),
                 ..Answer::whole("<html><h1>Bad gateway</h1></html>")
             },
-            "bad-json" if self.streams() => {
-                Answer::stream(vec![Step::send("data: {\"id\": \"chatcmpl-\n\n")])
-            }
+            "bad-json" if self.asked.streams => Answer::stream(vec![Step::send(self.voice.broken_event())]),
             "bad-json" => Answer::whole("{\"id\": \"chatcmpl-1\", \"choices\": [{"),
-            "empty-body" if self.streams() => Answer::stream(Vec::new()),
+            "empty-body" if self.asked.streams => Answer::stream(Vec::new()),
             "empty-body" => Answer::whole(""),
-            _ => self.numbered(model),
+            "huge-event" => self.huge(64 * 1024),
+            _ => self.numbered(behaviour),
         }
     }
 
     /// Names that end in a number.
-    fn numbered(&self, model: &str) -> Answer {
-        let number = |prefix: &str| model.strip_prefix(prefix).and_then(|text| text.parse::<u64>().ok());
+    fn numbered(&self, behaviour: &str) -> Answer {
+        let number = |prefix: &str| behaviour.strip_prefix(prefix).and_then(|text| text.parse::<u64>().ok());
         if let Some(seconds) = number("error-429-") {
-            failure(429, seconds)
+            self.failure(429, seconds)
         } else if let Some(status) = number("error-").filter(|status| (400..600).contains(status)) {
-            failure(status as u16, 30)
+            self.failure(status as u16, 30)
         } else if let Some(millis) = number("slow-") {
             let before = vec![Step::Wait(Duration::from_millis(millis))];
             Answer { before, ..self.render(&self.reply("text")) }
@@ -104,84 +67,138 @@ impl Asked<'_> {
             let pause = Step::Wait(Duration::from_millis(millis));
             answer.steps = answer.steps.into_iter().flat_map(|step| [pause.clone(), step]).collect();
             answer
-        } else if model == "huge-event" {
-            self.huge(64 * 1024)
         } else if let Some(kibibytes) = number("huge-event-") {
             self.huge(kibibytes)
         } else {
-            self.render(&self.reply(model))
+            self.render(&self.reply(behaviour))
         }
     }
 
-    fn streams(&self) -> bool {
-        self.request["stream"].as_bool().unwrap_or(false)
-    }
-
     fn render(&self, reply: &Reply) -> Answer {
-        let include_usage = self.request["stream_options"]["include_usage"].as_bool().unwrap_or(false);
-        if self.streams() { reply.stream(include_usage) } else { reply.whole() }
+        let answer = if self.asked.streams {
+            Answer::stream(self.voice.events(reply))
+        } else {
+            let body = self.voice.document(reply).to_string();
+            let length = Some(body.len() as u64);
+            let step = Step::costing(body, reply.completion_tokens(), reply.reasoning_tokens());
+            Answer { length, steps: vec![step], ..Answer::default() }
+        };
+        Answer { billed: Some(reply.billed()), ..answer }
     }
 
-    fn reply(&self, model: &str) -> Reply {
-        let prompt_tokens = prompt_tokens(self.request);
-        let mut reply = Reply {
-            id: self.id.clone(),
-            created: self.created,
-            model: self.request["model"].as_str().unwrap_or_default().to_owned(),
-            content: words(&format!("Hello from the upstream. You said: {}", last_text(self.request))),
-            prompt_tokens,
-            ..Reply::default()
-        };
-        let length = model.strip_prefix("long-").and_then(|text| text.parse::<usize>().ok());
-        match model {
+    fn reply(&self, behaviour: &str) -> Reply {
+        let asked = self.asked;
+        let mut reply = Reply::new(asked);
+        let length = behaviour.strip_prefix("long-").and_then(|text| text.parse::<usize>().ok());
+        let chat = self.voice.dialect() == Dialect::Chat;
+        if behaviour == "reasoning" && chat || asked.reasons && models::REASONING.contains(&behaviour) {
+            reply.reasoning = words("Let me think about that first. ");
+        }
+        match behaviour {
             "long" => reply.content = numbered_words(100),
             _ if length.is_some() => reply.content = numbered_words(length.unwrap_or_default()),
             "tools" => self.call_tools(&mut reply, 1),
             "parallel-tools" => self.call_tools(&mut reply, 2),
-            "reasoning" => reply.reasoning = words("Let me think about that first. "),
-            "cached" => reply.cached_tokens = prompt_tokens.div_ceil(2),
-            "echo" => reply.content = pieces(&String::from_utf8_lossy(self.raw)),
+            "agent" => agent::act(asked, &mut reply),
+            "redacted" => reply.redacted = true,
+            "cached" => self.cache(&mut reply),
+            "echo" => reply.content = pieces(&String::from_utf8_lossy(&asked.raw), 64),
             "empty" => reply.content.clear(),
+            "see" => reply.content = words(&sight(&asked.images)),
+            "schema" => self.satisfy(&mut reply),
+            "stop" => self.stop(&mut reply),
+            "max-tokens" => {
+                reply.content = numbered_words(asked.limit.unwrap_or(16).min(16) as usize);
+                reply.stop = Stop::Length;
+            }
+            "refusal" => {
+                reply.content = words("I cannot help with that.");
+                reply.stop = Stop::Refusal;
+            }
+            "content-filter" => {
+                reply.content.truncate(2);
+                reply.stop = Stop::Filter;
+            }
             "no-usage" => reply.usage = UsageStyle::Absent,
             "weird-usage" => reply.usage = UsageStyle::Weird,
             "usage-every-chunk" => reply.usage = UsageStyle::EveryChunk,
             "azure-first" => reply.azure_first = true,
             _ => {}
         }
+        if self.voice.dialect().is_silent() {
+            (reply.content, reply.calls, reply.reasoning) = Default::default();
+        }
         reply
     }
 
     fn call_tools(&self, reply: &mut Reply, count: usize) {
-        let last = self.request["messages"].as_array().and_then(|messages| messages.last());
-        if last.is_some_and(|message| message["role"] == "tool") {
-            reply.content =
-                words(&format!("The tools said: {}", text_of(&last.unwrap_or(&Value::Null)["content"])));
+        if let Some(results) = &self.asked.results {
+            reply.content = words(&format!("The tools said: {results}"));
             return;
         }
-        let name = self.request["tools"][0]["function"]["name"].as_str().unwrap_or("get_weather");
+        if self.asked.choice == Choice::None {
+            return;
+        }
+        let tool = self.asked.forced().or(self.asked.tools.first());
+        let name = tool.map_or("get_weather", |tool| &tool.name);
         let arguments = [vec!["{\"city\"", ": \"Par", "is\"}"], vec!["{\"city\": ", "\"Zürich\"}"]];
         reply.content.clear();
         reply.calls = arguments
             .into_iter()
             .take(count)
-            .enumerate()
-            .map(|(index, arguments)| ToolCall {
-                id: format!("call_{}_{index}", self.id),
+            .map(|arguments| ToolCall {
                 name: name.into(),
-                arguments,
+                arguments: arguments.into_iter().map(str::to_owned).collect(),
+                custom: tool.is_some_and(|tool| tool.custom),
             })
             .collect();
     }
 
+    fn cache(&self, reply: &mut Reply) {
+        reply.cached_tokens = reply.prompt_tokens.div_ceil(2);
+        if self.voice.dialect() == Dialect::Messages {
+            reply.cache_writes = (2, 1);
+        }
+    }
+
+    /// A forced tool comes first: it is how a schema is asked for where there is no field for one.
+    fn satisfy(&self, reply: &mut Reply) {
+        if let Some(tool) = self.asked.forced() {
+            let arguments = pieces(&sample(&tool.schema).to_string(), 8);
+            reply.content.clear();
+            reply.calls = vec![ToolCall { name: tool.name.clone(), arguments, custom: false }];
+        } else {
+            let value = self.asked.schema.as_ref().map_or_else(|| Value::Object(Default::default()), sample);
+            reply.content = pieces(&value.to_string(), 8);
+        }
+    }
+
+    fn stop(&self, reply: &mut Reply) {
+        if let Some(sequence) = self.asked.stop.first() {
+            reply.content = words("Hello from the upstream, up to here: ");
+            reply.stop = Stop::Sequence(sequence.clone());
+        }
+    }
+
     /// The beginning of a text, then the fault. A document breaks in its middle.
-    fn broken(&self, model: &str, fault: &[Step]) -> Answer {
-        let mut answer = self.render(&self.reply(model));
-        if self.streams() {
-            answer.steps.truncate(MIDDLE);
+    fn broken(&self, reply: &Reply, fault: &[Step]) -> Answer {
+        let mut answer = self.render(reply);
+        if self.asked.streams {
+            let costs = |step: &Step| matches!(step, Step::Send { completion: 1.., .. });
+            let costly = answer.steps.iter().enumerate().filter(|(_, step)| costs(step));
+            let middle = costly.take(MIDDLE).last().map_or(1, |(index, _)| index + 1);
+            answer.steps.truncate(middle);
         } else if let Some(Step::Send { bytes, .. }) = answer.steps.first_mut() {
             bytes.truncate(bytes.len() / 2);
         }
         answer.steps.extend_from_slice(fault);
+        answer
+    }
+
+    fn failing_later(&self, reply: &Reply) -> Answer {
+        let mut answer = self.broken(reply, &[]);
+        let end = self.voice.failing_end(reply, answer.steps.len());
+        answer.steps.extend([end, Step::End]);
         answer
     }
 
@@ -197,11 +214,29 @@ impl Asked<'_> {
                 answer.steps.push(Step::Send { bytes, completion, reasoning });
                 continue;
             };
-            answer.steps.push(Step::Send { bytes: head.to_owned().into(), completion, reasoning });
+            answer.steps.push(Step::costing(head.to_owned(), completion, reasoning));
             answer.steps.extend(filler(kibibytes).map(Step::send));
             answer.steps.push(Step::send(tail.to_owned()));
+            answer.length = answer.length.map(|length| length - MARK.len() as u64 + kibibytes * 1024);
         }
-        answer.length = answer.length.map(|length| length - MARK.len() as u64 + kibibytes * 1024);
+        answer
+    }
+
+    fn failure(&self, status: u16, retry_after: u64) -> Answer {
+        let refusal = |message: &str| Refusal::new(status, message);
+        let refusal = match status {
+            401 => refusal("Incorrect API key provided: sk-***.").code("invalid_api_key"),
+            404 => refusal("The model does not exist.").code("model_not_found"),
+            429 => refusal("Rate limit reached for requests.").code("rate_limit_exceeded"),
+            529 => refusal("Overloaded"),
+            500.. => refusal("The server had an error while processing your request."),
+            _ => refusal("The request was refused by the script.").code("scripted"),
+        };
+        let body = self.voice.dialect().error(&refusal).to_string();
+        let mut answer = Answer { status, ..Answer::whole(body) };
+        if status == 429 {
+            answer.headers.push(("retry-after".into(), retry_after.to_string()));
+        }
         answer
     }
 }
@@ -213,68 +248,11 @@ fn filler(kibibytes: u64) -> impl Iterator<Item = Bytes> {
     std::iter::repeat_n(piece, whole).chain((!rest.is_empty()).then_some(rest))
 }
 
-fn failure(status: u16, retry_after: u64) -> Answer {
-    let (message, kind, code) = match status {
-        401 => ("Incorrect API key provided: sk-***.", "invalid_request_error", Some("invalid_api_key")),
-        404 => ("The model does not exist.", "invalid_request_error", Some("model_not_found")),
-        429 => ("Rate limit reached for requests.", "requests", Some("rate_limit_exceeded")),
-        500.. => ("The server had an error while processing your request.", "server_error", None),
-        _ => ("The request was refused by the script.", "invalid_request_error", Some("scripted")),
-    };
-    let mut answer = Answer { status, ..Answer::whole(error_body(message, kind, None, code)) };
-    if status == 429 {
-        answer.headers.push(("retry-after".into(), retry_after.to_string()));
-    }
-    answer
-}
-
-fn overloaded() -> Vec<u8> {
-    error_body("The server is overloaded.", "server_error", None, Some("server_overloaded"))
-}
-
-fn in_band_error() -> Bytes {
-    event(&serde_json::from_slice(&overloaded()).unwrap_or_default())
-}
-
-/// Eight for the frame and one for each word of each message.
-fn prompt_tokens(request: &Value) -> u64 {
-    let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    8 + messages
-        .iter()
-        .map(|message| text_of(&message["content"]).split_whitespace().count() as u64)
-        .sum::<u64>()
-}
-
-fn last_text(request: &Value) -> String {
-    let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    messages.last().map(|message| text_of(&message["content"])).unwrap_or_default()
-}
-
-fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join(" ")
-        }
-        _ => String::new(),
-    }
-}
-
-fn words(text: &str) -> Vec<String> {
-    text.split_inclusive(' ').map(str::to_owned).collect()
-}
-
-fn numbered_words(count: usize) -> Vec<String> {
-    (0..count).map(|index| format!("word{index} ")).collect()
-}
-
-fn pieces(text: &str) -> Vec<String> {
-    let characters: Vec<char> = text.chars().collect();
-    characters.chunks(64).map(|piece| piece.iter().collect()).collect()
-}
-
-pub(super) fn model_list() -> Value {
-    let entry =
-        |id: &&str| json!({"id": id, "object": "model", "created": 1_700_000_000, "owned_by": "scripted"});
-    json!({"object": "list", "data": MODELS.iter().map(entry).collect::<Vec<_>>()})
+fn sight(images: &[Seen]) -> String {
+    let each = images.iter().map(|seen| match seen.bytes {
+        Some(bytes) => format!("{} {bytes} bytes", seen.media_type),
+        None => seen.media_type.clone(),
+    });
+    let each: Vec<String> = each.collect();
+    format!("I see {} images: {}", images.len(), each.join(", "))
 }

@@ -10,10 +10,15 @@ pub struct BillLine {
     /// The answer's id, as the client saw it.
     pub id: String,
     pub model: String,
+    /// `chat`, `responses`, `messages`, `generate`, `completions`, `embeddings` or `rerank`.
+    pub dialect: String,
+    /// All of it: what was read from a cache and written to one is part of it.
     pub prompt_tokens: u64,
     /// What was really sent: less than the whole answer when it was cancelled. Reasoning included.
     pub completion_tokens: u64,
     pub cached_tokens: u64,
+    pub cache_write_5m_tokens: u64,
+    pub cache_write_1h_tokens: u64,
     pub reasoning_tokens: u64,
     /// The client took the terminal event (the whole body, when it is not a stream).
     pub finished: bool,

@@ -48,8 +48,17 @@ pub struct Answer {
     /// Waits, hangs and resets before the head.
     pub before: Vec<Step>,
     pub steps: Vec<Step>,
-    /// Prompt and cached tokens on the bill; `None` costs nothing.
-    pub billed: Option<(u64, u64)>,
+    /// What the prompt costs; `None` costs nothing.
+    pub billed: Option<Billed>,
+}
+
+/// The prompt's side of a line on the bill.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Billed {
+    pub prompt_tokens: u64,
+    pub cached_tokens: u64,
+    pub cache_write_5m_tokens: u64,
+    pub cache_write_1h_tokens: u64,
 }
 
 impl Default for Answer {
@@ -98,6 +107,10 @@ pub enum Step {
 
 impl Step {
     pub fn send(bytes: impl Into<Bytes>) -> Self {
-        Self::Send { bytes: bytes.into(), completion: 0, reasoning: 0 }
+        Self::costing(bytes, 0, 0)
+    }
+
+    pub fn costing(bytes: impl Into<Bytes>, completion: u64, reasoning: u64) -> Self {
+        Self::Send { bytes: bytes.into(), completion, reasoning }
     }
 }

@@ -1,75 +1,17 @@
 //! The upstream, asked over a real socket.
 
+mod every_dialect;
+pub(super) mod socket;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+
+use socket::{Heard, ask, send};
 
 use super::*;
 use crate::upstream::script::{Answer, Step};
-
-struct Heard {
-    status: u16,
-    head: String,
-    body: String,
-    /// The read failed instead of ending.
-    broken: bool,
-}
-
-impl Heard {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.body))
-    }
-
-    fn data(&self) -> Vec<&str> {
-        self.body.lines().filter_map(|line| line.strip_prefix("data: ")).collect()
-    }
-
-    fn chunks(&self) -> Vec<Value> {
-        self.data().iter().filter_map(|data| serde_json::from_str(data).ok()).collect()
-    }
-
-    fn text(&self) -> String {
-        self.chunks().iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect()
-    }
-}
-
-async fn send(upstream: &Upstream, method: &str, path: &str, body: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(upstream.address()).await.unwrap();
-    let length = body.len();
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: upstream\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    stream.write_all(body.as_bytes()).await.unwrap();
-    stream
-}
-
-async fn ask(upstream: &Upstream, method: &str, path: &str, body: &str) -> Heard {
-    let mut stream = send(upstream, method, path, body).await;
-    let mut bytes = Vec::new();
-    let broken = stream.read_to_end(&mut bytes).await.is_err();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let (head, body) = text.split_once("\r\n\r\n").map_or((text.as_str(), ""), |(head, body)| (head, body));
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    let body = if head.contains("transfer-encoding: chunked") { dechunk(body) } else { body.to_owned() };
-    Heard { status, head: head.to_owned(), body, broken }
-}
-
-/// An unfinished chunked body is marked so that tests can see it.
-fn dechunk(mut rest: &str) -> String {
-    let mut body = String::new();
-    while let Some((size, after)) = rest.split_once("\r\n") {
-        let size = usize::from_str_radix(size, 16).unwrap();
-        if size == 0 {
-            return body;
-        }
-        body.push_str(&after[..size]);
-        rest = &after[size + 2..];
-    }
-    body + "UNFINISHED"
-}
 
 fn body(model: &str, extra: Value) -> String {
     let mut body = json!({"model": model, "messages": [{"role": "user", "content": "one two three"}]});

@@ -2,15 +2,24 @@
 
 mod answer;
 mod classify;
+mod decode;
+mod details;
+mod encode;
 mod error;
+mod follow;
 mod glance;
+mod narrate;
+mod parse;
+mod render;
 mod request;
+mod said;
 mod splice;
+mod stop;
 mod usage;
 
 use bytes::Bytes;
 use domain::canon::{Prompt, Reply};
-use domain::fault::{self, Fault};
+use domain::fault::Fault;
 use domain::usage::Usage;
 
 use crate::codec::{
@@ -24,7 +33,7 @@ pub use classify::classify;
 pub use error::{read_error, read_stream_error};
 pub use glance::{event_id, has_choices};
 pub use request::include_usage;
-pub use usage::read_usage;
+pub use usage::{read_usage, write_usage};
 
 pub struct Chat;
 
@@ -67,27 +76,27 @@ impl Native for Chat {
 }
 
 impl Codec for Chat {
-    fn parse(&self, _request: &Request) -> Result<Prompt, Fault> {
-        Err(fault::internal_error())
+    fn parse(&self, request: &Request) -> Result<Prompt, Fault> {
+        parse::parse(request)
     }
 
-    fn encode(&self, _prompt: &Prompt, _target: &Target<'_>) -> Result<Encoded, Fault> {
-        Err(fault::internal_error())
+    fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
+        Ok(encode::encode(prompt, target))
     }
 
-    fn decode(&self, _body: &[u8], _decoding: &mut Decoding) -> Result<Reply, Fault> {
-        Err(fault::internal_error())
+    fn decode(&self, body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
+        decode::decode(body, decoding)
     }
 
-    fn decoder(&self, _decoding: Decoding) -> Box<dyn Decoder> {
-        Box::new(crate::formats::Unwritten)
+    fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
+        Box::new(follow::Follower::new(decoding))
     }
 
-    fn render(&self, _reply: &Reply, _rendering: &mut Rendering) -> Bytes {
-        Bytes::new()
+    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
+        render::render(reply, rendering)
     }
 
-    fn renderer(&self, _rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(crate::formats::Unwritten)
+    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
+        Box::new(narrate::Narrator::new(rendering))
     }
 }

@@ -1,78 +1,95 @@
 //! Anthropic messages.
 
+mod answer;
+mod classify;
+mod decode;
+mod encode;
+mod follow;
+mod narrate;
+mod parse;
+mod render;
+mod request;
+mod splice;
+mod stop;
+mod usage;
+
 use bytes::Bytes;
 use domain::canon::{Prompt, Reply};
-use domain::fault::{self, Fault};
+use domain::fault::Fault;
 use domain::usage::Usage;
 
 use crate::codec::{
     Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
 };
+use crate::formats::chat;
 use crate::json::ScanError;
 use crate::sse;
+
+pub use usage::{read_usage, write_usage};
 
 pub struct Messages;
 
 impl Native for Messages {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
-        crate::formats::chat::Chat.peek(body)
+        request::peek(body)
     }
 
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
-        crate::formats::chat::Chat.splice(request, target)
+        splice::splice(request, target)
     }
 
     fn classify(&self, event: &sse::Event) -> Seen {
-        crate::formats::chat::Chat.classify(event)
+        classify::classify(event.name(), &event.data())
     }
 
     fn event_id(&self, data: &[u8]) -> Option<String> {
-        crate::formats::chat::Chat.event_id(data)
+        classify::event_id(data)
     }
 
-    fn read_usage(&self, raw: &[u8], _so_far: Option<&Usage>) -> Option<Usage> {
-        crate::formats::chat::Chat.read_usage(raw, None)
+    fn read_usage(&self, raw: &[u8], so_far: Option<&Usage>) -> Option<Usage> {
+        read_usage(raw, so_far)
     }
 
     fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError> {
-        crate::formats::chat::Chat.read_answer(body)
+        answer::read_answer(body)
     }
 
-    fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
-        crate::formats::chat::Chat.splice_answer(body, answer, served)
+    /// The official clients parse strictly what they know: the answer stays as it came.
+    fn splice_answer(&self, body: &Bytes, _answer: &Answer, _served: &Served<'_>) -> Vec<Bytes> {
+        vec![body.clone()]
     }
 
     fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
-        crate::formats::chat::Chat.read_error(status, body, provider)
+        chat::read_error(status, body, provider)
     }
 
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
-        crate::formats::chat::Chat.read_stream_error(data, provider)
+        chat::read_stream_error(data, provider)
     }
 }
 
 impl Codec for Messages {
-    fn parse(&self, _request: &Request) -> Result<Prompt, Fault> {
-        Err(fault::internal_error())
+    fn parse(&self, request: &Request) -> Result<Prompt, Fault> {
+        parse::parse(request)
     }
 
-    fn encode(&self, _prompt: &Prompt, _target: &Target<'_>) -> Result<Encoded, Fault> {
-        Err(fault::internal_error())
+    fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
+        encode::encode(prompt, target)
     }
 
-    fn decode(&self, _body: &[u8], _decoding: &mut Decoding) -> Result<Reply, Fault> {
-        Err(fault::internal_error())
+    fn decode(&self, body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
+        decode::decode(body, decoding)
     }
 
-    fn decoder(&self, _decoding: Decoding) -> Box<dyn Decoder> {
-        Box::new(crate::formats::Unwritten)
+    fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
+        Box::new(follow::Follower::new(decoding))
     }
 
-    fn render(&self, _reply: &Reply, _rendering: &mut Rendering) -> Bytes {
-        Bytes::new()
+    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
+        render::render(reply, rendering)
     }
 
-    fn renderer(&self, _rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(crate::formats::Unwritten)
+    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
+        Box::new(narrate::Narrator::new(rendering))
     }
 }

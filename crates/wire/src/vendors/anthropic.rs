@@ -1,5 +1,7 @@
 //! Anthropic.
 
+use domain::canon::Effort;
+
 use super::*;
 
 pub(super) static VENDOR: Vendor = Vendor {
@@ -15,6 +17,82 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-fn rules(_model: &str) -> Rules {
-    Rules { max_temperature: 1.0, ..Rules::CAREFUL }
+/// A model of another maker behind Anthropic's protocol.
+const STRANGER: Rules = Rules {
+    max_temperature: 1.0,
+    temperature_with_top_p: false,
+    thinking: ThinkingStyle::Budget,
+    native_schema: false,
+    system_turns: false,
+    efforts: &[],
+    ..Rules::CAREFUL
+};
+
+fn rules(model: &str) -> Rules {
+    let Some(claude) = Claude::read(model) else { return STRANGER };
+    let Claude { family, version } = claude;
+    let always_thinks = match family {
+        "fable" | "mythos" => true,
+        "opus" => version >= (5, 5),
+        _ => version == NEWEST,
+    };
+    let late_sonnet = family == "sonnet" && version >= (5, 5);
+    Rules {
+        sampling: version < (4, 7),
+        thinking: match version {
+            (4, 6..) | (5.., _) => ThinkingStyle::Adaptive,
+            (3, 7..) | (4, _) => ThinkingStyle::Budget,
+            _ => ThinkingStyle::None,
+        },
+        native_schema: version >= (4, 5),
+        system_turns: version >= (4, 8) && !(family == "sonnet" && version == (5, 0)),
+        prefill: version < (4, 6),
+        forced_tools: !always_thinks && !late_sonnet,
+        thinking_off: match (always_thinks, late_sonnet) {
+            (true, _) => None,
+            (_, true) => Some("between_tools"),
+            _ => Some("disabled"),
+        },
+        efforts: efforts(family, version),
+        ..STRANGER
+    }
+}
+
+fn efforts(family: &str, version: (u32, u32)) -> &'static [Effort] {
+    use Effort::{High, Low, Max, Medium, XHigh};
+    match version {
+        (4, 7..) | (5.., _) => &[Low, Medium, High, XHigh, Max],
+        (4, 6) => &[Low, Medium, High, Max],
+        (4, 5) if family == "opus" => &[Low, Medium, High],
+        _ => &[],
+    }
+}
+
+const NEWEST: (u32, u32) = (u32::MAX, 0);
+
+/// What the id of a Claude says: `claude-opus-4-8`, `claude-3-5-sonnet-20241022`, `claude-sonnet-4@20250514`.
+struct Claude<'a> {
+    family: &'a str,
+    version: (u32, u32),
+}
+
+impl<'a> Claude<'a> {
+    /// An id that names no version is taken for the newest.
+    fn read(model: &'a str) -> Option<Self> {
+        let (_, name) = model.split_once("claude")?;
+        let words: Vec<&str> =
+            name.split(['-', '.', '@', '_', ':']).filter(|word| !word.is_empty()).collect();
+        // Longer numbers are dates.
+        let number = |word: &&str| word.parse::<u32>().ok().filter(|_| word.len() <= 2);
+        let known = ["opus", "sonnet", "haiku", "fable", "mythos", "instant"];
+        let family = words.iter().copied().find(|word| known.contains(word)).unwrap_or_default();
+        let version = match words.iter().position(|word| number(word).is_some()) {
+            Some(at) => {
+                let minor = words.get(at + 1).and_then(number);
+                (number(&words[at]).unwrap_or_default(), minor.unwrap_or_default())
+            }
+            None => NEWEST,
+        };
+        Some(Self { family, version })
+    }
 }

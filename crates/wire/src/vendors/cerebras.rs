@@ -2,5 +2,11 @@
 
 use super::*;
 
-pub(super) static VENDOR: Vendor =
-    Vendor { name: "cerebras", title: "Cerebras", base_url: Some("https://api.cerebras.ai/v1"), ..HOSTED };
+pub(super) static VENDOR: Vendor = Vendor {
+    name: "cerebras",
+    title: "Cerebras",
+    base_url: Some("https://api.cerebras.ai/v1"),
+    paths: Paths { embeddings: None, ..OPENAI_LIKE },
+    rules: open_weights,
+    ..HOSTED
+};

@@ -2,5 +2,19 @@
 
 use super::*;
 
-pub(super) static VENDOR: Vendor =
-    Vendor { name: "groq", title: "Groq", base_url: Some("https://api.groq.com/openai/v1"), ..HOSTED };
+pub(super) static VENDOR: Vendor = Vendor {
+    name: "groq",
+    title: "Groq",
+    base_url: Some("https://api.groq.com/openai/v1"),
+    paths: CHAT,
+    rules,
+    ..HOSTED
+};
+
+/// Qwen can only be told not to think.
+fn rules(model: &str) -> Rules {
+    match model.contains("qwen3") {
+        true => Rules { thinking: ThinkingStyle::Effort, effort_words: &["none"], ..Rules::CAREFUL },
+        false => open_weights(model),
+    }
+}

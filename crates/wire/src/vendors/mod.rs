@@ -113,6 +113,13 @@ pub enum StreamUsage {
     Never,
 }
 
+/// How ids of tool calls must look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallIds {
+    Any,
+    NineLettersOrDigits,
+}
+
 /// Where a vendor departs from OpenAI.
 #[derive(Clone, Copy, Debug)]
 pub struct Quirks {
@@ -126,6 +133,10 @@ pub struct Quirks {
     pub min_temperature_above_zero: bool,
     /// Reports costs when the body has `"usage":{"include":true}`.
     pub usage_member: bool,
+    /// Takes `top_k`, which OpenAI does not know.
+    pub top_k: bool,
+    /// How ids of tool calls must look.
+    pub call_ids: CallIds,
     /// Parameters that are refused and can be left out without changing the answer's shape.
     pub dropped: &'static [&'static str],
 }
@@ -138,6 +149,8 @@ const PLAIN: Quirks = Quirks {
     developer_role: false,
     min_temperature_above_zero: false,
     usage_member: false,
+    top_k: false,
+    call_ids: CallIds::Any,
     dropped: &[],
 };
 
@@ -163,8 +176,17 @@ const HOSTED: Vendor = Vendor {
 /// The usual server of one's own.
 const LOCAL: Vendor = Vendor { credential: Credential::OptionalBearer, key_required: false, ..HOSTED };
 
+/// Chat completions and nothing else.
+const CHAT: Paths = Paths { embeddings: None, completions: None, ..OPENAI_LIKE };
+
 /// Serves nothing until its file says what.
 const NOTHING: Paths = Paths { chat: None, embeddings: None, completions: None, ..OPENAI_LIKE };
+
+/// Of the open models that many serve, gpt-oss takes an effort.
+fn open_weights(model: &str) -> Rules {
+    let thinking = if model.contains("gpt-oss") { ThinkingStyle::Effort } else { ThinkingStyle::None };
+    Rules { thinking, ..Rules::CAREFUL }
+}
 
 impl Vendor {
     /// The format a model is called in for a client that speaks `client`: its own wherever the vendor serves that.

@@ -20,9 +20,34 @@ pub(super) fn reasons(model: &str) -> bool {
 }
 
 pub(super) fn rules(model: &str) -> Rules {
-    let thinks = reasons(model);
-    let thinking = if thinks { ThinkingStyle::Effort } else { ThinkingStyle::None };
-    Rules { sampling: !thinks, thinking, responses_only: responses_only(model), ..Rules::CAREFUL }
+    let model = model.strip_prefix("ft:").unwrap_or(model);
+    let careful = Rules { responses_only: responses_only(model), ..Rules::CAREFUL };
+    let newest = model.starts_with("gpt-5");
+    // The models of the chat product do not think, whatever their number.
+    if !reasons(model) || model.contains("-chat") {
+        return Rules { custom_tools: newest, ..careful };
+    }
+    Rules {
+        sampling: false,
+        penalties: false,
+        thinking: ThinkingStyle::Effort,
+        effort_words: efforts(model),
+        verbosity: newest,
+        stops: 0,
+        custom_tools: newest,
+        parallel_tools: newest,
+        ..careful
+    }
+}
+
+/// gpt-5 itself knows `minimal`; its successors know `none` instead, and from 5.2 on `xhigh`.
+fn efforts(model: &str) -> &'static [&'static str] {
+    match model.strip_prefix("gpt-5") {
+        None => &["low", "medium", "high"],
+        Some(rest) if rest.starts_with(".1") => &["none", "low", "medium", "high"],
+        Some(rest) if rest.starts_with('.') => &["none", "low", "medium", "high", "xhigh"],
+        Some(_) => &["minimal", "low", "medium", "high"],
+    }
 }
 
 /// Models that chat completions do not serve.

@@ -7,6 +7,13 @@ pub(super) static VENDOR: Vendor = Vendor {
     title: "OpenRouter",
     base_url: Some("https://openrouter.ai/api/v1"),
     headers: &[("http-referer", "http://localhost"), ("x-title", "Gatehouse")],
-    quirks: Quirks { developer_role: true, usage_member: true, ..PLAIN },
+    // It leaves out by itself what a model does not take.
+    rules: |_| Rules {
+        thinking: ThinkingStyle::Effort,
+        effort_words: &["none", "minimal", "low", "medium", "high", "xhigh"],
+        verbosity: true,
+        ..Rules::CAREFUL
+    },
+    quirks: Quirks { developer_role: true, usage_member: true, top_k: true, ..PLAIN },
     ..HOSTED
 };

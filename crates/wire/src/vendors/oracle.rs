@@ -3,4 +3,4 @@
 use super::*;
 
 pub(super) static VENDOR: Vendor =
-    Vendor { name: "oracle", title: "Oracle Cloud", base_url_required: true, ..HOSTED };
+    Vendor { name: "oracle", title: "Oracle Cloud", base_url_required: true, paths: CHAT, ..HOSTED };

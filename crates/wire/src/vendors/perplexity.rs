@@ -1,4 +1,4 @@
-//! Perplexity.
+//! Perplexity: instructions at the beginning only.
 
 use super::*;
 
@@ -8,11 +8,19 @@ pub(super) static VENDOR: Vendor = Vendor {
     base_url: Some("https://api.perplexity.ai"),
     discovery: Discovery::None,
     models: &["sonar", "sonar-pro", "sonar-reasoning-pro", "sonar-deep-research"],
+    paths: CHAT,
+    rules,
     quirks: Quirks {
         stream_usage: StreamUsage::Always,
         max_tokens_only: true,
+        top_k: true,
         dropped: &["stream_options"],
         ..PLAIN
     },
     ..HOSTED
 };
+
+fn rules(model: &str) -> Rules {
+    let thinking = if model == "sonar-deep-research" { ThinkingStyle::Effort } else { ThinkingStyle::None };
+    Rules { thinking, system_turns: false, ..Rules::CAREFUL }
+}

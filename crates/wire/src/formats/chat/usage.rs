@@ -1,9 +1,10 @@
-//! Usage as chat completions report it, read into disjoint buckets.
+//! Usage as chat completions report it: read into disjoint buckets, written as totals with their parts.
 
 use std::ops::Range;
 
 use domain::money::Nanos;
 use domain::usage::{Tokens, Usage};
+use serde_json::{Value, json};
 
 use crate::codec::number;
 use crate::json::{self, Object};
@@ -28,6 +29,31 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     let reported_cost = reader.cost(&object);
     let caveat = (!reader.caveats.is_empty()).then(|| reader.caveats.join("; "));
     Some(Usage { tokens, estimated: false, reported_cost, caveat })
+}
+
+/// Totals that include their parts, as OpenAI counts them.
+pub fn write_usage(usage: &Usage) -> Value {
+    let tokens = &usage.tokens;
+    let mut written = json!({
+        "prompt_tokens": tokens.total_input(),
+        "completion_tokens": tokens.total_output(),
+        "total_tokens": tokens.total(),
+        "prompt_tokens_details": {
+            "cached_tokens": tokens.cache_read,
+            "cache_write_tokens": tokens.cache_write(),
+        },
+        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
+    });
+    if tokens.audio_input > 0 {
+        written["prompt_tokens_details"]["audio_tokens"] = tokens.audio_input.into();
+    }
+    if tokens.audio_output > 0 {
+        written["completion_tokens_details"]["audio_tokens"] = tokens.audio_output.into();
+    }
+    if let Some(cost) = usage.reported_cost {
+        written["cost"] = cost.usd().into();
+    }
+    written
 }
 
 struct Reader<'a> {

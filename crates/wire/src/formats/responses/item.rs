@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use domain::call::Format;
-use domain::canon::{Opaque, Origin, StopReason};
+use domain::canon::{self, Opaque, Origin, StopReason};
 use domain::fault::{self, Fault};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -116,7 +116,7 @@ impl<'a> Reading<'a> {
 impl Item<'_> {
     /// The flat name.
     pub fn name(&self) -> String {
-        [Text::of(&self.namespace), Text::of(&self.name)].concat()
+        canon::flat_name(Some(Text::of(&self.namespace)), Text::of(&self.name))
     }
 
     /// What the result will refer to.

@@ -23,7 +23,6 @@ const TRANSPORT: &[&str] = &[
     "store",
     "include",
     "previous_response_id",
-    "background",
     "prompt_cache_key",
     "prompt_cache_retention",
     "safety_identifier",
@@ -58,6 +57,10 @@ pub fn parse(body: &[u8]) -> Result<Prompt, Fault> {
     }
     tools::read(&mut root, among_items, &mut prompt)?;
     options::read(&mut root, &mut prompt)?;
+    // Worked on at once is what everybody gets who does not ask for anything else.
+    if root.boolean("background")? == Some(true) {
+        root.keep("background", Value::Bool(true));
+    }
     prompt.extra = root.rest(TRANSPORT);
     prompt.pair_results("call_id")?;
     Ok(prompt)

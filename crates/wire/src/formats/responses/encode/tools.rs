@@ -1,7 +1,7 @@
 //! Tools, flat as this format has them, those of a namespace together.
 
 use domain::call::Format;
-use domain::canon::{CustomTool, Field, FunctionTool, OutputFormat, Tool, ToolChoice};
+use domain::canon::{self, CustomTool, Field, FunctionTool, OutputFormat, Tool, ToolChoice};
 use serde_json::{Value, json};
 
 use super::Encoder;
@@ -133,7 +133,7 @@ pub(super) fn apart<'a>(tools: &'a [Tool], flat: &'a str) -> (Option<&'a str>, &
             Tool::Custom(tool) => (tool.namespace.as_deref()?, &tool.name),
             Tool::Foreign(_) => return None,
         };
-        (flat.strip_prefix(namespace) == Some(name)).then_some((Some(namespace), name.as_str()))
+        (flat == canon::flat_name(Some(namespace), name)).then_some((Some(namespace), name.as_str()))
     });
     found.unwrap_or((None, flat))
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use domain::call::Format;
-use domain::canon::{Content, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Turn};
+use domain::canon::{self, Content, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Turn};
 use domain::fault::{self, Fault};
 use serde_json::Value;
 
@@ -134,10 +134,10 @@ impl Conversation {
     }
 
     fn call(&mut self, mut item: Node, custom: bool) -> Result<(), Fault> {
-        let namespace = item.string("namespace")?.unwrap_or_default();
+        let namespace = item.string("namespace")?;
         let call = ToolCall {
             id: item.needed("call_id")?,
-            name: namespace + &item.needed("name")?,
+            name: canon::flat_name(namespace.as_deref(), &item.needed("name")?),
             arguments: item.needed(if custom { "input" } else { "arguments" })?,
             custom,
             opaque: self.waiting.take().map(|(opaque, _)| opaque),

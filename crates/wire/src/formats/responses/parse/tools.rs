@@ -1,7 +1,7 @@
 //! Tools and which of them may be called.
 
 use domain::call::Format;
-use domain::canon::{CustomTool, ForeignTool, FunctionTool, Prompt, Tool, ToolChoice};
+use domain::canon::{self, CustomTool, ForeignTool, FunctionTool, Prompt, Tool, ToolChoice};
 use domain::fault::Fault;
 use serde_json::Value;
 
@@ -93,5 +93,6 @@ fn read_choice(value: Value) -> Result<Option<ToolChoice>, Fault> {
 }
 
 fn flat_name(node: &mut Node) -> Result<String, Fault> {
-    Ok(node.string("namespace")?.unwrap_or_default() + &node.needed("name")?)
+    let namespace = node.string("namespace")?;
+    Ok(canon::flat_name(namespace.as_deref(), &node.needed("name")?))
 }

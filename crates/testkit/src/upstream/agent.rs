@@ -1,0 +1,107 @@
+//! What a coding agent needs of a model: asked to write a file, it calls the agent's own tool for that.
+
+use serde_json::{Map, Value, json};
+
+use super::asked::{Asked, Tool};
+use super::refusal::list;
+use super::reply::{Reply, ToolCall, pieces, words};
+use super::sample::sample;
+
+const ORDER: &str = "write the file ";
+
+/// The first of these that the agent declares is called.
+const TOOLS: [&str; 14] = [
+    "Write",
+    "write",
+    "write_file",
+    "create_file",
+    "shell",
+    "exec_command",
+    "shell_command",
+    "local_shell",
+    "container.exec",
+    "bash",
+    "Bash",
+    "run_shell_command",
+    "run_terminal_cmd",
+    "apply_patch",
+];
+
+struct Order {
+    path: String,
+    content: String,
+}
+
+pub(super) fn act(asked: &Asked, reply: &mut Reply) {
+    if asked.any_result {
+        reply.content = words("Done.");
+        return;
+    }
+    let tool = TOOLS.iter().find_map(|name| asked.tools.iter().find(|tool| tool.name == *name));
+    let (Some(tool), Some(order)) = (tool, order(&asked.user_text)) else { return };
+    let text = if tool.custom { patch(&order) } else { arguments(tool, &order, asked).to_string() };
+    reply.content.clear();
+    reply.calls =
+        vec![ToolCall { name: tool.name.clone(), arguments: pieces(&text, 12), custom: tool.custom }];
+}
+
+/// The last order: the name ends at a space, the content at the end of its line or its quotes.
+fn order(text: &str) -> Option<Order> {
+    let found = text.to_ascii_lowercase().rfind(ORDER)?;
+    let (path, rest) = text[found + ORDER.len()..].split_once(char::is_whitespace)?;
+    let rest = rest.trim_start().strip_prefix("with ")?.trim_start();
+    let quote = rest.chars().next().filter(|first| "\"'`".contains(*first));
+    let content = match quote.and_then(|quote| rest[1..].split_once(quote)) {
+        Some((quoted, _)) => quoted,
+        None => rest.lines().next().unwrap_or_default().trim_end(),
+    };
+    let path = path.trim_matches(['"', '\'', '`']);
+    Some(Order { path: path.to_owned(), content: content.to_owned() })
+}
+
+/// The required parameters, and those that carry the order, each by its name.
+fn arguments(tool: &Tool, order: &Order, asked: &Asked) -> Value {
+    let required = list(&tool.schema["required"]);
+    let mut arguments = Map::new();
+    for (name, schema) in tool.schema["properties"].as_object().into_iter().flatten() {
+        let value = match name.as_str() {
+            "file_path" | "filePath" | "absolute_path" | "path" | "filename" => json!(absolute(order, asked)),
+            "content" | "contents" | "file_text" => json!(order.content),
+            "command" | "cmd" => command(order, schema),
+            "input" | "patch" if tool.name == "apply_patch" => json!(patch(order)),
+            "description" => json!("Write the file"),
+            _ if required.contains(&json!(name)) => sample(schema),
+            _ => continue,
+        };
+        arguments.insert(name.clone(), value);
+    }
+    Value::Object(arguments)
+}
+
+/// Agents tell their working directory in the prompt, and some of their tools want whole paths.
+fn absolute(order: &Order, asked: &Asked) -> String {
+    if order.path.starts_with('/') {
+        return order.path.clone();
+    }
+    let directory = asked.texts.iter().find_map(|text| {
+        ["orking directory: ", "<cwd>"].iter().find_map(|mark| {
+            let after = &text[text.find(mark)? + mark.len()..];
+            let end = after.find(['\n', '<']).unwrap_or(after.len());
+            after[..end].trim().strip_suffix('/').or(Some(after[..end].trim()))
+        })
+    });
+    match directory.filter(|directory| directory.starts_with('/')) {
+        Some(directory) => format!("{directory}/{}", order.path),
+        None => order.path.clone(),
+    }
+}
+
+fn command(order: &Order, schema: &Value) -> Value {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    let line = format!("printf '%s' {} > {}", quoted(&order.content), quoted(&order.path));
+    if schema["type"] == "array" { json!(["bash", "-lc", line]) } else { json!(line) }
+}
+
+fn patch(order: &Order) -> String {
+    format!("*** Begin Patch\n*** Add File: {}\n+{}\n*** End Patch\n", order.path, order.content)
+}

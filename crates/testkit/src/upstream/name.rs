@@ -1,0 +1,121 @@
+//! A model's name: the behaviour, and before a `~` the model it stands for, whose generation decides the rules.
+
+#[cfg(test)]
+mod tests;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ModelName {
+    pub whole: String,
+    pub behaviour: String,
+    /// What stands before the `~`.
+    pub family: Option<String>,
+}
+
+/// A generation of Claude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Claude {
+    pub opus: bool,
+    pub version: (u32, u32),
+}
+
+impl ModelName {
+    pub fn parse(name: &str) -> Self {
+        let (family, behaviour) = match name.split_once('~') {
+            Some((family, behaviour)) => (Some(family.to_owned()), behaviour),
+            None => (None, name),
+        };
+        Self { whole: name.to_owned(), behaviour: behaviour.to_owned(), family }
+    }
+
+    /// The OpenAI chat surface is lenient for the plain names.
+    pub fn is_strict(&self) -> bool {
+        self.family.is_some() || self.behaviour == "strict"
+    }
+
+    fn family(&self) -> &str {
+        self.family.as_deref().unwrap_or_default()
+    }
+
+    /// OpenAI's reasoning models: gpt-5 and the o series.
+    pub fn is_reasoning(&self) -> bool {
+        let family = self.family();
+        let o_series =
+            family.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        family.starts_with("gpt-5") || o_series
+    }
+
+    pub fn is_before_reasoning(&self) -> bool {
+        self.family().starts_with("gpt-4") || self.family().starts_with("gpt-3")
+    }
+
+    /// One of OpenAI's own; other families speak its format with fields of their own.
+    pub fn is_openai(&self) -> bool {
+        self.family.is_none() || self.family().starts_with("gpt-") || self.is_reasoning()
+    }
+
+    /// Without a family it is one that takes most things: 4.5.
+    pub fn claude(&self) -> Claude {
+        let family = self.family();
+        let small = |part: &&str| part.len() <= 2 && part.chars().all(|c| c.is_ascii_digit());
+        let mut parts = family.split(['-', '.', '@']).skip_while(|part| !small(part));
+        let mut number = || parts.next().filter(small).and_then(|part| part.parse().ok());
+        let version = match number() {
+            Some(major) => (major, number().unwrap_or(0)),
+            None => (4, 5),
+        };
+        Claude { opus: family.contains("opus"), version }
+    }
+
+    pub fn is_gemini_3(&self) -> bool {
+        self.family().starts_with("gemini-3")
+    }
+
+    pub fn is_gemini_2(&self) -> bool {
+        self.family().starts_with("gemini-2")
+    }
+}
+
+impl Claude {
+    /// No sampling parameters, adaptive thinking only, its text omitted unless asked for.
+    pub fn is_adaptive_only(self) -> bool {
+        self.version >= (4, 7)
+    }
+
+    pub fn takes_system_turns(self) -> bool {
+        self.version >= (4, 8)
+    }
+
+    pub fn takes_prefill(self) -> bool {
+        self.version < (4, 6)
+    }
+
+    pub fn takes_adaptive(self) -> bool {
+        self.version >= (4, 6)
+    }
+
+    pub fn thinks(self) -> bool {
+        self.version >= (3, 7)
+    }
+
+    pub fn takes_effort(self) -> bool {
+        self.version >= (4, 6) || (self.opus && self.version >= (4, 5))
+    }
+
+    pub fn takes_schema(self) -> bool {
+        self.version >= (4, 5) || (self.opus && self.version >= (4, 1))
+    }
+
+    pub fn takes_temperature_with_top_p(self) -> bool {
+        self.version < (4, 1)
+    }
+
+    pub fn most_output(self) -> u64 {
+        match self.version {
+            (0..=2, _) | (3, 0..=4) => 4_096,
+            (3, 5 | 6) => 8_192,
+            (4, 0 | 1) if self.opus => 32_000,
+            version if version < (4, 6) => 64_000,
+            _ => 128_000,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! OpenAI's Responses, with the lifecycle of what was stored.
+
+mod items;
+mod lifecycle;
+mod pairing;
+mod render;
+mod stream;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Value, json};
+
+use super::asked::{Asked, Choice, Seen, Tool};
+use super::desk::{Desk, Visit};
+use super::memory::Stored;
+use super::name::ModelName;
+use super::openai;
+use super::refusal::{Refusal, given, list, text_of};
+
+pub(super) use lifecycle::{compact, input_tokens, manage};
+use render::ResponsesVoice;
+
+/// What a request brings: its own items, after those of the response it follows.
+struct Input {
+    items: Vec<Value>,
+    /// How many of them came before.
+    before: usize,
+}
+
+pub(super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<Desk<'a>, Refusal> {
+    openai::bearer(visit)?;
+    let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
+    let input = admit(visit, request, &name)?;
+    let asked = read(visit, request, &input.items, name);
+    let voice = ResponsesVoice {
+        id: visit.id.clone(),
+        created: visit.created,
+        request: request.clone(),
+        memory: visit.memory,
+        own_input: input.items[input.before..].to_vec(),
+        context: input.items,
+    };
+    Ok(Desk { asked, voice: Box::new(voice) })
+}
+
+/// Refuses what is wrong, and puts the conversation together.
+fn admit(visit: &Visit<'_>, request: &Value, name: &ModelName) -> Result<Input, Refusal> {
+    validate::validate(request, name)?;
+    let mut context = match given(request, "previous_response_id") {
+        None => Vec::new(),
+        Some(id) => previous(visit, id)?.context,
+    };
+    let before = context.len();
+    context.extend(normalised(&request["input"]));
+    items::validate(&context[before..], visit.memory)?;
+    pairing::validate(&context, before)?;
+    Ok(Input { items: context, before })
+}
+
+fn previous(visit: &Visit<'_>, id: &Value) -> Result<Stored, Refusal> {
+    let text = id.as_str().unwrap_or_default();
+    visit.memory.stored(text).ok_or_else(|| {
+        let message = format!("Previous response with id '{text}' not found.");
+        Refusal::at("previous_response_id", message).code("previous_response_not_found")
+    })
+}
+
+/// A string is one message of the user's; items without a type are messages.
+fn normalised(input: &Value) -> Vec<Value> {
+    if let Value::String(text) = input {
+        let part = json!({"type": "input_text", "text": text});
+        return vec![json!({"type": "message", "role": "user", "content": [part]})];
+    }
+    let typed = |item: &Value| {
+        let mut item = item.clone();
+        if item.is_object() && given(&item, "type").is_none() {
+            item["type"] = json!("message");
+        }
+        item
+    };
+    list(input).iter().map(typed).collect()
+}
+
+fn read(visit: &Visit<'_>, request: &Value, items: &[Value], name: ModelName) -> Asked {
+    let is_result = |item: &&Value| item["type"].as_str().is_some_and(|kind| kind.ends_with("_call_output"));
+    let is_user = |item: &&Value| item["type"] == "message" && item["role"] == "user";
+    let tail = |keep: &dyn Fn(&&Value) -> bool| {
+        let mut tail: Vec<String> = items.iter().rev().take_while(keep).map(item_text).collect();
+        tail.reverse();
+        tail
+    };
+    let results = tail(&is_result);
+    let mut texts = vec![request["instructions"].as_str().unwrap_or_default().to_owned()];
+    texts.extend(items.iter().map(item_text));
+    let reasons = given(request, "reasoning").is_some_and(|reasoning| reasoning["effort"] != "none")
+        || name.is_reasoning();
+    Asked {
+        name,
+        raw: visit.raw.to_vec(),
+        streams: request["stream"] == true,
+        texts,
+        last_text: items.last().map(item_text).unwrap_or_default(),
+        user_text: tail(&is_user).join("\n"),
+        results: (!results.is_empty()).then(|| results.join("; ")),
+        any_result: items.iter().any(|item| is_result(&item)),
+        tools: list(&request["tools"]).iter().flat_map(tools).collect(),
+        choice: choice(&request["tool_choice"]),
+        schema: given(&request["text"]["format"], "schema").cloned(),
+        limit: request["max_output_tokens"].as_u64(),
+        reasons,
+        images: items.iter().flat_map(seen).collect(),
+        ..Asked::default()
+    }
+}
+
+fn item_text(item: &Value) -> String {
+    match item["type"].as_str() {
+        Some("message") => text_of(&item["content"]),
+        Some("function_call_output" | "custom_tool_call_output") => text_of(&item["output"]),
+        _ => String::new(),
+    }
+}
+
+fn tools(tool: &Value) -> Vec<Tool> {
+    let name = tool["name"].as_str().unwrap_or_default().to_owned();
+    match tool["type"].as_str() {
+        Some("function") => vec![Tool { name, schema: tool["parameters"].clone(), custom: false }],
+        Some("custom") => vec![Tool { name, schema: Value::Null, custom: true }],
+        _ => Vec::new(),
+    }
+}
+
+fn choice(choice: &Value) -> Choice {
+    match choice.as_str() {
+        Some("none") => Choice::None,
+        Some("required") => Choice::Any,
+        _ => choice["name"].as_str().map_or(Choice::Auto, |name| Choice::Named(name.to_owned())),
+    }
+}
+
+fn seen(item: &Value) -> Vec<Seen> {
+    let parts = list(&item["content"]).iter().chain(list(&item["output"]));
+    let url = |part: &Value| part["image_url"].as_str().or(part["file_data"].as_str()).map(Seen::url);
+    parts.filter_map(url).collect()
+}

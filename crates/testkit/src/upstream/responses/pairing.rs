@@ -1,0 +1,51 @@
+//! Calls and outputs in the conversation of a response, and reasoning that needs what followed it.
+
+use serde_json::Value;
+
+use super::super::refusal::{Refusal, Verdict};
+
+/// `before` items belong to earlier responses.
+pub(super) fn validate(items: &[Value], before: usize) -> Verdict {
+    let kind = |item: &Value| item["type"].as_str().unwrap_or_default().to_owned();
+    let mut open: Vec<&str> = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let call_id = item["call_id"].as_str().unwrap_or_default();
+        match kind(item).as_str() {
+            "function_call" | "custom_tool_call" => open.push(call_id),
+            "function_call_output" | "custom_tool_call_output" => {
+                let Some(found) = open.iter().position(|known| *known == call_id) else {
+                    let message =
+                        format!("No tool call found for function call output with call_id {call_id}.");
+                    return Err(Refusal::at("input", message));
+                };
+                open.remove(found);
+            }
+            "reasoning" if index >= before => follows(items, index, index - before)?,
+            _ => {}
+        }
+    }
+    match open.first() {
+        None => Ok(()),
+        Some(call_id) => {
+            Err(Refusal::at("input", format!("No tool output found for function call {call_id}.")))
+        }
+    }
+}
+
+/// Reasoning comes back together with the message or the call that it led to.
+fn follows(items: &[Value], index: usize, place: usize) -> Verdict {
+    let next = items[index + 1..].iter().find(|item| item["type"] != "reasoning");
+    let led_to = |item: &Value| {
+        let kind = item["type"].as_str().unwrap_or_default();
+        (kind == "message" && item["role"] == "assistant")
+            || kind.ends_with("_call")
+            || kind == "item_reference"
+    };
+    if next.is_some_and(led_to) {
+        return Ok(());
+    }
+    let id = items[index]["id"].as_str().unwrap_or_default();
+    let message =
+        format!("Item '{id}' of type 'reasoning' was provided without its required following item.");
+    Err(Refusal::at(format!("input[{place}]"), message))
+}

@@ -1,0 +1,157 @@
+//! How the answer is to be made: limits, sampling, effort, labels. Adapted to what the model takes.
+
+use domain::call::Format;
+use domain::canon::{Effort, Field, Reasoning};
+use serde_json::json;
+
+use super::Encoder;
+use crate::vendors::ThinkingStyle;
+
+/// OpenAI refuses longer names of users.
+const USER_LIMIT: usize = 64;
+const LEAST_TEMPERATURE: f64 = 0.01;
+
+impl Encoder<'_> {
+    pub(super) fn settings(&mut self) {
+        self.limit();
+        self.temperature();
+        self.sampling();
+        self.stop();
+        self.reasoning();
+        self.labels();
+        if self.prompt.choices > 1 {
+            self.set("n", self.prompt.choices);
+        }
+    }
+
+    fn limit(&mut self) {
+        let Some(mut limit) = self.prompt.max_output else { return };
+        // Limits are written for the model a client knows; more than a model can say is refused.
+        if let Some(most) = self.target.max_output.filter(|_| !self.is_native()) {
+            limit = limit.min(most);
+        }
+        let renamed = (self.target.vendor.quirks.completion_tokens_rename)(self.target.model);
+        self.set(if renamed { "max_completion_tokens" } else { "max_tokens" }, limit);
+    }
+
+    fn temperature(&mut self) {
+        let Some(wanted) = self.prompt.sampling.temperature else { return };
+        if !self.rules.sampling {
+            // The default is what the model does anyway.
+            if wanted != 1.0 {
+                self.drop_field(Field::Temperature);
+            }
+            return;
+        }
+        let least =
+            if self.target.vendor.quirks.min_temperature_above_zero { LEAST_TEMPERATURE } else { 0.0 };
+        self.set("temperature", wanted.clamp(least, self.rules.max_temperature));
+    }
+
+    fn sampling(&mut self) {
+        let sampling = &self.prompt.sampling;
+        let top_p = sampling.top_p.filter(|top_p| self.rules.sampling || *top_p != 1.0);
+        let both = self.rules.temperature_with_top_p || sampling.temperature.is_none();
+        match top_p {
+            Some(_) if !self.rules.sampling || !both => self.drop_field(Field::TopP),
+            top_p => self.set_if_said("top_p", top_p),
+        }
+        let penalties = [
+            ("presence_penalty", sampling.presence_penalty, Field::PresencePenalty),
+            ("frequency_penalty", sampling.frequency_penalty, Field::FrequencyPenalty),
+        ];
+        for (name, value, field) in penalties {
+            match value {
+                Some(value) if !self.rules.penalties && value != 0.0 => self.drop_field(field),
+                Some(_) if !self.rules.penalties => {}
+                value => self.set_if_said(name, value),
+            }
+        }
+        match sampling.top_k {
+            Some(_) if !self.target.vendor.quirks.top_k && !self.is_native() => self.drop_field(Field::TopK),
+            top_k => self.set_if_said("top_k", top_k),
+        }
+        self.set_if_said("seed", sampling.seed);
+    }
+
+    fn stop(&mut self) {
+        let most = match self.is_native() && self.rules.stops > 0 {
+            true => usize::MAX,
+            false => self.rules.stops,
+        };
+        let stop = &self.prompt.stop;
+        if stop.len() > most {
+            self.drop_field(Field::Stop);
+        }
+        match &stop[..stop.len().min(most)] {
+            [] => {}
+            some => self.set("stop", json!(some)),
+        }
+    }
+
+    fn reasoning(&mut self) {
+        match &self.prompt.verbosity {
+            Some(_) if !self.rules.verbosity && !self.is_native() => self.drop_field(Field::Verbosity),
+            verbosity => self.set_if_said("verbosity", verbosity.clone()),
+        }
+        let Some(reasoning) = &self.prompt.reasoning else { return };
+        let Some(wanted) = wanted(reasoning) else { return };
+        if self.rules.thinking != ThinkingStyle::Effort {
+            // A model that cannot be told to think is not told to stop either.
+            if wanted != Wanted::None {
+                self.drop_field(Field::Reasoning);
+            }
+            return;
+        }
+        self.set_if_said("reasoning_effort", word(wanted, self.rules.effort_words));
+    }
+
+    fn labels(&mut self) {
+        let prompt = self.prompt;
+        if let Some(user) = &prompt.user {
+            let most = if self.is_native() { usize::MAX } else { USER_LIMIT };
+            self.set("user", user.chars().take(most).collect::<String>());
+        }
+        // Labels and tiers mean the same to OpenAI's two formats, and something else or nothing to the others.
+        let kindred = matches!(prompt.format, Format::Chat | Format::Responses);
+        match &prompt.metadata {
+            Some(_) if !kindred => self.drop_field(Field::Metadata),
+            metadata => self.set_if_said("metadata", metadata.clone()),
+        }
+        match prompt.service_tier.as_deref() {
+            Some("auto") if !kindred => {}
+            Some(_) if !kindred => self.drop_field(Field::ServiceTier),
+            tier => self.set_if_said("service_tier", tier),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    None,
+    Some(Effort),
+}
+
+/// Nothing when it is left to the model.
+fn wanted(reasoning: &Reasoning) -> Option<Wanted> {
+    if reasoning.enabled == Some(false) {
+        return Some(Wanted::None);
+    }
+    let effort = reasoning.effort.or_else(|| match reasoning.budget {
+        Some(0) | None => None,
+        Some(budget) => Some(Effort::of_budget(budget)),
+    });
+    effort.map(Wanted::Some)
+}
+
+/// The nearest word the model knows: not more than was asked for, if there is such a one.
+fn word(wanted: Wanted, known: &[&'static str]) -> Option<&'static str> {
+    let rank = |word: &str| Effort::parse(word).map_or(0, |effort| 1 + effort as u8);
+    let thinks = || known.iter().copied().filter(|word| *word != "none");
+    match wanted {
+        Wanted::None => known.first().copied(),
+        Wanted::Some(effort) => {
+            thinks().rfind(|word| rank(word) <= 1 + effort as u8).or_else(|| thinks().next())
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The block that is open. Another kind of words closes it; so does a thought after one that was signed.
+
+use domain::canon::{Block, Delta, Event, Opaque};
+
+use crate::formats::chat::details::Detail;
+
+#[derive(Default)]
+pub struct Blocks {
+    next: u32,
+    open: Option<Open>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Refusal,
+    Thinking,
+    /// A call, or the text that stands for one.
+    Call,
+}
+
+struct Open {
+    index: u32,
+    kind: Kind,
+    /// It has its state: no more can be said in it.
+    signed: bool,
+    /// Something was said in it.
+    told: bool,
+    /// What to say if nothing was: a call without arguments has an empty object.
+    default: Option<&'static str>,
+}
+
+impl Blocks {
+    pub fn text(&mut self, kind: Kind, text: &str, out: &mut Vec<Event>) {
+        if text.is_empty() {
+            return;
+        }
+        let block = if kind == Kind::Refusal { Block::Refusal } else { Block::Text };
+        let index = self.continue_or_open(kind, block, out);
+        out.push(Event::Delta { index, delta: Delta::Text(text.to_owned()) });
+    }
+
+    pub fn thought(&mut self, text: &str, out: &mut Vec<Event>) {
+        if text.is_empty() {
+            return;
+        }
+        let index = self.continue_or_open(Kind::Thinking, Block::Thinking, out);
+        if let Some(open) = &mut self.open {
+            open.told = true;
+        }
+        out.push(Event::Delta { index, delta: Delta::Text(text.to_owned()) });
+    }
+
+    /// A state without a call belongs to the thought that is open, or is one by itself.
+    pub fn state(&mut self, detail: &Detail, model: &str, out: &mut Vec<Event>) {
+        let index = self.continue_or_open(Kind::Thinking, Block::Thinking, out);
+        let Some(open) = &mut self.open else { return };
+        open.signed = true;
+        if let Some(mut opaque) = detail.opaque_of_thought(model, open.told) {
+            let vouched = opaque.text.take().filter(|_| !open.told);
+            out.extend(vouched.map(|text| Event::Delta { index, delta: Delta::Text(text) }));
+            out.push(Event::Delta { index, delta: Delta::Opaque(opaque) });
+        }
+    }
+
+    /// State that comes when its call is over is of no use any more.
+    pub fn state_of(&mut self, index: u32, opaque: Opaque, out: &mut Vec<Event>) {
+        if self.open.as_ref().is_some_and(|open| open.index == index) {
+            out.push(Event::Delta { index, delta: Delta::Opaque(opaque) });
+        }
+    }
+
+    pub fn open_call(&mut self, block: Block, out: &mut Vec<Event>) -> u32 {
+        self.close(out);
+        let default = matches!(block, Block::ToolCall { custom: false, .. }).then_some("{}");
+        let index = self.open(Kind::Call, block, out);
+        if let Some(open) = &mut self.open {
+            open.default = default;
+        }
+        index
+    }
+
+    /// More of a call; false when its block is closed.
+    pub fn grow(&mut self, index: u32, delta: Delta, out: &mut Vec<Event>) -> bool {
+        match &mut self.open {
+            Some(open) if open.index == index => {
+                open.told = true;
+                out.push(Event::Delta { index, delta });
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub fn close(&mut self, out: &mut Vec<Event>) {
+        let Some(open) = self.open.take() else { return };
+        let index = open.index;
+        if let Some(arguments) = open.default.filter(|_| !open.told) {
+            out.push(Event::Delta { index, delta: Delta::Arguments(arguments.to_owned()) });
+        }
+        out.push(Event::Close { index });
+    }
+
+    pub fn close_thought(&mut self, out: &mut Vec<Event>) {
+        if self.open.as_ref().is_some_and(|open| open.kind == Kind::Thinking) {
+            self.close(out);
+        }
+    }
+
+    fn continue_or_open(&mut self, kind: Kind, block: Block, out: &mut Vec<Event>) -> u32 {
+        match &self.open {
+            Some(open) if open.kind == kind && !open.signed => open.index,
+            _ => {
+                self.close(out);
+                self.open(kind, block, out)
+            }
+        }
+    }
+
+    fn open(&mut self, kind: Kind, block: Block, out: &mut Vec<Event>) -> u32 {
+        let index = self.next;
+        self.next += 1;
+        self.open = Some(Open { index, kind, signed: false, told: false, default: None });
+        out.push(Event::Open { index, block });
+        index
+    }
+}

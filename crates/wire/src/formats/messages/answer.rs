@@ -1,0 +1,55 @@
+//! A whole answer, as far as the gateway reads it.
+
+use std::ops::Range;
+
+use crate::codec::Answer;
+use crate::json::{self, ScanError};
+
+pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
+    let object = json::scan(body)?;
+    let content = object.value(body, "content").filter(|range| body[range.start] == b'[');
+    let error = object.value(body, "error").filter(|_| content.is_none());
+    if content.is_none() && error.is_none() {
+        return Err(ScanError::Syntax { at: object.close, expected: "an array 'content'" });
+    }
+    let usage = object.value(body, "usage").filter(|range| body[range.start] == b'{');
+    let content_bytes = match (&usage, content) {
+        (None, Some(content)) => content_bytes(body, content),
+        _ => 0,
+    };
+    let id = object.get(body, "id").and_then(|member| json::string_at(body, &member.value));
+    Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
+}
+
+fn content_bytes(body: &[u8], content: Range<usize>) -> usize {
+    let blocks = json::scan_array(body, content).unwrap_or_default();
+    let of_block = |block: Range<usize>| {
+        let Ok(block) = json::scan_within(body, block) else { return 0 };
+        let length = |name| match block.value(body, name).map(|range| &body[range]) {
+            Some([b'"', inside @ .., b'"']) => json::decoded_len(inside),
+            Some(value) => value.len(),
+            None => 0,
+        };
+        ["text", "thinking", "name", "input"].into_iter().map(length).sum()
+    };
+    blocks.into_iter().map(of_block).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_usage_or_an_estimate_are_read() {
+        let body = br#"{"id":"msg_1","type":"message","content":[{"type":"text","text":"a\nb"}],"usage":{"input_tokens":1}}"#;
+        let answer = read_answer(body).unwrap();
+        assert_eq!(answer.id.as_deref(), Some("msg_1"));
+        assert_eq!(&body[answer.usage.unwrap()], br#"{"input_tokens":1}"#);
+        let body =
+            br#"{"content":[{"type":"text","text":"abc"},{"type":"tool_use","name":"ls","input":{"a":1}}]}"#;
+        assert_eq!(read_answer(body).unwrap().content_bytes, 3 + 2 + 7);
+        let body = br#"{"type":"error","error":{"type":"api_error","message":"no"}}"#;
+        assert!(read_answer(body).unwrap().error.is_some());
+        assert!(read_answer(b"{}").is_err());
+    }
+}

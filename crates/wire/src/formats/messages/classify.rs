@@ -1,0 +1,139 @@
+//! What a stream event is: by its name where it has one, by its `type` otherwise; deltas are never parsed.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::codec::{Class, Seen};
+use crate::formats::chat;
+use crate::json::{self, Object};
+
+/// In JSON a quote inside a string is always escaped, so that `"text"` followed by a colon can only be a key.
+struct Keys {
+    start: Finder<'static>,
+    delta: Finder<'static>,
+    texts: [Finder<'static>; 3],
+}
+
+static KEYS: LazyLock<Keys> = LazyLock::new(|| Keys {
+    start: Finder::new(b"\"message_start\""),
+    delta: Finder::new(b"\"delta\""),
+    texts: [b"\"text\"".as_slice(), b"\"partial_json\"", b"\"thinking\""].map(Finder::new),
+});
+
+pub fn classify(name: Option<&[u8]>, data: &[u8]) -> Seen {
+    let data = data.trim_ascii();
+    if data.is_empty() || data == b"[DONE]" {
+        return Seen::of(Class::Ignorable);
+    }
+    let kind = match name {
+        Some(name) if !name.is_empty() && name != b"message" => name,
+        _ => match kind(data) {
+            Some(kind) => kind,
+            None => return unnamed(data),
+        },
+    };
+    match kind {
+        b"content_block_delta" => Seen { content_bytes: delta_bytes(data), ..Seen::of(Class::Content) },
+        b"content_block_stop" => Seen::of(Class::Content),
+        b"message_start" => Seen { usage: usage_of_start(data), ..Seen::of(Class::Lifecycle) },
+        b"content_block_start" => block_start(data),
+        b"message_delta" => message_delta(data),
+        b"message_stop" => Seen::of(Class::Terminal),
+        b"ping" => Seen::of(Class::Ignorable),
+        b"error" => Seen::of(Class::Error),
+        _ => Seen::of(Class::Content),
+    }
+}
+
+/// The upstream's id for its answer: only the first event names it, others name their blocks.
+pub fn event_id(data: &[u8]) -> Option<String> {
+    KEYS.start.find(data)?;
+    chat::event_id(data)
+}
+
+/// The `type`, which stands first in all that Anthropic sends.
+fn kind(data: &[u8]) -> Option<&[u8]> {
+    if let Some(rest) = data.strip_prefix(b"{\"type\":\"") {
+        return memchr::memchr(b'"', rest).map(|end| &rest[..end]);
+    }
+    let object = json::scan(data).ok()?;
+    let value = object.value(data, "type")?;
+    data[value].strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
+fn unnamed(data: &[u8]) -> Seen {
+    let error = json::scan(data).map_or(true, |object| object.value(data, "error").is_some());
+    Seen::of(if error { Class::Error } else { Class::Content })
+}
+
+fn delta_bytes(data: &[u8]) -> usize {
+    let keys = &*KEYS;
+    let Some(delta) = keys.delta.find(data) else { return 0 };
+    let inside = &data[delta..];
+    keys.texts.iter().find_map(|key| string_length(inside, key)).unwrap_or(0)
+}
+
+/// How long the text of the first member of that name is, if it is a string.
+fn string_length(data: &[u8], key: &Finder<'_>) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        from += key.find(&data[from..])? + key.needle().len();
+        let Some(value) = data[from..].trim_ascii_start().strip_prefix(b":") else { continue };
+        let text = value.trim_ascii_start().strip_prefix(b"\"")?;
+        return Some(json::decoded_len(&text[..closing_quote(text)?]));
+    }
+}
+
+fn closing_quote(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+fn within(data: &[u8], object: &Object, name: &str) -> Option<Object> {
+    json::scan_within(data, object.value(data, name)?).ok()
+}
+
+fn usage_at(data: &[u8], object: &Object) -> Option<Range<usize>> {
+    object.value(data, "usage").filter(|range| data[range.start] == b'{')
+}
+
+fn usage_of_start(data: &[u8]) -> Option<Range<usize>> {
+    let object = json::scan(data).ok()?;
+    usage_at(data, &within(data, &object, "message")?)
+}
+
+/// A text or a thought opens empty; anything else says something by its mere name.
+fn block_start(data: &[u8]) -> Seen {
+    let block = json::scan(data).ok().and_then(|object| within(data, &object, "content_block"));
+    let Some(block) = block else { return Seen::of(Class::Content) };
+    let is = |name: &str, text: &[u8]| block.value(data, name).is_some_and(|range| &data[range] == text);
+    let empty = |name: &str| block.value(data, name).is_none() || is(name, b"\"\"");
+    let silent =
+        (is("type", b"\"text\"") && empty("text")) || (is("type", b"\"thinking\"") && empty("thinking"));
+    if silent {
+        return Seen::of(Class::Lifecycle);
+    }
+    let length = |name: &str| match block.value(data, name).map(|range| &data[range]) {
+        Some([b'"', inside @ .., b'"']) => json::decoded_len(inside),
+        _ => 0,
+    };
+    let content_bytes = length("text") + length("thinking") + length("name");
+    Seen { content_bytes, ..Seen::of(Class::Content) }
+}
+
+fn message_delta(data: &[u8]) -> Seen {
+    let Ok(object) = json::scan(data) else { return Seen::of(Class::Error) };
+    let reason = within(data, &object, "delta").and_then(|delta| delta.value(data, "stop_reason"));
+    Seen { usage: usage_at(data, &object), finish: reason.is_some(), ..Seen::of(Class::Content) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! A whole answer of Anthropic's into the canonical model.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::canon::{Content, Opaque, Origin, Part, Reply, StopReason, Thinking, ToolCall};
+use domain::fault::{self, Fault};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{stop, usage};
+use crate::codec::Decoding;
+use crate::formats::chat;
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Cow<'a, str>,
+    id: Option<String>,
+    model: Option<String>,
+    #[serde(borrow, default)]
+    content: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Cow<'a, str>>,
+    stop_sequence: Option<String>,
+    #[serde(borrow, default)]
+    usage: Option<&'a RawValue>,
+}
+
+/// A block of an answer, or the beginning of one in a stream.
+#[derive(Deserialize)]
+pub(super) struct RawBlock<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Cow<'a, str>,
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) text: Option<String>,
+    pub(super) thinking: Option<String>,
+    pub(super) signature: Option<String>,
+    pub(super) data: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) input: Option<&'a RawValue>,
+}
+
+pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
+    let provider = decoding.provider.clone();
+    let invalid = |reason: &str| fault::upstream_invalid_response(&provider, reason);
+    let answer: Answer = serde_json::from_slice(body).map_err(|_| invalid("it is no message"))?;
+    if answer.kind == "error" {
+        return Err(chat::read_stream_error(body, &provider));
+    }
+    let content = answer.content.ok_or_else(|| invalid("it has no content"))?;
+    let mut reply = Reply { id: answer.id, model: answer.model, ..Reply::default() };
+    let mut calls = false;
+    for raw in content {
+        let block: RawBlock = serde_json::from_str(raw.get()).map_err(|_| invalid("a block is malformed"))?;
+        let content = read_block(block, raw, decoding).ok_or_else(|| invalid("a block is malformed"))?;
+        calls |= matches!(content, Content::ToolCall(_));
+        reply.parts.push(Part::new(content));
+    }
+    let reason = answer.stop_reason.as_deref().unwrap_or_default();
+    reply.stop = stop_of(reason, answer.stop_sequence, decoding, calls);
+    if let Some(raw) = answer.usage {
+        reply.usage = usage::read_usage(raw.get().as_bytes(), None);
+        reply.raw_usage = Bytes::copy_from_slice(raw.get().as_bytes());
+    }
+    Ok(reply)
+}
+
+/// Where a tool stood in for a schema, its call is the text of the answer and no call at all.
+pub(super) fn stop_of(
+    reason: &str,
+    sequence: Option<String>,
+    decoding: &Decoding,
+    calls: bool,
+) -> StopReason {
+    match stop::read(reason, sequence) {
+        StopReason::ToolCalls if decoding.schema_tool.is_some() && !calls => StopReason::EndTurn,
+        stop => stop,
+    }
+}
+
+fn read_block(block: RawBlock<'_>, raw: &RawValue, decoding: &mut Decoding) -> Option<Content> {
+    Some(match &*block.kind {
+        "text" => Content::Text(block.text?),
+        "thinking" => {
+            let signature = block.signature.filter(|signature| !signature.is_empty());
+            let opaque = signature.map(|data| state(data, false, decoding));
+            Content::Thinking(Thinking { text: block.thinking.unwrap_or_default(), opaque })
+        }
+        "redacted_thinking" => {
+            let opaque = state(block.data?, true, decoding);
+            Content::Thinking(Thinking { text: String::new(), opaque: Some(opaque) })
+        }
+        "tool_use" => {
+            let name = block.name?;
+            let arguments = block.input.map_or("{}", RawValue::get).to_owned();
+            if decoding.schema_tool.as_ref() == Some(&name) {
+                return Some(Content::Text(arguments));
+            }
+            let id = block.id.unwrap_or_else(|| decoding.mint.item("toolu_"));
+            Content::ToolCall(ToolCall { id, name, arguments, custom: false, opaque: None })
+        }
+        _ => Content::Foreign { format: Format::Messages, value: serde_json::from_str(raw.get()).ok()? },
+    })
+}
+
+pub(super) fn state(data: String, whole: bool, decoding: &Decoding) -> Opaque {
+    let origin = Origin { format: Format::Messages, model: decoding.model.to_string() };
+    Opaque { origin, data, whole, text: None }
+}

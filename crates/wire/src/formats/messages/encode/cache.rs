@@ -1,0 +1,46 @@
+//! Cache marks: Anthropic takes four in one request.
+
+use serde_json::{Map, Value};
+
+const LIMIT: usize = 4;
+const MARK: &str = "cache_control";
+
+/// With more, the first stays, which covers what never changes, and the last three. True when some were cut.
+pub(super) fn keep_four(body: &mut Map<String, Value>) -> bool {
+    let mut count = 0;
+    each_marked(body, &mut |_| count += 1);
+    if count <= LIMIT {
+        return false;
+    }
+    let (mut seen, surplus) = (0, count - LIMIT);
+    each_marked(body, &mut |block| {
+        if (1..=surplus).contains(&seen) {
+            block.shift_remove(MARK);
+        }
+        seen += 1;
+    });
+    true
+}
+
+/// In the order of the cached prefix: tools, system, messages.
+fn each_marked(body: &mut Map<String, Value>, act: &mut impl FnMut(&mut Map<String, Value>)) {
+    for name in ["tools", "system"] {
+        blocks(body.get_mut(name), act);
+    }
+    for message in body.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten() {
+        blocks(message.get_mut("content"), act);
+    }
+}
+
+fn blocks(list: Option<&mut Value>, act: &mut impl FnMut(&mut Map<String, Value>)) {
+    for block in list.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
+        for inner in block.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(inner) = inner.as_object_mut().filter(|inner| inner.contains_key(MARK)) {
+                act(inner);
+            }
+        }
+        if block.contains_key(MARK) {
+            act(block);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Turns as messages: system words lifted or placed, neighbours of one role merged, results first.
+
+use domain::canon::{Part, Role, Turn};
+use serde_json::{Map, Value, json};
+
+use super::Encoder;
+use super::block::{self, Block};
+use crate::vendors::ThinkingStyle;
+
+/// Said for a user where the model wants to hear one: before an assistant that begins, behind one that ends.
+const BEGIN: &str = "(The conversation begins.)";
+const GO_ON: &str = "Continue.";
+
+#[derive(Default)]
+pub(super) struct Conversation {
+    pub(super) system: Vec<Value>,
+    pub(super) messages: Vec<Value>,
+    /// The model would have to go on thinking from a turn that shows no thought.
+    pub(super) bars_thinking: bool,
+}
+
+#[derive(Debug)]
+struct Message {
+    role: &'static str,
+    blocks: Vec<Block>,
+    /// Members beside role and content.
+    members: Map<String, Value>,
+}
+
+impl Encoder<'_> {
+    pub(super) fn conversation(&mut self) -> Conversation {
+        let turns = &self.prompt.turns;
+        let lead = turns.iter().take_while(|turn| is_system(turn)).count();
+        // With nothing else to answer, the last instruction is the question.
+        let lead = if lead == turns.len() { lead.saturating_sub(1) } else { lead };
+        let mut conversation = Conversation::default();
+        for turn in &turns[..lead] {
+            conversation.system.extend(self.blocks(turn, Role::System).into_iter().map(Value::Object));
+        }
+        let mut messages: Vec<Message> = Vec::new();
+        for (index, turn) in turns.iter().enumerate().skip(lead) {
+            if is_system(turn) {
+                self.instruct(turn, turns[index + 1..].iter().find(|turn| !is_system(turn)), &mut messages);
+            } else {
+                let role = if turn.role == Role::Assistant { "assistant" } else { "user" };
+                let blocks = self.blocks(turn, turn.role);
+                self.push(&mut messages, role, blocks, turn);
+            }
+        }
+        messages.iter_mut().filter(|message| message.role == "user").for_each(Message::results_first);
+        self.mend(&mut messages);
+        conversation.bars_thinking = self.rules.thinking == ThinkingStyle::Budget && lacks_thought(&messages);
+        conversation.messages = messages.into_iter().map(Message::into_value).collect();
+        conversation
+    }
+
+    fn blocks(&mut self, turn: &Turn, role: Role) -> Vec<Block> {
+        let mut blocks: Vec<Block> = turn.parts.iter().filter_map(|part| self.block(part, role)).collect();
+        // Thoughts come first. Anthropic's own clients have them where the model put them.
+        if !self.own() && blocks.first().is_some_and(|first| !is_thought(first)) {
+            blocks.sort_by_key(|block| !is_thought(block));
+        }
+        blocks
+    }
+
+    fn push(&self, messages: &mut Vec<Message>, role: &'static str, blocks: Vec<Block>, turn: &Turn) {
+        if blocks.is_empty() {
+            return;
+        }
+        let mut members = Map::new();
+        if let Some(place) = turn.parts.first().map(message_place) {
+            self.leftovers.restore(place, &mut members);
+        }
+        match messages.last_mut() {
+            Some(last) if last.role == role => {
+                last.blocks.extend(blocks);
+                last.members.extend(members);
+            }
+            _ => messages.push(Message { role, blocks, members }),
+        }
+    }
+
+    /// Instructions amid the conversation: a system turn where the model takes one there, which is behind the user
+    /// and before the assistant; else the user's words, marked as what they are.
+    fn instruct(&mut self, turn: &Turn, next: Option<&Turn>, messages: &mut Vec<Message>) {
+        let blocks = self.blocks(turn, Role::System);
+        let behind_user = messages.last().is_some_and(|last| matches!(last.role, "user" | "system"));
+        let before_assistant = next.is_none_or(|next| next.role == Role::Assistant);
+        if self.rules.system_turns && behind_user && before_assistant {
+            return self.push(messages, "system", blocks, turn);
+        }
+        let marked = blocks.into_iter().map(|mut block| {
+            if let Some(Value::String(text)) = block.get_mut("text").filter(|_| !messages.is_empty()) {
+                *text = format!("<system>\n{text}\n</system>");
+            }
+            block
+        });
+        let marked = marked.collect();
+        self.push(messages, "user", marked, turn);
+    }
+
+    /// A conversation begins with the user. Most models also want it to end there.
+    fn mend(&self, messages: &mut Vec<Message>) {
+        if messages.first().is_some_and(|first| first.role == "assistant") {
+            messages.insert(0, Message::of_user(BEGIN));
+        }
+        let Some(last) = messages.last_mut().filter(|last| last.role == "assistant") else { return };
+        let Some(block) = last.blocks.last_mut() else { return };
+        match kind(block) {
+            "text" if self.rules.prefill => {
+                if let Some(Value::String(text)) = block.get_mut("text") {
+                    text.truncate(text.trim_end().len());
+                }
+            }
+            // A turn that was paused amid the provider's own tools goes on by itself.
+            "text" | "thinking" | "redacted_thinking" => messages.push(Message::of_user(GO_ON)),
+            _ => {}
+        }
+    }
+}
+
+impl Message {
+    fn of_user(words: &str) -> Self {
+        Self { role: "user", blocks: block::text(words).into_iter().collect(), members: Map::new() }
+    }
+
+    fn results_first(&mut self) {
+        self.blocks.sort_by_key(|block| kind(block) != "tool_result");
+    }
+
+    fn into_value(self) -> Value {
+        let mut message = self.members;
+        message.insert("role".into(), self.role.into());
+        let content = match self.blocks.as_slice() {
+            [only] if only.len() == 2 && kind(only) == "text" => only["text"].clone(),
+            _ => json!(self.blocks),
+        };
+        message.insert("content".into(), content);
+        Value::Object(message)
+    }
+}
+
+fn is_system(turn: &Turn) -> bool {
+    matches!(turn.role, Role::System | Role::Developer)
+}
+
+fn kind(block: &Block) -> &str {
+    block.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn is_thought(block: &Block) -> bool {
+    matches!(kind(block), "thinking" | "redacted_thinking")
+}
+
+/// `messages[3]` of `messages[3].content[0]`.
+fn message_place(part: &Part) -> &str {
+    part.place.0.split_once(".content").map_or("", |(message, _)| message)
+}
+
+/// With a counted budget, a turn that is still under way must begin with a thought. It is under way while it waits for
+/// the results of its tools, and through all the messages that such results are between.
+fn lacks_thought(messages: &[Message]) -> bool {
+    let Some(mut at) = messages.iter().rposition(|message| message.role == "assistant") else { return false };
+    let calls = |message: &Message| message.blocks.iter().any(|block| kind(block) == "tool_use");
+    if at + 1 < messages.len() && !calls(&messages[at]) {
+        return false;
+    }
+    let only_results = |message: &Message| message.blocks.iter().all(|block| kind(block) == "tool_result");
+    while at >= 2 && only_results(&messages[at - 1]) && messages[at - 2].role == "assistant" {
+        at -= 2;
+    }
+    !messages[at].blocks.first().is_some_and(is_thought)
+}

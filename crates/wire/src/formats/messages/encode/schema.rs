@@ -1,0 +1,108 @@
+//! JSON Schemas of other clients, bent to what Claude's structured outputs take.
+
+use serde_json::{Map, Value};
+
+/// Refused by the constrained decoder: told in words instead.
+const TOLD: [&str; 13] = [
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "maxItems",
+    "uniqueItems",
+    "minContains",
+    "maxContains",
+    "minProperties",
+    "maxProperties",
+];
+
+/// Objects are closed, alternatives are `anyOf`, limits become part of the description.
+pub(super) fn adapt(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) => Value::Object(adapt_object(members)),
+        Value::Array(items) => Value::Array(items.iter().map(adapt).collect()),
+        other => other.clone(),
+    }
+}
+
+fn adapt_object(members: &Map<String, Value>) -> Map<String, Value> {
+    let mut adapted = Map::new();
+    let mut told = Vec::new();
+    for (name, value) in members {
+        match name.as_str() {
+            "properties" | "$defs" | "definitions" => {
+                let named = value.as_object().into_iter().flatten();
+                let named = named.map(|(name, schema)| (name.clone(), adapt(schema))).collect();
+                adapted.insert(name.clone(), Value::Object(named));
+            }
+            "oneOf" => {
+                adapted.insert("anyOf".into(), adapt(value));
+            }
+            "items" | "anyOf" | "allOf" => {
+                adapted.insert(name.clone(), adapt(value));
+            }
+            "additionalProperties" | "patternProperties" | "$schema" => {}
+            "minItems" if value.as_u64().is_none_or(|least| least > 1) => told.push((name, value)),
+            _ if TOLD.contains(&name.as_str()) => told.push((name, value)),
+            _ => {
+                adapted.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    let is_object = members.get("type").is_some_and(|kind| match kind {
+        Value::Array(kinds) => kinds.iter().any(|kind| kind == "object"),
+        kind => kind == "object",
+    });
+    if is_object || members.contains_key("properties") {
+        adapted.insert("additionalProperties".into(), false.into());
+    }
+    if !told.is_empty() {
+        let limits: Vec<String> = told.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let said = members.get("description").and_then(Value::as_str).map(|text| format!("{text}\n"));
+        let description = format!("{}({})", said.unwrap_or_default(), limits.join(", "));
+        adapted.insert("description".into(), description.into());
+    }
+    adapted
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_decoder_refuses_is_told_in_words() {
+        let schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {
+                "minimum": {"type": "integer", "minimum": 1, "description": "How many"},
+                "tags": {"type": "array", "items": {"type": ["object", "null"]}, "minItems": 1, "maxItems": 3},
+                "either": {"oneOf": [{"type": "string", "enum": ["a"]}, {"$ref": "#/$defs/x"}]},
+            },
+            "required": ["minimum"],
+            "$defs": {"x": {"properties": {}, "additionalProperties": true}},
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "minimum": {"type": "integer", "description": "How many\n(minimum: 1)"},
+                "tags": {
+                    "type": "array",
+                    "items": {"type": ["object", "null"], "additionalProperties": false},
+                    "minItems": 1,
+                    "description": "(maxItems: 3)",
+                },
+                "either": {"anyOf": [{"type": "string", "enum": ["a"]}, {"$ref": "#/$defs/x"}]},
+            },
+            "required": ["minimum"],
+            "$defs": {"x": {"properties": {}, "additionalProperties": false}},
+            "additionalProperties": false,
+        });
+        assert_eq!(adapt(&schema), expected);
+    }
+}

@@ -1,0 +1,187 @@
+//! The blocks of a message.
+
+use domain::call::Format;
+use domain::canon::{CacheMark, Content, Media, Opaque, Part, Role, Source, Thinking, ToolCall, ToolResult};
+use domain::fault::{self, Fault};
+use serde_json::{Map, Value};
+
+use super::node::{Node, elements, wrong};
+
+/// Decoded bytes of one embedded image.
+const IMAGE_LIMIT: usize = 20 << 20;
+
+type Extra = Map<String, Value>;
+
+/// Content is a text or an array of blocks.
+pub(super) fn parts(content: Value, place: &str, role: Role, extra: &mut Extra) -> Result<Vec<Part>, Fault> {
+    let blocks = match content {
+        Value::String(text) => return Ok(vec![Part::text(text).at(place)]),
+        blocks @ Value::Array(_) => elements(blocks, place)?,
+        _ => return Err(wrong(place, "a string or an array of content blocks")),
+    };
+    let mut parts = Vec::with_capacity(blocks.len());
+    for (index, value) in blocks.into_iter().enumerate() {
+        parts.push(block(Node::open(value, format!("{place}[{index}]"))?, role, extra)?);
+    }
+    if role == Role::Assistant {
+        reattach(&mut parts);
+    }
+    Ok(parts)
+}
+
+fn block(mut node: Node, role: Role, extra: &mut Extra) -> Result<Part, Fault> {
+    let kind = match node.peek_text("type") {
+        Some(kind) => kind.to_owned(),
+        None => return Err(wrong(node.at("type"), allowed(role))),
+    };
+    let place = node.path().to_owned();
+    if role != Role::System && is_foreign(&kind, &node) {
+        let content = Content::Foreign { format: Format::Messages, value: node.into_value() };
+        return Ok(Part::new(content).at(place));
+    }
+    node.take("type");
+    let cache = cache_mark(&mut node)?;
+    let content = match (kind.as_str(), role) {
+        ("text", _) => Content::Text(node.required_text("text")?),
+        ("image", Role::User | Role::Tool) => Content::Image(image(&mut node)?),
+        ("document", Role::User | Role::Tool) => Content::Document(document(&mut node)?),
+        ("tool_result", Role::User) => Content::ToolResult(result(&mut node, extra)?),
+        ("thinking", Role::Assistant) => Content::Thinking(thinking(&mut node)?),
+        ("redacted_thinking", Role::Assistant) => Content::Thinking(redacted(&mut node)?),
+        ("tool_use", Role::Assistant) => Content::ToolCall(call(&mut node)?),
+        _ => return Err(wrong(node.at("type"), allowed(role))),
+    };
+    node.rest(extra);
+    Ok(Part::new(content).at(place).cached(cache))
+}
+
+fn allowed(role: Role) -> &'static str {
+    match role {
+        Role::System | Role::Developer => "'text'",
+        Role::Assistant => "'text', 'thinking', 'redacted_thinking', 'tool_use' or a block of a server tool",
+        Role::Tool => "'text', 'image', 'document' or 'search_result'",
+        Role::User => "'text', 'image', 'document', 'tool_result' or 'search_result'",
+    }
+}
+
+/// Blocks that only Anthropic itself makes and understands.
+fn is_foreign(kind: &str, node: &Node) -> bool {
+    match kind {
+        "tool_use" | "tool_result" => false,
+        "search_result" | "container_upload" | "tool_reference" | "compaction" => true,
+        "document" => node.peek_source() == Some("content"),
+        _ => kind.ends_with("_tool_use") || kind.ends_with("_tool_result"),
+    }
+}
+
+pub(super) fn cache_mark(node: &mut Node) -> Result<Option<CacheMark>, Fault> {
+    let Some(mut mark) = node.object("cache_control")? else { return Ok(None) };
+    if mark.required_text("type")? != "ephemeral" {
+        return Err(wrong(mark.at("type"), "'ephemeral'"));
+    }
+    match mark.text("ttl")?.as_deref() {
+        None | Some("5m") => Ok(Some(CacheMark::FiveMinutes)),
+        Some("1h") => Ok(Some(CacheMark::OneHour)),
+        Some(_) => Err(wrong(mark.at("ttl"), "'5m' or '1h'")),
+    }
+}
+
+fn image(node: &mut Node) -> Result<Media, Fault> {
+    let mut source = Node::open(node.required("source")?, node.at("source"))?;
+    let mut media = Media { source: Source::Url(String::new()), media_type: None, detail: None, name: None };
+    match source.required_text("type")?.as_str() {
+        "base64" => {
+            let data = source.required_text("data")?;
+            if data.len() / 4 * 3 > IMAGE_LIMIT {
+                return Err(too_large(source.at("data")));
+            }
+            media.media_type = Some(source.required_text("media_type")?);
+            media.source = Source::Data(data);
+        }
+        "url" => media.source = Source::Url(source.required_text("url")?),
+        "file" => media.source = Source::File(source.required_text("file_id")?),
+        _ => return Err(wrong(source.at("type"), "'base64', 'url' or 'file'")),
+    }
+    Ok(media)
+}
+
+fn too_large(path: String) -> Fault {
+    let message = format!("'{path}': an embedded image may have at most {} MiB.", IMAGE_LIMIT >> 20);
+    fault::invalid_parameter(path, message)
+}
+
+fn document(node: &mut Node) -> Result<Media, Fault> {
+    let mut source = Node::open(node.required("source")?, node.at("source"))?;
+    let kind = source.required_text("type")?;
+    let media_type = source.text("media_type")?;
+    let (source, media_type) = match kind.as_str() {
+        "base64" => {
+            let media_type = media_type.unwrap_or_else(|| "application/pdf".to_owned());
+            (Source::Data(source.required_text("data")?), Some(media_type))
+        }
+        "text" => (Source::Text(source.required_text("data")?), Some("text/plain".to_owned())),
+        "url" => (Source::Url(source.required_text("url")?), None),
+        "file" => (Source::File(source.required_text("file_id")?), None),
+        _ => return Err(wrong(source.at("type"), "'base64', 'text', 'url', 'file' or 'content'")),
+    };
+    Ok(Media { source, media_type, detail: None, name: node.text("title")? })
+}
+
+fn result(node: &mut Node, extra: &mut Extra) -> Result<ToolResult, Fault> {
+    let place = node.at("content");
+    let parts = match node.take("content") {
+        Some(content) => parts(content, &place, Role::Tool, extra)?,
+        None => Vec::new(),
+    };
+    let is_error = node.flag("is_error")?.unwrap_or(false);
+    Ok(ToolResult { call_id: node.required_text("tool_use_id")?, name: None, parts, is_error })
+}
+
+/// A state without data was sealed only to tell whose thought it is.
+fn state(text: &str) -> Option<Opaque> {
+    Some(Opaque::open(text, Format::Messages)).filter(|opaque| !opaque.data.is_empty())
+}
+
+fn thinking(node: &mut Node) -> Result<Thinking, Fault> {
+    let text = node.required_text("thinking")?;
+    let opaque = node.text("signature")?.as_deref().and_then(state);
+    Ok(Thinking { text, opaque })
+}
+
+fn redacted(node: &mut Node) -> Result<Thinking, Fault> {
+    let data = node.required_text("data")?;
+    let opaque = Opaque::unseal(&data).or_else(|| Some(Opaque { whole: true, ..state(&data)? }));
+    Ok(Thinking { text: String::new(), opaque })
+}
+
+fn call(node: &mut Node) -> Result<ToolCall, Fault> {
+    let id = node.required_text("id")?;
+    let name = node.required_text("name")?;
+    let arguments = match node.required("input")? {
+        input @ Value::Object(_) => input.to_string(),
+        _ => return Err(wrong(node.at("input"), "an object")),
+    };
+    // The model itself called it, as it nearly always does.
+    if let Some(caller) = node.take("caller").filter(|caller| caller["type"] != "direct") {
+        node.put("caller", caller);
+    }
+    Ok(ToolCall { id, name, arguments, custom: false, opaque: None })
+}
+
+/// A state that Gemini wants back with its call was shown as a redacted thought right before it.
+fn reattach(parts: &mut Vec<Part>) {
+    let mut index = 0;
+    while index + 1 < parts.len() {
+        let state = match &parts[index].content {
+            Content::Thinking(Thinking { text, opaque: Some(opaque) }) if text.is_empty() => Some(opaque)
+                .filter(|opaque| opaque.origin.format == Format::Generate && !opaque.whole)
+                .cloned(),
+            _ => None,
+        };
+        if let (Some(state), Content::ToolCall(call)) = (state, &mut parts[index + 1].content) {
+            call.opaque = Some(state);
+            parts.remove(index);
+        }
+        index += 1;
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests as real clients send them: parsed, and written back for Anthropic.
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::canon::{Content, Role};
+use serde_json::{Value, json};
+use wire::codec::{Served, Target};
+use wire::{splice, vendors};
+
+use crate::{accepted, codec, encoded, fixtures, parse};
+
+#[test]
+fn a_round_trip_within_the_format_loses_nothing() {
+    for (name, body) in fixtures("requests") {
+        let sent: Value = serde_json::from_slice(&body).unwrap();
+        let prompt = parse(&sent).unwrap();
+        let model = sent["model"].as_str().unwrap();
+        let (back, dropped) = encoded(&prompt, model);
+        accepted::check(&back, model);
+        assert_eq!(dropped, [""; 0], "{name}");
+        let mut expected = sent.clone();
+        expected.as_object_mut().unwrap().shift_remove("stream");
+        if let Value::String(text) = &sent["system"] {
+            expected["system"] = json!([{"type": "text", "text": text}]);
+        }
+        assert_eq!(back, expected, "{name}");
+    }
+}
+
+#[test]
+fn the_canonical_view_of_each_client() {
+    for (name, body) in fixtures("requests") {
+        let prompt = parse(&serde_json::from_slice(&body).unwrap()).unwrap();
+        insta::assert_debug_snapshot!(format!("prompt_{name}"), prompt);
+    }
+}
+
+#[test]
+fn results_are_a_turn_of_their_own_before_the_users_words() {
+    let prompt = parse(&json!({"messages": [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {"x": 1.5}}]},
+        {"role": "user", "content": [
+            {"type": "text", "text": "Well?"},
+            {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "seen"}]},
+        ]},
+    ]}))
+    .unwrap();
+    let roles: Vec<Role> = prompt.turns.iter().map(|turn| turn.role).collect();
+    assert_eq!(roles, [Role::Assistant, Role::Tool, Role::User]);
+    let Content::ToolCall(call) = &prompt.turns[0].parts[0].content else { panic!() };
+    assert_eq!(call.arguments, r#"{"x":1.5}"#);
+    let Content::ToolResult(result) = &prompt.turns[1].parts[0].content else { panic!() };
+    assert_eq!(result.name.as_deref(), Some("look"));
+    assert_eq!(prompt.turns[1].parts[0].place.0, "messages[1].content[1]");
+    assert_eq!(result.parts[0].place.0, "messages[1].content[1].content[0]");
+}
+
+#[test]
+fn transport_is_no_extra_and_nulls_are_absent() {
+    let prompt = parse(&json!({
+        "model": "m", "stream": true, "provider": "openai", "system": null, "temperature": null, "container": null,
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "x", "cache_control": null, "citations": null}]}],
+    }))
+    .unwrap();
+    assert!(prompt.extra.is_empty(), "{:?}", prompt.extra);
+    assert_eq!((prompt.format, prompt.turns.len()), (Format::Messages, 1));
+    let kept = parse(&json!({"provider": {"order": ["x"]}, "messages": [{"role": "user", "content": "x"}]}))
+        .unwrap();
+    assert!(kept.extra.contains_key("provider"));
+}
+
+#[test]
+fn who_called_a_tool_is_kept_only_where_it_was_not_the_model() {
+    let call =
+        |caller: Value| json!({"type": "tool_use", "id": "a", "name": "n", "input": {}, "caller": caller});
+    let parsed =
+        |caller| parse(&json!({"messages": [{"role": "assistant", "content": [call(caller)]}]})).unwrap();
+    assert!(parsed(json!({"type": "direct"})).extra.is_empty());
+    let kept = parsed(json!({"type": "code_execution_20250825", "tool_id": "s"}));
+    assert!(kept.extra.contains_key("messages[0].content[0].caller"));
+}
+
+#[track_caller]
+fn spliced(body: &'static str, stream: bool, expected: &str) {
+    let request = codec().peek(Bytes::from_static(body.as_bytes())).unwrap();
+    let vendor = vendors::find("anthropic").unwrap();
+    let target = Target { model: "claude-opus-5", stream, vendor, max_output: None };
+    assert_eq!(splice::concat(&codec().splice(&request, &target)), expected);
+}
+
+#[test]
+fn between_two_of_the_same_format_bytes_stay_bytes() {
+    spliced(
+        r#"{ "model": "mine/opus",  "messages":[{"role":"user","content":"x"}], "new_beta" : {"a":1.0} }"#,
+        false,
+        r#"{ "model": "claude-opus-5",  "messages":[{"role":"user","content":"x"}], "new_beta" : {"a":1.0} }"#,
+    );
+    spliced(
+        r#"{"provider":"acme","model":"opus","messages":[{}],"stream":false}"#,
+        true,
+        r#"{"model":"claude-opus-5","messages":[{}],"stream":true}"#,
+    );
+    spliced(r#"{"messages":[{}]}"#, true, r#"{"messages":[{}],"model":"claude-opus-5","stream":true}"#);
+    let body = Bytes::from_static(br#"{"id":"m", "content":[]}"#);
+    let answer = codec().read_answer(&body).unwrap();
+    let served = Served { provider: "acme", model: "claude-opus-5", latency_ms: 3 };
+    assert_eq!(splice::concat(&codec().splice_answer(&body, &answer, &served)), body);
+}

@@ -1,0 +1,46 @@
+//! What one side says, the other understands.
+
+use bytes::Bytes;
+use domain::canon::Reply;
+use proptest::prelude::*;
+
+use crate::generators::{reply, sayable, wild};
+use crate::{accepted, codec, collect, decoding, encoded, follow, narrate, parse, rendering};
+
+fn without_raw(reply: Reply) -> Reply {
+    Reply { raw_usage: Bytes::new(), ..reply }
+}
+
+proptest! {
+    #[test]
+    fn what_is_encoded_parses_to_the_same(prompt in sayable()) {
+        let model = "claude-sonnet-4-5-20250929";
+        let (body, dropped) = encoded(&prompt, model);
+        accepted::check(&body, model);
+        prop_assert!(dropped.is_empty(), "{:?}", dropped);
+        prop_assert_eq!(parse(&body).unwrap(), prompt);
+    }
+
+    #[test]
+    fn no_generation_refuses_what_is_encoded_for_it(prompt in wild()) {
+        for model in [
+            "claude-3-5-sonnet-20241022", "claude-sonnet-4-20250514", "claude-sonnet-4-5", "claude-opus-4-6",
+            "claude-opus-4-8", "claude-sonnet-5-5", "claude-opus-5-5", "another-model",
+        ] {
+            let (body, _) = encoded(&prompt, model);
+            accepted::check(&body, model);
+        }
+    }
+
+    #[test]
+    fn what_is_rendered_decodes_to_the_same(reply in reply()) {
+        let body = codec().render(&reply, &mut rendering());
+        prop_assert_eq!(without_raw(codec().decode(&body, &mut decoding(None)).unwrap()), reply);
+    }
+
+    #[test]
+    fn what_is_narrated_is_followed_to_the_same(reply in reply()) {
+        let stream = narrate(&reply.clone().into_events());
+        prop_assert_eq!(without_raw(collect(&follow(&[stream], None).unwrap())), reply);
+    }
+}
