@@ -53,7 +53,7 @@ impl Client {
         }
     }
 
-    pub fn ask(self, house: &House, model: &str, stream: bool) -> Call<'_> {
+    pub fn ask<'a>(self, house: &'a House, model: &str, stream: bool) -> Call<'a> {
         self.send(house, model, stream, self.body(model, "How are you today?"))
     }
 
