@@ -24,7 +24,7 @@ fn place(format: Format) -> (&'static str, &'static str) {
         Format::Chat => ("openai_compatible", "large"),
         Format::Responses => ("openai", "gpt-4o"),
         Format::Messages => ("anthropic", "claude-sonnet-4-5"),
-        Format::Generate => ("gemini", "gemini-2.5-pro"),
+        Format::Generate => ("gemini", "gemini-3-pro"),
     }
 }
 
@@ -63,8 +63,16 @@ fn essence(prompt: &Prompt) -> String {
                 lines.push(format!("{role:?}:"));
                 last = Some(role);
             }
+            // Paragraphs of one speaker may be joined: what is said is the same.
+            if let (Content::Text(text), Some(said)) = (&part.content, lines.last_mut())
+                && let Some(said) = said.strip_prefix("text ").map(str::to_owned)
+            {
+                lines.pop();
+                lines.push(format!("text {said}\n\n{text}"));
+                continue;
+            }
             lines.push(match &part.content {
-                Content::Text(text) => format!("text {text:?}"),
+                Content::Text(text) => format!("text {text}"),
                 Content::Image(media) => format!("image {:?} {:?}", media.source, media.media_type),
                 Content::ToolCall(call) => {
                     let arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap();
