@@ -73,7 +73,10 @@ impl Default for Wishes {
 impl Wishes {
     /// One provider of every dialect.
     pub fn every_dialect() -> Self {
-        Self { vendors: &["openai", "anthropic", "gemini", "groq", "jina"], ..Self::default() }
+        Self {
+            vendors: &["openai", "anthropic", "gemini", "groq", "jina", "azure", "ollama"],
+            ..Self::default()
+        }
     }
 }
 
@@ -102,7 +105,8 @@ pub async fn each_with(wishes: impl Fn() -> Wishes, test: impl AsyncFn(House)) {
 
 impl House {
     async fn build(backend: Backend, wishes: Wishes) -> Self {
-        let ground = Ground { upstream: Arc::new(Upstream::start().await), clock: Default::default(), seed: 7 };
+        let ground =
+            Ground { upstream: Arc::new(Upstream::start().await), clock: Default::default(), seed: 7 };
         Self::build_on(backend, wishes, ground).await
     }
 

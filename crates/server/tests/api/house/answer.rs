@@ -80,7 +80,8 @@ impl Answer {
         let text = self.text().replace("\r\n", "\n");
         let mut events = Vec::new();
         for block in text.split("\n\n").filter(|block| !block.is_empty()) {
-            let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            let field =
+                |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
             match field("data") {
                 None => assert!(block.starts_with(':'), "neither event nor comment: {block:?} in {text}"),
                 Some("[DONE]") => {}
@@ -91,6 +92,11 @@ impl Answer {
             }
         }
         events
+    }
+
+    /// A stream's events as they came.
+    pub fn without_comments(&self) -> String {
+        self.text().split_inclusive("\n\n").filter(|block| !block.starts_with(':')).collect()
     }
 
     /// The type in an error of Anthropic's shape, which must be whole.

@@ -14,13 +14,15 @@ pub enum Client {
 
 pub const CLIENTS: [Client; 4] = [Client::Chat, Client::Responses, Client::Messages, Client::Generate];
 
-/// A model behind every dialect, to be followed by what it is to do. The last one is served as responses only.
-pub const UPSTREAMS: [&str; 5] = [
+/// A model behind every dialect, to be followed by what it is to do. The fifth is served as responses only.
+pub const UPSTREAMS: [&str; 7] = [
     "openai/gpt-4.1~",
     "groq/llama-3.3-70b~",
     "anthropic/claude-sonnet-4-5~",
     "gemini/gemini-2.5-flash~",
     "openai/gpt-5-codex~",
+    "azure/gpt-4.1~",
+    "ollama/llama3~",
 ];
 
 /// A responses request.
@@ -103,7 +105,7 @@ impl Client {
     /// The stream came to its own good end.
     #[track_caller]
     pub fn check_end(self, answer: &Answer) {
-        let (text, events) = (answer.text(), answer.named_events());
+        let (text, events) = (answer.without_comments(), answer.named_events());
         let (name, last) = events.last().unwrap_or_else(|| panic!("no events: {text}"));
         match self {
             Self::Chat => assert!(text.ends_with("data: [DONE]\n\n"), "{text}"),
@@ -111,7 +113,9 @@ impl Client {
                 assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
                 assert!(["response.completed", "response.incomplete"].contains(&&**name), "{text}");
             }
-            Self::Messages => assert_eq!((&**name, text.contains("[DONE]")), ("message_stop", false), "{text}"),
+            Self::Messages => {
+                assert_eq!((&**name, text.contains("[DONE]")), ("message_stop", false), "{text}")
+            }
             Self::Generate => {
                 assert!(last["candidates"][0]["finishReason"].is_string(), "{text}");
                 assert!(!text.contains("[DONE]"), "{text}");
@@ -136,7 +140,11 @@ impl Client {
             Self::Responses => {
                 assert_eq!((&**name, &last["type"]), ("error", &json!("error")), "{text}");
                 let (before, failed) = &events[events.len() - 2];
-                assert_eq!((&**before, &failed["type"]), ("response.failed", &json!("response.failed")), "{text}");
+                assert_eq!(
+                    (&**before, &failed["type"]),
+                    ("response.failed", &json!("response.failed")),
+                    "{text}"
+                );
                 assert_eq!(failed["response"]["status"], "failed", "{text}");
                 assert!(failed["response"]["error"]["message"].is_string(), "{text}");
                 assert_eq!(events[0].0, "response.created", "{text}");

@@ -118,5 +118,5 @@ impl Socket {
 }
 
 async fn within<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, waiting).await.expect("the other side is silent")
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("the other side is silent"))
 }

@@ -51,7 +51,10 @@ async fn every_provider_generates_content() {
             body["systemInstruction"] = json!({"parts": [{"text": "Be brief."}]});
             let whole = Client::Generate.send(&house, &model, false, body).send().await.expect_status(200);
             let said = whole.json();
-            assert_eq!(Client::Generate.text(&whole), "Hello from the upstream. You said: How are you today?");
+            assert_eq!(
+                Client::Generate.text(&whole),
+                "Hello from the upstream. You said: How are you today?"
+            );
             assert_eq!(said["candidates"][0]["content"]["role"], "model", "{said:#}");
             assert_eq!(said["candidates"][0]["finishReason"], "STOP", "{said:#}");
             let count = |name: &str| said["usageMetadata"][name].as_u64().unwrap_or_default();
@@ -65,13 +68,21 @@ async fn every_provider_generates_content() {
 
             let stream = Client::Generate.ask(&house, &model, true).send().await.expect_status(200);
             assert_eq!(stream.header("content-type"), Some("text/event-stream"));
-            assert_eq!(Client::Generate.text(&stream), "Hello from the upstream. You said: How are you today?");
+            assert_eq!(
+                Client::Generate.text(&stream),
+                "Hello from the upstream. You said: How are you today?"
+            );
             Client::Generate.check_end(&stream);
             let events = stream.named_events();
             assert!(events.len() > 3, "{model} streams in pieces: {}", stream.text());
             let usage = &events.last().unwrap().1["usageMetadata"];
             let line = house.upstream.bill().pop().unwrap();
-            assert_eq!(usage["promptTokenCount"].as_u64(), Some(line.prompt_tokens), "{model}: {}", stream.text());
+            assert_eq!(
+                usage["promptTokenCount"].as_u64(),
+                Some(line.prompt_tokens),
+                "{model}: {}",
+                stream.text()
+            );
         }
     })
     .await;
@@ -134,8 +145,17 @@ async fn geminis_ways_to_send_a_key() {
             let joined = if path.contains('?') { '&' } else { '?' };
             let call = house.post(format!("{path}{joined}key={key}"), body.clone()).anonymous();
             call.send().await.expect_status(200);
-            house.post(&path, body.clone()).anonymous().header("x-goog-api-key", &key).send().await.expect_status(200);
-            assert_eq!(house.post(format!("{path}{joined}key=wrong"), body.clone()).anonymous().send().await.status, 401);
+            house
+                .post(&path, body.clone())
+                .anonymous()
+                .header("x-goog-api-key", &key)
+                .send()
+                .await
+                .expect_status(200);
+            assert_eq!(
+                house.post(format!("{path}{joined}key=wrong"), body.clone()).anonymous().send().await.status,
+                401
+            );
             assert_eq!(house.post(&path, body.clone()).anonymous().send().await.status, 401);
         }
         for request in house.upstream.requests() {
@@ -157,7 +177,8 @@ async fn what_does_not_exist_is_not_found() {
             assert_eq!(status, 404, "{call}");
         }
         house.refresher.discover_one("gemini").await;
-        let refused = house.post("/v1beta/models/gemini/nothing-like-it:generateContent", body).refusal().await;
+        let refused =
+            house.post("/v1beta/models/gemini/nothing-like-it:generateContent", body).refusal().await;
         assert_eq!((refused.0, &*refused.1), (404, "model_not_found"));
         house.upstream.requests().iter().for_each(|request| assert_eq!(request.method, "GET"));
     })

@@ -8,7 +8,6 @@ use crate::house::{self, Answer, Client, House, MASTER, UPSTREAM_KEY, UPSTREAMS,
 
 const PATH: &str = "/v1/messages";
 const NATIVE: &str = "anthropic/claude-sonnet-4-5~";
-const FOREIGN: [&str; 4] = [UPSTREAMS[0], UPSTREAMS[1], UPSTREAMS[3], UPSTREAMS[4]];
 
 fn last_body(house: &House) -> Value {
     serde_json::from_slice(&house.upstream.requests().last().unwrap().body).unwrap()
@@ -79,7 +78,10 @@ async fn every_provider_answers_with_a_message() {
             let said = answer.json();
             check_message(&said, "end_turn");
             assert_eq!(said["content"][0]["type"], "text");
-            assert_eq!(said["content"][0]["text"], "Hello from the upstream. You said: How are you?", "{model}");
+            assert_eq!(
+                said["content"][0]["text"], "Hello from the upstream. You said: How are you?",
+                "{model}"
+            );
             assert!(last_body(&house).to_string().contains("Be brief."), "{model}");
         }
         for (behaviour, stop) in [("max-tokens", "max_tokens"), ("parallel-tools", "tool_use")] {
@@ -130,7 +132,10 @@ fn check_blocks(answer: &Answer) -> Vec<(String, Value)> {
         assert_eq!(data["type"].as_str(), Some(&**name), "{data}");
     }
     let order: Vec<&str> = events.iter().map(|(name, _)| &**name).filter(|name| *name != "ping").collect();
-    assert_eq!((order[0], order[order.len() - 2], order[order.len() - 1]), ("message_start", "message_delta", "message_stop"));
+    assert_eq!(
+        (order[0], order[order.len() - 2], order[order.len() - 1]),
+        ("message_start", "message_delta", "message_stop")
+    );
     let mut open = None;
     let mut next = 0;
     for (name, data) in &events {
@@ -157,16 +162,27 @@ fn check_blocks(answer: &Answer) -> Vec<(String, Value)> {
 async fn every_provider_streams_messages() {
     house::each_with(Wishes::every_dialect, async |house| {
         for upstream in UPSTREAMS {
-            let answer = Client::Messages.ask(&house, &format!("{upstream}text"), true).send().await.expect_status(200);
+            let answer = Client::Messages
+                .ask(&house, &format!("{upstream}text"), true)
+                .send()
+                .await
+                .expect_status(200);
             let events = check_blocks(&answer);
-            assert_eq!(Client::Messages.text(&answer), "Hello from the upstream. You said: How are you today?");
+            assert_eq!(
+                Client::Messages.text(&answer),
+                "Hello from the upstream. You said: How are you today?"
+            );
             let start = &events[0].1["message"];
             assert_eq!((&start["role"], &start["content"]), (&json!("assistant"), &json!([])), "{upstream}");
             assert!(start["usage"]["input_tokens"].is_u64(), "{start}");
             let end = &events[events.len() - 2].1;
             assert_eq!(end["delta"]["stop_reason"], "end_turn", "{upstream}");
             let line = house.upstream.bill().pop().unwrap();
-            assert_eq!(end["usage"]["output_tokens"].as_u64(), Some(line.completion_tokens), "{upstream}: {end}");
+            assert_eq!(
+                end["usage"]["output_tokens"].as_u64(),
+                Some(line.completion_tokens),
+                "{upstream}: {end}"
+            );
 
             let mut body = message(&format!("{upstream}parallel-tools"), "How is the weather?");
             body["tools"] = json!([{"name": "get_weather", "input_schema": {"type": "object"}}]);
@@ -176,7 +192,8 @@ async fn every_provider_streams_messages() {
             let inputs: Vec<Value> = calls
                 .map(|(_, call)| {
                     let deltas = events.iter().filter(|(_, data)| data["index"] == call["index"]);
-                    let text: String = deltas.filter_map(|(_, data)| data["delta"]["partial_json"].as_str()).collect();
+                    let text: String =
+                        deltas.filter_map(|(_, data)| data["delta"]["partial_json"].as_str()).collect();
                     serde_json::from_str(&text).unwrap()
                 })
                 .collect();
@@ -209,7 +226,10 @@ async fn a_native_stream_passes_as_it_is() {
 
 #[tokio::test]
 async fn refusals_have_anthropics_shape_and_names() {
-    let wishes = || Wishes { policy: Policy { body_limit: 64 * 1024, ..Policy::default() }, ..Wishes::every_dialect() };
+    let wishes = || Wishes {
+        policy: Policy { body_limit: 64 * 1024, ..Policy::default() },
+        ..Wishes::every_dialect()
+    };
     house::each_with(wishes, async |house| {
         let (_, nothing) = house.key(json!({"name": "a", "allowed_models": []})).await;
         for path in [PATH, "/v1/messages/count_tokens"] {
@@ -251,7 +271,12 @@ async fn failures_of_providers_have_anthropics_shape_and_names() {
                 for stream in [false, true] {
                     let model = format!("{upstream}{behaviour}");
                     let answer = Client::Messages.ask(&house, &model, stream).send().await;
-                    assert!(statuses.contains(&answer.status), "{model}: {} {}", answer.status, answer.text());
+                    assert!(
+                        statuses.contains(&answer.status),
+                        "{model}: {} {}",
+                        answer.status,
+                        answer.text()
+                    );
                     assert_eq!(answer.anthropic_error(), kind, "{model}: {}", answer.text());
                     let passed = answer.header("retry-after").is_some();
                     assert!(passed || answer.status != 429, "{model}: 429 keeps its Retry-After");
@@ -266,14 +291,18 @@ async fn failures_of_providers_have_anthropics_shape_and_names() {
 async fn tokens_are_counted_by_anthropic_or_estimated() {
     house::each_with(Wishes::every_dialect, async |house| {
         let count = async |model: &str| {
-            let body = json!({"model": model, "messages": [{"role": "user", "content": "one two three four five"}]});
+            let body =
+                json!({"model": model, "messages": [{"role": "user", "content": "one two three four five"}]});
             house.post("/v1/messages/count_tokens", body).send().await.expect_status(200).json()
         };
         assert_eq!(count(&format!("{NATIVE}text")).await, json!({"input_tokens": 13}));
         let request = house.upstream.requests().pop().unwrap();
-        assert_eq!((&*request.path, request.header("x-api-key")), ("/v1/messages/count_tokens", Some(UPSTREAM_KEY)));
+        assert_eq!(
+            (&*request.path, request.header("x-api-key")),
+            ("/v1/messages/count_tokens", Some(UPSTREAM_KEY))
+        );
         house.upstream.reset();
-        for upstream in FOREIGN {
+        for upstream in UPSTREAMS.into_iter().filter(|upstream| *upstream != NATIVE) {
             let counted = count(&format!("{upstream}text")).await;
             assert_eq!(counted["estimated"], true, "{counted}");
             assert!((5..60).contains(&counted["input_tokens"].as_u64().unwrap()), "{counted}");

@@ -1,6 +1,7 @@
 //! What holds between any client and any model: what is lost is named, what is billed is booked, what is wrong is said.
 
 mod faults;
+mod streams;
 mod thinking;
 
 use pipeline::gateway::Policy;
@@ -11,7 +12,9 @@ use crate::house::{self, Answer, CLIENTS, Client, House, UPSTREAMS, Wishes};
 /// The client speaks what this upstream speaks: nothing is translated.
 fn is_native(client: Client, upstream: &str) -> bool {
     match client {
-        Client::Chat => upstream.starts_with("groq") || upstream == "openai/gpt-4.1~",
+        Client::Chat => {
+            !["anthropic", "gemini", "openai/gpt-5-codex"].iter().any(|name| upstream.starts_with(name))
+        }
         Client::Responses => upstream.starts_with("openai"),
         Client::Messages => upstream.starts_with("anthropic"),
         Client::Generate => upstream.starts_with("gemini"),
@@ -104,6 +107,39 @@ async fn strictly_nothing_is_dropped() {
     .await;
 }
 
+#[tokio::test]
+async fn chat_clients_see_who_served_them() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        for upstream in UPSTREAMS {
+            let model = format!("{upstream}text");
+            let (instance, bare) = model.split_once('/').unwrap();
+            let whole = Client::Chat.ask(&house, &model, false).send().await.expect_status(200);
+            let body = whole.json();
+            assert_eq!((&body["object"], &body["provider"]), (&json!("chat.completion"), &json!(instance)));
+            assert_eq!(body["model"], bare);
+            assert!(body["latency"].as_str().is_some_and(|latency| latency.ends_with("ms")), "{body:#}");
+            assert_eq!(body["choices"][0]["finish_reason"], "stop");
+            assert_eq!(whole.header("x-gateway-provider"), Some(instance));
+            assert_eq!(whole.header("x-gateway-model"), Some(&*model));
+
+            let stream = Client::Chat.ask(&house, &model, true).send().await.expect_status(200);
+            Client::Chat.check_end(&stream);
+            assert!(
+                !stream.text().contains("\"prompt_tokens\""),
+                "usage was not asked for: {}",
+                stream.text()
+            );
+            let chunks = stream.named_events();
+            assert_eq!(chunks[0].1["choices"][0]["delta"]["role"], "assistant", "{}", stream.text());
+            let one_id = chunks.iter().all(|(_, chunk)| chunk["id"] == chunks[0].1["id"]);
+            assert!(one_id && chunks[0].1["object"] == "chat.completion.chunk", "{}", stream.text());
+            let finished = chunks.iter().filter(|(_, chunk)| chunk["choices"][0]["finish_reason"] == "stop");
+            assert_eq!(finished.count(), 1, "{}", stream.text());
+        }
+    })
+    .await;
+}
+
 const BEHAVIOURS: [&str; 4] = ["text", "cached", "reasoning", "parallel-tools"];
 
 fn with_tool_and_thought(client: Client, model: &str) -> Value {
@@ -112,13 +148,15 @@ fn with_tool_and_thought(client: Client, model: &str) -> Value {
     let thinks = model.ends_with("reasoning") && !model.contains("gpt-4.1") && !model.contains("llama");
     match client {
         Client::Chat => {
-            body["tools"] = json!([{"type": "function", "function": {"name": "get_weather", "parameters": schema}}]);
+            body["tools"] =
+                json!([{"type": "function", "function": {"name": "get_weather", "parameters": schema}}]);
             if thinks {
                 body["reasoning_effort"] = json!("low");
             }
         }
         Client::Responses => {
-            body["tools"] = json!([{"type": "function", "name": "get_weather", "parameters": schema, "strict": false}]);
+            body["tools"] =
+                json!([{"type": "function", "name": "get_weather", "parameters": schema, "strict": false}]);
             if thinks {
                 body["reasoning"] = json!({"effort": "low", "summary": "auto"});
             }
@@ -131,9 +169,11 @@ fn with_tool_and_thought(client: Client, model: &str) -> Value {
             }
         }
         Client::Generate => {
-            body["tools"] = json!([{"functionDeclarations": [{"name": "get_weather", "parametersJsonSchema": schema}]}]);
+            body["tools"] =
+                json!([{"functionDeclarations": [{"name": "get_weather", "parametersJsonSchema": schema}]}]);
             if thinks {
-                body["generationConfig"] = json!({"thinkingConfig": {"includeThoughts": true, "thinkingBudget": 1024}});
+                body["generationConfig"] =
+                    json!({"thinkingConfig": {"includeThoughts": true, "thinkingBudget": 1024}});
             }
         }
     }
@@ -147,7 +187,8 @@ fn told(client: Client, answer: &Answer, stream: bool) -> (u64, u64, u64, u64) {
         false => vec![answer.json()],
     };
     let number = |value: &Value| value.as_u64().unwrap_or_default();
-    let last = |field: &str| documents.iter().rev().find(|data| data[field].is_object()).map(|data| &data[field]);
+    let last =
+        |field: &str| documents.iter().rev().find(|data| data[field].is_object()).map(|data| &data[field]);
     match client {
         Client::Chat => {
             let usage = last("usage").unwrap_or(&Value::Null);

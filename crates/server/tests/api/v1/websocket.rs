@@ -29,7 +29,11 @@ fn response(events: &[Value]) -> &Value {
 
 #[track_caller]
 fn check_error(event: &Value, status: u16, code: Option<&str>, param: Option<&str>) {
-    assert_eq!((&event["type"], event["status"].as_u64()), (&json!("error"), Some(status.into())), "{event:#}");
+    assert_eq!(
+        (&event["type"], event["status"].as_u64()),
+        (&json!("error"), Some(status.into())),
+        "{event:#}"
+    );
     house::check_envelope(event);
     let error = &event["error"];
     assert_eq!(error["param"].as_str(), param, "{event:#}");
@@ -87,7 +91,8 @@ async fn a_turn_on_every_provider() {
             ];
             assert_eq!(types(&events), expected, "{model}");
             assert!(model.ends_with(response(&events)["model"].as_str().unwrap()), "{model}");
-            let numbers: Vec<u64> = events.iter().map(|event| event["sequence_number"].as_u64().unwrap()).collect();
+            let numbers: Vec<u64> =
+                events.iter().map(|event| event["sequence_number"].as_u64().unwrap()).collect();
             assert_eq!(numbers, (0..events.len() as u64).collect::<Vec<_>>());
         }
         // As the realtime API nests it.
@@ -127,6 +132,37 @@ async fn a_connection_remembers_what_is_not_stored() {
     .await;
 }
 
+/// As Codex does it: nothing is stored, and only what is new is sent.
+#[tokio::test]
+async fn a_tool_loop_within_the_connection() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let listening = house.listen().await;
+        let tool = json!({"type": "function", "name": "get_weather", "strict": false,
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}});
+        for upstream in UPSTREAMS {
+            let mut socket = Socket::open(listening.address, MASTER).await;
+            let mut request = unstored(&format!("{upstream}parallel-tools"), "How is the weather?");
+            request["tools"] = json!([tool]);
+            request["include"] = json!(["reasoning.encrypted_content"]);
+            let first = socket.ask(request.clone()).await;
+            let output = response(&first)["output"].as_array().unwrap().iter();
+            let results = output.filter(|item| item["type"] == "function_call").map(
+                |call| json!({"type": "function_call_output", "call_id": call["call_id"], "output": "sun"}),
+            );
+            request["input"] = results.collect();
+            request["previous_response_id"] = response(&first)["id"].clone();
+            let second = socket.ask(request).await;
+            let last = response(&second)["output"].as_array().unwrap().last().unwrap();
+            let text = last["content"][0]["text"].as_str().unwrap_or_default();
+            assert!(
+                text.starts_with("The tools said: ") && text.matches("sun").count() == 2,
+                "{upstream}: {last}"
+            );
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_is_stored_goes_on_over_http_and_back() {
     house::each_with(Wishes::every_dialect, async |house| {
@@ -136,7 +172,8 @@ async fn what_is_stored_goes_on_over_http_and_back() {
         let first = socket.ask(input(MODEL, "My name is Ada.")).await;
         let mut next = input(MODEL, "What is my name?");
         next["previous_response_id"] = response(&first)["id"].clone();
-        let second = house.post("/v1/responses", next.clone()).key(&key).send().await.expect_status(200).json();
+        let second =
+            house.post("/v1/responses", next.clone()).key(&key).send().await.expect_status(200).json();
         assert!(told(&house).contains("My name is Ada."));
         next["previous_response_id"] = second["id"].clone();
         response(&socket.ask(next.clone()).await);
@@ -179,7 +216,12 @@ async fn a_bad_message_is_told_so_and_the_connection_stays() {
             (r#"{"type":"session.update"}"#, 400, "invalid_parameter", Some("type")),
             (r#"{"model":"x","input":"hi"}"#, 400, "invalid_parameter", Some("type")),
             (r#"{"type":"response.create","input":"hi"}"#, 400, "model_required", Some("model")),
-            (r#"{"type":"response.create","model":"nowhere/x","input":5}"#, 400, "invalid_parameter", Some("input")),
+            (
+                r#"{"type":"response.create","model":"nowhere/x","input":5}"#,
+                400,
+                "invalid_parameter",
+                Some("input"),
+            ),
         ] {
             socket.say_text(text).await;
             check_error(&socket.hear().await.unwrap(), status, Some(code), param);
@@ -202,7 +244,10 @@ async fn a_turn_that_breaks_off_ends_in_an_error() {
         for upstream in UPSTREAMS {
             let events = socket.ask(input(&format!("{upstream}cut-mid-stream"), "How are you?")).await;
             let [.., failed, error] = events.as_slice() else { panic!("{events:#?}") };
-            assert_eq!((&failed["type"], &failed["response"]["status"]), (&json!("response.failed"), &json!("failed")));
+            assert_eq!(
+                (&failed["type"], &failed["response"]["status"]),
+                (&json!("response.failed"), &json!("failed"))
+            );
             house::check_envelope(error);
             assert_eq!(error["type"], "error");
         }
@@ -222,7 +267,12 @@ async fn a_client_that_leaves_stops_the_provider() {
         while socket.hear().await.unwrap()["type"] != "response.output_text.delta" {}
         socket.close().await;
         let rows = house.receipts(1).await;
-        assert_eq!((&rows[0]["status_code"], &rows[0]["estimated"]), (&json!(499), &json!(true)), "{:#}", rows[0]);
+        assert_eq!(
+            (&rows[0]["status_code"], &rows[0]["estimated"]),
+            (&json!(499), &json!(true)),
+            "{:#}",
+            rows[0]
+        );
         let begun = tokio::time::Instant::now();
         while !house.upstream.bill()[0].cancelled {
             assert!(begun.elapsed() < Duration::from_secs(2), "the provider goes on");

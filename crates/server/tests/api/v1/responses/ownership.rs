@@ -64,9 +64,12 @@ async fn a_refusal_does_not_tell_whether_it_exists() {
             let answer = house.call(method, format!("{PATH}/{id}{rest}")).key(&theirs).send().await;
             (answer.status, answer.text().replace(id, "ID"))
         };
-        for (method, rest) in
-            [(Method::GET, ""), (Method::GET, "/input_items"), (Method::POST, "/cancel"), (Method::DELETE, "")]
-        {
+        for (method, rest) in [
+            (Method::GET, ""),
+            (Method::GET, "/input_items"),
+            (Method::POST, "/cancel"),
+            (Method::DELETE, ""),
+        ] {
             let foreign = shown(id(&made), method.clone(), rest).await;
             assert_eq!(foreign, shown(&absent, method, rest).await);
             assert_eq!(foreign.0, 404);
@@ -98,7 +101,9 @@ async fn an_unknown_id_is_not_found() {
     house::each_with(Wishes::every_dialect, async |house| {
         let (_, key) = house.key(json!({"name": "a"})).await;
         for key in [&*key, house::MASTER] {
-            for path in ["/v1/responses/resp_nothing", "/v1/responses/resp_nothing/input_items", "/v1/responses/%00"] {
+            for path in
+                ["/v1/responses/resp_nothing", "/v1/responses/resp_nothing/input_items", "/v1/responses/%00"]
+            {
                 assert_eq!(house.get(path).key(key).refusal().await.0, 404, "{path}");
             }
             let call = house.post("/v1/responses/resp_nothing/cancel", json!({}));

@@ -73,7 +73,10 @@ async fn every_provider_streams_the_whole_set_of_events() {
             assert_eq!(response["output"][0]["content"][0]["text"], whole);
             assert_eq!(of("response.output_item.done")["item"], response["output"][0]);
             let item = of("response.output_item.added");
-            assert_eq!((&item["item"]["type"], &item["item"]["role"]), (&json!("message"), &json!("assistant")));
+            assert_eq!(
+                (&item["item"]["type"], &item["item"]["role"]),
+                (&json!("message"), &json!("assistant"))
+            );
             assert_eq!(of("response.output_text.delta")["item_id"], item["item"]["id"]);
             assert!(response["usage"]["output_tokens"].as_u64() > Some(0), "{response:#}");
         }
@@ -161,7 +164,11 @@ async fn done_follows_every_end_that_the_provider_told() {
             let answer = stream(&house, &model, json!({"max_output_tokens": 16})).await;
             let events = check_framing(&answer);
             let (name, last) = events.last().unwrap();
-            assert_eq!((&**name, &last["response"]["status"]), ("response.incomplete", &json!("incomplete")), "{model}");
+            assert_eq!(
+                (&**name, &last["response"]["status"]),
+                ("response.incomplete", &json!("incomplete")),
+                "{model}"
+            );
             assert_eq!(last["response"]["incomplete_details"]["reason"], "max_output_tokens", "{model}");
             assert!(answer.text().ends_with("data: [DONE]\n\n"), "{model}");
         }
@@ -184,7 +191,11 @@ async fn a_stream_is_not_read_back_but_gone_on_from() {
             let answer = house.post(PATH, body).key(&key).send().await.expect_status(200);
             let id = answer.named_events().last().unwrap().1["response"]["id"].as_str().unwrap().to_owned();
             for rest in ["", "/input_items"] {
-                assert_eq!(house.get(format!("{PATH}/{id}{rest}")).key(&key).refusal().await.0, 404, "{model}");
+                assert_eq!(
+                    house.get(format!("{PATH}/{id}{rest}")).key(&key).refusal().await.0,
+                    404,
+                    "{model}"
+                );
             }
             for next in [ANTHROPIC, OPENAI] {
                 let mut body = input(&format!("{next}text"), "What is my name?");
@@ -194,7 +205,10 @@ async fn a_stream_is_not_read_back_but_gone_on_from() {
                 let sent = String::from_utf8_lossy(&requests.last().unwrap().body).into_owned();
                 let kept_there = sent.contains(&id);
                 assert!(kept_there || sent.contains("My name is Ada."), "{model} then {next}: {sent}");
-                assert!(kept_there || sent.contains("You said: My name is Ada."), "{model} then {next}: {sent}");
+                assert!(
+                    kept_there || sent.contains("You said: My name is Ada."),
+                    "{model} then {next}: {sent}"
+                );
                 assert!(!kept_there || upstream.starts_with("openai"), "{sent}");
             }
         }
@@ -210,7 +224,11 @@ async fn a_stream_that_breaks_off_says_so() {
                 let answer = stream(&house, &format!("{upstream}{fault}"), json!({})).await;
                 Client::Responses.check_broken(&answer);
                 let events = check_framing(&answer);
-                assert!(names(&events).contains(&"output_text.delta"), "{upstream}{fault}: {}", answer.text());
+                assert!(
+                    names(&events).contains(&"output_text.delta"),
+                    "{upstream}{fault}: {}",
+                    answer.text()
+                );
             }
         }
         let answer = stream(&house, &format!("{ANTHROPIC}error-after-content"), json!({})).await;

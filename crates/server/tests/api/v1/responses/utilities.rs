@@ -20,7 +20,8 @@ async fn what_a_provider_lacks_is_501() {
         let made = create(&house, &format!("{ANTHROPIC}text"), "How are you?").await;
         let cancelled = house.post(format!("{PATH}/{}/cancel", id(&made)), json!({})).send().await;
         check_unsupported(&cancelled, "cancel");
-        let compacted = house.post("/v1/responses/compact", input(&format!("{ANTHROPIC}text"), "hi")).send().await;
+        let compacted =
+            house.post("/v1/responses/compact", input(&format!("{ANTHROPIC}text"), "hi")).send().await;
         check_unsupported(&compacted, "compact");
         house.get(format!("{PATH}/{}", id(&made))).send().await.expect_status(200);
         assert_eq!(house.upstream.requests().len(), 1);
@@ -49,7 +50,8 @@ async fn work_in_the_background_can_be_watched_and_cancelled() {
 
         let queued = house.post(PATH, body).send().await.expect_status(200).json();
         let path = format!("{PATH}/{}", id(&queued));
-        let cancelled = house.post(format!("{path}/cancel"), json!({})).send().await.expect_status(200).json();
+        let cancelled =
+            house.post(format!("{path}/cancel"), json!({})).send().await.expect_status(200).json();
         assert_eq!((&cancelled["id"], &cancelled["status"]), (&queued["id"], &json!("cancelled")));
         assert_eq!(cancelled["model"], format!("{OPENAI}text"));
         assert_eq!(status(&path).await, "cancelled");
@@ -58,6 +60,18 @@ async fn work_in_the_background_can_be_watched_and_cancelled() {
         let (code, ..) = house.post(format!("{PATH}/{}/cancel", id(&done)), json!({})).refusal().await;
         assert_eq!(code, 400, "the provider's own word");
         assert_eq!(status(&format!("{PATH}/{}", id(&done))).await, "completed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_other_provider_works_in_the_background() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let mut body = input(&format!("{ANTHROPIC}text"), "Take your time.");
+        body["background"] = json!(true);
+        let answer = house.post(PATH, body).send().await.expect_status(200);
+        assert_eq!(answer.header("x-gateway-dropped-params"), Some("background"));
+        assert_eq!(answer.json()["status"], "completed");
     })
     .await;
 }
@@ -91,7 +105,10 @@ async fn input_tokens_are_counted_there_or_estimated_here() {
         house.upstream.reset();
         for upstream in &UPSTREAMS[1..4] {
             let counted = count(&format!("{upstream}text")).await;
-            assert_eq!((&counted["object"], &counted["estimated"]), (&json!("response.input_tokens"), &json!(true)));
+            assert_eq!(
+                (&counted["object"], &counted["estimated"]),
+                (&json!("response.input_tokens"), &json!(true))
+            );
             let tokens = counted["input_tokens"].as_u64().unwrap();
             assert!((6..60).contains(&tokens), "{counted}");
         }

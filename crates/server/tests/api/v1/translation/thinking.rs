@@ -26,7 +26,7 @@ fn calls_of(answer: &Answer, stream: bool) -> Vec<Value> {
     let mut calls: Vec<Value> = Vec::new();
     for (_, data) in answer.named_events() {
         for delta in data["choices"][0]["delta"]["tool_calls"].as_array().into_iter().flatten() {
-            let index = delta["index"].as_u64().expect("deltas in lists need an index") as usize;
+            let index = delta["index"].as_u64().unwrap() as usize;
             if index == calls.len() {
                 let function = json!({"name": delta["function"]["name"], "arguments": ""});
                 calls.push(json!({"id": delta["id"], "type": "function", "function": function}));
@@ -65,13 +65,17 @@ async fn a_chat_clients_tool_loop_gives_signatures_back() {
     house::each_with(Wishes::every_dialect, async |house| {
         for model in [CLAUDE, GEMINI] {
             for stream in [false, true] {
-                let answer = Client::Chat.send(&house, model, stream, chat(model)).send().await.expect_status(200);
+                let answer =
+                    Client::Chat.send(&house, model, stream, chat(model)).send().await.expect_status(200);
                 let calls = calls_of(&answer, stream);
                 assert_eq!(calls.len(), 2, "{model} {stream}: {}", answer.text());
                 let next = with_results(chat(model), &calls);
                 let answer = Client::Chat.send(&house, model, stream, next).send().await.expect_status(200);
                 let text = Client::Chat.text(&answer);
-                assert!(text.starts_with("The tools said: ") && text.contains("sun 1"), "{model} {stream}: {text}");
+                assert!(
+                    text.starts_with("The tools said: ") && text.contains("sun 1"),
+                    "{model} {stream}: {text}"
+                );
                 assert!(signature(&sent(&house)).is_some(), "{model} {stream}: {:#}", sent(&house));
             }
         }
@@ -97,7 +101,8 @@ async fn signatures_are_their_owners() {
         let (_, mine) = house.key(json!({"name": "mine"})).await;
         let (_, theirs) = house.key(json!({"name": "theirs"})).await;
         for model in [CLAUDE, GEMINI] {
-            let answer = house.post("/v1/chat/completions", chat(model)).key(&mine).send().await.expect_status(200);
+            let answer =
+                house.post("/v1/chat/completions", chat(model)).key(&mine).send().await.expect_status(200);
             let next = with_results(chat(model), &calls_of(&answer, false));
             house.post("/v1/chat/completions", next.clone()).key(&mine).send().await.expect_status(200);
             let own = signature(&sent(&house)).unwrap_or_else(|| panic!("{:#}", sent(&house)));
@@ -134,7 +139,9 @@ async fn encrypted_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
             assert!(!sealed.is_empty());
             items.extend(output.iter().cloned());
             for call in output.iter().filter(|item| item["type"] == "function_call") {
-                items.push(json!({"type": "function_call_output", "call_id": call["call_id"], "output": "sun"}));
+                items.push(
+                    json!({"type": "function_call_output", "call_id": call["call_id"], "output": "sun"}),
+                );
             }
             let next = house.post("/v1/responses", stateless(model, json!(items))).send().await;
             assert_eq!(next.status, 200, "{model}: {}", next.text());
@@ -151,6 +158,33 @@ async fn encrypted_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
                 assert_eq!(next.status, 200, "{model} then {other}: {}", next.text());
                 let sent = sent(&house).to_string();
                 assert!(!sent.contains(MARK) && !sent.contains(sealed), "{model} then {other}: {sent}");
+            }
+        }
+    })
+    .await;
+}
+
+/// What the gateway keeps for a conversation goes on only to the model that made it.
+#[tokio::test]
+async fn stored_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        for model in [CLAUDE, GEMINI] {
+            let mut body = stateless(model, json!("How is the weather?"));
+            body["store"] = json!(true);
+            let first = house.post("/v1/responses", body).send().await.expect_status(200).json();
+            let output = first["output"].as_array().unwrap().iter();
+            let results: Vec<Value> = output
+                .filter(|item| item["type"] == "function_call")
+                .map(|call| json!({"type": "function_call_output", "call_id": call["call_id"], "output": "sun"}))
+                .collect();
+            for next in [model, "openai/gpt-5-mini~parallel-tools", "groq/llama-3.3-70b~parallel-tools"] {
+                let mut body = stateless(next, json!(results));
+                body["previous_response_id"] = first["id"].clone();
+                let answer = house.post("/v1/responses", body).send().await;
+                assert_eq!(answer.status, 200, "{model} then {next}: {}", answer.text());
+                let sent = sent(&house);
+                assert!(!sent.to_string().contains(MARK), "{model} then {next}: {sent:#}");
+                assert_eq!(signature(&sent).is_some(), next == model, "{model} then {next}: {sent:#}");
             }
         }
     })
@@ -197,7 +231,12 @@ async fn redacted_thinking_round_trips() {
     house::each_with(Wishes::every_dialect, async |house| {
         let model = "anthropic/claude-sonnet-4-5~redacted";
         let mut items = vec![json!({"role": "user", "content": "Think."})];
-        let answer = house.post("/v1/responses", stateless(model, json!(items))).send().await.expect_status(200).json();
+        let answer = house
+            .post("/v1/responses", stateless(model, json!(items)))
+            .send()
+            .await
+            .expect_status(200)
+            .json();
         items.extend(answer["output"].as_array().unwrap().iter().cloned());
         items.push(json!({"role": "user", "content": "And now?"}));
         house.post("/v1/responses", stateless(model, json!(items))).send().await.expect_status(200);
