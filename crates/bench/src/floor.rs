@@ -86,7 +86,7 @@ impl Floor {
             method: head.method,
             path_and_query,
             headers: headers.into(),
-            body,
+            body: body.into(),
         };
         let inbound = self.egress.send(outbound).await?;
         let mut response = Response::new(Either::Left(inbound.body));

@@ -83,12 +83,12 @@ impl Egress {
         let started = origin.tick();
         if let Some(connection) = origin.http2() {
             match exchange_http2(connection, prepared.clone(), origin).await {
-                Err(failure) if self.may_repeat(&failure, started) => {}
+                Err(failure) if prepared.is_whole() && self.may_repeat(&failure, started) => {}
                 outcome => return outcome.map_err(|failure| failure.error),
             }
         } else if let Some(connection) = origin.check_out().await {
             match exchange_http1(connection, prepared.clone(), origin).await {
-                Err(failure) if self.may_repeat(&failure, started) => {}
+                Err(failure) if prepared.is_whole() && self.may_repeat(&failure, started) => {}
                 outcome => return outcome.map_err(|failure| failure.error),
             }
         }

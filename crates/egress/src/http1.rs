@@ -11,14 +11,14 @@ use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 
 use crate::error::EgressError;
-use crate::rope::RopeBody;
+use crate::outgoing::OutgoingBody;
 use crate::signal::Signal;
 use crate::transport::{Stream, Transport};
 
 pub(crate) struct Http1 {
-    sender: SendRequest<RopeBody>,
+    sender: SendRequest<OutgoingBody>,
     /// `None` once it has ended.
-    connection: Option<Connection<TokioIo<Transport>, RopeBody>>,
+    connection: Option<Connection<TokioIo<Transport>, OutgoingBody>>,
     signal: Arc<Signal>,
     waker: Waker,
     /// The runtime that watches the socket.
@@ -51,7 +51,7 @@ impl Http1 {
 
     pub(crate) async fn exchange(
         &mut self,
-        request: Request<RopeBody>,
+        request: Request<OutgoingBody>,
     ) -> Result<Response<Incoming>, Failure> {
         self.signal.clear_received();
         let mut answer = pin!(self.sender.try_send_request(request));
@@ -110,7 +110,7 @@ pub(crate) enum Step<T> {
     Done(T),
 }
 
-fn advance(connection: &mut Option<Connection<TokioIo<Transport>, RopeBody>>, waker: &Waker) {
+fn advance(connection: &mut Option<Connection<TokioIo<Transport>, OutgoingBody>>, waker: &Waker) {
     let ended = match connection {
         // Its result is not needed: the answer or the body carries the fault.
         Some(live) => Pin::new(live).poll(&mut Context::from_waker(waker)).is_ready(),

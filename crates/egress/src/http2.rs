@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::error::EgressError;
 use crate::http1::Failure;
-use crate::rope::RopeBody;
+use crate::outgoing::OutgoingBody;
 use crate::transport::{Stream, Transport};
 
 const STREAM_WINDOW: u32 = 1024 * 1024;
@@ -21,7 +21,7 @@ const PING_PATIENCE: Duration = Duration::from_secs(15);
 
 #[derive(Clone)]
 pub(crate) struct Http2 {
-    sender: SendRequest<RopeBody>,
+    sender: SendRequest<OutgoingBody>,
 }
 
 impl Http2 {
@@ -47,7 +47,7 @@ impl Http2 {
 
     pub(crate) async fn exchange(
         &mut self,
-        request: Request<RopeBody>,
+        request: Request<OutgoingBody>,
     ) -> Result<Response<Incoming>, Failure> {
         let outcome = self.sender.try_send_request(request).await;
         outcome.map_err(|failure| {

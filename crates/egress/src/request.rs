@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION,
     TRANSFER_ENCODING,
@@ -13,8 +12,8 @@ use http::{Method, Request};
 use crate::destination::Destination;
 use crate::error::EgressError;
 use crate::origin::Origin;
+use crate::outgoing::{Held, OutboundBody, OutgoingBody};
 use crate::proxy::Route;
-use crate::rope::{Rope, RopeBody};
 
 pub struct Outbound {
     pub destination: Arc<Destination>,
@@ -22,8 +21,7 @@ pub struct Outbound {
     /// Below the base path; begins with a slash.
     pub path_and_query: String,
     pub headers: Headers,
-    /// The parts of the body in order; the length is announced.
-    pub body: Vec<Bytes>,
+    pub body: OutboundBody,
 }
 
 /// Headers ready to be sent, freed once of what belongs to a single hop; cheap to clone.
@@ -31,6 +29,10 @@ pub struct Outbound {
 pub struct Headers(Arc<HeaderMap>);
 
 impl Headers {
+    pub fn to_map(&self) -> HeaderMap {
+        HeaderMap::clone(&self.0)
+    }
+
     /// The same with one more.
     #[must_use]
     pub fn with(&self, name: HeaderName, value: HeaderValue) -> Self {
@@ -55,7 +57,7 @@ pub(crate) struct Prepared {
     method: Method,
     target: PathAndQuery,
     headers: Headers,
-    body: Rope,
+    body: Held,
 }
 
 /// What belongs to one connection and is decided here, whatever the caller copied in.
@@ -72,10 +74,15 @@ impl Prepared {
     pub(crate) fn new(outbound: Outbound) -> Result<(Self, Arc<Destination>), EgressError> {
         let Outbound { destination, method, path_and_query, headers, body } = outbound;
         let target = destination.target(path_and_query)?;
-        Ok((Self { method, target, headers, body: Rope::new(body) }, destination))
+        Ok((Self { method, target, headers, body: body.into() }, destination))
     }
 
-    pub(crate) fn into_http1(self, origin: &Origin) -> Result<Request<RopeBody>, EgressError> {
+    /// Nothing has been taken from the body that could not be sent again.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.body.is_whole()
+    }
+
+    pub(crate) fn into_http1(self, origin: &Origin) -> Result<Request<OutgoingBody>, EgressError> {
         let mut headers = HeaderMap::clone(&self.headers.0);
         headers.insert(HOST, origin.host_header().clone());
         let uri = match origin.route() {
@@ -90,13 +97,13 @@ impl Prepared {
         Ok(build(self.method, uri, headers, self.body))
     }
 
-    pub(crate) fn into_http2(self, origin: &Origin) -> Result<Request<RopeBody>, EgressError> {
+    pub(crate) fn into_http2(self, origin: &Origin) -> Result<Request<OutgoingBody>, EgressError> {
         let uri = origin.absolute(self.target)?;
         Ok(build(self.method, uri, HeaderMap::clone(&self.headers.0), self.body))
     }
 }
 
-fn build(method: Method, uri: Uri, headers: HeaderMap, body: Rope) -> Request<RopeBody> {
+fn build(method: Method, uri: Uri, headers: HeaderMap, body: Held) -> Request<OutgoingBody> {
     let mut request = Request::new(body.into_body());
     *request.method_mut() = method;
     *request.uri_mut() = uri;

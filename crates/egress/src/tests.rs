@@ -6,4 +6,5 @@ mod destinations;
 mod pooling;
 mod proxies;
 mod secure;
+mod streamed;
 mod upstream;

@@ -37,7 +37,7 @@ pub async fn ask(gateway: &Gateway, instance: &str, core: &Core, ask: Ask) -> Re
         method: ask.method,
         path_and_query: ask.path,
         headers: core.headers.clone(),
-        body: ask.body,
+        body: ask.body.into(),
     };
     let answered = async {
         let inbound = gateway.egress.send(outbound).await;

@@ -12,6 +12,7 @@ use store::{Journal, Responses};
 use tokio_util::task::TaskTracker;
 
 use crate::metrics::Metrics;
+use crate::passthrough;
 use crate::recall::Recall;
 use crate::snapshot::Snapshot;
 use crate::traces::Traces;
@@ -36,6 +37,7 @@ pub struct Policy {
     pub strict_translation: bool,
     /// How long stored responses are kept.
     pub response_ttl: Duration,
+    pub passthrough: passthrough::Rules,
 }
 
 impl Default for Policy {
@@ -52,6 +54,7 @@ impl Default for Policy {
             event_limit: 16 * 1024 * 1024,
             strict_translation: false,
             response_ttl: Duration::from_secs(30 * 24 * 3600),
+            passthrough: passthrough::Rules::default(),
         }
     }
 }

@@ -135,7 +135,7 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
         method: Method::GET,
         path_and_query: path,
         headers: instance.core.headers.clone(),
-        body: Vec::new(),
+        body: Vec::new().into(),
     };
     let answer = async {
         let answer = egress.send(request).await.map_err(|error| error.reason().to_owned())?;

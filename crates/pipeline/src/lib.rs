@@ -11,6 +11,7 @@ pub mod gateway;
 pub mod inventory;
 pub mod metrics;
 pub mod models;
+pub mod passthrough;
 pub mod recall;
 pub mod receive;
 pub mod refresh;

@@ -270,6 +270,28 @@ impl Ticket {
         self.close()
     }
 
+    /// The call turns out to be for this model; it has left already.
+    pub fn concerns(&mut self, lane: &Arc<Lane>) {
+        self.lane = Some(lane.clone());
+        self.edit(|receipt| {
+            receipt.model = lane.target.model.to_string();
+            receipt.requested_model = lane.target.model.to_string();
+        });
+    }
+
+    /// Ends a call whose answer was passed on as it came, with the provider's own status.
+    pub fn passed(&mut self, status: u16, stream: bool) -> Option<JoinHandle<()>> {
+        self.edit(|receipt| {
+            receipt.status = status;
+            receipt.stream = stream;
+            if status >= 400 {
+                receipt.error_type = Some(fault::FaultKind::Provider.as_str().to_owned());
+                receipt.error_code = Some("upstream_error".to_owned());
+            }
+        });
+        self.close()
+    }
+
     pub fn complete(&mut self) -> Option<JoinHandle<()>> {
         self.edit(|receipt| receipt.status = 200);
         self.close()

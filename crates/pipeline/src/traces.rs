@@ -62,7 +62,7 @@ async fn post(egress: &Egress, collector: &Arc<Destination>, body: Value) -> Res
         method: Method::POST,
         path_and_query: "/v1/traces".into(),
         headers: headers.into(),
-        body: vec![Bytes::from(body.to_string())],
+        body: vec![Bytes::from(body.to_string())].into(),
     };
     let sent = tokio::time::timeout(Duration::from_secs(10), egress.send(request)).await;
     match sent {

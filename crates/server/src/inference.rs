@@ -6,6 +6,7 @@ pub mod generate;
 pub mod health;
 pub mod messages;
 pub mod models;
+pub mod passthrough;
 pub mod plain;
 pub mod responses;
 pub mod websocket;

@@ -9,7 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{auth_keys, changes, providers, usage};
-use crate::inference::{chat, generate, health, messages, models, plain, responses, websocket};
+use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
 
 fn inference() -> OpenApiRouter<Arc<App>> {
@@ -30,7 +30,15 @@ fn inference() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(plain::rerank))
         .routes(routes!(plain::completions))
         .routes(routes!(models::list))
-        .routes(routes!(models::retrieve))
+        .routes(routes!(models::retrieve, generate::create_v1))
+        .routes(routes!(
+            passthrough::get,
+            passthrough::post,
+            passthrough::put,
+            passthrough::patch,
+            passthrough::delete,
+            passthrough::options
+        ))
 }
 
 fn admin() -> OpenApiRouter<Arc<App>> {

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use domain::call::Format;
 use domain::fault as faults;
 use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -11,6 +13,7 @@ use http::header::{
 use http::{Method, StatusCode, Uri};
 
 use crate::App;
+use crate::door::Visit;
 use crate::fault::{Problem, answer};
 use crate::principal::{Metrics, Principal, Read};
 
@@ -48,6 +51,11 @@ pub async fn not_found(uri: Uri) -> Problem {
     )))
 }
 
-pub async fn method_not_allowed(method: Method) -> Problem {
-    answer(faults::method_not_allowed(method.as_str()))
+pub async fn method_not_allowed(method: Method, uri: Uri, Extension(visit): Extension<Visit>) -> Problem {
+    let problem = answer(faults::method_not_allowed(method.as_str()));
+    // What lies there is Anthropic's, and its clients read only their own shape.
+    match uri.path().contains("/v1/messages") {
+        true => problem.in_dialect(Format::Messages, visit.request_id.as_str()),
+        false => problem,
+    }
 }

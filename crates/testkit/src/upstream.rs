@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `POST /v1/chat/completions` | OpenAI chat | Bearer, asked for with a `~` in the model only |
 //! | `POST /v1/responses`, `…/input_tokens`, `…/compact`; `GET`, `DELETE /v1/responses/{id}`, `GET …/input_items`, `POST …/cancel` | OpenAI Responses | Bearer |
-//! | `POST /v1/messages`, `…/count_tokens` | Anthropic Messages | `x-api-key`, and `anthropic-version` |
+//! | `POST /v1/messages`, `…/count_tokens` | Anthropic Messages | `x-api-key` or Bearer, and `anthropic-version` |
 //! | `POST /v1beta/models/{model}:generateContent`, `:streamGenerateContent?alt=sse`, `:countTokens` | Gemini | `x-goog-api-key` or `?key=` |
 //! | `POST /openai/deployments/{model}/chat/completions?api-version=`, `…/embeddings`, `…/completions` | Azure | `api-key` |
 //! | `POST /ollama/v1/chat/completions`, `…/embeddings`, `…/completions` | Ollama | none |

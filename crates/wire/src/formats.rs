@@ -8,3 +8,6 @@ pub mod messages;
 mod plain;
 pub mod rerank;
 pub mod responses;
+
+/// Members that mean the same in both of OpenAI's dialects and nothing in the others.
+const SHARED: [&str; 3] = ["prompt_cache_key", "prompt_cache_retention", "safety_identifier"];

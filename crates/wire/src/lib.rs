@@ -3,9 +3,11 @@
 pub mod codec;
 pub mod custom;
 pub mod demo;
+pub mod embedded;
 pub mod fault;
 pub mod formats;
 pub mod json;
+pub mod meter;
 pub mod splice;
 pub mod sse;
 pub mod vendors;

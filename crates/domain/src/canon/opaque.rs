@@ -1,7 +1,7 @@
 //! State of a model that travels through clients untouched: thinking signatures, encrypted reasoning.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use serde::{Deserialize, Serialize};
 
 use crate::call::Format;
@@ -27,15 +27,16 @@ pub struct Origin {
     pub model: String,
 }
 
-/// What a sealed state begins with: nothing a provider issues does.
-pub const SEAL_MARK: &str = "ghs1_";
+/// What a sealed state begins with: nothing a provider issues does. It is base64 itself, so that a client which takes
+/// the state for bytes, and writes them out again in either alphabet, leaves it as it is.
+pub const SEAL_MARK: &str = "GHsealed";
 
 impl Opaque {
-    /// For the field of another format that its clients echo: origin and data in one token of URL-safe characters.
+    /// For the field of another format that its clients echo: origin and data in one piece of base64.
     pub fn seal(&self) -> String {
         let json = serde_json::to_vec(self).unwrap_or_default();
         let mut sealed = SEAL_MARK.to_owned();
-        URL_SAFE_NO_PAD.encode_string(json, &mut sealed);
+        STANDARD.encode_string(json, &mut sealed);
         sealed
     }
 
@@ -50,8 +51,9 @@ impl Opaque {
     }
 
     pub fn unseal(text: &str) -> Option<Self> {
-        let bytes = URL_SAFE_NO_PAD.decode(text.strip_prefix(SEAL_MARK)?).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        let sealed = text.strip_prefix(SEAL_MARK)?.trim_end_matches('=');
+        let sealed = sealed.replace('-', "+").replace('_', "/");
+        serde_json::from_slice(&STANDARD_NO_PAD.decode(sealed).ok()?).ok()
     }
 
     /// The model that made it can take it back; no other can.
@@ -73,7 +75,10 @@ mod tests {
             text: Some("so".into()),
         };
         let sealed = opaque.seal();
-        assert!(sealed.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)));
+        // A client that knows bytes writes it out again, as whole base64, in its own alphabet.
+        let bytes = STANDARD.decode(&sealed).unwrap();
+        let again = base64::engine::general_purpose::URL_SAFE.encode(bytes);
+        assert_eq!(Opaque::open(&again, Format::Messages), opaque);
         assert_eq!(Opaque::open(&sealed, Format::Messages), opaque);
         assert!(sealed.starts_with(SEAL_MARK));
         let native = Opaque::open("EqQBCg==", Format::Messages);

@@ -123,7 +123,7 @@ pub fn post(destination: &Arc<Destination>, path: &str, body: &[&'static str]) -
         method: Method::POST,
         path_and_query: path.to_owned(),
         headers: Headers::default(),
-        body: body.iter().map(|part| Bytes::from_static(part.as_bytes())).collect(),
+        body: body.iter().map(|part| Bytes::from_static(part.as_bytes())).collect::<Vec<_>>().into(),
     }
 }
 

@@ -39,6 +39,12 @@ declare! {
         body_timeout: Duration = "server.body_timeout", "BODY_TIMEOUT", "60s", positive;
         /// Origins whose pages may call the gateway from a browser; `*` for all. None means no CORS headers.
         cors_origins: Vec<String> = "server.cors_origins", "CORS_ORIGINS", "", |list| origins(list);
+        /// Serve the providers' own APIs under /p/{provider}/.
+        enable_passthrough_routes: bool = "server.enable_passthrough_routes", "ENABLE_PASSTHROUGH_ROUTES", "true";
+        /// Instances or types that are served there; none means all.
+        passthrough_providers: Vec<String> = "server.passthrough_providers", "PASSTHROUGH_PROVIDERS", "";
+        /// Drop a leading v1/, or the base URL's own last segment, from paths below /p/{provider}/.
+        allow_passthrough_v1_alias: bool = "server.allow_passthrough_v1_alias", "ALLOW_PASSTHROUGH_V1_ALIAS", "true";
     }
 
     /// Where the gateway keeps what it knows.

@@ -182,6 +182,6 @@ pub fn build(
         method: Method::POST,
         path_and_query: core.path(leaving.surface, call.stream, &lane.target.model).unwrap_or_default(),
         headers,
-        body: std::mem::take(&mut leaving.body),
+        body: std::mem::take(&mut leaving.body).into(),
     }
 }

@@ -120,6 +120,12 @@ impl Instance {
         &self.provider.name
     }
 
+    /// The lane for a call that is passed on unread: of a model that nobody lists, or of none.
+    pub fn passing_lane(&self, model: &str) -> Arc<Lane> {
+        let unlisted = || Arc::new(compile::lane(&self.provider, &self.core, model, self.core.other.clone()));
+        self.lanes.get(model).cloned().unwrap_or_else(unlisted)
+    }
+
     /// The lane for a model; unlisted models pass only while nobody has said which ones there are.
     pub fn lane(&self, model: &str) -> Option<Arc<Lane>> {
         if let Some(lane) = self.lanes.get(model) {

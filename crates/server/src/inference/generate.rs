@@ -34,7 +34,29 @@ pub async fn create(
     Named(named): Named,
     request: Request,
 ) -> Response {
-    let (model, method) = named.rsplit_once(':').unwrap_or((&named, ""));
+    answer(&app, visit, &named, request).await
+}
+
+/// The same below `/v1/models`, where newer clients of Google's look for it.
+#[utoipa::path(post, path = "/v1/models/{*id}", operation_id = "generate_content_v1", tag = "inference",
+    params(("id" = String, Path, description = "The model's name, a colon and the method")),
+    request_body(content = serde_json::Value, description = "A Gemini generateContent request"),
+    responses(
+        (status = 200, description = "A generated content, or a stream of its pieces"),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such model or method")),
+    security(("bearer" = ["inference"])))]
+pub async fn create_v1(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    Named(named): Named,
+    request: Request,
+) -> Response {
+    answer(&app, visit, &named, request).await
+}
+
+async fn answer(app: &App, visit: Visit, named: &str, request: Request) -> Response {
+    let (model, method) = named.rsplit_once(':').unwrap_or((named, ""));
     let stream = match method {
         "generateContent" | "countTokens" => false,
         "streamGenerateContent" => true,
@@ -45,7 +67,7 @@ pub async fn create(
         }
     };
     let (parts, body) = request.into_parts();
-    let mut arrival = call::arrival(&app, visit, parts, ENDPOINT);
+    let mut arrival = call::arrival(app, visit, parts, ENDPOINT);
     arrival.addressed = Some((model.to_owned(), stream));
     if method == "countTokens" {
         return match count::generate(&app.gateway, arrival, body).await {
@@ -53,5 +75,5 @@ pub async fn create(
             Err(fault) => Problem::from(fault).into_response(),
         };
     }
-    call::run(&app, arrival, body).await.map(Body::new)
+    call::run(app, arrival, body).await.map(Body::new)
 }

@@ -36,12 +36,17 @@ fn declared(security: &Value) -> Scope {
 }
 
 /// A path that exists; a new parameter needs a sample here.
-fn sample(path: &str) -> String {
+fn sample(method: &Method, path: &str) -> String {
     let samples = [
-        ("models/{id}", "models/openai/text"),
+        (
+            "models/{id}",
+            if *method == Method::POST { "models/openai/text:generateContent" } else { "models/openai/text" },
+        ),
         ("{call}", "openai/text:generateContent"),
         ("{id}", "key_0"),
         ("{name}", "openai"),
+        ("{provider}", "openai"),
+        ("{endpoint}", "models"),
     ];
     let path =
         samples.iter().fold(path.to_owned(), |path, (parameter, value)| path.replace(parameter, value));
@@ -51,7 +56,7 @@ fn sample(path: &str) -> String {
 
 impl Operation {
     async fn call(&self, house: &House, key: Option<&str>) -> Answer {
-        let call = house.call(self.method.clone(), sample(&self.path)).json(json!({}));
+        let call = house.call(self.method.clone(), sample(&self.method, &self.path)).json(json!({}));
         match key {
             Some(key) => call.key(key).send().await,
             None => call.anonymous().send().await,

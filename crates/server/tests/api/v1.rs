@@ -7,6 +7,7 @@ mod chat_streams;
 mod generate;
 mod messages;
 mod models;
+mod passthrough;
 mod plain;
 mod responses;
 mod translation;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::asked::{Asked, Choice, Seen, Tool};
 use super::desk::{Desk, Visit};
 use super::name::ModelName;
-use super::openai::texts;
+use super::openai::{self, texts};
 use super::refusal::{Refusal, Verdict, given, list, text_of};
 use render::MessagesVoice;
 
@@ -26,7 +26,8 @@ fn refuse(path: &str, message: &str) -> Refusal {
 }
 
 pub(super) fn entrance(visit: &Visit<'_>) -> Verdict {
-    if visit.header("x-api-key").is_none() {
+    // The newer SDKs send their key as a bearer token.
+    if visit.header("x-api-key").is_none() && openai::bearer(visit).is_err() {
         return Err(Refusal::new(401, "x-api-key header is required"));
     }
     if visit.header("anthropic-version").is_none() {

@@ -80,8 +80,10 @@ impl<'a> Claude<'a> {
     /// An id that names no version is taken for the newest.
     fn read(model: &'a str) -> Option<Self> {
         let (_, name) = model.split_once("claude")?;
-        let words: Vec<&str> =
-            name.split(['-', '.', '@', '_', ':']).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = name
+            .split(|letter: char| !letter.is_ascii_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .collect();
         // Longer numbers are dates.
         let number = |word: &&str| word.parse::<u32>().ok().filter(|_| word.len() <= 2);
         let known = ["opus", "sonnet", "haiku", "fable", "mythos", "instant"];

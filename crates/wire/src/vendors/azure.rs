@@ -17,7 +17,13 @@ pub(super) static VENDOR: Vendor = Vendor {
         completions: Some("/openai/deployments/{model}/completions"),
         ..NOTHING
     },
-    quirks: Quirks { developer_role: true, completion_tokens_rename: openai::reasons, ..PLAIN },
+    quirks: Quirks {
+        developer_role: true,
+        completion_tokens_rename: openai::reasons,
+        call_ids: CallIds::UpToForty,
+        cache_keys: true,
+        ..PLAIN
+    },
     rules: openai::rules,
     ..HOSTED
 };

@@ -117,6 +117,7 @@ pub enum StreamUsage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallIds {
     Any,
+    UpToForty,
     NineLettersOrDigits,
 }
 
@@ -133,6 +134,8 @@ pub struct Quirks {
     pub min_temperature_above_zero: bool,
     /// Reports costs when the body has `"usage":{"include":true}`.
     pub usage_member: bool,
+    /// Takes `prompt_cache_key` and its like.
+    pub cache_keys: bool,
     /// Takes `top_k`, which OpenAI does not know.
     pub top_k: bool,
     /// How ids of tool calls must look.
@@ -149,6 +152,7 @@ const PLAIN: Quirks = Quirks {
     developer_role: false,
     min_temperature_above_zero: false,
     usage_member: false,
+    cache_keys: false,
     top_k: false,
     call_ids: CallIds::Any,
     dropped: &[],

@@ -8,7 +8,13 @@ pub(super) static VENDOR: Vendor = Vendor {
     base_url: Some("https://api.openai.com/v1"),
     paths: Paths { responses: Some("/responses"), lifecycle: Lifecycle::ALL, ..OPENAI_LIKE },
     rules,
-    quirks: Quirks { developer_role: true, completion_tokens_rename: reasons, ..PLAIN },
+    quirks: Quirks {
+        developer_role: true,
+        completion_tokens_rename: reasons,
+        call_ids: CallIds::UpToForty,
+        cache_keys: true,
+        ..PLAIN
+    },
     ..HOSTED
 };
 

@@ -52,7 +52,7 @@ fn an_agent_with_tools_is_written_back_as_it_was() {
 fn transport_stays_behind_and_the_newer_limit_wins() {
     let prompt = parse(&json!({
         "model": "x", "messages": [{"role": "user", "content": "Hi"}], "stream": true, "stream_options": {"include_usage": true},
-        "store": true, "provider": "here", "prompt_cache_key": "k", "prompt_cache_retention": "24h", "safety_identifier": "s",
+        "store": true, "provider": "here", "safety_identifier": "s",
         "max_tokens": 5, "max_completion_tokens": 9, "stop": "END", "reasoning_effort": "none", "response_format": {"type": "text"}, "user": null,
     }))
     .unwrap();

@@ -13,6 +13,7 @@ use domain::resources::auth_key;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::gateway::{Gateway, Policy};
 use pipeline::inventory::Inventory;
+use pipeline::passthrough;
 use pipeline::refresh::{Fixed, Refresher};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
@@ -243,6 +244,11 @@ fn policy(settings: &Settings) -> Policy {
         accounting: settings.usage.enabled,
         strict_translation: settings.translation.strict,
         response_ttl: settings.responses.ttl,
+        passthrough: passthrough::Rules {
+            enabled: settings.server.enable_passthrough_routes,
+            providers: settings.server.passthrough_providers.clone(),
+            drop_version: settings.server.allow_passthrough_v1_alias,
+        },
         ..Policy::default()
     }
 }

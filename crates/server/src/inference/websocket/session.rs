@@ -1,6 +1,6 @@
 //! One connection: its turns are kept in memory, so that a conversation goes on whatever the client lets be stored.
 
-use std::pin::Pin;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,9 @@ const IDLE: Duration = Duration::from_secs(600);
 /// How often a silent connection asks whether the gateway is stopping.
 const LOOK_UP: Duration = Duration::from_millis(500);
 
+/// Requests that may wait while one is being answered.
+const MOST_WAITING: usize = 16;
+
 /// What a connection remembers of its own conversation.
 const MOST_REMEMBERED: usize = 32 << 20;
 
@@ -35,6 +38,8 @@ pub struct Session {
     headers: HeaderMap,
     /// The last response of this connection and everything said up to it.
     last: Option<Turn>,
+    /// What the client sent while it was being answered.
+    waiting: VecDeque<Message>,
 }
 
 struct Turn {
@@ -44,7 +49,7 @@ struct Turn {
 
 impl Session {
     pub fn new(app: Arc<App>, visit: Visit, headers: HeaderMap) -> Self {
-        Self { app, visit, headers, last: None }
+        Self { app, visit, headers, last: None, waiting: VecDeque::new() }
     }
 
     pub async fn run(mut self, mut socket: WebSocket) {
@@ -66,7 +71,10 @@ impl Session {
     }
 
     /// None when the client is silent for too long, or the gateway stops: then the connection is closed.
-    async fn next(&self, socket: &mut WebSocket) -> Option<Result<Message, axum::Error>> {
+    async fn next(&mut self, socket: &mut WebSocket) -> Option<Result<Message, axum::Error>> {
+        if let Some(message) = self.waiting.pop_front() {
+            return Some(Ok(message));
+        }
         let mut patience = IDLE;
         while !self.app.is_draining() && !patience.is_zero() {
             if let Ok(message) = tokio::time::timeout(LOOK_UP, socket.recv()).await {
@@ -121,7 +129,7 @@ impl Session {
         match pipeline::run(&self.app.gateway, self.arrival(), Full::new(body)).await {
             Err(refused) => send(socket, refusal(&refused.fault)).await,
             Ok(reply) => {
-                let finished = forward(socket, reply.body).await?;
+                let finished = forward(socket, reply.body, &mut self.waiting).await?;
                 self.remember(finished, said);
                 Ok(())
             }
@@ -188,13 +196,28 @@ impl Session {
 }
 
 /// Sends the events as they come; the response as its last event had it, when it came to a good end.
-async fn forward(socket: &mut WebSocket, mut body: ReplyBody) -> Result<Option<Value>, axum::Error> {
+async fn forward(
+    socket: &mut WebSocket,
+    mut body: ReplyBody,
+    waiting: &mut VecDeque<Message>,
+) -> Result<Option<Value>, axum::Error> {
     let mut splitter = Splitter::new(64 << 20);
     let mut finished = None;
-    while let Some(frame) = Pin::new(&mut body).frame().await {
-        let Ok(frame) = frame else {
-            return Err(axum::Error::new(std::io::Error::other("the answer broke off")));
+    loop {
+        // Who goes away is noticed while the provider is silent: dropping the body cancels the call.
+        let frame = tokio::select! {
+            frame = body.frame() => frame,
+            message = socket.recv() => match message {
+                Some(Ok(Message::Close(_))) | Some(Err(_)) | None => return Err(broken("the client went away")),
+                Some(Ok(_)) if waiting.len() >= MOST_WAITING => return Err(broken("the client does not wait for answers")),
+                Some(Ok(message)) => {
+                    waiting.push_back(message);
+                    continue;
+                }
+            },
         };
+        let Some(frame) = frame else { return Ok(finished) };
+        let Ok(frame) = frame else { return Err(broken("the answer broke off")) };
         let Ok(chunk) = frame.into_data() else { continue };
         splitter.push(chunk);
         while let Ok(Some(event)) = splitter.next() {
@@ -210,7 +233,10 @@ async fn forward(socket: &mut WebSocket, mut body: ReplyBody) -> Result<Option<V
             send(socket, text).await?;
         }
     }
-    Ok(finished)
+}
+
+fn broken(reason: &'static str) -> axum::Error {
+    axum::Error::new(std::io::Error::other(reason))
 }
 
 async fn send(socket: &mut WebSocket, text: String) -> Result<(), axum::Error> {

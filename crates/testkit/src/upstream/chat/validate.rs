@@ -9,7 +9,7 @@ use super::super::openai::{
 use super::super::refusal::{Refusal, Verdict, given, list, stranger};
 use super::{Surface, turns};
 
-const KNOWN_FIELDS: [&str; 35] = [
+const KNOWN_FIELDS: [&str; 37] = [
     "audio",
     "frequency_penalty",
     "function_call",
@@ -22,11 +22,13 @@ const KNOWN_FIELDS: [&str; 35] = [
     "metadata",
     "modalities",
     "model",
+    "moderation",
     "n",
     "parallel_tool_calls",
     "prediction",
     "presence_penalty",
     "prompt_cache_key",
+    "prompt_cache_options",
     "prompt_cache_retention",
     "reasoning_effort",
     "response_format",

@@ -8,7 +8,7 @@ use super::super::refusal::{Verdict, decode, given, list};
 use super::refuse;
 use super::validate::members;
 
-const DATA: [&str; 7] = [
+const DATA: [&str; 9] = [
     "text",
     "inlineData",
     "fileData",
@@ -16,10 +16,20 @@ const DATA: [&str; 7] = [
     "functionResponse",
     "executableCode",
     "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
 ];
 
-const BESIDE_DATA: [&str; 5] =
-    ["thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"];
+const BESIDE_DATA: [&str; 8] = [
+    "thought",
+    "thoughtSignature",
+    "videoMetadata",
+    "mediaResolution",
+    "partMetadata",
+    "audioTranscription",
+    "mediaProcessing",
+    "speechMetadata",
+];
 
 /// What stands in for a signature that another model's call cannot have.
 const PASSES: [&str; 2] = ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];

@@ -23,7 +23,7 @@ const FIELDS: [&str; 11] = [
     "model",
 ];
 
-const CONFIG: [&str; 22] = [
+const CONFIG: [&str; 27] = [
     "stopSequences",
     "responseMimeType",
     "responseModalities",
@@ -46,6 +46,11 @@ const CONFIG: [&str; 22] = [
     "enableEnhancedCivicAnswers",
     "routingConfig",
     "audioTimestamp",
+    "audioTranscriptionConfig",
+    "enableAffectiveDialog",
+    "modelSelectionConfig",
+    "responseFormat",
+    "translationConfig",
 ];
 
 const TOOLS: [&str; 9] = [

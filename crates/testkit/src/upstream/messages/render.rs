@@ -117,6 +117,7 @@ impl MessagesVoice<'_> {
                 "cache_read_input_tokens": reply.cached_tokens,
                 "cache_creation": {"ephemeral_5m_input_tokens": five_minutes, "ephemeral_1h_input_tokens": hour},
                 "output_tokens": output,
+                "output_tokens_details": {"thinking_tokens": reply.reasoning_tokens().min(output)},
                 "service_tier": "standard",
             }),
         };

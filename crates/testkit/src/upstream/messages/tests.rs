@@ -311,6 +311,7 @@ async fn the_stream_says_what_the_document_says_and_the_bill_agrees() {
                 usage["cache_creation"]["ephemeral_1h_input_tokens"], line.cache_write_1h_tokens,
                 "{model}"
             );
+            assert_eq!(usage["output_tokens_details"]["thinking_tokens"], line.reasoning_tokens, "{model}");
             assert_eq!((line.dialect.as_str(), line.finished), ("messages", true));
         }
         assert_eq!(whole["id"], upstream.bill()[0].id);

@@ -16,7 +16,7 @@ pub(super) fn validate(request: &Value, messages: &[Value], claude: Claude, memo
     let Some(thinking) = given(request, "thinking") else { return Ok(()) };
     members(thinking, "thinking", &["type", "budget_tokens", "display"])?;
     match thinking["type"].as_str() {
-        Some("disabled") => Ok(()),
+        Some("disabled" | "between_tools") => Ok(()),
         Some("adaptive") if !claude.takes_adaptive() => {
             Err(refuse("", "adaptive thinking is not supported on this model"))
         }

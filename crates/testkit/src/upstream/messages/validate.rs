@@ -7,7 +7,7 @@ use super::super::name::{Claude, ModelName};
 use super::super::refusal::{Refusal, Verdict, given, list, stranger};
 use super::{blocks, pairing, refuse, thinking, tools};
 
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 20] = [
     "model",
     "messages",
     "system",
@@ -26,10 +26,12 @@ const FIELDS: [&str; 18] = [
     "container",
     "cache_control",
     "inference_geo",
+    "diagnostics",
+    "speed",
 ];
 
 /// Only with an `anthropic-beta` header.
-const BETA_FIELDS: [&str; 5] = ["context_management", "mcp_servers", "output_format", "speed", "diagnostics"];
+const BETA_FIELDS: [&str; 3] = ["context_management", "mcp_servers", "output_format"];
 
 const COUNTED_FIELDS: [&str; 9] = [
     "model",
@@ -40,7 +42,7 @@ const COUNTED_FIELDS: [&str; 9] = [
     "thinking",
     "output_config",
     "cache_control",
-    "service_tier",
+    "speed",
 ];
 
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];

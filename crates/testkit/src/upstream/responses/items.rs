@@ -7,7 +7,8 @@ use super::super::openai::{invalid, members, missing, one_of};
 use super::super::refusal::{Refusal, Verdict, decode, given, list};
 
 /// Types whose members are nobody's business here.
-const OTHER_TYPES: [&str; 19] = [
+const OTHER_TYPES: [&str; 22] = [
+    "additional_tools",
     "apply_patch_call",
     "apply_patch_call_output",
     "code_interpreter_call",
@@ -22,6 +23,8 @@ const OTHER_TYPES: [&str; 19] = [
     "mcp_approval_response",
     "mcp_call",
     "mcp_list_tools",
+    "program",
+    "program_output",
     "shell_call",
     "shell_call_output",
     "tool_search_call",
@@ -42,7 +45,11 @@ fn item(item: &Value, path: &str, memory: &Memory) -> Verdict {
     match item["type"].as_str().unwrap_or_default() {
         "message" => message(item, path),
         "function_call" => {
-            members(item, path, &["type", "id", "call_id", "name", "arguments", "status", "namespace"])?;
+            members(
+                item,
+                path,
+                &["type", "id", "call_id", "name", "arguments", "status", "namespace", "caller"],
+            )?;
             identified(item, path, "fc_")?;
             call_id(item, path)?;
             let arguments = format!("{path}.arguments");

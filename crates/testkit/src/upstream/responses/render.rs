@@ -59,9 +59,10 @@ impl Voice for ResponsesVoice<'_> {
         let mut writer = Writer::default();
         writer.response("response.created", self.envelope(reply, "in_progress", Vec::new()));
         writer.response("response.in_progress", self.envelope(reply, "in_progress", Vec::new()));
-        writer.event(json!({
-            "type": "error", "code": "server_error", "message": "The server is overloaded.", "param": null,
-        }));
+        let error = json!({
+            "type": "server_error", "code": "server_error", "message": "The server is overloaded.", "param": null,
+        });
+        writer.event(json!({"type": "error", "error": error}));
         writer.steps
     }
 

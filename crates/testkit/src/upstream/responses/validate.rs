@@ -8,11 +8,13 @@ use super::super::openai::{
 };
 use super::super::refusal::{Refusal, Verdict, given, list, stranger};
 
-const FIELDS: [&str; 30] = [
+const FIELDS: [&str; 34] = [
+    "access_programs",
     "background",
     "client_metadata",
     "context_management",
     "conversation",
+    "image",
     "include",
     "input",
     "instructions",
@@ -20,10 +22,12 @@ const FIELDS: [&str; 30] = [
     "max_tool_calls",
     "metadata",
     "model",
+    "moderation",
     "parallel_tool_calls",
     "previous_response_id",
     "prompt",
     "prompt_cache_key",
+    "prompt_cache_options",
     "prompt_cache_retention",
     "reasoning",
     "safety_identifier",
@@ -129,7 +133,7 @@ fn limits(request: &Value) -> Verdict {
 
 fn generation(request: &Value, name: &ModelName) -> Verdict {
     if let Some(reasoning) = given(request, "reasoning") {
-        members(reasoning, "reasoning", &["effort", "summary", "generate_summary", "context"])?;
+        members(reasoning, "reasoning", &["effort", "summary", "generate_summary", "context", "mode"])?;
         if let Some(effort) = given(reasoning, "effort") {
             one_of(effort, "reasoning.effort", &EFFORTS)?;
             if name.is_before_reasoning() {
@@ -176,13 +180,25 @@ fn tools(tools: &Value, path: &str) -> Verdict {
         one_of(&tool["type"], &format!("{path}.type"), &TOOLS)?;
         match tool["type"].as_str() {
             Some("function") => {
-                let known =
-                    ["type", "name", "description", "parameters", "strict", "defer_loading", "output_schema"];
+                let known = [
+                    "type",
+                    "name",
+                    "description",
+                    "parameters",
+                    "strict",
+                    "defer_loading",
+                    "output_schema",
+                    "allowed_callers",
+                ];
                 members(tool, &path, &known)?;
                 named_schema(tool, &path, "parameters", 128)?;
             }
             Some("custom") => {
-                members(tool, &path, &["type", "name", "description", "format", "defer_loading"])?;
+                members(
+                    tool,
+                    &path,
+                    &["type", "name", "description", "format", "defer_loading", "allowed_callers"],
+                )?;
                 named_schema(tool, &path, "schema", 128)?;
             }
             Some("namespace") => {

@@ -10,6 +10,7 @@ use domain::canon::{Dropped, Field, Prompt};
 use serde_json::{Map, Value, json};
 
 use crate::codec::{Encoded, Target};
+use crate::formats::SHARED;
 use crate::vendors::{Rules, StreamUsage};
 
 /// The tool that stands in for a JSON schema where the model knows none.
@@ -76,8 +77,9 @@ impl Encoder<'_> {
 
     /// What only the client's format knows.
     fn extra(&mut self) {
+        let shared = self.prompt.format == Format::Responses && self.target.vendor.quirks.cache_keys;
         for (name, value) in &self.prompt.extra {
-            match self.is_native() {
+            match self.is_native() || (shared && SHARED.contains(&name.as_str())) {
                 true => self.set(name, value.clone()),
                 false => self.dropped.name(name.as_str()),
             }

@@ -14,15 +14,7 @@ use crate::codec::Request;
 use members::{Members, wrong};
 
 /// They say where and how the request travels, not what is asked.
-const TRANSPORT: [&str; 7] = [
-    "model",
-    "stream",
-    "stream_options",
-    "store",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-];
+const TRANSPORT: [&str; 4] = ["model", "stream", "stream_options", "store"];
 
 pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     let body: Value = serde_json::from_slice(&request.body)
@@ -32,7 +24,10 @@ pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     let messages = members.array("messages")?.ok_or_else(|| members.missing("messages"))?;
     prompt.turns = messages::read(messages)?;
     prompt.max_output = limit(&mut members)?;
-    prompt.user = members.string("user")?.or(members.string("safety_identifier")?);
+    prompt.user = match members.string("user")? {
+        None => members.string("safety_identifier")?,
+        user => user,
+    };
     for name in TRANSPORT {
         members.take(name);
     }

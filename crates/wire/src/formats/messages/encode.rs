@@ -11,15 +11,19 @@ mod tools;
 
 use bytes::Bytes;
 use domain::call::Format;
-use domain::canon::{Dropped, Field, OutputFormat, Prompt};
+use domain::canon::{Content, Dropped, Field, Media, OutputFormat, Part, Prompt, Source};
 use domain::fault::{self, Fault};
 use serde_json::{Map, Value, json};
 
 use crate::codec::{Encoded, Target};
+use crate::embedded;
 use crate::vendors::Rules;
 use ids::Ids;
 use leftovers::Leftovers;
 use thinking::Plan;
+
+/// The most an image may have, in base64.
+const IMAGE_LIMIT: usize = 5 << 20;
 
 /// Anthropic takes no longer name of a user.
 const USER_LIMIT: usize = 256;
@@ -34,6 +38,7 @@ struct Encoder<'a> {
 }
 
 pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
+    prompt.turns.iter().flat_map(|turn| &turn.parts).try_for_each(|part| check_image(part, prompt.format))?;
     let mut encoder = Encoder {
         prompt,
         target,
@@ -68,6 +73,16 @@ pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
     let bytes = serde_json::to_vec(&body).map_err(|_| fault::internal_error())?;
     let schema_tool = stand_in.map(|_| tools::STAND_IN.to_owned());
     Ok(Encoded { body: Bytes::from(bytes), dropped: encoder.dropped, schema_tool })
+}
+
+fn check_image(part: &Part, client: Format) -> Result<(), Fault> {
+    match &part.content {
+        Content::Image(Media { source: Source::Data(data), .. }) => {
+            embedded::check_limit(data, IMAGE_LIMIT, &part.place.0, client)
+        }
+        Content::ToolResult(result) => result.parts.iter().try_for_each(|part| check_image(part, client)),
+        _ => Ok(()),
+    }
 }
 
 impl Encoder<'_> {

@@ -9,6 +9,7 @@ use domain::canon::{Dropped, Effort, Field, OutputFormat, Prompt, Reasoning, Rol
 use serde_json::{Map, Value, json};
 
 use crate::codec::{Encoded, Target};
+use crate::formats::SHARED;
 use crate::vendors::{Rules, ThinkingStyle};
 
 /// The least the API takes.
@@ -194,8 +195,9 @@ impl Encoder<'_> {
     }
 
     fn extra(&mut self) {
+        let shared = self.prompt.format == Format::Chat;
         for (name, value) in &self.prompt.extra {
-            if self.native() {
+            if self.native() || (shared && SHARED.contains(&name.as_str())) {
                 self.set(name, value.clone());
             } else {
                 self.dropped.name(name.as_str());

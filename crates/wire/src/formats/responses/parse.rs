@@ -23,9 +23,6 @@ const TRANSPORT: &[&str] = &[
     "store",
     "include",
     "previous_response_id",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
     "client_metadata",
 ];
 

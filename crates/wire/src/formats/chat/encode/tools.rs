@@ -240,8 +240,14 @@ fn schema_name(name: &str) -> String {
 /// A call's id as the vendor takes it: its own, or another that is made from it and always the same.
 pub(super) fn call_id(id: &str, ids: CallIds) -> Cow<'_, str> {
     const LENGTH: usize = 9;
-    let fits = id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if ids == CallIds::Any || fits {
+    let fits = match ids {
+        CallIds::Any => true,
+        CallIds::UpToForty => id.len() <= 40,
+        CallIds::NineLettersOrDigits => {
+            id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        }
+    };
+    if fits {
         return Cow::Borrowed(id);
     }
     // FNV-1a: ids of one conversation are few, and no secret hangs on them.
@@ -270,6 +276,9 @@ mod tests {
     #[test]
     fn ids_are_shortened_where_they_must_be_and_stay_apart() {
         assert_eq!(call_id("call_1", CallIds::Any), "call_1");
+        let long = "x".repeat(41);
+        assert_eq!(call_id(&long[1..], CallIds::UpToForty), &long[1..]);
+        assert_eq!(call_id(&long, CallIds::UpToForty).len(), 9);
         assert_eq!(call_id("abcDEF123", CallIds::NineLettersOrDigits), "abcDEF123");
         let short = |id| call_id(id, CallIds::NineLettersOrDigits).into_owned();
         assert_ne!(short("call_1"), short("call_2"));

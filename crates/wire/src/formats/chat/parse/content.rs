@@ -1,13 +1,12 @@
 //! What a message contains: a string, or an array of parts.
 
 use domain::canon::{Content, Media, Part, Source};
-use domain::fault::{self, Fault};
+use domain::fault::Fault;
 use serde_json::Value;
 
-use super::members::{Members, wrong};
+use crate::embedded;
 
-/// Decoded bytes of one embedded image.
-const IMAGE_LIMIT: usize = 20 << 20;
+use super::members::{Members, wrong};
 
 /// What may stand in a message's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,10 +76,7 @@ fn read_image(mut part: Members) -> Result<Media, Fault> {
         let (media_type, data) = split_data_url(data).ok_or_else(|| {
             wrong(&path, "a data URL of the form 'data:image/png;base64,…' or an address with http")
         })?;
-        if data.len() / 4 * 3 > IMAGE_LIMIT {
-            let message = format!("'{path}': an embedded image may have at most 20 MiB.");
-            return Err(fault::invalid_parameter(path, message));
-        }
+        embedded::check(&data, &path)?;
         (Source::Data(data), Some(media_type))
     } else if url.starts_with("http://") || url.starts_with("https://") {
         (Source::Url(url), None)

@@ -4,10 +4,9 @@ use domain::call::Format;
 use domain::canon::{Content, Media, Source};
 use domain::fault::Fault;
 
-use super::node::Node;
+use crate::embedded;
 
-/// Decoded bytes of one embedded file.
-const LARGEST: usize = 20 << 20;
+use super::node::Node;
 
 /// `None` when the part carries no media at all.
 pub fn read(node: &Node<'_>) -> Result<Option<Content>, Fault> {
@@ -18,9 +17,7 @@ pub fn read(node: &Node<'_>) -> Result<Option<Content>, Fault> {
         inline.required("mimeType")?;
         let data = inline.required("data")?;
         let text = data.text()?;
-        if text.len() / 4 * 3 > LARGEST {
-            return Err(data.refuse("must not be larger than 20 MiB when decoded"));
-        }
+        embedded::check(text, &data.path)?;
         (Source::Data(text.to_owned()), media_type(&inline)?)
     } else if let Some(file) = node.get("fileData") {
         let uri = file.required("fileUri")?.text()?;

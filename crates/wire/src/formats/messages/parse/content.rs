@@ -2,13 +2,12 @@
 
 use domain::call::Format;
 use domain::canon::{CacheMark, Content, Media, Opaque, Part, Role, Source, Thinking, ToolCall, ToolResult};
-use domain::fault::{self, Fault};
+use domain::fault::Fault;
 use serde_json::{Map, Value};
 
-use super::node::{Node, elements, wrong};
+use crate::embedded;
 
-/// Decoded bytes of one embedded image.
-const IMAGE_LIMIT: usize = 20 << 20;
+use super::node::{Node, elements, wrong};
 
 type Extra = Map<String, Value>;
 
@@ -92,9 +91,7 @@ fn image(node: &mut Node) -> Result<Media, Fault> {
     match source.required_text("type")?.as_str() {
         "base64" => {
             let data = source.required_text("data")?;
-            if data.len() / 4 * 3 > IMAGE_LIMIT {
-                return Err(too_large(source.at("data")));
-            }
+            embedded::check(&data, &source.at("data"))?;
             media.media_type = Some(source.required_text("media_type")?);
             media.source = Source::Data(data);
         }
@@ -103,11 +100,6 @@ fn image(node: &mut Node) -> Result<Media, Fault> {
         _ => return Err(wrong(source.at("type"), "'base64', 'url' or 'file'")),
     }
     Ok(media)
-}
-
-fn too_large(path: String) -> Fault {
-    let message = format!("'{path}': an embedded image may have at most {} MiB.", IMAGE_LIMIT >> 20);
-    fault::invalid_parameter(path, message)
 }
 
 fn document(node: &mut Node) -> Result<Media, Fault> {

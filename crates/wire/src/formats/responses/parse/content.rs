@@ -4,10 +4,9 @@ use domain::canon::{Content, Media, Part, Source};
 use domain::fault::Fault;
 use serde_json::Value;
 
-use super::node::{Node, wrong};
+use crate::embedded;
 
-/// Of an embedded image, decoded.
-const IMAGE_LIMIT: usize = 20 << 20;
+use super::node::{Node, wrong};
 
 /// A string, or an array of parts.
 pub fn read(owner: &mut Node, name: &str) -> Result<Vec<Part>, Fault> {
@@ -50,8 +49,8 @@ fn image(node: &mut Node) -> Result<Media, Fault> {
     let detail = node.string("detail")?;
     let (source, media_type) = if let Some(url) = node.string("image_url")? {
         let (source, media_type) = address(url);
-        if matches!(&source, Source::Data(data) if data.len() / 4 * 3 > IMAGE_LIMIT) {
-            return Err(node.fault("image_url", "holds an image of more than 20 MiB."));
+        if let Source::Data(data) = &source {
+            embedded::check(data, &node.path("image_url"))?;
         }
         (source, media_type)
     } else if let Some(id) = node.string("file_id")? {

@@ -10,7 +10,10 @@ pub fn read(root: &mut Node, prompt: &mut Prompt) -> Result<(), Fault> {
     prompt.sampling.temperature = root.number("temperature")?;
     prompt.sampling.top_p = root.number("top_p")?;
     prompt.parallel_tools = root.boolean("parallel_tool_calls")?;
-    prompt.user = root.string("user")?;
+    prompt.user = match root.string("user")? {
+        None => root.string("safety_identifier")?,
+        user => user,
+    };
     prompt.service_tier = root.string("service_tier")?;
     prompt.max_output = match root.any("max_output_tokens") {
         None => None,

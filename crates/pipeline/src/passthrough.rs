@@ -1,0 +1,238 @@
+//! The passthrough: a provider's own API under the gateway's keys. One attempt, bodies streamed both ways, one receipt.
+
+mod admit;
+mod download;
+mod endpoint;
+mod fare;
+mod headers;
+mod upload;
+mod wrap;
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::receipt::Attempt;
+use domain::scope::Scope;
+use egress::{BodyError, Inbound, Outbound};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use tokio::time::{Instant, timeout_at};
+
+use crate::arrival::Arrival;
+use crate::authenticate;
+use crate::gateway::Gateway;
+use crate::reply::{self, Refused};
+use crate::settle::Ticket;
+use crate::snapshot::Snapshot;
+use crate::snapshot::routes::{Instance, Lane};
+
+pub use download::Download;
+use endpoint::Endpoint;
+use fare::Fare;
+use upload::{Sent, Upload};
+
+/// The route as receipts and metrics name it.
+pub const ROUTE: &str = "/p/{provider}";
+
+/// Whether and for whom the passthrough is open, from the settings.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    pub enabled: bool,
+    /// Instances and types that are served; empty = all.
+    pub providers: Vec<String>,
+    /// A leading `v1`, or the base URL's own last segment, is dropped from the endpoint.
+    pub drop_version: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { enabled: true, providers: Vec::new(), drop_version: true }
+    }
+}
+
+/// What the client wants, as it stood in the request line.
+pub struct Wanted {
+    pub method: Method,
+    pub provider: String,
+    /// Behind the provider's name, not yet decoded.
+    pub endpoint: String,
+}
+
+/// The provider's answer on its way to the client.
+pub struct Passed {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Download,
+}
+
+pub async fn run<B>(
+    gateway: &Arc<Gateway>,
+    arrival: Arrival,
+    wanted: Wanted,
+    body: B,
+) -> Result<Passed, Refused>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BodyError>,
+{
+    let mut ticket = Ticket::open(gateway, &arrival);
+    let upload = Upload::new(body, &arrival.headers, gateway.policy.body_timeout);
+    match prepare(&gateway.snapshot(), &arrival, &wanted, upload, &mut ticket).await {
+        Ok(journey) => journey.go(&wanted.method, ticket).await,
+        Err(fault) => Err(ticket.refuse(fault)),
+    }
+}
+
+/// A call that may leave.
+struct Journey {
+    instance: Arc<Instance>,
+    endpoint: Endpoint,
+    lane: Arc<Lane>,
+    sent: Arc<Sent>,
+    outbound: Outbound,
+}
+
+async fn prepare(
+    snapshot: &Snapshot,
+    arrival: &Arrival,
+    wanted: &Wanted,
+    mut upload: Upload,
+    ticket: &mut Ticket,
+) -> Result<Journey, Fault> {
+    let caller = authenticate::authenticate(snapshot, arrival, Scope::Inference)?;
+    ticket.identify(&caller, arrival)?;
+    let policy = &ticket.gateway().policy;
+    let instance = admit::find(&snapshot.routes, &policy.passthrough, &wanted.provider)?;
+    let destination = admit::destination(&instance)?;
+    let token = authenticate::credential(&arrival.headers, arrival.query.as_deref()).unwrap_or_default();
+    let endpoint = Endpoint::parse(
+        &wanted.endpoint,
+        destination.base_path(),
+        endpoint::query(arrival.query.as_deref(), token, instance.core.api_version.as_deref()),
+        policy.passthrough.drop_version,
+    )?;
+    let lane = judge(&caller, &instance, &endpoint, &mut upload).await?;
+    let headers = headers::up(&arrival.headers, &instance, ticket);
+    let sent = upload.sent();
+    let outbound = Outbound {
+        destination,
+        method: wanted.method.clone(),
+        path_and_query: endpoint.path_and_query.clone(),
+        headers,
+        body: upload.into_outbound(),
+    };
+    Ok(Journey { instance, endpoint, lane, sent, outbound })
+}
+
+/// Every model the call is known to name must be allowed; with limits on models there must be one.
+async fn judge(
+    caller: &Caller,
+    instance: &Instance,
+    endpoint: &Endpoint,
+    upload: &mut Upload,
+) -> Result<Arc<Lane>, Fault> {
+    let limited = caller.key().is_some_and(|key| admit::limits_models(&key.lists));
+    upload.peek(limited).await?;
+    let in_body = upload.sent().model();
+    let models: Vec<&str> = endpoint.model.as_deref().into_iter().chain(in_body.as_deref()).collect();
+    admit::judge(caller, instance, &models, limited)?;
+    upload.seal()?;
+    Ok(instance.passing_lane(models.first().copied().unwrap_or_default()))
+}
+
+impl Journey {
+    async fn go(self, method: &Method, mut ticket: Ticket) -> Result<Passed, Refused> {
+        let Self { instance, endpoint, lane, sent, outbound } = self;
+        let inference = *method == Method::POST && endpoint.is_inference;
+        ticket.leave(&lane, &fare::reservation(&lane, &sent, inference));
+        let gateway = ticket.gateway().clone();
+        let before = ticket.now();
+        let mut fare = Fare::new(ticket, instance, endpoint.model, sent.clone(), inference);
+        let outcome = head(&gateway, fare.instance(), outbound, &sent).await;
+        fare.attempted(before, attempt(&lane, &outcome));
+        match outcome {
+            Ok(inbound) => answer(fare, inbound, method).await,
+            Err(fault) => Err(fare.refuse(fault)),
+        }
+    }
+}
+
+/// The answer's head. As long as the client is still sending, nobody else is late.
+async fn head(gateway: &Gateway, instance: &str, outbound: Outbound, sent: &Sent) -> Result<Inbound, Fault> {
+    let patience = gateway.policy.request_timeout;
+    let mut call = pin!(gateway.egress.send(outbound));
+    loop {
+        let waits_from = sent.moved();
+        match timeout_at(waits_from + patience, &mut call).await {
+            Ok(Ok(inbound)) => return Ok(inbound),
+            Ok(Err(error)) => {
+                tracing::debug!(provider = instance, reason = error.reason(), "provider not reached");
+                let unreachable = || fault::upstream_unreachable(instance, error.reason());
+                return Err(sent.trouble().unwrap_or_else(unreachable));
+            }
+            Err(_) if sent.moved() > waits_from => {}
+            Err(_) => return Err(fault::upstream_timeout(instance, patience)),
+        }
+    }
+}
+
+fn attempt(lane: &Lane, outcome: &Result<Inbound, Fault>) -> Attempt {
+    let (status, error) = match outcome {
+        Ok(inbound) if inbound.status.as_u16() < 400 => (inbound.status.as_u16(), None),
+        Ok(inbound) => (inbound.status.as_u16(), Some(wrap::CODE.to_owned())),
+        Err(fault) => (fault.status, Some(fault.code.to_string())),
+    };
+    Attempt {
+        provider_name: lane.target.instance.to_string(),
+        model: lane.target.model.to_string(),
+        status,
+        error,
+        duration_us: 0,
+    }
+}
+
+async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Passed, Refused> {
+    let Inbound { status, headers: theirs, body } = inbound;
+    let text =
+        |name| theirs.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+    let packed = !matches!(text(header::CONTENT_ENCODING), "" | "identity");
+    fare.answered(status.as_u16(), if packed { "" } else { text(header::CONTENT_TYPE) });
+    let mut ours = headers::down(&theirs);
+    if *method == Method::HEAD
+        && let Some(length) = theirs.get(header::CONTENT_LENGTH)
+    {
+        ours.insert(header::CONTENT_LENGTH, length.clone());
+    }
+    if wrap::concerns(status) && !packed && *method != Method::HEAD {
+        let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
+        let read = read.ok().and_then(Result::ok);
+        let fault = match read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), fare.secret()))
+        {
+            Some(Ok(bytes)) => {
+                ours.extend(fare.headers());
+                return Ok(Passed { status, headers: ours, body: Download::whole(bytes, fare) });
+            }
+            Some(Err(fault)) => fault,
+            None => wrap::unread(status.as_u16(), fare.instance()),
+        };
+        return Err(fare.refuse(fault));
+    }
+    ours.extend(fare.headers());
+    let idle = fare.idle_limit(text(header::CONTENT_TYPE));
+    Ok(Passed { status, headers: ours, body: Download::streamed(body, fare, idle) })
+}
+
+/// What the receipt knows and the client is told.
+fn told(ticket: &mut Ticket) -> HeaderMap {
+    let overhead_us = ticket.first_byte();
+    let mut headers = ticket.headers(overhead_us);
+    if ticket.lane().is_some_and(|lane| lane.target.model.is_empty()) {
+        headers.remove(reply::MODEL);
+    }
+    headers
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! The provider's answer on its way down: pulled by the client, metered as it passes, cut where the provider broke off.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::fault::{self, Fault};
+use egress::InboundBody;
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+use super::fare::Fare;
+
+/// Dropping it before its end cancels the call at the provider.
+pub struct Download {
+    source: Source,
+    fare: Fare,
+    idle: Duration,
+    /// Armed when the provider first falls silent, and moved only when it fires.
+    timer: Option<Pin<Box<Sleep>>>,
+    heard: Instant,
+}
+
+enum Source {
+    Upstream(Box<InboundBody>),
+    Whole(Bytes),
+    Ended,
+}
+
+impl Download {
+    pub(super) fn streamed(body: InboundBody, mut fare: Fare, idle: Duration) -> Self {
+        let source = if body.is_end() {
+            fare.complete();
+            Source::Ended
+        } else {
+            Source::Upstream(Box::new(body))
+        };
+        Self { source, fare, idle, timer: None, heard: Instant::now() }
+    }
+
+    /// It was read beforehand, so its account can be closed before any of it leaves.
+    pub(super) fn whole(bytes: Bytes, mut fare: Fare) -> Self {
+        fare.feed(&bytes);
+        fare.complete();
+        Self { source: Source::Whole(bytes), fare, idle: Duration::ZERO, timer: None, heard: Instant::now() }
+    }
+
+    /// Without its terminator, so that nobody takes what came for the whole.
+    fn cut(&mut self, fault: &Fault) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        self.source = Source::Ended;
+        self.fare.break_off(fault);
+        Poll::Ready(Some(Err(io::Error::other(fault.message.clone()))))
+    }
+
+    fn poll_idle(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let give_up_at = self.heard + self.idle;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(give_up_at)));
+        loop {
+            ready!(timer.as_mut().poll(context));
+            if Instant::now() >= give_up_at {
+                return Poll::Ready(());
+            }
+            timer.as_mut().reset(give_up_at);
+        }
+    }
+}
+
+impl Body for Download {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        loop {
+            let body = match &mut self.source {
+                Source::Upstream(body) => body,
+                Source::Ended => return Poll::Ready(None),
+                Source::Whole(bytes) => {
+                    let bytes = std::mem::take(bytes);
+                    self.source = Source::Ended;
+                    return Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))));
+                }
+            };
+            match Pin::new(body.as_mut()).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    let ended = body.is_end();
+                    self.heard = Instant::now();
+                    self.fare.feed(&data);
+                    if ended {
+                        // A client that counts bytes does not ask for the end: the account is closed before it.
+                        self.source = Source::Ended;
+                        self.fare.complete();
+                    }
+                    return Poll::Ready(Some(Ok(Frame::data(data))));
+                }
+                Poll::Ready(Some(Err(_))) => {
+                    let fault = self.fare.interrupted();
+                    return self.cut(&fault);
+                }
+                Poll::Ready(None) => {
+                    self.source = Source::Ended;
+                    self.fare.complete();
+                    return Poll::Ready(None);
+                }
+                Poll::Pending => {
+                    ready!(self.poll_idle(context));
+                    let fault = fault::upstream_timeout(self.fare.instance(), self.idle);
+                    return self.cut(&fault);
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            Source::Upstream(_) => false,
+            Source::Whole(bytes) => bytes.is_empty(),
+            Source::Ended => true,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Upstream(body) => body.size_hint(),
+            Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Source::Ended => SizeHint::with_exact(0),
+        }
+    }
+}

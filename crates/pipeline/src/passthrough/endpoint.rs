@@ -1,0 +1,159 @@
+//! The path below the provider's base URL: decoded once, checked, and written anew, so that it cannot lead elsewhere.
+
+use domain::fault::{self, Fault};
+
+const PARAM: &str = "endpoint";
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Endpoint {
+    /// Below the base path; begins with a slash.
+    pub(super) path_and_query: String,
+    /// The model, where the path names it.
+    pub(super) model: Option<String>,
+    /// A model is asked to answer here.
+    pub(super) is_inference: bool,
+}
+
+impl Endpoint {
+    pub(super) fn parse(
+        raw: &str,
+        base_path: &str,
+        query: Option<String>,
+        drop_version: bool,
+    ) -> Result<Self, Fault> {
+        let decoded = decode(raw)?;
+        let mut segments: Vec<&str> = decoded.split('/').collect();
+        check(&segments)?;
+        let version = base_path.rsplit('/').next().unwrap_or_default();
+        if drop_version && segments.len() > 1 && (segments[0] == "v1" || segments[0] == version) {
+            segments.remove(0);
+        }
+        let mut path_and_query = String::with_capacity(raw.len() + 1);
+        for segment in &segments {
+            path_and_query.push('/');
+            encode(segment, &mut path_and_query);
+        }
+        assert_below(base_path, &path_and_query)?;
+        if let Some(query) = query {
+            path_and_query.push('?');
+            path_and_query.push_str(&query);
+        }
+        Ok(Self { path_and_query, model: model(&segments), is_inference: is_inference(&segments) })
+    }
+}
+
+/// The client's query without its credential, and with the version the provider wants where the client names none.
+pub(super) fn query(query: Option<&str>, token: &str, api_version: Option<&str>) -> Option<String> {
+    let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    let mut kept: Vec<String> = Vec::new();
+    let mut versioned = false;
+    for pair in pairs {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let plain = |text| percent_decoded(text).unwrap_or_default();
+        let name = plain(name);
+        let secret = name == b"key" || (!token.is_empty() && plain(value) == token.as_bytes());
+        versioned |= name == b"api-version";
+        if !secret {
+            kept.push(pair.to_owned());
+        }
+    }
+    if let Some(version) = api_version.filter(|_| !versioned) {
+        kept.push(format!("api-version={version}"));
+    }
+    (!kept.is_empty()).then(|| kept.join("&"))
+}
+
+fn refused(message: &str) -> Fault {
+    fault::invalid_parameter(PARAM, message)
+}
+
+fn decode(raw: &str) -> Result<String, Fault> {
+    let bytes =
+        percent_decoded(raw).ok_or_else(|| refused("The path has a '%' that no two hex digits follow."))?;
+    let text = String::from_utf8(bytes).map_err(|_| refused("The path is not UTF-8."))?;
+    if text.contains('\\') || text.chars().any(char::is_control) {
+        return Err(refused("The path must not have backslashes or control characters."));
+    }
+    // What would still be a dot, a slash or a backslash after another decoding is left to nobody's care.
+    let lower = text.to_ascii_lowercase();
+    if ["%2e", "%2f", "%5c"].iter().any(|hidden| lower.contains(hidden)) {
+        return Err(refused("The path is encoded twice."));
+    }
+    Ok(text)
+}
+
+fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes().iter();
+    while let Some(&byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<&u8>| char::from(*byte?).to_digit(16);
+        let (high, low) = (digit(rest.next())?, digit(rest.next())?);
+        bytes.push((high * 16 + low) as u8);
+    }
+    Some(bytes)
+}
+
+fn check(segments: &[&str]) -> Result<(), Fault> {
+    for (index, segment) in segments.iter().enumerate() {
+        // Some servers cut parameters off a segment before they read it.
+        let name = segment.split(';').next().unwrap_or_default();
+        if name == "." || name == ".." {
+            return Err(refused("The path must stay below the provider's base URL."));
+        }
+        let last = index > 0 && index + 1 == segments.len();
+        if segment.is_empty() && !last {
+            return Err(refused("The path must be relative, without empty segments."));
+        }
+    }
+    Ok(())
+}
+
+fn encode(segment: &str, path: &mut String) {
+    for byte in segment.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            path.push_str(&format!("%{byte:02X}"));
+        }
+    }
+}
+
+/// Follows from the above; asserted all the same on the joined path, as whoever reads it next would resolve it.
+fn assert_below(base_path: &str, path: &str) -> Result<(), Fault> {
+    let joined = format!("{base_path}{path}");
+    let mut resolved: Vec<&str> = Vec::new();
+    for segment in joined.split('/').skip(1) {
+        match segment {
+            "." => {}
+            ".." => drop(resolved.pop()),
+            name => resolved.push(name),
+        }
+    }
+    let base: Vec<&str> = base_path.split('/').skip(1).collect();
+    let below = joined.starts_with('/') && resolved.starts_with(&base) && resolved.len() > base.len();
+    if below { Ok(()) } else { Err(refused("The path must stay below the provider's base URL.")) }
+}
+
+/// `models/{m}:verb`, `models/{m}`, `deployments/{m}/…`.
+fn model(segments: &[&str]) -> Option<String> {
+    let at = segments.iter().position(|segment| matches!(*segment, "models" | "deployments"))?;
+    let named = segments.get(at + 1)?;
+    let verb = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let name = match named.rsplit_once(':') {
+        Some((name, after)) if segments[at] == "models" && verb(after) => name,
+        _ => named,
+    };
+    (!name.is_empty()).then(|| name.chars().take(300).collect())
+}
+
+/// The surfaces of every format, wherever below its base URL a provider has them.
+fn is_inference(segments: &[&str]) -> bool {
+    let last = segments.last().copied().unwrap_or_default();
+    let (name, verb) = last.rsplit_once(':').unwrap_or((last, ""));
+    matches!(name, "completions" | "responses" | "messages" | "embeddings" | "rerank" if verb.is_empty())
+        || matches!(verb, "generateContent" | "streamGenerateContent" | "embedContent" | "batchEmbedContents")
+}

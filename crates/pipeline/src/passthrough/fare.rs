@@ -1,0 +1,177 @@
+//! What a passing call costs: read from the answer as it goes by, booked once, however the call ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::fault::{self, Fault};
+use domain::receipt::Attempt;
+use domain::secret::Secret;
+use domain::usage::{Tokens, Usage};
+use http::HeaderMap;
+use wire::meter::Meter;
+
+use super::told;
+use super::upload::Sent;
+use crate::reply::Refused;
+use crate::reserve::Reservation;
+use crate::settle::Ticket;
+use crate::snapshot::routes::{Instance, Lane};
+
+/// Output assumed for a call that is lost in a crash.
+const ASSUMED_OUTPUT: u64 = 4096;
+
+pub(super) struct Fare {
+    /// Taken when the call is refused.
+    ticket: Option<Ticket>,
+    /// Taken when its reading is booked.
+    meter: Option<Meter>,
+    instance: Arc<Instance>,
+    /// The model in the path.
+    model: Option<String>,
+    sent: Arc<Sent>,
+    inference: bool,
+    status: u16,
+    events: bool,
+}
+
+/// What the call is charged after a crash.
+pub(super) fn reservation(lane: &Lane, sent: &Sent, inference: bool) -> Reservation {
+    if !inference {
+        return Reservation::default();
+    }
+    let input = catalog::estimate_tokens_from_bytes(sent.bytes());
+    let tokens = Tokens { input, output: ASSUMED_OUTPUT, ..Tokens::default() };
+    let cost = lane.price().map(|price| catalog::cost(price, &tokens));
+    Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost }
+}
+
+impl Fare {
+    pub(super) fn new(
+        ticket: Ticket,
+        instance: Arc<Instance>,
+        model: Option<String>,
+        sent: Arc<Sent>,
+        inference: bool,
+    ) -> Self {
+        let meter = Some(Meter::new(""));
+        Self { ticket: Some(ticket), meter, instance, model, sent, inference, status: 0, events: false }
+    }
+
+    pub(super) fn instance(&self) -> &str {
+        self.instance.name()
+    }
+
+    pub(super) fn secret(&self) -> Option<&Secret> {
+        self.instance.provider.api_key.as_ref()
+    }
+
+    pub(super) fn attempted(&mut self, before: Duration, attempt: Attempt) {
+        if let Some(ticket) = &mut self.ticket {
+            let duration = ticket.now().saturating_sub(before);
+            ticket.waited(duration);
+            ticket.attempted(Attempt { duration_us: duration.as_micros() as u64, ..attempt });
+        }
+    }
+
+    /// The head is there; what follows is metered in this media type.
+    pub(super) fn answered(&mut self, status: u16, content_type: &str) {
+        self.status = status;
+        self.events = is_event_stream(content_type);
+        self.meter = Some(Meter::new(content_type));
+        self.concern(self.sent.model());
+    }
+
+    pub(super) fn headers(&mut self) -> HeaderMap {
+        self.ticket.as_mut().map(told).unwrap_or_default()
+    }
+
+    /// How long the provider may be silent in the middle of its answer.
+    pub(super) fn idle_limit(&self, content_type: &str) -> Duration {
+        let Some(ticket) = &self.ticket else { return Duration::ZERO };
+        let policy = &ticket.gateway().policy;
+        if is_event_stream(content_type) { policy.stream_idle_timeout } else { policy.request_timeout }
+    }
+
+    pub(super) fn feed(&mut self, data: &[u8]) {
+        if let Some(meter) = &mut self.meter {
+            meter.feed(data);
+        }
+    }
+
+    /// Nothing was sent yet: the fault is the answer.
+    pub(super) fn refuse(mut self, fault: Fault) -> Refused {
+        self.meter = None;
+        match self.ticket.take() {
+            Some(ticket) => ticket.refuse(fault),
+            None => Refused { fault, headers: HeaderMap::new() },
+        }
+    }
+
+    /// The answer has passed to its end.
+    pub(super) fn complete(&mut self) {
+        self.book(true);
+        if let Some(mut ticket) = self.ticket.take() {
+            ticket.passed(self.status, self.events);
+        }
+    }
+
+    /// The answer broke off on its way.
+    pub(super) fn break_off(&mut self, fault: &Fault) {
+        self.book(false);
+        if let Some(mut ticket) = self.ticket.take() {
+            ticket.break_off(fault);
+        }
+    }
+
+    pub(super) fn interrupted(&self) -> Fault {
+        fault::upstream_interrupted(self.instance())
+    }
+
+    fn concern(&mut self, model: Option<String>) {
+        let model = self.model.clone().or(model);
+        if let (Some(ticket), Some(model)) = (&mut self.ticket, model)
+            && ticket.lane().is_none_or(|lane| *lane.target.model != *model)
+        {
+            ticket.concerns(&self.instance.passing_lane(&model));
+        }
+    }
+
+    fn book(&mut self, complete: bool) {
+        let Some(metered) = self.meter.take().map(Meter::finish) else { return };
+        self.concern(self.sent.model().or(metered.model));
+        let failed = self.status >= 400;
+        let counted = catalog::estimate_tokens_from_bytes(metered.content_bytes);
+        let mut usage = match metered.usage {
+            Some(usage) => usage,
+            None if self.inference && !failed => {
+                let input = catalog::estimate_tokens_from_bytes(self.sent.bytes());
+                let tokens = Tokens { input, output: counted, ..Tokens::default() };
+                Usage { tokens, estimated: true, ..Usage::default() }
+            }
+            None => Usage::default(),
+        };
+        if !complete && self.inference && !failed {
+            // What a provider says in the middle is not the last word.
+            usage.tokens.output += counted.saturating_sub(usage.tokens.total_output());
+            usage.estimated = true;
+        }
+        if let Some(ticket) = &mut self.ticket {
+            if let Some(id) = metered.id {
+                ticket.provider_id(id);
+            }
+            ticket.consumed(usage, &metered.raw.unwrap_or_default());
+        }
+    }
+}
+
+fn is_event_stream(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("text/event-stream")
+}
+
+/// The client went away: what passed until now is what was consumed, and the ticket closes itself.
+impl Drop for Fare {
+    fn drop(&mut self) {
+        self.book(false);
+    }
+}

@@ -1,0 +1,93 @@
+//! Which headers pass, up and down: lists of what is known to be harmless; the rest stays outside.
+
+use egress::Headers;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::settle::Ticket;
+use crate::snapshot::routes::Instance;
+use crate::traces;
+
+/// What describes the body, the wish and the precondition. Credentials, cookies, what belongs to one hop and the
+/// gateway's own headers are not among them, nor is what names an account: that is the operator's to choose.
+/// The encoding is not either: usage must stay readable.
+const UP: &[&str] = &[
+    "content-type",
+    "content-encoding",
+    "content-language",
+    "content-md5",
+    "content-disposition",
+    "accept",
+    "accept-language",
+    "anthropic-version",
+    "anthropic-beta",
+    "openai-beta",
+    "idempotency-key",
+    "range",
+    "if-match",
+    "if-none-match",
+    "if-modified-since",
+    "if-unmodified-since",
+    "if-range",
+    "prefer",
+];
+const UP_PREFIXES: &[&str] = &["x-goog-upload-"];
+
+const DOWN: &[&str] = &[
+    "content-type",
+    "content-encoding",
+    "content-language",
+    "content-disposition",
+    "content-range",
+    "accept-ranges",
+    "age",
+    "allow",
+    "cache-control",
+    "date",
+    "etag",
+    "expires",
+    "last-modified",
+    "link",
+    "vary",
+    "retry-after",
+    "retry-after-ms",
+    "x-should-retry",
+    "request-id",
+    "openai-model",
+    "openai-processing-ms",
+    "openai-version",
+];
+const DOWN_PREFIXES: &[&str] = &["x-ratelimit-", "anthropic-ratelimit-"];
+
+/// The instance's own headers, and of the client's what may pass. What the operator has fixed stays as it is.
+pub(super) fn up(client: &HeaderMap, instance: &Instance, ticket: &Ticket) -> Headers {
+    let mut headers = instance.core.headers.to_map();
+    headers.remove(header::CONTENT_TYPE);
+    headers.remove(header::ACCEPT);
+    let fixed = |name: &HeaderName| {
+        instance.provider.headers.keys().any(|fixed| fixed.eq_ignore_ascii_case(name.as_str()))
+    };
+    for name in client.keys().filter(|name| listed(name, UP, UP_PREFIXES) && !fixed(name)) {
+        headers.remove(name);
+        for value in client.get_all(name) {
+            headers.append(name.clone(), value.clone());
+        }
+    }
+    let trace = ticket.receipt().and_then(|receipt| receipt.trace.as_ref()).and_then(traces::traceparent);
+    if let Some(trace) = trace {
+        headers.insert(HeaderName::from_static("traceparent"), trace);
+    }
+    Headers::from(headers)
+}
+
+pub(super) fn down(theirs: &HeaderMap) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(16);
+    for (name, value) in theirs.iter().filter(|(name, _)| listed(name, DOWN, DOWN_PREFIXES)) {
+        headers.append(name.clone(), HeaderValue::clone(value));
+    }
+    headers
+}
+
+fn listed(name: &HeaderName, names: &[&str], prefixes: &[&str]) -> bool {
+    let name = name.as_str();
+    names.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
+}

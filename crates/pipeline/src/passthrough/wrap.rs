@@ -1,0 +1,61 @@
+//! Error answers that are no error objects, put into the envelope that clients of the gateway know.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::fault::{Fault, FaultKind};
+use domain::secret::Secret;
+use http::StatusCode;
+use serde_json::Value;
+
+/// An error's body is worth this much of our time and memory.
+pub(super) const LIMIT: usize = 64 * 1024;
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(super) const CODE: &str = "upstream_error";
+const MESSAGE_LIMIT: usize = 2000;
+
+pub(super) fn concerns(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 400 | 401 | 502)
+}
+
+/// The body as it came when it is an error object, else a fault of the same status. A provider that repeats our
+/// credential in its refusal is not quoted to the letter.
+pub(super) fn read(
+    status: u16,
+    body: Bytes,
+    provider: &str,
+    secret: Option<&Secret>,
+) -> Result<Bytes, Fault> {
+    let body = match secret.map(Secret::reveal).filter(|secret| !secret.is_empty()) {
+        Some(secret) if memchr::memmem::find(&body, secret.as_bytes()).is_some() => {
+            Bytes::from(String::from_utf8_lossy(&body).replace(secret, "***"))
+        }
+        _ => body,
+    };
+    let value = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+    if value.get("error").is_some_and(Value::is_object) {
+        return Ok(body);
+    }
+    let fault = unread(status, provider);
+    match said(&value) {
+        Some(text) => Err(Fault { message: text.chars().take(MESSAGE_LIMIT).collect(), ..fault }),
+        None => Err(fault),
+    }
+}
+
+pub(super) fn unread(status: u16, provider: &str) -> Fault {
+    let (kind, code) = match status {
+        400 => (FaultKind::InvalidRequest, CODE),
+        401 => (FaultKind::Authentication, "upstream_auth_failed"),
+        _ => (FaultKind::Provider, CODE),
+    };
+    Fault::new(status, kind, code, format!("The provider '{provider}' answered {status} without saying why."))
+}
+
+/// The sentence in a JSON answer of some other shape.
+fn said(value: &Value) -> Option<&str> {
+    let value = value.get(0).unwrap_or(value);
+    let inner = ["/error/message", "/error", "/message", "/detail", "/error_description"];
+    inner.iter().find_map(|place| value.pointer(place)?.as_str()).filter(|text| !text.trim().is_empty())
+}

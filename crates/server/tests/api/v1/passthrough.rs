@@ -1,0 +1,304 @@
+//! `/p/{provider}/{endpoint}`: what goes up, what comes down, who may, and what it costs.
+
+mod lines;
+mod lists;
+
+use std::time::Duration;
+
+use http::Method;
+use http_body_util::BodyExt as _;
+use pipeline::gateway::Policy;
+use pipeline::passthrough::Rules;
+use serde_json::{Value, json};
+use testkit::{Answer as Scripted, Script, Step};
+
+use crate::house::{self, Call, House, MASTER, UPSTREAM_KEY, Wishes, question};
+
+fn streaming(model: &str) -> Value {
+    let mut body = question(model);
+    body["stream"] = json!(true);
+    body["stream_options"] = json!({"include_usage": true});
+    body
+}
+
+fn passing<'a>(house: &'a House, body: &Value) -> Call<'a> {
+    house.post("/p/openai/v1/chat/completions", body.clone())
+}
+
+fn ruled(rules: Rules) -> Wishes {
+    Wishes { policy: Policy { passthrough: rules, ..Policy::default() }, ..Wishes::default() }
+}
+
+#[tokio::test]
+async fn a_request_arrives_as_it_was_sent_but_for_its_credentials() {
+    house::each(async |house| {
+        for (method, path) in [
+            (Method::PUT, "/p/openai/v1/files/a%20b?purpose=x&key=secret"),
+            (Method::PATCH, "/p/openai/files/a%20b?purpose=x"),
+            (Method::DELETE, "/p/openai/v1%2Ffiles%2Fa%20b?purpose=x"),
+            (Method::OPTIONS, "/p/openai/files/a%20b?purpose=x"),
+        ] {
+            let call = house.call(method.clone(), path).header("content-type", "application/octet-stream");
+            let call = call.header("cookie", "session=1").header("x-gateway-user-path", "/team");
+            let call = call.header("openai-beta", "assistants=v2").header("x-api-key", MASTER);
+            let answer = call.header("accept-encoding", "gzip").body(b"\x00\xff".as_slice()).send().await;
+            assert_eq!(answer.status, 404, "{}", answer.text());
+            let seen = house.upstream.requests().pop().unwrap();
+            assert_eq!(
+                (seen.method.as_str(), seen.path.as_str()),
+                (method.as_str(), "/v1/files/a%20b?purpose=x")
+            );
+            assert_eq!(seen.body, b"\x00\xff");
+            assert_eq!(seen.header("authorization"), Some(&*format!("Bearer {UPSTREAM_KEY}")));
+            assert_eq!(seen.header("content-type"), Some("application/octet-stream"));
+            assert_eq!(seen.header("openai-beta"), Some("assistants=v2"));
+            assert_eq!(seen.header("accept-encoding"), Some("identity"));
+            for name in ["cookie", "x-gateway-user-path", "x-api-key", "x-request-id", "accept"] {
+                assert_eq!(seen.header(name), None, "{name}");
+            }
+            assert!(!format!("{seen:?}").contains(MASTER), "{seen:?}");
+        }
+        let rows = house.receipts(4).await;
+        for row in &rows {
+            assert_eq!(
+                (row["endpoint"].as_str(), row["user_path"].as_str()),
+                (Some("/p/{provider}"), Some("/team"))
+            );
+            assert_eq!((&row["total_tokens"], &row["estimated"]), (&json!(0), &json!(false)), "{row:#}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_comes_back_as_it_was_sent_but_for_secrets() {
+    house::each(async |house| {
+        house.upstream.push(Script::Exact(Scripted {
+            status: 201,
+            content_type: "application/x-thing".into(),
+            headers: [
+                ("set-cookie", "a=b"),
+                ("authorization", UPSTREAM_KEY),
+                ("x-echo", UPSTREAM_KEY),
+                ("etag", "\"v7\""),
+                ("x-ratelimit-remaining-tokens", "5"),
+                ("openai-organization", "org-secret"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+            ..Scripted::whole(b"\x00\x01\xff".as_slice())
+        }));
+        let answer = passing(&house, &question("text")).send().await.expect_status(201);
+        assert_eq!(&answer.body[..], b"\x00\x01\xff");
+        assert_eq!(answer.header("content-type"), Some("application/x-thing"));
+        assert_eq!(answer.header("etag"), Some("\"v7\""));
+        assert_eq!(answer.header("x-ratelimit-remaining-tokens"), Some("5"));
+        assert_eq!(answer.header("x-gateway-provider"), Some("openai"));
+        assert_eq!(answer.header("x-gateway-model"), Some("openai/text"));
+        assert_eq!(answer.header("x-gateway-attempts"), Some("1"));
+        assert_ne!(answer.header("x-request-id"), Some("req_scripted"));
+        assert!(!format!("{:?}", answer.headers).contains("secret"), "{:?}", answer.headers);
+        assert_eq!(answer.header("set-cookie"), None);
+
+        let head = house.call(Method::HEAD, "/p/openai/models").send().await.expect_status(404);
+        assert!(head.body.is_empty() && head.header("content-length").is_some());
+        let listed = house.get("/p/openai/v1/models").send().await.expect_status(200);
+        assert_eq!(listed.json()["object"], "list");
+        assert_eq!(listed.header("x-gateway-model"), None);
+        house.receipts(3).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn usage_is_read_from_what_passes() {
+    house::each(async |house| {
+        let models = ["text", "cached", "reasoning", "huge-event-2048", "usage-every-chunk"];
+        for model in models {
+            let whole = passing(&house, &question(model)).send().await.expect_status(200);
+            assert!(whole.json().get("provider").is_none(), "nothing is added");
+            let stream = passing(&house, &streaming(model)).send().await.expect_status(200);
+            assert!(stream.text().ends_with("data: [DONE]\n\n"));
+        }
+        let rows = house.receipts(2 * models.len()).await;
+        for line in house.upstream.bill() {
+            let row = rows.iter().find(|row| row["provider_id"] == line.id).unwrap();
+            let found = ["input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"]
+                .map(|name| row[name].as_u64().unwrap());
+            let billed =
+                [line.prompt_tokens, line.completion_tokens, line.cached_tokens, line.reasoning_tokens];
+            assert_eq!(found, billed, "{} {row:#}", line.model);
+            assert_eq!((&row["estimated"], &row["model"]), (&json!(false), &json!(line.model)));
+        }
+        passing(&house, &question("no-usage")).send().await.expect_status(200);
+        let rows = house.receipts(2 * models.len() + 1).await;
+        let row = rows.last().unwrap();
+        assert_eq!(row["estimated"], true, "{row:#}");
+        assert!(row["output_tokens"].as_u64().unwrap() > 0, "{row:#}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_status_is_kept_and_only_formless_errors_are_wrapped() {
+    house::each(async |house| {
+        for (model, status) in
+            [("error-404", 404), ("error-429", 429), ("error-500", 500), ("unauthorized", 401)]
+        {
+            let answer = passing(&house, &question(model)).send().await.expect_status(status);
+            assert!(answer.json()["error"]["message"].is_string());
+            assert_eq!(answer.header("retry-after"), (status == 429).then_some("30"));
+        }
+        for (status, code) in
+            [(400, "upstream_error"), (401, "upstream_auth_failed"), (502, "upstream_error")]
+        {
+            for (kind, body) in
+                [("text/html", "<h1>no</h1>"), ("application/json", "{\"detail\":\"no\"}"), ("", "")]
+            {
+                house.upstream.push(Script::status(status, kind, body));
+                let refusal = passing(&house, &question("text")).refusal().await;
+                assert_eq!(refusal, (status, code.to_owned(), None), "{body}");
+            }
+        }
+        house.upstream.push(Script::status(503, "text/html", "<h1>later</h1>"));
+        let answer = passing(&house, &question("text")).send().await.expect_status(503);
+        assert_eq!(
+            (answer.text().as_str(), answer.header("content-type")),
+            ("<h1>later</h1>", Some("text/html"))
+        );
+        let rows = house.receipts(14).await;
+        assert!(rows.iter().all(|row| row["total_tokens"] == 0), "{rows:#?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_path_cannot_leave_the_base_url() {
+    house::each(async |house| {
+        let paths = [
+            "../x",
+            "a/%2e%2e/x",
+            "..%2fx",
+            "a%5cb",
+            "%2Fx",
+            "a%00",
+            "https:%2f%2fevil/",
+            "a//b",
+            "%252e%252e",
+        ];
+        for path in paths {
+            let refusal = house.get(format!("/p/openai/{path}")).refusal().await;
+            assert_eq!(refusal, (400, "invalid_parameter".into(), Some("endpoint".into())), "{path}");
+        }
+        assert_eq!(house.upstream.requests().len(), 0);
+        house.receipts(paths.len()).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unknown_provider_and_a_closed_door_are_not_found() {
+    let gone =
+        |name: &str| (404, name.to_owned(), (name == "provider_not_found").then(|| "provider".to_owned()));
+    house::each(async |house| {
+        assert_eq!(house.get("/p/nobody/models").refusal().await, gone("provider_not_found"));
+        assert_eq!(house.get("/p/openai/models").anonymous().send().await.status, 401);
+        assert_eq!(house.get("/p/openai").send().await.status, 404);
+    })
+    .await;
+    let rules = || Rules { providers: vec!["anthropic".into()], ..Rules::default() };
+    house::each_with(
+        move || ruled(rules()),
+        async |house| {
+            assert_eq!(house.get("/p/openai/models").refusal().await, gone("provider_not_found"));
+        },
+    )
+    .await;
+    let rules = || Rules { enabled: false, drop_version: false, ..Rules::default() };
+    house::each_with(
+        move || ruled(rules()),
+        async |house| {
+            assert_eq!(house.get("/p/openai/models").refusal().await, gone("not_found"));
+        },
+    )
+    .await;
+    house::each_with(
+        || ruled(Rules { drop_version: false, ..Rules::default() }),
+        async |house| {
+            house.get("/p/openai/v1/models").send().await.expect_status(404);
+            assert_eq!(house.upstream.requests()[0].path, "/v1/v1/models");
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn no_connection_is_502() {
+    house::each(async |house| {
+        house.upstream.stop();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let refusal = passing(&house, &question("text")).refusal().await;
+        assert_eq!(refusal, (502, "upstream_unreachable".into(), None));
+        assert_eq!(house.receipts(1).await[0]["total_tokens"], 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_cut_and_booked_once() {
+    house::each(async |house| {
+        for body in [streaming("cut-mid-stream"), streaming("reset-mid-stream"), question("cut-mid-stream")] {
+            let response = passing(&house, &body).open().await;
+            assert_eq!(response.status(), 200);
+            assert!(response.into_body().collect().await.is_err(), "{body}");
+        }
+        let rows = house.receipts(3).await;
+        for row in &rows[..2] {
+            assert_eq!(row["estimated"], true, "{row:#}");
+            assert!(row["output_tokens"].as_u64().unwrap() > 0, "{row:#}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn silence_is_bounded() {
+    let hasty = || Policy {
+        stream_idle_timeout: Duration::from_millis(150),
+        request_timeout: Duration::from_millis(300),
+        ..Policy::default()
+    };
+    house::each_with(
+        || Wishes { policy: hasty(), ..Wishes::default() },
+        async |house| {
+            let refusal = passing(&house, &question("hang")).refusal().await;
+            assert_eq!((refusal.0, &*refusal.1), (504, "upstream_timeout"));
+            let response = passing(&house, &streaming("hang-mid-stream")).open().await;
+            assert!(response.into_body().collect().await.is_err());
+            house.receipts(2).await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_cancels_the_call_and_pays_for_what_passed() {
+    house::each(async |house| {
+        let mut response = passing(&house, &streaming("drip-20")).open().await;
+        for _ in 0..3 {
+            response.body_mut().frame().await.unwrap().unwrap();
+        }
+        drop(response);
+        let row = &house.receipts(1).await[0];
+        assert_eq!((&row["estimated"], &row["model"]), (&json!(true), &json!("drip-20")), "{row:#}");
+        assert!(row["output_tokens"].as_u64().unwrap() > 0, "{row:#}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let bill = house.upstream.bill();
+        assert!(!bill[0].finished, "{bill:?}");
+        house.upstream.push(Script::Exact(Scripted { before: vec![Step::Hang], ..Scripted::default() }));
+        let waiting = passing(&house, &question("text")).open();
+        assert!(tokio::time::timeout(Duration::from_millis(100), waiting).await.is_err());
+        house.receipts(2).await;
+    })
+    .await;
+}

@@ -1,0 +1,112 @@
+//! Both bodies on real sockets: sent on as they arrive, held back by whoever is slow, cut where they break.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+use crate::house::{self, House, Line, MASTER, Wishes};
+
+/// A provider that the test itself plays.
+async fn played(house: &House) -> TcpListener {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let body = json!({"name": "played", "type": "openai_compatible", "base_url": base_url, "models": ["m"]});
+    house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+    listener
+}
+
+fn wishes() -> Wishes {
+    Wishes { allow_private: true, loopback_listener: true, ..Wishes::default() }
+}
+
+async fn until(stream: &mut TcpStream, wanted: &str) -> String {
+    let mut read = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&read).into_owned();
+        if text.contains(wanted) {
+            return text;
+        }
+        let count = timeout(Duration::from_secs(5), stream.read_buf(&mut read)).await.unwrap().unwrap();
+        assert!(count > 0, "ended before '{wanted}': {text}");
+    }
+}
+
+#[tokio::test]
+async fn bodies_pass_both_ways_as_they_come() {
+    house::each_with(wishes, async |house| {
+        let listener = played(&house).await;
+        let listening = house.listen().await;
+        let mut client = Line::open(listening.address).await;
+        let head = format!(
+            "PUT /p/played/v1/upload HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {MASTER}\r\ntransfer-encoding: chunked\r\n\r\n"
+        );
+        client.say(head + "5\r\nfirst\r\n").await;
+        let (mut provider, _) = loop {
+            let (mut stream, peer) = listener.accept().await.unwrap();
+            let mut first = [0; 3];
+            // The gateway also asks for the list of models.
+            if stream.read_exact(&mut first).await.is_ok() && &first == b"PUT" {
+                break (stream, peer);
+            }
+        };
+        let seen = until(&mut provider, "first").await;
+        assert!(seen.starts_with(" /v1/upload HTTP/1.1\r\n") && seen.contains("chunked"), "{seen}");
+        provider
+            .write_all(b"HTTP/1.1 202 Accepted\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n4\r\none.\r\n")
+            .await
+            .unwrap();
+        let heard = client.hear("one.").await;
+        assert!(heard.starts_with("HTTP/1.1 202 Accepted\r\n"), "{heard}");
+        client.say("6\r\nsecond\r\n0\r\n\r\n").await;
+        until(&mut provider, "second\r\n0\r\n\r\n").await;
+        provider.write_all(b"4\r\ntwo.\r\n").await.unwrap();
+        client.hear("two.").await;
+        drop(provider);
+        let heard = client.hear_out().await;
+        assert!(!heard.contains("\r\n0\r\n\r\n"), "cut without a terminator: {heard}");
+        house.receipts(1).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_slow_client_holds_the_provider_back() {
+    house::each_with(wishes, async |house| {
+        let listener = played(&house).await;
+        let listening = house.listen().await;
+        let mut client = Line::open(listening.address).await;
+        client
+            .say(format!("GET /p/played/file HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {MASTER}\r\n\r\n"))
+            .await;
+        let mut provider = loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            if until(&mut stream, "\r\n\r\n").await.starts_with("GET /v1/file ") {
+                break stream;
+            }
+        };
+        const SIZE: usize = 256 << 20;
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {SIZE}\r\n\r\n");
+        provider.write_all(head.as_bytes()).await.unwrap();
+        let piece = vec![b'x'; 1 << 20];
+        let mut written = 0;
+        while written < SIZE {
+            match timeout(Duration::from_millis(500), provider.write(&piece)).await {
+                Ok(count) => written += count.unwrap(),
+                Err(_) => break,
+            }
+        }
+        assert!(written < SIZE / 4, "{written} bytes went somewhere");
+        drop(client);
+        let mut rest = Vec::new();
+        let gone = timeout(Duration::from_secs(5), async {
+            while provider.write(&piece).await.is_ok() {}
+            let _ = provider.read_to_end(&mut rest).await;
+        });
+        gone.await.unwrap();
+        house.receipts(1).await;
+    })
+    .await;
+}

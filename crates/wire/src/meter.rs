@@ -1,0 +1,157 @@
+//! Reads usage out of an answer that only passes by: JSON or events of any size, in any chunks, in bounded memory.
+
+mod glean;
+mod lines;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::usage::Usage;
+
+use crate::codec;
+use crate::json;
+pub use glean::{Gleaner, Member, Place};
+use lines::{Lines, Piece};
+
+/// What was read. Nothing of it is certain: the body was never checked as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metered {
+    pub usage: Option<Usage>,
+    /// The last usage object, as it was written.
+    pub raw: Option<Bytes>,
+    pub id: Option<String>,
+    pub model: Option<String>,
+    /// Bytes of text, reasoning and tool arguments, for an estimate.
+    pub content_bytes: u64,
+}
+
+pub struct Meter {
+    shape: Shape,
+    gleaner: Gleaner,
+    /// Some formats tell usage in parts; once one is known, the rest is read the same way.
+    format: Option<Format>,
+    /// The current event's `type`.
+    kind: Option<String>,
+    metered: Metered,
+}
+
+enum Shape {
+    Json,
+    Events(Lines),
+    /// Nothing is read from it.
+    Opaque,
+}
+
+impl Meter {
+    /// For a body in this media type; one that is neither JSON nor an event stream is let pass unread.
+    pub fn new(content_type: &str) -> Self {
+        Self {
+            shape: Shape::of(content_type),
+            gleaner: Gleaner::default(),
+            format: None,
+            kind: None,
+            metered: Metered::default(),
+        }
+    }
+
+    pub fn feed(&mut self, chunk: &[u8]) {
+        match std::mem::replace(&mut self.shape, Shape::Opaque) {
+            Shape::Opaque => {}
+            Shape::Json => {
+                self.glean(chunk);
+                self.shape = Shape::Json;
+            }
+            Shape::Events(mut lines) => {
+                lines.split(chunk, |piece| match piece {
+                    Piece::Data(data) => self.glean(data),
+                    Piece::End => self.end_event(),
+                });
+                self.shape = Shape::Events(lines);
+            }
+        }
+    }
+
+    pub fn finish(mut self) -> Metered {
+        self.end_event();
+        self.metered
+    }
+
+    fn glean(&mut self, data: &[u8]) {
+        let Self { gleaner, format, kind, metered, .. } = self;
+        gleaner.feed(data, |member| match member.name {
+            "usage" | "usageMetadata" => note_usage(&member, format, metered),
+            "id" | "responseId" => keep_first(&mut metered.id, member.value),
+            "model" | "modelVersion" => keep_first(&mut metered.model, member.value),
+            "type" if member.place == Place::Top => *kind = text(member.value),
+            _ => {}
+        });
+    }
+
+    fn end_event(&mut self) {
+        let content_bytes = self.gleaner.restart();
+        // What a responses stream says in its deltas, its other events say again.
+        let repeats = |kind: &str| kind.starts_with("response.") && !kind.ends_with(".delta");
+        if !self.kind.take().is_some_and(|kind| repeats(&kind)) {
+            self.metered.content_bytes = self.metered.content_bytes.saturating_add(content_bytes);
+        }
+    }
+}
+
+impl Shape {
+    fn of(content_type: &str) -> Self {
+        let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match essence.as_str() {
+            "text/event-stream" => Self::Events(Lines::default()),
+            json if json.ends_with("json") || json.ends_with("jsonl") => Self::Json,
+            _ => Self::Opaque,
+        }
+    }
+}
+
+fn note_usage(member: &Member<'_>, known: &mut Option<Format>, metered: &mut Metered) {
+    let Some(format) = dialect(member, *known) else { return };
+    if let Some(usage) = codec::of(format).read_usage(member.value, metered.usage.as_ref()) {
+        *known = Some(format);
+        metered.usage = Some(usage);
+        metered.raw = Some(Bytes::copy_from_slice(member.value));
+    }
+}
+
+/// Whose usage object this is: told by where it stands and by what its members are called.
+fn dialect(member: &Member<'_>, known: Option<Format>) -> Option<Format> {
+    let object = json::scan(member.value).ok()?;
+    let has = |names: &[&str]| names.iter().any(|name| object.get(member.value, name).is_some());
+    if member.name == "usageMetadata" {
+        return Some(Format::Generate);
+    }
+    if has(&["prompt_tokens", "completion_tokens"]) {
+        return Some(Format::Chat);
+    }
+    if !has(&["input_tokens", "output_tokens"]) {
+        return None;
+    }
+    match member.place {
+        Place::Within("message") => Some(Format::Messages),
+        Place::Within(_) => Some(Format::Responses),
+        Place::Top if known == Some(Format::Messages) => known,
+        Place::Top if has(&["cache_creation_input_tokens", "cache_read_input_tokens"]) => {
+            Some(Format::Messages)
+        }
+        Place::Top if has(&["total_tokens", "input_tokens_details", "output_tokens_details"]) => {
+            Some(Format::Responses)
+        }
+        Place::Top => Some(Format::Messages),
+    }
+}
+
+fn keep_first(slot: &mut Option<String>, value: &[u8]) {
+    if slot.is_none() {
+        *slot = text(value).filter(|text| !text.is_empty());
+    }
+}
+
+fn text(value: &[u8]) -> Option<String> {
+    json::string_at(value, &(0..value.len())).map(|text| text.into_owned())
+}
+
+#[cfg(test)]
+mod tests;

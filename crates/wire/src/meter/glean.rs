@@ -1,0 +1,239 @@
+//! Picks a few members out of JSON as it passes: the top level, and one level below `response` and `message`.
+
+use memchr::memchr2;
+
+use crate::json;
+
+/// Keys are compared up to here; the longest of interest, fully escaped, is shorter.
+const KEY_LIMIT: usize = 96;
+/// A value that is longer is none of those we look for.
+const VALUE_LIMIT: usize = 16 * 1024;
+
+const NAMES: &[&str] = &["usage", "usageMetadata", "id", "responseId", "model", "modelVersion", "type"];
+const CONTAINERS: &[&str] = &["response", "message"];
+/// What a model said stands under these names, in every dialect.
+const TEXTS: &[&str] = &[
+    "text",
+    "content",
+    "delta",
+    "thinking",
+    "arguments",
+    "partial_json",
+    "reasoning_content",
+    "reasoning",
+    "refusal",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Top,
+    Within(&'static str),
+}
+
+pub struct Member<'a> {
+    pub place: Place,
+    pub name: &'static str,
+    /// As it was written.
+    pub value: &'a [u8],
+}
+
+/// Trusts that it reads JSON; of anything else it makes nothing, in the same bounded memory.
+#[derive(Default)]
+pub struct Gleaner {
+    depth: usize,
+    /// The whole is an array: its elements are the top.
+    in_array: bool,
+    /// The object at the top is being read.
+    top: bool,
+    /// The container that is being read below the top.
+    container: Option<&'static str>,
+    string: Option<Text>,
+    /// The last string that has ended: a key, if a colon follows.
+    last: Vec<u8>,
+    last_length: u64,
+    key_is_text: bool,
+    pending: Option<Pending>,
+    content_bytes: u64,
+}
+
+/// Inside a string.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Plain,
+    /// Behind a backslash.
+    Escaped,
+}
+
+/// A value of interest, from behind its colon on.
+struct Pending {
+    place: Place,
+    name: &'static str,
+    /// `None` once it has grown too long.
+    value: Option<Vec<u8>>,
+}
+
+impl Gleaner {
+    pub fn feed(&mut self, chunk: &[u8], mut give: impl FnMut(Member<'_>)) {
+        let mut at = 0;
+        while at < chunk.len() {
+            let from = at;
+            at = match self.string {
+                Some(state) => self.inside_string(chunk, at, state),
+                None => self.outside_strings(chunk, at),
+            };
+            self.keep(&chunk[from..at]);
+            if self.string.is_none()
+                && let Some(&byte) = chunk.get(at)
+            {
+                self.structure(byte, &mut give);
+                at += 1;
+            }
+        }
+    }
+
+    /// Forgets the text it was in; yields how many bytes of content were in it.
+    pub fn restart(&mut self) -> u64 {
+        std::mem::take(self).content_bytes
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let Some(Pending { value: Some(value), .. }) = &mut self.pending else { return };
+        if value.len() + bytes.len() <= VALUE_LIMIT {
+            value.extend_from_slice(bytes);
+        } else if let Some(pending) = &mut self.pending {
+            pending.value = None;
+        }
+    }
+
+    /// Up to and with the closing quote, or to the end of the chunk.
+    fn inside_string(&mut self, chunk: &[u8], at: usize, state: Text) -> usize {
+        let rest = &chunk[at..];
+        let (length, next) = match state {
+            Text::Escaped => (1, Some(Text::Plain)),
+            Text::Plain => match memchr2(b'"', b'\\', rest) {
+                None => (rest.len(), Some(Text::Plain)),
+                Some(found) if rest[found] == b'"' => (found + 1, None),
+                Some(found) => (found + 1, Some(Text::Escaped)),
+            },
+        };
+        self.string = next;
+        let room = KEY_LIMIT.saturating_sub(self.last.len()).min(length);
+        self.last.extend_from_slice(&rest[..room]);
+        self.last_length += length as u64;
+        at + length
+    }
+
+    /// To the next byte that has a meaning.
+    fn outside_strings(&self, chunk: &[u8], at: usize) -> usize {
+        let means = |byte: &u8| matches!(byte, b'"' | b':' | b',' | b'{' | b'}' | b'[' | b']');
+        chunk[at..].iter().position(means).map_or(chunk.len(), |found| at + found)
+    }
+
+    fn structure(&mut self, byte: u8, give: &mut impl FnMut(Member<'_>)) {
+        if matches!(byte, b',' | b'}' | b']') {
+            self.end_value(give);
+        }
+        match byte {
+            b'"' => {
+                self.string = Some(Text::Plain);
+                self.last.clear();
+                self.last_length = 0;
+            }
+            b':' => return self.begin_value(),
+            b'{' => self.open_object(),
+            b'[' => {
+                self.in_array |= self.depth == 0;
+                self.depth += 1;
+            }
+            b'}' | b']' => self.close(),
+            _ => {}
+        }
+        self.keep(&[byte]);
+    }
+
+    fn open_object(&mut self) {
+        if self.depth == self.top_depth() {
+            self.top = true;
+        }
+        self.depth += 1;
+    }
+
+    fn close(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth <= self.top_depth() {
+            self.top = false;
+        }
+        if self.depth <= self.top_depth() + 1 {
+            self.container = None;
+        }
+        if self.depth == 0 {
+            self.in_array = false;
+        }
+    }
+
+    /// How deep the object at the top lies.
+    fn top_depth(&self) -> usize {
+        usize::from(self.in_array)
+    }
+
+    fn place(&self) -> Option<Place> {
+        match (self.depth.checked_sub(self.top_depth())?, self.container) {
+            (1, _) if self.top => Some(Place::Top),
+            (2, Some(container)) => Some(Place::Within(container)),
+            _ => None,
+        }
+    }
+
+    /// Behind a colon: the last string was a key.
+    fn begin_value(&mut self) {
+        let last = std::mem::take(&mut self.last);
+        self.last_length = 0;
+        let named = |names: &'static [&'static str]| names.iter().copied().find(|name| is_key(&last, name));
+        self.key_is_text = named(TEXTS).is_some();
+        if self.pending.is_some() {
+            self.keep(b":");
+        } else if let Some(place) = self.place() {
+            self.container = match place {
+                Place::Top => named(CONTAINERS),
+                Place::Within(_) => self.container,
+            };
+            let name = named(NAMES);
+            self.pending = name.map(|name| Pending { place, name, value: Some(Vec::new()) });
+        }
+        self.last = last;
+        self.last.clear();
+    }
+
+    /// Before a comma or a closing bracket.
+    fn end_value(&mut self, give: &mut impl FnMut(Member<'_>)) {
+        if self.key_is_text {
+            // Without its closing quote.
+            self.content_bytes += self.last_length.saturating_sub(1);
+        }
+        self.last_length = 0;
+        let here = self.place();
+        let ended = self.pending.take_if(|pending| here == Some(pending.place));
+        if let Some(Pending { place, name, value: Some(value) }) = ended {
+            give(Member { place, name, value: value.trim_ascii() });
+        }
+    }
+}
+
+#[cfg(test)]
+impl Gleaner {
+    pub(super) fn held(&self) -> usize {
+        let pending = self.pending.as_ref().and_then(|pending| pending.value.as_ref());
+        self.last.capacity() + pending.map_or(0, Vec::capacity)
+    }
+}
+
+/// `written` is what followed the opening quote, the closing one included. Case is ignored, because some servers
+/// ignore it too: what they take for a model must not escape us.
+fn is_key(written: &[u8], name: &str) -> bool {
+    let Some(raw) = written.strip_suffix(b"\"") else { return false };
+    if !raw.contains(&b'\\') {
+        return raw.eq_ignore_ascii_case(name.as_bytes());
+    }
+    let quoted = [b"\"".as_slice(), raw, b"\""].concat();
+    json::string_at(&quoted, &(0..quoted.len())).is_some_and(|key| key.eq_ignore_ascii_case(name))
+}
