@@ -1,5 +1,6 @@
 //! What holds between any client and any model: what is lost is named, what is billed is booked, what is wrong is said.
 
+mod content;
 mod faults;
 mod streams;
 mod thinking;
