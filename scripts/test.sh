@@ -55,6 +55,8 @@ cargo build --locked -p gatehouse -p testkit --bins || give_up "the gateway does
 export GATEHOUSE_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gatehouse"
 run_in_suites() { (cd suites && "$@"); }
 suite sdk run_in_suites "$python" -m pytest sdk
+suite compat run_in_suites "$python" -m compat
+suite agents run_in_suites "$python" -m agents --quick
 suite kill9 run_in_suites "$python" -m kill9 --kills 5
 
 echo

@@ -30,7 +30,7 @@ fn a_whole_answer_has_the_length_asked_for() {
 #[test]
 fn a_stream_is_made_of_valid_events() {
     for usage in [false, true] {
-        let shape = Shape { model: "bench-e5-g0".into(), streamed: true, usage };
+        let shape = Shape { model: "bench-e5-g0".into(), streamed: true, usage, messages: false };
         let script = stream_script(&shape).whole;
         let payloads: Vec<&str> = script.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
         assert_eq!(payloads.len(), 5 + 1 + usize::from(usage) + 1);
@@ -74,4 +74,11 @@ async fn an_unknown_path_is_an_error_for_the_load() {
     let config = LoadConfig { url, stop: Stop::Requests(4), connections: 2, ..LoadConfig::default() };
     let report = run_load(config).await.unwrap();
     assert_eq!((report.requests, report.errors), (4, 4));
+}
+
+#[test]
+fn anthropics_stream_has_as_many_deltas() {
+    let script = super::messages::stream_script("claude-bench-e5-g0");
+    assert_eq!(script.whole.matches("event: content_block_delta").count(), 5);
+    assert!(script.whole.ends_with("0\r\n\r\n") && script.whole.contains("event: message_stop"));
 }

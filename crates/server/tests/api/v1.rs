@@ -11,4 +11,5 @@ mod passthrough;
 mod plain;
 mod responses;
 mod translation;
+mod vendors;
 mod websocket;

@@ -44,12 +44,18 @@ pub(super) fn open<'a>(visit: &Visit<'a>, request: &Value, surface: Surface) -> 
     Ok(Desk { asked: read(visit, request, name), voice: Box::new(voice) })
 }
 
+/// Some clients put their instructions last.
+fn is_instruction(turn: &&Value) -> bool {
+    turn["role"] == "system" || turn["role"] == "developer"
+}
+
 fn read(visit: &Visit<'_>, request: &Value, name: ModelName) -> Asked {
     let messages = list(&request["messages"]);
     let is = |role: &'static str| move |message: &&Value| message["role"] == role;
     let text = |message: &Value| text_of(&message["content"]);
     let tail = |role| {
-        let mut tail: Vec<String> = messages.iter().rev().take_while(is(role)).map(text).collect();
+        let mut tail: Vec<String> =
+            messages.iter().rev().skip_while(is_instruction).take_while(is(role)).map(text).collect();
         tail.reverse();
         tail
     };

@@ -83,11 +83,17 @@ fn normalised(input: &Value) -> Vec<Value> {
     list(input).iter().map(typed).collect()
 }
 
+/// Some clients put their instructions last.
+fn is_instruction(turn: &&Value) -> bool {
+    turn["role"] == "system" || turn["role"] == "developer"
+}
+
 fn read(visit: &Visit<'_>, request: &Value, items: &[Value], name: ModelName) -> Asked {
     let is_result = |item: &&Value| item["type"].as_str().is_some_and(|kind| kind.ends_with("_call_output"));
     let is_user = |item: &&Value| item["type"] == "message" && item["role"] == "user";
     let tail = |keep: &dyn Fn(&&Value) -> bool| {
-        let mut tail: Vec<String> = items.iter().rev().take_while(keep).map(item_text).collect();
+        let mut tail: Vec<String> =
+            items.iter().rev().skip_while(is_instruction).take_while(keep).map(item_text).collect();
         tail.reverse();
         tail
     };

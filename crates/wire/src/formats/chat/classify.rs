@@ -163,6 +163,11 @@ fn examine_choice(data: &[u8], choice: Range<usize>, seen: &mut Seen) {
         }
         match &data[member.key.clone()] {
             b"index" | b"usage" | b"message" => {}
+            // Legacy completions.
+            b"text" => {
+                seen.class = Class::Content;
+                seen.content_bytes += json::decoded_len(&data[value]).saturating_sub(2);
+            }
             b"finish_reason" => {
                 seen.finish = true;
                 seen.class = Class::Content;

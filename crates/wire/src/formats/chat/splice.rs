@@ -64,7 +64,11 @@ impl Edits<'_> {
 
     fn ask_for_cost(&mut self) {
         let request = self.request;
-        if self.vendor.quirks.usage_member && request.object.position(&request.body, "usage").is_none() {
+        let converses = request.places.messages.is_some();
+        if converses
+            && self.vendor.quirks.usage_member
+            && request.object.position(&request.body, "usage").is_none()
+        {
             self.patch.insert_member(&request.object, Bytes::from_static(b"\"usage\":{\"include\":true}"));
         }
     }

@@ -1,0 +1,154 @@
+//! The same behaviour on every vendor: each dialect and each operation, skipped only where the vendor does not declare it.
+
+use serde_json::{Value, json};
+use wire::vendors::{self, Discovery, Vendor};
+
+use crate::house::{self, House, Wishes};
+
+const MODELS: [&str; 4] = ["text", "tools", "parallel-tools", "cached"];
+
+/// Where the scripted upstream serves what this vendor serves.
+fn base_url(vendor: &Vendor, house: &House) -> String {
+    let root = house.upstream.base_url().trim_end_matches("/v1").to_owned();
+    match vendor {
+        Vendor { discovery: Discovery::OllamaTags, .. } => format!("{root}/ollama/v1"),
+        _ if vendor.paths.generate.is_some() => format!("{root}/v1beta"),
+        _ if vendor.paths.chat.is_some_and(|path| path.contains("/deployments/")) => root,
+        _ => format!("{root}/v1"),
+    }
+}
+
+async fn configure(house: &House, vendor: &Vendor) {
+    let body = json!({
+        "name": vendor.name, "type": vendor.name, "base_url": base_url(vendor, house), "models": MODELS,
+        "api_key": if matches!(vendor.credential, vendors::Credential::None) { Value::Null } else { json!("sk-vendor") },
+    });
+    house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+}
+
+fn called() -> impl Iterator<Item = &'static Vendor> {
+    vendors::list().iter().copied().filter(|vendor| vendor.answer.is_none() && vendor.name != "openai")
+}
+
+#[tokio::test]
+async fn every_vendor_converses_in_every_dialect() {
+    let wishes = || Wishes { loopback_listener: true, ..Wishes::default() };
+    house::each_with(wishes, async |house| {
+        let mut conversing = 0;
+        for vendor in called() {
+            configure(&house, vendor).await;
+            house.upstream.reset();
+            if vendor.format_for(vendor.format, "text").is_none() {
+                let (status, code, _) = house.chat(&format!("{}/text", vendor.name)).refusal().await;
+                assert_eq!((status, &*code), (501, "unsupported_operation"), "{}", vendor.name);
+                continue;
+            }
+            conversing += 1;
+            for stream in [false, true] {
+                text(&house, vendor.name, stream).await;
+                tools(&house, vendor.name, stream).await;
+            }
+            let bill = house.upstream.bill();
+            assert_eq!(bill.len(), 16, "{}: {bill:#?}", vendor.name);
+            assert!(bill.iter().all(|line| line.finished), "{}: {bill:#?}", vendor.name);
+        }
+        assert!(conversing >= 20, "only {conversing} vendors were tried");
+    })
+    .await;
+}
+
+/// A greeting in all four dialects.
+async fn text(house: &House, vendor: &str, stream: bool) {
+    let model = format!("{vendor}/text");
+    for (path, body) in requests(&model, "How are you today?", None, stream) {
+        let answer = house.post(&path, body).send().await;
+        let said = String::from_utf8_lossy(&answer.body).into_owned();
+        assert_eq!(answer.status, 200, "{vendor} {path}: {said}");
+        assert_eq!(answer.headers["x-gateway-model"], model.as_str(), "{vendor} {path}");
+        assert!(said.contains("upstream"), "{vendor} {path}: {said}");
+    }
+}
+
+/// A call of two tools at once in all four dialects.
+async fn tools(house: &House, vendor: &str, stream: bool) {
+    let model = format!("{vendor}/parallel-tools");
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    for (path, body) in requests(&model, "What is the weather?", Some(schema), stream) {
+        let answer = house.post(&path, body).send().await;
+        let said = String::from_utf8_lossy(&answer.body).into_owned();
+        assert_eq!(answer.status, 200, "{vendor} {path}: {said}");
+        assert!(said.matches("get_weather").count() >= 2, "{vendor} {path}: {said}");
+        assert!(said.contains("Zürich") || said.contains("rich"), "{vendor} {path}: {said}");
+    }
+}
+
+/// The same question as each kind of client asks it.
+fn requests(model: &str, question: &str, tool: Option<Value>, stream: bool) -> Vec<(String, Value)> {
+    let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+    let mut chat =
+        json!({"model": model, "messages": [{"role": "user", "content": question}], "stream": stream});
+    let mut responses = json!({"model": model, "input": question, "stream": stream});
+    let mut messages = json!({
+        "model": model, "max_tokens": 500, "messages": [{"role": "user", "content": question}], "stream": stream,
+    });
+    let mut generate = json!({"contents": [{"role": "user", "parts": [{"text": question}]}]});
+    if let Some(schema) = tool {
+        let (name, description) = ("get_weather", "Tells the weather.");
+        chat["tools"] = json!([{
+            "type": "function", "function": {"name": name, "description": description, "parameters": schema},
+        }]);
+        responses["tools"] = json!([{"type": "function", "name": name, "description": description, "parameters": schema, "strict": false}]);
+        messages["tools"] = json!([{"name": name, "description": description, "input_schema": schema}]);
+        generate["tools"] = json!([{
+            "functionDeclarations": [{"name": name, "description": description, "parametersJsonSchema": schema}],
+        }]);
+    }
+    vec![
+        ("/v1/chat/completions".into(), chat),
+        ("/v1/responses".into(), responses),
+        ("/v1/messages".into(), messages),
+        (format!("/v1beta/models/{model}:{method}"), generate),
+    ]
+}
+
+#[tokio::test]
+async fn every_vendor_does_what_it_declares_and_says_what_it_lacks() {
+    let wishes = || Wishes { loopback_listener: true, ..Wishes::default() };
+    house::each_with(wishes, async |house| {
+        for vendor in called() {
+            configure(&house, vendor).await;
+            let model = format!("{}/text", vendor.name);
+            let operations = [
+                (
+                    "/v1/embeddings",
+                    vendor.paths.embeddings,
+                    json!({"model": model, "input": ["a", "b"]}),
+                    "unsupported_operation",
+                ),
+                (
+                    "/v1/rerank",
+                    vendor.paths.rerank,
+                    json!({"model": model, "query": "a", "documents": ["a", "b"], "top_n": 1}),
+                    "unsupported_rerank_operation",
+                ),
+                (
+                    "/v1/completions",
+                    vendor.paths.completions,
+                    json!({"model": model, "prompt": "a b"}),
+                    "unsupported_operation",
+                ),
+            ];
+            for (path, declared, body, code) in operations {
+                let answer = house.post(path, body).send().await;
+                match declared {
+                    Some(_) => assert_eq!(answer.status, 200, "{} {path}: {:?}", vendor.name, answer.body),
+                    None => {
+                        let (status, found, _) = answer.refusal();
+                        assert_eq!((status, &*found), (501, code), "{} {path}", vendor.name);
+                    }
+                }
+            }
+        }
+    })
+    .await;
+}

@@ -1,0 +1,1 @@
+"""Coding agents at work through the gateway."""

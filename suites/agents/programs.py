@@ -1,0 +1,169 @@
+"""The coding agents: how each is started without a terminal, a network or a past, and how its answer is read."""
+
+import dataclasses
+import json
+import os
+import pathlib
+
+# Nothing that has to be fetched, reported or asked.
+QUIET_CLAUDE = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_TELEMETRY": "1",
+}
+QUIET_OPENCODE = {
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+    "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+    "OPENCODE_DISABLE_MODELS_FETCH": "1",
+    "OPENCODE_DISABLE_SHARE": "1",
+}
+
+
+@dataclasses.dataclass
+class Seat:
+    """Where an agent works: its own home, an empty project, and the gateway as its only model."""
+
+    home: pathlib.Path
+    project: pathlib.Path
+    address: str
+    key: str
+    model: str
+
+
+class Misread(Exception):
+    """The agent ended well and did not say what it should have."""
+
+
+class ClaudeCode:
+    name = "claude-code"
+    command = "claude"
+
+    def prepare(self, seat):
+        environment = {
+            "CLAUDE_CONFIG_DIR": str(seat.home / "claude"),
+            # Without it, root may not go without permission prompts.
+            "IS_SANDBOX": "1",
+            "ANTHROPIC_BASE_URL": seat.address,
+            "ANTHROPIC_AUTH_TOKEN": seat.key,
+            "ANTHROPIC_MODEL": seat.model,
+            "ANTHROPIC_SMALL_FAST_MODEL": seat.model,
+            "ANTHROPIC_DEFAULT_HAIKU_MODEL": seat.model,
+        }
+        return ["-p", "--output-format", "json", "--dangerously-skip-permissions"], environment | QUIET_CLAUDE
+
+    def answer(self, output, errors):
+        result = json.loads(output)
+        if result["is_error"]:
+            raise Misread(f"{result['subtype']}: {result.get('result')}")
+        return result["result"]
+
+
+class Codex:
+    command = "codex"
+
+    def __init__(self, websocket):
+        self.websocket = websocket
+        self.name = "codex-ws" if websocket else "codex-sse"
+
+    def prepare(self, seat):
+        (seat.home / "config.toml").write_text(self.configuration(seat))
+        environment = {
+            "CODEX_HOME": str(seat.home),
+            "GATEHOUSE_KEY": seat.key,
+            # So that it tells which transport it came by.
+            "RUST_LOG": "error,codex_api=info",
+        }
+        return ["exec", "--skip-git-repo-check", "--strict-config", "--json"], environment
+
+    def configuration(self, seat):
+        """JSON strings are TOML strings."""
+        top = {"model": seat.model, "model_provider": "gatehouse", "approval_policy": "never"}
+        top |= {"sandbox_mode": "danger-full-access", "check_for_update_on_startup": False}
+        provider = {"name": "gatehouse", "base_url": f"{seat.address}/v1", "env_key": "GATEHOUSE_KEY"}
+        provider |= {"wire_api": "responses", "supports_websockets": self.websocket}
+        # A second try would hide what went wrong with the first.
+        provider |= {"request_max_retries": 0, "stream_max_retries": 0}
+        tables = {None: top, "analytics": {"enabled": False}, "model_providers.gatehouse": provider}
+        lines = []
+        for name, table in tables.items():
+            lines += [f"[{name}]"] if name else []
+            lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+        return "\n".join(lines) + "\n"
+
+    def answer(self, output, errors):
+        events = [json.loads(line) for line in output.splitlines()]
+        items = [event["item"] for event in events if event["type"] == "item.completed"]
+        faults = [item["message"] for item in items if item["type"] == "error"]
+        # It does not know every model, and says so; it goes on with defaults.
+        faults = [fault for fault in faults if not fault.startswith("Model metadata for")]
+        faults += [event["error"]["message"] for event in events if event["type"] == "turn.failed"]
+        if faults:
+            raise Misread("; ".join(faults))
+        connected = "successfully connected to Responses WebSocket" in errors
+        if connected != self.websocket or "failed to connect" in errors:
+            raise Misread("it did not come by the WebSocket" if self.websocket else "it came by a WebSocket")
+        if events[-1]["type"] != "turn.completed":
+            raise Misread(f"the last event is {events[-1]}")
+        return "\n".join(item["text"] for item in items if item["type"] == "agent_message")
+
+
+class OpenCode:
+    """Its provider packages speak one format each; all four are part of the program."""
+
+    command = "opencode"
+
+    def __init__(self, wire, package, path="/v1"):
+        self.name = f"opencode-{wire}"
+        self.package = package
+        self.path = path
+
+    def prepare(self, seat):
+        (seat.home / "opencode.json").write_text(json.dumps(self.configuration(seat), indent=1))
+        environment = {f"XDG_{kind.upper()}_HOME": str(seat.home / kind) for kind in ("config", "data", "cache", "state")}
+        environment["OPENCODE_CONFIG"] = str(seat.home / "opencode.json")
+        return ["run", "--pure", "--auto", "--format", "json"], environment | QUIET_OPENCODE
+
+    def configuration(self, seat):
+        model = {"name": seat.model, "limit": {"context": 200_000, "output": 32_000}}
+        options = {"baseURL": seat.address + self.path, "apiKey": seat.key}
+        provider = {"npm": self.package, "name": "Gatehouse", "options": options, "models": {seat.model: model}}
+        return {
+            "autoupdate": False,
+            "share": "disabled",
+            "snapshot": False,
+            "model": f"gatehouse/{seat.model}",
+            "small_model": f"gatehouse/{seat.model}",
+            "enabled_providers": ["gatehouse"],
+            "permission": {"*": "allow"},
+            "provider": {"gatehouse": provider},
+        }
+
+    def answer(self, output, errors):
+        events = [json.loads(line) for line in output.splitlines()]
+        faults = [event.get("error") for event in events if event["type"] == "error"]
+        if faults:
+            raise Misread(json.dumps(faults))
+        if not events or events[-1]["type"] != "step_finish" or events[-1]["part"]["reason"] != "stop":
+            raise Misread(f"the last event is {events[-1:]}")
+        return "\n".join(event["part"]["text"] for event in events if event["type"] == "text")
+
+
+AGENTS = [
+    ClaudeCode(),
+    Codex(websocket=False),
+    Codex(websocket=True),
+    OpenCode("chat", "@ai-sdk/openai-compatible"),
+    OpenCode("responses", "@ai-sdk/openai"),
+    OpenCode("messages", "@ai-sdk/anthropic"),
+    OpenCode("gemini", "@ai-sdk/google", path="/v1beta"),
+]
+
+
+def environment_of(seat, extra):
+    """Ours alone: no proxy, no credential and no setting of whoever runs the suite gets in."""
+    scratch = seat.home / "tmp"
+    scratch.mkdir()
+    place = {"PATH": os.environ.get("PATH", ""), "HOME": str(seat.home), "TMPDIR": str(scratch), "LANG": "C.UTF-8"}
+    return place | extra
