@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use http_body_util::BodyExt as _;
 use pipeline::gateway::Policy;
 use serde_json::json;
@@ -78,37 +79,34 @@ async fn silence_is_bridged_in_every_dialect() {
     .await;
 }
 
+async fn check_patience(house: &House, client: Client, upstream: &str) {
+    for (fault, stream) in
+        [("hang", false), ("hang", true), ("hang-after-head", false), ("hang-after-head", true)]
+    {
+        let model = format!("{upstream}{fault}");
+        let answer = client.ask(house, &model, stream).send().await;
+        let expected = if client == Client::Messages { "api_error" } else { "upstream_timeout" };
+        assert_eq!(client.refusal(&answer), (504, expected.into()), "{client:?} {model} {stream}");
+    }
+    let answer = client.ask(house, &format!("{upstream}hang-mid-stream"), true).send().await;
+    client.check_broken(&answer.expect_status(200));
+}
+
 #[tokio::test]
 async fn nobody_waits_for_ever() {
+    const PATIENCE: Duration = Duration::from_millis(700);
     let wishes = || Wishes {
         policy: Policy {
-            first_event_timeout: Duration::from_millis(150),
-            stream_idle_timeout: Duration::from_millis(150),
-            request_timeout: Duration::from_millis(150),
+            first_event_timeout: PATIENCE,
+            stream_idle_timeout: PATIENCE,
+            request_timeout: PATIENCE,
             ..Policy::default()
         },
         ..Wishes::every_dialect()
     };
     house::each_with(wishes, async |house| {
-        for client in CLIENTS {
-            for upstream in UPSTREAMS {
-                for (fault, stream) in
-                    [("hang", false), ("hang", true), ("hang-after-head", false), ("hang-after-head", true)]
-                {
-                    let model = format!("{upstream}{fault}");
-                    let answer = client.ask(&house, &model, stream).send().await;
-                    let expected = if client == Client::Messages { "api_error" } else { "upstream_timeout" };
-                    assert_eq!(
-                        client.refusal(&answer),
-                        (504, expected.into()),
-                        "{client:?} {model} {stream}"
-                    );
-                }
-                let model = format!("{upstream}hang-mid-stream");
-                let answer = client.ask(&house, &model, true).send().await.expect_status(200);
-                client.check_broken(&answer);
-            }
-        }
+        let pairs = CLIENTS.iter().flat_map(|client| UPSTREAMS.map(|upstream| (*client, upstream)));
+        join_all(pairs.map(|(client, upstream)| check_patience(&house, client, upstream))).await;
     })
     .await;
 }
