@@ -62,21 +62,21 @@ pub(super) fn count_tokens(visit: &Visit<'_>, request: &Value, model: &str) -> R
 
 /// The protocol takes names in either case; what users named themselves is left alone.
 fn camel(value: &Value) -> Value {
-    const OPAQUE: [&str; 7] = [
-        "args",
-        "response",
-        "parameters",
-        "parametersJsonSchema",
-        "responseSchema",
-        "responseJsonSchema",
-        "labels",
-    ];
+    const OPAQUE: [&str; 7] =
+        ["args", "response", "parametersJsonSchema", "responseJsonSchema", "labels", "default", "example"];
     match value {
         Value::Array(items) => items.iter().map(camel).collect(),
         Value::Object(members) => {
             let renamed = members.iter().map(|(name, member)| {
                 let name = camel_name(name);
-                let member = if OPAQUE.contains(&name.as_str()) { member.clone() } else { camel(member) };
+                let member = match (name.as_str(), member) {
+                    (name, member) if OPAQUE.contains(&name) => member.clone(),
+                    // The names in a schema's properties are the user's.
+                    ("properties", Value::Object(own)) => {
+                        own.iter().map(|(name, schema)| (name.clone(), camel(schema))).collect()
+                    }
+                    (_, member) => camel(member),
+                };
                 (name, member)
             });
             Value::Object(renamed.collect::<Map<_, _>>())

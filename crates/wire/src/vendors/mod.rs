@@ -3,6 +3,7 @@
 mod anthropic;
 mod azure;
 mod cerebras;
+mod cohere;
 mod dashscope;
 mod deepseek;
 mod demo;
@@ -54,6 +55,7 @@ static VENDORS: &[&Vendor] = &[
     &vllm::VENDOR,
     &jina::VENDOR,
     &mistral::VENDOR,
+    &cohere::VENDOR,
     &together::VENDOR,
     &fireworks::VENDOR,
     &perplexity::VENDOR,

@@ -1,0 +1,1 @@
+"""Any client to any model: the official SDKs against every kind of provider, feature by feature."""

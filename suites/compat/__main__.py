@@ -1,0 +1,110 @@
+"""python -m compat [--write] [--only TEXT]: the whole grid, then what stands outside it; prints the coverage."""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import sys
+import time
+import traceback
+
+from compat import (
+    bad_input,
+    cells,
+    chat,
+    clients,
+    flow,
+    generate,
+    lifecycle,
+    messages,
+    opaque,
+    plain,
+    report,
+    responses,
+    rules,
+    sockets,
+)
+from compat.house import House
+
+INGRESS_CHECKS = {
+    "chat": chat.CHECKS,
+    "responses": responses.CHECKS,
+    "messages": messages.CHECKS,
+    "generate": generate.CHECKS,
+}
+OUTSIDE = (lifecycle, sockets, plain, opaque, rules, clients, bad_input, flow)
+
+
+@dataclasses.dataclass
+class Check:
+    name: str
+    run: object
+    cell: object = None
+    # It measures time, and wants the machine for itself.
+    alone: bool = False
+    faults: list = dataclasses.field(default_factory=list)
+    seconds: float = 0.0
+
+
+def checks(house):
+    for cell in cells.grid(house):
+        act = INGRESS_CHECKS[cell.ingress][cell.feature]
+        yield Check(cell.name, lambda act=act, cell=cell: act(cell), cell)
+    for module in OUTSIDE:
+        for name, act in module.CHECKS.items():
+            title = f"{module.__name__.removeprefix('compat.')}: {name}"
+            yield Check(title, lambda act=act: act(house), alone=act in getattr(module, "ALONE", ()))
+
+
+def perform(house, check):
+    house.place.check = check
+    begun = time.monotonic()
+    try:
+        check.run()
+    except Exception as error:  # Whatever ends a check is its result.
+        check.faults.append(summary(error))
+    check.seconds = time.monotonic() - begun
+
+
+def summary(error):
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "/compat/" in frame.filename]
+    places = " < ".join(f"{frame.filename.rsplit('/', 1)[1]}:{frame.lineno}" for frame in reversed(ours[-3:]))
+    text = str(error) or (ours[-1].line if ours else "")
+    body = getattr(error, "body", None)
+    told = f" {body}" if body and str(body) not in text else ""
+    return f"{type(error).__name__}: {text}{told} [{places}]"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="compat")
+    parser.add_argument("--write", action="store_true", help="write docs/compatibility.md")
+    parser.add_argument("--only", default="", help="checks whose name holds this text")
+    parser.add_argument("--jobs", type=int, default=4)
+    options = parser.parse_args()
+    house = House()
+    begun = time.monotonic()
+    try:
+        house.start()
+        chosen = [check for check in checks(house) if options.only in check.name]
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(lambda check: perform(house, check), [check for check in chosen if not check.alone]))
+        for check in chosen:
+            if check.alone:
+                perform(house, check)
+        for check, fault in house.audit():
+            check.faults.append(fault)
+    finally:
+        house.stop()
+    report.show(chosen, house.notes)
+    failed = sum(1 for check in chosen if check.faults)
+    compared = sum(1 for *_, estimated in house.expectations if not estimated)
+    print(
+        f"\n{len(house.heads)} calls in {time.monotonic() - begun:.0f} s, {compared} of them compared with the bill and the books"
+    )
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    if options.write and not options.only:
+        report.write(chosen)
+    sys.exit(1 if failed or not chosen else 0)
+
+
+if __name__ == "__main__":
+    main()

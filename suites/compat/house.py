@@ -1,0 +1,262 @@
+"""One upstream and one gateway with every kind of provider, the SDKs' clients, and the books at the end."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import threading
+import uuid
+
+import anthropic
+import httpx
+import httpx2
+import openai
+from google import genai
+
+import rig
+from compat.cells import BEHAVIOURS, PROVIDERS
+
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
+
+DROPPED = "x-gateway-dropped-params"
+JINA_MODELS = "jina-reranker-v3,jina-embeddings-v4"
+
+
+@dataclasses.dataclass
+class Told:
+    """What an answer said it cost; None where its format cannot tell."""
+
+    input: int
+    output: int
+    cached: int | None = None
+    written: int | None = None
+    reasoning: int | None = None
+
+
+class Call:
+    """One request with an id of its own, by which its head, its row and its bill are found again."""
+
+    def __init__(self, house, cell=None):
+        self.house = house
+        self.cell = cell
+        self.id = f"compat-{uuid.uuid4().hex}"
+        self.headers = {"X-Request-Id": self.id}
+
+    @property
+    def head(self):
+        return self.house.heads[self.id]
+
+    @property
+    def dropped(self):
+        return names_dropped(self.head)
+
+    def note(self):
+        """Remembers in its cell what this call lost on its way."""
+        if self.cell is not None:
+            self.cell.dropped |= self.dropped
+
+    def booked(self, told):
+        """To be compared with the upstream's bill and the gateway's row, once all is done."""
+        self.note()
+        self.house.expect(self, told, estimated=False)
+
+    def estimated(self):
+        self.house.expect(self, None, estimated=True)
+
+    def inspect(self, check):
+        """Calls `check(row, line)` at the end."""
+        self.house.inspections.append((self.house.current(), self, check))
+
+
+def names_dropped(headers):
+    return {name.strip() for name in headers.get(DROPPED, "").split(",") if name.strip()}
+
+
+class House:
+    def __init__(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="compat-"))
+        self.upstream = rig.Upstream()
+        self.origin = self.upstream.url.removesuffix("/v1")
+        self.gateway = rig.Gateway(self.directory / "gateway", **self.settings())
+        self.heads = {}
+        self.expectations = []
+        self.inspections = []
+        self.place = threading.local()
+        self.others = []
+        # Figures that checks want printed.
+        self.notes = []
+
+    def settings(self, **more):
+        """Every kind of provider, all at the one upstream."""
+        settings = {}
+        for provider in PROVIDERS:
+            models = [f"{family.name}~{behaviour}" for family in provider.families for behaviour in BEHAVIOURS]
+            models += provider.catalogued
+            settings |= {
+                f"{provider.variable}_API_KEY": rig.PROVIDER_KEY,
+                f"{provider.variable}_BASE_URL": self.origin + provider.path,
+                f"{provider.variable}_MODELS": ",".join(models),
+            }
+        settings |= {
+            "JINA_API_KEY": rig.PROVIDER_KEY,
+            "JINA_BASE_URL": f"{self.origin}/v1",
+            "JINA_MODELS": JINA_MODELS,
+        }
+        return settings | more
+
+    def start(self):
+        models = [f"{provider.instance}/{provider.families[0].name}~text" for provider in PROVIDERS]
+        self.gateway.start(models=models)
+        self.url = f"http://127.0.0.1:{self.gateway.port}"
+        self.openai = self.openai_client()
+        self.anthropic = self.anthropic_client()
+        self.http = httpx.Client(
+            base_url=self.url,
+            headers=rig.bearer(rig.MASTER_KEY),
+            trust_env=False,
+            timeout=30,
+            event_hooks={"response": [self.remember]},
+        )
+        self.google = google_client(self)
+        return self
+
+    def openai_client(self, key=rig.MASTER_KEY, url=None):
+        hooks = {"response": [self.remember]}
+        return openai.OpenAI(
+            base_url=f"{url or self.url}/v1",
+            api_key=key,
+            max_retries=0,
+            timeout=30,
+            http_client=httpx2.Client(event_hooks=hooks, trust_env=False, timeout=30),
+        )
+
+    def anthropic_client(self, key=rig.MASTER_KEY, url=None):
+        hooks = {"response": [self.remember]}
+        return anthropic.Anthropic(
+            base_url=url or self.url,
+            api_key=key,
+            max_retries=0,
+            timeout=30,
+            http_client=httpx2.Client(event_hooks=hooks, trust_env=False, timeout=30),
+        )
+
+    def another(self, **settings):
+        """A gateway of a check's own, at the same upstream."""
+        gateway = rig.Gateway(self.directory / f"gateway-{len(self.others)}", **self.settings(**settings))
+        self.others.append(gateway)
+        gateway.start(models=["openai/gpt-4.1~text", "anthropic/claude-sonnet-4-5~text"])
+        return gateway
+
+    def key(self, name):
+        """A managed key, fresh."""
+        answer = self.gateway.admin("POST", "/auth-keys", json={"name": f"{name}-{uuid.uuid4().hex[:8]}"})
+        assert answer.status_code in (200, 201), answer.text
+        return answer.json()["key"]
+
+    def remember(self, response):
+        if request_id := response.request.headers.get("x-request-id"):
+            self.heads[request_id] = response.headers
+
+    def call(self, cell=None):
+        return Call(self, cell)
+
+    def sent(self, marker):
+        """The body of the one request in which the upstream saw this text."""
+        [found] = [request["body"] for request in self.upstream.requests() if marker in request["body"]]
+        return json.loads(found)
+
+    def current(self):
+        return getattr(self.place, "check", None)
+
+    def expect(self, call, told, estimated):
+        self.expectations.append((self.current(), call, told, estimated))
+
+    def audit(self):
+        """Yields (check, what is wrong) for every call whose row, bill and answer disagree."""
+        wanted = {call.id for _, call, _, _ in self.expectations} | {call.id for _, call, _ in self.inspections}
+        rows = self.rows(wanted)
+        bill = {line["id"]: line for line in self.upstream.bill()}
+        for check, call, told, estimated in self.expectations:
+            if fault := disagreement(rows.get(call.id, []), bill, told, estimated):
+                yield check, f"{call.id}: {fault}"
+        for check, call, inspect in self.inspections:
+            found = rows.get(call.id, [])
+            try:
+                assert len(found) == 1, f"{len(found)} usage rows"
+                inspect(found[0], bill.get(found[0]["provider_id"]))
+            except Exception as error:
+                yield check, f"{call.id}: {error!r}"
+
+    def rows(self, wanted):
+        def drained():
+            rows = {}
+            for row in self.gateway.usage_rows():
+                rows.setdefault(row["request_id"], []).append(row)
+            self.seen_rows = rows
+            return wanted <= set(rows)
+
+        try:
+            rig.eventually(drained, timeout=5, pause=0.2, what="a usage row for every call")
+        except AssertionError:
+            pass  # Each missing row is reported with its call.
+        return self.seen_rows
+
+    def stop(self):
+        for gateway in [self.gateway, *self.others]:
+            gateway.stop()
+        self.upstream.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+# Dialects that tell how much of the output was reasoning.
+TELLS_REASONING = ("chat", "responses", "generate")
+
+
+def disagreement(rows, bill, told, estimated):
+    if len(rows) != 1:
+        return f"{len(rows)} usage rows"
+    row = rows[0]
+    if row["estimated"] is not estimated:
+        return f"estimated is {row['estimated']} in {short(row)}"
+    if estimated:
+        return None
+    line = bill.get(row["provider_id"])
+    if line is None:
+        return f"the bill has no line '{row['provider_id']}'"
+    booked = {
+        "input": row["input_tokens"],
+        "cached": row["cached_input_tokens"],
+        "written": row["cache_write_input_tokens"],
+        "output": row["output_tokens"],
+    }
+    billed = {
+        "input": line["prompt_tokens"],
+        "cached": line["cached_tokens"],
+        "written": line.get("cache_write_5m_tokens", 0) + line.get("cache_write_1h_tokens", 0),
+        "output": line["completion_tokens"],
+    }
+    if line["dialect"] in TELLS_REASONING:
+        booked["reasoning"] = row["reasoning_tokens"]
+        billed["reasoning"] = line["reasoning_tokens"]
+    if booked != billed:
+        return f"booked {booked}, billed {billed}"
+    if told is not None:
+        said = {name: value for name, value in dataclasses.asdict(told).items() if value is not None}
+        due = {name: billed.get(name) for name in said if name in billed}
+        if {name: said[name] for name in due} != due:
+            return f"the answer told {said}, billed {billed}"
+    return None
+
+
+def short(row):
+    return json.dumps(
+        {name: row[name] for name in ("endpoint", "model", "input_tokens", "output_tokens", "estimated")}
+    )
+
+
+def google_client(house):
+    http = httpx.Client(trust_env=False, timeout=30, event_hooks={"response": [house.remember]})
+    options = {"base_url": house.url, "api_version": "v1beta", "httpx_client": http}
+    return genai.Client(api_key=rig.MASTER_KEY, http_options=options)

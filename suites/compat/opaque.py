@@ -1,0 +1,121 @@
+"""State that only its model can read: signatures and redacted thoughts travel through every format untouched."""
+
+import anthropic
+
+from compat import cells, chat, generate, messages, responses
+from compat.probes import raises
+
+SEALING = ("anthropic", "gemini", "openai")
+
+
+def cell_of(house, ingress, instance, family=0):
+    provider = next(provider for provider in cells.PROVIDERS if provider.instance == instance)
+    return cells.Cell(house, ingress, provider, provider.families[family], "opaque state")
+
+
+def redacted(house):
+    """Thoughts that nobody may read come back with the next turn all the same."""
+    for family in (0, 1):
+        cell = cell_of(house, "messages", "anthropic", family)
+        options = messages.thinking_options(cell)
+        message, call = messages.create(cell, "redacted", **options)
+        assert [block.type for block in message.content] == ["redacted_thinking", "text"], message.content
+        turns = [*messages.user(), messages.echoed(message), *messages.user(call.id)]
+        messages.create(cell, "redacted", turns, **options)
+        check_redacted(house, call)
+        cell = cell_of(house, "chat", "anthropic", family)
+        choice, call = chat.create(cell, "redacted", reasoning_effort="low")
+        assert not getattr(choice.message, "reasoning_content", None)
+        turns = [*chat.user(), chat.assistant(choice.message), *chat.user(call.id)]
+        chat.create(cell, "redacted", turns, reasoning_effort="low")
+        check_redacted(house, call)
+        cell = cell_of(house, "responses", "anthropic", family)
+        options = {"reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"]}
+        response, call = responses.create(cell, "redacted", **options)
+        turns = [*responses.user(), *responses.echoed(response), *responses.user(call.id)]
+        responses.create(cell, "redacted", turns, **options)
+        check_redacted(house, call)
+
+
+def check_redacted(house, call):
+    """The upstream vouches for the data: it refuses any but its own."""
+    blocks = house.sent(call.id)["messages"][1]["content"]
+    assert [block["type"] for block in blocks] == ["redacted_thinking", "text"], blocks
+
+
+def strict(house):
+    """The upstream refuses what was altered: the round trips above prove something."""
+    cell = cell_of(house, "messages", "anthropic", 1)
+    options = messages.thinking_options(cell)
+    message, _ = messages.create(cell, "tools", tools=messages.TOOLS, **options)
+    turn = messages.echoed(message)
+    turn["content"][0]["signature"] = "c29tZXRoaW5nIGVsc2U="
+    result = {"type": "tool_result", "tool_use_id": messages.calls_of(message)[0].id, "content": "18 degrees"}
+    turns = [*messages.user(), turn, {"role": "user", "content": [result]}]
+    refused = raises(
+        anthropic.BadRequestError, lambda: messages.create(cell, "tools", turns, tools=messages.TOOLS, **options)
+    )
+    assert "signature" in str(refused), refused
+
+
+def other_model(house):
+    """A conversation with one model's thoughts in it goes on with another, which does not see them."""
+    for begun in SEALING:
+        for other in (provider.instance for provider in cells.PROVIDERS):
+            if other == begun:
+                continue
+            cell, following = cell_of(house, "messages", begun), cell_of(house, "messages", other)
+            options = messages.thinking_options(cell)
+            message, _ = messages.create(cell, "tools", tools=messages.TOOLS, **options)
+            messages.loop(following, message, "tools", **messages.thinking_options(following))
+            cell, following = cell_of(house, "chat", begun), cell_of(house, "chat", other)
+            choice, _ = chat.create(cell, "tools", tools=chat.TOOLS, reasoning_effort="low")
+            chat.loop(following, choice, "tools")
+            cell, following = cell_of(house, "responses", begun), cell_of(house, "responses", other)
+            options = {"reasoning": {"effort": "low"}, "store": False, "include": ["reasoning.encrypted_content"]}
+            response, _ = responses.create(cell, "tools", tools=responses.TOOLS, **options)
+            responses.loop(following, response, "tools", **options)
+
+
+def other_generation(house):
+    """The same within one provider: a signature belongs to the model that made it."""
+    for instance in ("anthropic", "gemini"):
+        for first, second in ((0, 1), (1, 0)):
+            cell, following = cell_of(house, "chat", instance, first), cell_of(house, "chat", instance, second)
+            choice, _ = chat.create(cell, "tools", tools=chat.TOOLS, reasoning_effort="low")
+            chat.loop(following, choice, "tools", reasoning_effort="low")
+
+
+def invented_calls(house):
+    """A history with calls that no thinking model made is taken by those who want signatures."""
+    call = {"id": "call_1", "type": "function", "function": {"name": cells.TOOL, "arguments": '{"city": "Paris"}'}}
+    turns = [
+        *chat.user(),
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "18 degrees"},
+    ]
+    for instance in SEALING:
+        for family in (0, 1):
+            cell = cell_of(house, "chat", instance, family)
+            options = {"reasoning_effort": "low"} if cell.family.thinks else {}
+            choice, _ = chat.create(cell, "tools", turns, tools=chat.TOOLS, **options)
+            assert choice.message.content == "The tools said: 18 degrees", choice.message
+
+
+def gemini_clients(house):
+    """Gemini's own clients keep another provider's state as a thought signature."""
+    for instance in ("anthropic", "openai"):
+        cell = cell_of(house, "generate", instance)
+        options = {"thinking_config": generate.thinking_config(cell)}
+        answer, _ = generate.create(cell, "tools", tools=generate.TOOLS, **options)
+        generate.loop(cell, [answer], "tools", **options)
+
+
+CHECKS = {
+    "redacted thoughts come back": redacted,
+    "an altered signature is refused": strict,
+    "another provider's thoughts are left out": other_model,
+    "another generation's thoughts are left out": other_generation,
+    "calls without state are taken": invented_calls,
+    "Gemini's clients carry the state of others": gemini_clients,
+}
