@@ -63,7 +63,7 @@ async fn an_image_that_cannot_be_is_named() {
     let wishes =
         || Wishes { policy: Policy { body_limit: 64 << 20, ..Policy::default() }, ..Wishes::every_dialect() };
     house::each_with(wishes, async |house| {
-        let large = "A".repeat(32 << 20);
+        let large = "A".repeat(28 << 20);
         for client in CLIENTS {
             for upstream in UPSTREAMS.into_iter().filter(|upstream| !is_native(client, upstream)).take(1) {
                 for data in ["%%", "", &large] {

@@ -62,19 +62,15 @@ async fn silence_is_bridged_in_every_dialect() {
         ..Wishes::every_dialect()
     };
     house::each_with(wishes, async |house| {
-        for client in CLIENTS {
-            for upstream in UPSTREAMS {
-                let model = format!("{upstream}slow-180");
-                let answer = client.ask(&house, &model, true).send().await.expect_status(200);
-                assert!(
-                    answer.text().starts_with(": keep-alive\n\n"),
-                    "{client:?} {model}: {}",
-                    answer.text()
-                );
-                assert_eq!(client.text(&answer), "Hello from the upstream. You said: How are you today?");
-                client.check_end(&answer);
-            }
-        }
+        let pairs = CLIENTS.iter().flat_map(|client| UPSTREAMS.map(|upstream| (*client, upstream)));
+        join_all(pairs.map(async |(client, upstream)| {
+            let model = format!("{upstream}slow-180");
+            let answer = client.ask(&house, &model, true).send().await.expect_status(200);
+            assert!(answer.text().starts_with(": keep-alive\n\n"), "{client:?} {model}: {}", answer.text());
+            assert_eq!(client.text(&answer), "Hello from the upstream. You said: How are you today?");
+            client.check_end(&answer);
+        }))
+        .await;
     })
     .await;
 }
