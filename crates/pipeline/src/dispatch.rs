@@ -173,7 +173,8 @@ fn read(lane: &Lane, passage: Passage, bytes: Bytes) -> Result<Answer, Fault> {
     match passage {
         Passage::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
         Passage::Translated(mut translation) => {
-            let reply = translation.upstream.decode(&bytes, &mut translation.decoding)?;
+            let mut reply = translation.upstream.decode(&bytes, &mut translation.decoding)?;
+            translation.renames.restore_reply(&mut reply);
             Ok(Answer::Translated(translation, Box::new(reply)))
         }
     }

@@ -46,10 +46,14 @@ pub trait Native: Send + Sync {
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes>;
 
     /// An error answer. Its text is shown only when it is a readable error object, never as raw bytes.
-    fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault;
+    fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
+        chat::read_error(status, body, provider)
+    }
 
     /// An error object inside a stream event's data or inside a success.
-    fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault;
+    fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
+        chat::read_stream_error(data, provider)
+    }
 
     /// A native event as the client must see it, where that differs from what the provider sent.
     fn reframe(&self, _event: &sse::Event) -> Option<Bytes> {

@@ -8,6 +8,7 @@ pub mod fault;
 pub mod formats;
 pub mod json;
 pub mod meter;
+pub mod renames;
 pub mod splice;
 pub mod sse;
 pub mod vendors;

@@ -12,6 +12,7 @@ use egress::Outbound;
 use http::{HeaderName, Method};
 use serde_json::Map;
 use wire::codec::{self, Codec, Decoding, Mint, Native, Rendering, Target};
+use wire::renames::Renames;
 
 use crate::recall;
 use crate::receive::Call;
@@ -42,6 +43,7 @@ pub struct Translation {
     pub decoding: Decoding,
     pub rendering: Rendering,
     pub dropped: Dropped,
+    pub renames: Renames,
 }
 
 impl Passage {
@@ -96,7 +98,9 @@ fn translate(
     (client, upstream): (Format, Format),
     target: &Target<'_>,
 ) -> Result<Leaving, Fault> {
-    let prompt = recall::restore(prompt, ticket);
+    let mut prompt = recall::restore(prompt, ticket);
+    let tools = prompt.tools.clone().into();
+    let renames = Renames::fit(&mut prompt, upstream);
     let encoded = codec::of(upstream).encode(&prompt, target)?;
     if ticket.gateway().policy.strict_translation
         && let Some(name) = encoded.dropped.names().first()
@@ -128,10 +132,11 @@ fn translate(
             model,
             latency_ms: 0,
             include_usage: call.request.include_usage,
-            tools: prompt.tools.into(),
+            tools,
             request: Arc::new(echoed(client, &call.request.body)),
         },
         dropped: encoded.dropped,
+        renames,
     };
     Ok(Leaving {
         surface: Surface::Converse(upstream),

@@ -5,6 +5,7 @@ use domain::canon::{Collector, Event, Reply};
 use domain::fault::Fault;
 use domain::usage::Usage;
 use wire::codec::{Decoder, Renderer};
+use wire::renames::Renames;
 use wire::sse;
 
 use crate::dispatch::Translation;
@@ -22,6 +23,7 @@ pub struct Translated {
     usage: Option<(Usage, Bytes)>,
     /// What the end of the answer was told with: a response is repeated there whole.
     last_words: Vec<u8>,
+    renames: Renames,
 }
 
 /// What the account is told about the stream.
@@ -45,6 +47,7 @@ impl Translated {
             content_bytes: 0,
             usage: None,
             last_words: Vec::new(),
+            renames: translation.renames,
         }
     }
 
@@ -92,7 +95,8 @@ impl Translated {
     }
 
     fn write(&mut self) {
-        for event in self.events.drain(..) {
+        for mut event in self.events.drain(..) {
+            self.renames.restore(&mut event);
             self.content |= event.is_content();
             self.content_bytes += event.content_bytes() as u64;
             self.collector.take(&event);

@@ -65,14 +65,6 @@ impl Native for Chat {
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
         answer::splice_answer(body, answer, served)
     }
-
-    fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
-        read_error(status, body, provider)
-    }
-
-    fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
-        read_stream_error(data, provider)
-    }
 }
 
 impl Codec for Chat {

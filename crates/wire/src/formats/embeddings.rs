@@ -41,14 +41,6 @@ impl Native for Embeddings {
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
         Chat.splice_answer(body, answer, served)
     }
-
-    fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
-        chat::read_error(status, body, provider)
-    }
-
-    fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
-        chat::read_stream_error(data, provider)
-    }
 }
 
 fn check(fields: &Fields<'_>) -> Result<(), Fault> {

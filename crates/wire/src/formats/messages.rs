@@ -21,7 +21,6 @@ use domain::usage::Usage;
 use crate::codec::{
     Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
 };
-use crate::formats::chat;
 use crate::json::ScanError;
 use crate::sse;
 
@@ -57,14 +56,6 @@ impl Native for Messages {
     /// The official clients parse strictly what they know: the answer stays as it came.
     fn splice_answer(&self, body: &Bytes, _answer: &Answer, _served: &Served<'_>) -> Vec<Bytes> {
         vec![body.clone()]
-    }
-
-    fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
-        chat::read_error(status, body, provider)
-    }
-
-    fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
-        chat::read_stream_error(data, provider)
     }
 }
 

@@ -27,7 +27,6 @@ use domain::usage::Usage;
 use crate::codec::{
     Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
 };
-use crate::formats::chat;
 use crate::json::ScanError;
 use crate::sse;
 
@@ -63,10 +62,6 @@ impl Native for Responses {
 
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
         answer::splice_answer(body, answer, served)
-    }
-
-    fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
-        chat::read_error(status, body, provider)
     }
 
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
