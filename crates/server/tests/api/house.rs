@@ -4,7 +4,9 @@ mod answer;
 mod call;
 mod clock;
 mod databases;
+mod dialect;
 mod line;
+mod socket;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,12 +31,15 @@ use tempfile::TempDir;
 use testkit::{SeededEntropy, Upstream};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, watch};
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 pub use answer::{Answer, check_envelope, check_snapshot, pretty};
 pub use call::Call;
 pub use clock::ShiftedClock;
+pub use dialect::{CLIENTS, Client, UPSTREAMS, input, message};
 pub use line::Line;
+pub use socket::Socket;
 
 pub const MASTER: &str = "master-key-of-the-tests";
 pub const UPSTREAM_KEY: &str = "sk-upstream-secret-7890";
@@ -46,6 +51,9 @@ pub struct Wishes {
     pub allow_private: bool,
     pub loopback_listener: bool,
     pub store_timeout: Duration,
+    /// The provider types of the environment: an instance each, under the type's name, at the scripted upstream.
+    pub vendors: &'static [&'static str],
+    pub demo: Option<bool>,
 }
 
 impl Default for Wishes {
@@ -56,18 +64,33 @@ impl Default for Wishes {
             allow_private: false,
             loopback_listener: false,
             store_timeout: Duration::from_secs(20),
+            vendors: &["openai"],
+            demo: None,
+        }
+    }
+}
+
+impl Wishes {
+    /// One provider of every dialect.
+    pub fn every_dialect() -> Self {
+        Self {
+            vendors: &["openai", "anthropic", "gemini", "groq", "jina", "azure", "ollama"],
+            ..Self::default()
         }
     }
 }
 
 pub struct House {
-    pub upstream: Upstream,
+    pub upstream: Arc<Upstream>,
     pub gateway: Arc<Gateway>,
     pub refresher: Arc<Refresher>,
     pub door: Door,
     pub clock: Arc<ShiftedClock>,
     pub backend: Backend,
     drainer: Mutex<Drainer>,
+    vendors: &'static [&'static str],
+    /// Writes responses to storage.
+    writer: Mutex<Option<(watch::Sender<bool>, JoinHandle<()>)>>,
     _directory: TempDir,
 }
 
@@ -82,11 +105,16 @@ pub async fn each_with(wishes: impl Fn() -> Wishes, test: impl AsyncFn(House)) {
 
 impl House {
     async fn build(backend: Backend, wishes: Wishes) -> Self {
+        let ground =
+            Ground { upstream: Arc::new(Upstream::start().await), clock: Default::default(), seed: 7 };
+        Self::build_on(backend, wishes, ground).await
+    }
+
+    async fn build_on(backend: Backend, wishes: Wishes, ground: Ground) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let upstream = Upstream::start().await;
-        let shifted = Arc::new(ShiftedClock::default());
+        let Ground { upstream, clock: shifted, seed } = ground;
         let clock: Arc<dyn Clock> = shifted.clone();
-        let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(7));
+        let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(seed));
         let config = StoreConfig {
             backend: backend.clone(),
             sealing_key: [42; 32],
@@ -117,9 +145,12 @@ impl House {
             responses: store.responses().clone(),
             recall: Default::default(),
         });
+        let (stop, stopped) = watch::channel(false);
+        let writing = gateway.tasks.spawn(store.responses().clone().run(stopped));
+        let instance = |vendor: &&str| (provider(vendor, &upstream), Source::Env);
         let fixed = Fixed {
-            providers: vec![(provider("openai", &upstream), Source::Env)],
-            demo: None,
+            providers: wishes.vendors.iter().map(instance).collect(),
+            demo: wishes.demo,
             allow_private: wishes.allow_private,
             loopback_listener: wishes.loopback_listener,
         };
@@ -135,8 +166,27 @@ impl House {
             clock: shifted,
             backend,
             drainer: Mutex::new(Drainer::new(journal, store)),
+            vendors: wishes.vendors,
+            writer: Mutex::new(Some((stop, writing))),
             _directory: directory,
         }
+    }
+
+    /// Another gateway on the same database, with the same providers, clock and settings.
+    pub async fn neighbour(&self) -> Self {
+        let wishes =
+            Wishes { policy: self.gateway.policy.clone(), vendors: self.vendors, ..Wishes::default() };
+        let ground = Ground { upstream: self.upstream.clone(), clock: self.clock.clone(), seed: 8 };
+        Self::build_on(self.backend.clone(), wishes, ground).await
+    }
+
+    /// The gateway stops as a process does, and another starts on its database.
+    pub async fn restart(&self) -> Self {
+        let (stop, writing) = self.writer.lock().await.take().unwrap();
+        stop.send_replace(true);
+        writing.await.unwrap();
+        self.refresher.store().close().await;
+        self.neighbour().await
     }
 
     /// A request with the master key, unless it is told otherwise.
@@ -233,12 +283,26 @@ pub fn question(model: &str) -> Value {
     json!({"model": model, "messages": [{"role": "user", "content": "How are you today?"}]})
 }
 
-pub fn provider(name: &str, upstream: &Upstream) -> Provider {
+/// What a house stands on and may share with another.
+struct Ground {
+    upstream: Arc<Upstream>,
+    clock: Arc<ShiftedClock>,
+    seed: u64,
+}
+
+/// An instance under its type's name, at the place where the upstream serves that type.
+pub fn provider(vendor: &str, upstream: &Upstream) -> Provider {
+    let base_url = match vendor {
+        "gemini" => format!("http://{}/v1beta", upstream.address()),
+        "azure" => format!("http://{}", upstream.address()),
+        "ollama" => format!("http://{}/ollama/v1", upstream.address()),
+        _ => upstream.base_url(),
+    };
     Provider {
-        name: name.into(),
-        provider_type: "openai".into(),
+        name: vendor.into(),
+        provider_type: vendor.into(),
         api_key: Some(Secret::new(UPSTREAM_KEY.to_owned())),
-        base_url: upstream.base_url(),
+        base_url,
         api_version: String::new(),
         models: Vec::new(),
         headers: Default::default(),

@@ -74,6 +74,43 @@ impl Answer {
         events.map(|event| event.strip_prefix("data: ").unwrap_or(event).to_owned()).collect()
     }
 
+    /// Every event by its `event:` line, empty without one, and its data; comments and `[DONE]` are left out.
+    #[track_caller]
+    pub fn named_events(&self) -> Vec<(String, Value)> {
+        let text = self.text().replace("\r\n", "\n");
+        let mut events = Vec::new();
+        for block in text.split("\n\n").filter(|block| !block.is_empty()) {
+            let field =
+                |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            match field("data") {
+                None => assert!(block.starts_with(':'), "neither event nor comment: {block:?} in {text}"),
+                Some("[DONE]") => {}
+                Some(data) => {
+                    let data = serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
+                    events.push((field("event").unwrap_or_default().to_owned(), data));
+                }
+            }
+        }
+        events
+    }
+
+    /// A stream's events as they came.
+    pub fn without_comments(&self) -> String {
+        self.text().split_inclusive("\n\n").filter(|block| !block.starts_with(':')).collect()
+    }
+
+    /// The type in an error of Anthropic's shape, which must be whole.
+    #[track_caller]
+    pub fn anthropic_error(&self) -> String {
+        let body = self.json();
+        assert_eq!(self.header("content-type"), Some("application/json"), "{body}");
+        assert_eq!(body["type"], "error", "{body}");
+        assert_eq!(body["request_id"].as_str(), self.header("x-request-id"), "{body}");
+        assert!(body["error"]["message"].as_str().is_some_and(|message| !message.is_empty()), "{body}");
+        let kind = body["error"]["type"].as_str();
+        kind.unwrap_or_else(|| panic!("no type: {body}")).to_owned()
+    }
+
     /// The text a client puts together from a stream or finds in a whole answer.
     pub fn content(&self) -> String {
         if self.header("content-type") == Some("application/json") {

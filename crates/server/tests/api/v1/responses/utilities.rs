@@ -1,0 +1,120 @@
+//! What belongs to a response beside its creation: cancelling, compacting, counting, work in the background.
+
+use serde_json::{Value, json};
+
+use super::{ANTHROPIC, OPENAI, PATH, create, id};
+use crate::house::{self, UPSTREAMS, Wishes, input};
+
+#[track_caller]
+fn check_unsupported(answer: &house::Answer, operation: &str) {
+    assert_eq!(answer.refusal(), (501, "unsupported_response_operation".into(), None));
+    let error = &answer.json()["error"];
+    assert_eq!((&error["type"], &error["param"]), (&json!("invalid_request_error"), &Value::Null));
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains(operation) && message.contains("anthropic"), "{message}");
+}
+
+#[tokio::test]
+async fn what_a_provider_lacks_is_501() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let made = create(&house, &format!("{ANTHROPIC}text"), "How are you?").await;
+        let cancelled = house.post(format!("{PATH}/{}/cancel", id(&made)), json!({})).send().await;
+        check_unsupported(&cancelled, "cancel");
+        let compacted =
+            house.post("/v1/responses/compact", input(&format!("{ANTHROPIC}text"), "hi")).send().await;
+        check_unsupported(&compacted, "compact");
+        house.get(format!("{PATH}/{}", id(&made))).send().await.expect_status(200);
+        assert_eq!(house.upstream.requests().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn work_in_the_background_can_be_watched_and_cancelled() {
+    house::each(async |house| {
+        let mut body = input(&format!("{OPENAI}text"), "Take your time.");
+        body["background"] = json!(true);
+        let status = async |path: &str| {
+            let answer = house.get(path).send().await.expect_status(200).json();
+            assert_eq!(answer["model"], format!("{OPENAI}text"));
+            answer["status"].as_str().unwrap().to_owned()
+        };
+        let queued = house.post(PATH, body.clone()).send().await.expect_status(200).json();
+        assert_eq!(queued["status"], "queued");
+        let path = format!("{PATH}/{}", id(&queued));
+        assert_eq!(status(&path).await, "in_progress");
+        assert_eq!(status(&path).await, "completed");
+        let asked = house.upstream.requests().len();
+        assert_eq!(status(&path).await, "completed");
+        assert_eq!(house.upstream.requests().len(), asked, "what is finished is not asked for again");
+
+        let queued = house.post(PATH, body).send().await.expect_status(200).json();
+        let path = format!("{PATH}/{}", id(&queued));
+        let cancelled =
+            house.post(format!("{path}/cancel"), json!({})).send().await.expect_status(200).json();
+        assert_eq!((&cancelled["id"], &cancelled["status"]), (&queued["id"], &json!("cancelled")));
+        assert_eq!(cancelled["model"], format!("{OPENAI}text"));
+        assert_eq!(status(&path).await, "cancelled");
+
+        let done = create(&house, &format!("{OPENAI}text"), "At once.").await;
+        let (code, ..) = house.post(format!("{PATH}/{}/cancel", id(&done)), json!({})).refusal().await;
+        assert_eq!(code, 400, "the provider's own word");
+        assert_eq!(status(&format!("{PATH}/{}", id(&done))).await, "completed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_other_provider_works_in_the_background() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let mut body = input(&format!("{ANTHROPIC}text"), "Take your time.");
+        body["background"] = json!(true);
+        let answer = house.post(PATH, body).send().await.expect_status(200);
+        assert_eq!(answer.header("x-gateway-dropped-params"), Some("background"));
+        assert_eq!(answer.json()["status"], "completed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_conversation_is_compacted_by_the_provider_that_can() {
+    house::each(async |house| {
+        let call = house.post("/v1/responses/compact", input(&format!("{OPENAI}text"), "A long story."));
+        let compacted = call.send().await.expect_status(200).json();
+        assert_eq!(compacted["object"], "response.compaction");
+        let sealed = compacted["output"].as_array().unwrap().last().unwrap();
+        assert!(sealed["type"] == "compaction" && sealed["encrypted_content"].is_string(), "{compacted:#}");
+        let row = &house.receipts(1).await[0];
+        let line = &house.upstream.bill()[0];
+        assert_eq!(row["input_tokens"].as_u64(), Some(line.prompt_tokens));
+        assert_eq!(row["output_tokens"].as_u64(), Some(line.completion_tokens));
+        assert_eq!(row["endpoint"], "/v1/responses/compact");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn input_tokens_are_counted_there_or_estimated_here() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let count = async |model: &str| {
+            let body = input(model, "one two three four five six");
+            house.post("/v1/responses/input_tokens", body).send().await.expect_status(200).json()
+        };
+        let native = count(&format!("{OPENAI}text")).await;
+        assert_eq!(native, json!({"object": "response.input_tokens", "input_tokens": 14}));
+        house.upstream.reset();
+        for upstream in &UPSTREAMS[1..4] {
+            let counted = count(&format!("{upstream}text")).await;
+            assert_eq!(
+                (&counted["object"], &counted["estimated"]),
+                (&json!("response.input_tokens"), &json!(true))
+            );
+            let tokens = counted["input_tokens"].as_u64().unwrap();
+            assert!((6..60).contains(&tokens), "{counted}");
+        }
+        assert!(house.upstream.requests().is_empty());
+        let refused = house.post("/v1/responses/input_tokens", json!({"input": "hi"})).refusal().await;
+        assert_eq!(refused, (400, "model_required".into(), Some("model".into())));
+    })
+    .await;
+}
