@@ -193,7 +193,7 @@ fn text_is_not_delayed_and_calls_are_gathered() {
     assert!(write(Event::Close { index: 1 }).contains(r#""args":{"a":1}"#));
     let mut out = BytesMut::new();
     codec().renderer(rendering()).fail(&fault::upstream_interrupted("acme"), &mut out);
-    assert!(out.starts_with(b"data: {\"error\":{") && out.ends_with(b"}\n\n"));
+    assert!(out.starts_with(b"data: {\"error\":{") && out.ends_with(b"}\r\n\r\n"));
 }
 
 /// Thoughts of another format come back from a client that keeps only calls, exactly.

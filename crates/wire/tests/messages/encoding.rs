@@ -278,15 +278,12 @@ fn tools_and_the_choice_among_them() {
     prompt.tool_choice = Some(ToolChoice::Named("fs_list".into()));
     prompt.parallel_tools = Some(false);
     let (body, dropped) = encoded(&prompt, MODEL);
-    assert_eq!(dropped, ["tools[2]"]);
+    assert_eq!(dropped, ["tools.strict", "tools[2]"]);
     assert_eq!(
         body["tools"][0],
         json!({
-            "name": "fs_list", "description": "Lists", "strict": true,
-            "input_schema": {
-                "type": "object", "additionalProperties": false,
-                "properties": {"n": {"type": "integer", "description": "(minimum: 1)"}},
-            },
+            "name": "fs_list", "description": "Lists",
+            "input_schema": {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}},
             "cache_control": {"type": "ephemeral", "ttl": "1h"},
         })
     );

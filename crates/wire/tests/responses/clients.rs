@@ -70,8 +70,7 @@ fn what_was_said_in_a_row_is_one_turn() {
 fn transport_is_never_extra_and_the_rest_is_kept() {
     let body = json!({
         "model": "m", "provider": "p", "input": "x", "stream": true, "stream_options": {}, "store": true,
-        "include": [], "previous_response_id": "r", "background": true, "prompt_cache_key": "k",
-        "prompt_cache_retention": "24h", "safety_identifier": "s", "client_metadata": {}, "truncation": "disabled",
+        "include": [], "previous_response_id": "r", "background": false, "safety_identifier": "s", "client_metadata": {}, "truncation": "disabled",
         "conversation": null,
     });
     assert!(parse(&body).unwrap().extra.is_empty());
