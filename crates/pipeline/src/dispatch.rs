@@ -120,10 +120,14 @@ async fn attempt(
         let flow = Flow::new(body, lane.clone(), passage, call, ticket);
         return gate::hold(flow, policy).await.map(Box::new).map(Answer::Stream);
     }
-    let collected = timeout_at(deadline, body.collect(policy.answer_limit)).await.map_err(|_| too_slow())?;
-    let bytes = collected.map_err(|error| broken(lane, &error))?;
-    let bytes = inflate::inflate(&headers, bytes, policy.answer_limit)
-        .map_err(|reason| fault::upstream_invalid_response(instance, reason))?;
+    let collected = timeout_at(deadline, body.collect(policy.answer_limit)).await;
+    let bytes = match collected {
+        Ok(Ok(bytes)) => inflate::inflate(&headers, bytes, policy.answer_limit)
+            .map_err(|reason| fault::upstream_invalid_response(instance, reason)),
+        Ok(Err(error)) => Err(broken(lane, &error)),
+        Err(_) => Err(too_slow()),
+    };
+    let bytes = bytes.inspect_err(|_| ticket.spent())?;
     read(lane, passage, bytes)
 }
 

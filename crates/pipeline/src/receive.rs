@@ -53,6 +53,11 @@ where
     if media_type.trim_start().to_ascii_lowercase().starts_with("multipart/") {
         return Err(fault::unsupported_media_type());
     }
+    if let Some(coding) = headers.get(http::header::CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+        let shown: String = coding.to_str().unwrap_or("?").chars().take(40).collect();
+        let message = format!("A body with 'Content-Encoding: {shown}' is not read: send it as it is.");
+        return Err(fault::unsupported_media_type().with_message(message).param("Content-Encoding"));
+    }
     // What announces itself as too large is refused before a byte of it is read.
     if body.size_hint().lower() > policy.body_limit {
         return Err(fault::request_too_large(policy.body_limit));
@@ -72,7 +77,8 @@ where
     let mut buffer: Option<BytesMut> = None;
     let mut first: Option<Bytes> = None;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| fault::client_disconnected())?;
+        let frame =
+            frame.map_err(|_| fault::invalid_json("The body broke off, or its chunks cannot be read."))?;
         let Ok(data) = frame.into_data() else { continue };
         let held = buffer.as_ref().map_or(0, BytesMut::len) + first.as_ref().map_or(0, Bytes::len);
         if (held + data.len()) as u64 > limit {
@@ -110,6 +116,9 @@ pub fn parse(body: Bytes, arrival: &Arrival) -> Result<Call, Fault> {
         ));
     }
     let mut stream = asked || request.stream == Some(true);
+    if stream && matches!(arrival.surface, Surface::Embeddings | Surface::Rerank) {
+        return Err(fault::invalid_parameter("stream", "Nothing is streamed here."));
+    }
     if let Some((model, streams)) = &arrival.addressed {
         request.model = Some(model.clone());
         stream = *streams;

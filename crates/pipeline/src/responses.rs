@@ -45,7 +45,11 @@ pub async fn follow_up(call: &mut Call, caller: &Caller, ticket: &mut Ticket) ->
     }
     let request = &call.request;
     let value = |name| request.object.value(&request.body, name);
-    let store = value("store").is_none_or(|range| &request.body[range] != b"false");
+    let store = match value("store").map(|range| &request.body[range]) {
+        None | Some(b"true") => true,
+        Some(b"false") => false,
+        Some(_) => return Err(fault::invalid_parameter("store", "'store' must be true or false.")),
+    };
     let previous = match value("previous_response_id") {
         None => None,
         Some(range) => {

@@ -1,6 +1,7 @@
 //! Station: one receipt per call. The ticket carries it from the first byte to the last and closes it even when dropped.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -40,6 +41,8 @@ pub struct Ticket {
     content_bytes: u64,
     /// The call left for a provider, so it may have cost something even if no answer came.
     left: bool,
+    /// A provider took the call and its answer was lost: it costs, whatever the client hears.
+    spent: AtomicBool,
     /// What the target could not be told.
     dropped: Dropped,
     /// Whose the answer is, and how it is kept, when it is a response.
@@ -75,6 +78,7 @@ impl Ticket {
             usage: None,
             content_bytes: 0,
             left: false,
+            spent: AtomicBool::new(false),
             dropped: Dropped::default(),
             keeping: None,
         }
@@ -110,6 +114,11 @@ impl Ticket {
 
     pub fn prompt(&self) -> &Bytes {
         &self.prompt
+    }
+
+    /// Noted when an answer that had begun cannot be read to its end.
+    pub fn spent(&self) {
+        self.spent.store(true, Ordering::Relaxed);
     }
 
     pub fn leave_out(&mut self, dropped: Dropped) {
@@ -249,10 +258,13 @@ impl Ticket {
         });
     }
 
-    /// Ends the call with a fault before anything was sent. Providers do not bill calls they refuse.
+    /// Ends the call with a fault before anything was sent. Providers do not bill calls they refuse; what one began
+    /// to answer is estimated.
     pub fn refuse(mut self, fault: Fault) -> Refused {
         self.fail(&fault);
-        self.usage.get_or_insert_default();
+        if !self.spent.load(Ordering::Relaxed) {
+            self.usage.get_or_insert_default();
+        }
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
         let headers = self.headers(overhead_us);

@@ -44,16 +44,17 @@ pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -
     ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], page).into_response()
 }
 
-pub async fn not_found(uri: Uri) -> Problem {
-    answer(faults::not_found(format!(
-        "There is nothing at {}.",
-        uri.path().chars().take(200).collect::<String>()
-    )))
+pub async fn not_found(uri: Uri, Extension(visit): Extension<Visit>) -> Problem {
+    let path: String = uri.path().chars().take(200).collect();
+    in_dialect_of(&uri, &visit, answer(faults::not_found(format!("There is nothing at {path}."))))
 }
 
 pub async fn method_not_allowed(method: Method, uri: Uri, Extension(visit): Extension<Visit>) -> Problem {
-    let problem = answer(faults::method_not_allowed(method.as_str()));
-    // What lies there is Anthropic's, and its clients read only their own shape.
+    in_dialect_of(&uri, &visit, answer(faults::method_not_allowed(method.as_str())))
+}
+
+/// What lies below `/v1/messages` is Anthropic's, and its clients read only their own shape.
+fn in_dialect_of(uri: &Uri, visit: &Visit, problem: Problem) -> Problem {
     match uri.path().contains("/v1/messages") {
         true => problem.in_dialect(Format::Messages, visit.request_id.as_str()),
         false => problem,

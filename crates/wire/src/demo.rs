@@ -27,7 +27,7 @@ pub fn answer(body: &[u8]) -> Reply {
     let Ok(request) = serde_json::from_slice::<Value>(body) else {
         return refuse("The body is not valid JSON.", None);
     };
-    if request.get("input").is_some() {
+    if request.get("input").is_some() && request.get("messages").is_none() {
         return embed::answer(&request);
     }
     if request["messages"].as_array().is_none_or(Vec::is_empty) {

@@ -65,6 +65,6 @@ pub(super) fn judge(
 
 fn unreadable_model() -> Fault {
     let message = "This key is limited to certain models, and the request does not say readably which one it is for: \
-                   name it in the path, or near the beginning of a plain JSON body.";
+                   name it in the path, or near the beginning of a plain JSON body with 'Content-Type: application/json'.";
     Fault::new(403, FaultKind::Authorization, "key_model_access_denied", message).param("model")
 }

@@ -60,7 +60,7 @@ async fn pass(app: &App, visit: Visit, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let named = parts.uri.path().strip_prefix("/p/").and_then(|rest| rest.split_once('/'));
     let Some((provider, endpoint)) = named.filter(|_| app.gateway.policy.passthrough.enabled) else {
-        return shell::not_found(parts.uri).await.into_response();
+        return shell::not_found(parts.uri, Extension(visit)).await.into_response();
     };
     let wanted =
         Wanted { method: parts.method.clone(), provider: provider.to_owned(), endpoint: endpoint.to_owned() };

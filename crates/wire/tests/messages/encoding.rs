@@ -298,7 +298,7 @@ fn tools_and_the_choice_among_them() {
     let (body, dropped) = encoded(&prompt, OLD);
     accepted::check(&body, OLD);
     assert_eq!(body["tool_choice"], json!({"type": "auto", "disable_parallel_tool_use": true}));
-    assert_eq!(dropped, ["tools[2]", "tool_choice"]);
+    assert_eq!(dropped, ["tools.strict", "tools[2]", "tool_choice"]);
 }
 
 #[test]

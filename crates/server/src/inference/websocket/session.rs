@@ -62,7 +62,11 @@ impl Session {
                 Some(Ok(Message::Text(text))) => text.as_str().to_owned(),
                 Some(Ok(Message::Binary(bytes))) => String::from_utf8_lossy(&bytes).into_owned(),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(Message::Close(_)) | Err(_)) | None => {
+                    // The answer to a close is on its way out already; this sees it off.
+                    let _ = socket.send(Message::Close(None)).await;
+                    return;
+                }
             };
             let answered = match self.read(&text) {
                 Ok(request) => self.answer(&mut socket, request).await,

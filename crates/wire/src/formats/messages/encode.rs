@@ -51,7 +51,12 @@ pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
     body.insert("model".into(), target.model.into());
     let conversation = encoder.conversation();
     if conversation.messages.is_empty() {
-        return Err(fault::invalid_parameter("messages", "The conversation has no message to answer."));
+        let field = match prompt.format {
+            Format::Chat | Format::Messages => "messages",
+            Format::Responses => "input",
+            Format::Generate => "contents",
+        };
+        return Err(fault::invalid_parameter(field, "The conversation has no message to answer."));
     }
     let stand_in = encoder.stand_in();
     let plan = encoder.plan(stand_in.is_some() || conversation.bars_thinking);
