@@ -14,7 +14,7 @@ use super::lifecycle::{is_pending, named_after, native};
 use crate::settle::Ticket;
 
 /// How often a provider is asked, at first and at most; and how long one waits for it at all.
-const SOON: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_millis(1500);
 const SELDOM: Duration = Duration::from_secs(15);
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 

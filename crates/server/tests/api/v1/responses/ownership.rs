@@ -166,3 +166,42 @@ async fn a_provider_is_asked_for_what_is_not_stored_by_admins_only() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_passthrough_is_no_way_around() {
+    house::each(async |house| {
+        let (_, mine) = house.key(json!({"name": "mine"})).await;
+        let (_, theirs) = house.key(json!({"name": "theirs"})).await;
+        let made = house.post(PATH, input(&format!("{OPENAI}text"), "hi")).key(&mine).send().await.json();
+        let path = format!("/p/openai/v1/responses/{}", id(&made));
+        for (path, method) in [
+            (path.clone(), Method::GET),
+            (format!("{path}/input_items"), Method::GET),
+            (format!("{path}/cancel"), Method::POST),
+            (path.clone(), Method::DELETE),
+        ] {
+            assert_eq!(house.call(method, path).key(&theirs).refusal().await.0, 404);
+        }
+        let own = house.get(path).key(&mine).send().await.expect_status(200);
+        assert_eq!(own.json()["id"], made["id"]);
+        // What is read back was paid for when it was made.
+        let rows = house.receipts(6).await;
+        let booked: u64 = rows.iter().filter_map(|row| row["output_tokens"].as_u64()).sum();
+        assert_eq!(booked, house.upstream.bill()[0].completion_tokens);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_reader_of_everything_deletes_nothing() {
+    house::each(async |house| {
+        let (_, mine) = house.key(json!({"name": "mine"})).await;
+        let (_, auditor) = house.key(json!({"name": "auditor", "scopes": ["inference", "admin:read"]})).await;
+        let made = house.post(PATH, input(&format!("{OPENAI}text"), "hi")).key(&mine).send().await.json();
+        let path = format!("{PATH}/{}", id(&made));
+        house.get(&path).key(&auditor).send().await.expect_status(200);
+        assert_eq!(house.call(Method::DELETE, &path).key(&auditor).refusal().await.0, 404);
+        house.get(&path).key(&mine).send().await.expect_status(200);
+    })
+    .await;
+}

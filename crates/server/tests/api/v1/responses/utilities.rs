@@ -118,3 +118,23 @@ async fn input_tokens_are_counted_there_or_estimated_here() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn work_in_the_background_is_booked_once_with_the_providers_figures() {
+    house::each(async |house| {
+        let mut body = input(&format!("{OPENAI}text"), "Take your time.");
+        body["background"] = json!(true);
+        let made = house.post(PATH, body).send().await.expect_status(200).json();
+        assert_eq!(made["status"], "queued");
+        let rows = house.receipts(1).await;
+        let bill = house.upstream.bill();
+        let line = bill.first().unwrap();
+        assert_eq!(rows[0]["provider_id"], made["id"]);
+        let counted = (rows[0]["input_tokens"].as_u64(), rows[0]["output_tokens"].as_u64());
+        assert_eq!(counted, (Some(line.prompt_tokens), Some(line.completion_tokens)), "{:#}", rows[0]);
+        assert_eq!(rows[0]["estimated"], false, "{:#}", rows[0]);
+        let kept = house.get(format!("{PATH}/{}", id(&made))).send().await.expect_status(200).json();
+        assert_eq!(kept["status"], "completed");
+    })
+    .await;
+}
