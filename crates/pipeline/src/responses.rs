@@ -43,6 +43,11 @@ pub async fn follow_up(call: &mut Call, caller: &Caller, ticket: &mut Ticket) ->
     if call.surface != Surface::Converse(Format::Responses) {
         return Ok(());
     }
+    // On the heap: most calls have nothing to look up, and must not carry the room for it about.
+    Box::pin(look_back(call, caller, ticket)).await
+}
+
+async fn look_back(call: &mut Call, caller: &Caller, ticket: &mut Ticket) -> Result<(), Fault> {
     let request = &call.request;
     let value = |name| request.object.value(&request.body, name);
     let store = match value("store").map(|range| &request.body[range]) {

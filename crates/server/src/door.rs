@@ -104,7 +104,8 @@ impl Door {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
     {
         if request.method() == http::Method::POST && request.uri().path() == &*self.chat_path {
-            return chat::complete(&self.app, visit, request).await;
+            // On the heap: the connection moves what it is waiting for several times.
+            return Box::pin(chat::complete(&self.app, visit, request)).await;
         }
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(visit);
