@@ -222,7 +222,8 @@ pub fn model_not_found(model: &str, nearest: &[String]) -> Fault {
             names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
         ),
     };
-    Fault::new(404, FaultKind::NotFound, "model_not_found", format!("There is no model '{model}'.{hint}"))
+    let shown: String = model.chars().take(200).collect();
+    Fault::new(404, FaultKind::NotFound, "model_not_found", format!("There is no model '{shown}'.{hint}"))
         .param("model")
 }
 

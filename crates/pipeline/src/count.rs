@@ -67,7 +67,9 @@ where
     let outcome = async {
         let (call, plan) = crate::prepare(gateway, &arrival, body, &mut ticket).await?;
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
-        match path(lane) {
+        // State that was sealed for the client is not the provider's to read.
+        let sealed = codec::carries_sealed_state(&call.request.body);
+        match path(lane).filter(|_| !sealed) {
             Some(path) => asked(gateway, &call, lane, &path).await,
             None => Ok(counted(estimate::prompt_tokens(&lane.target.model, &call.request.body))),
         }

@@ -26,6 +26,9 @@ use crate::snapshot::routes::Lane;
 /// How long the end of an answered stream may take before its connection is given up.
 const LINGER: Duration = Duration::from_secs(5);
 
+/// What may come before content, at most, while an answer is held back.
+const MOST_HELD: usize = 1 << 20;
+
 pub struct Flow {
     body: Option<UpstreamBody>,
     splitter: Splitter,
@@ -44,6 +47,8 @@ pub struct Flow {
     /// The event that ends a response, for the store.
     last_words: Option<Bytes>,
     created: i64,
+    /// Bytes that came before any content.
+    held: usize,
 }
 
 /// How events become the client's.
@@ -84,6 +89,7 @@ impl Flow {
             content_bytes: 0,
             last_words: None,
             created: ticket.created(),
+            held: 0,
         }
     }
 
@@ -191,6 +197,11 @@ impl Flow {
         self.flush(&chunk, run);
         self.collect();
         self.conclude();
+        // Who talks that long without saying anything is passed on: nothing is held without a bound.
+        if !self.opened && self.fault.is_none() {
+            self.held += chunk.len();
+            self.opened = self.held > MOST_HELD;
+        }
     }
 
     fn pass(&mut self, event: &Event) {
