@@ -77,8 +77,7 @@ where
     let mut buffer: Option<BytesMut> = None;
     let mut first: Option<Bytes> = None;
     while let Some(frame) = body.frame().await {
-        let frame =
-            frame.map_err(|_| fault::invalid_json("The body broke off, or its chunks cannot be read."))?;
+        let frame = frame.map_err(|_| fault::client_disconnected())?;
         let Ok(data) = frame.into_data() else { continue };
         let held = buffer.as_ref().map_or(0, BytesMut::len) + first.as_ref().map_or(0, Bytes::len);
         if (held + data.len()) as u64 > limit {

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use domain::call::Format;
-use domain::fault::Fault;
+use domain::fault::{self as faults, Fault};
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pipeline::reply::Refused;
@@ -53,7 +53,11 @@ impl From<Refused> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Inside { fault, headers: known, format, request_id } = *self.0;
+        let Inside { mut fault, headers: known, format, request_id } = *self.0;
+        // That status is for the books. Who still hears it sent a body that could not be read to its end.
+        if fault.status == 499 {
+            fault = faults::invalid_json("The body broke off, or its chunks cannot be read.");
+        }
         let mut response = Response::new(Body::from(wire::fault::envelope(&fault, format, &request_id)));
         *response.status_mut() =
             StatusCode::from_u16(fault.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

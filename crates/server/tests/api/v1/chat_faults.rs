@@ -330,3 +330,17 @@ async fn a_provider_that_was_restarted() {
     })
     .await;
 }
+
+/// 499 is for the books: whoever can still hear it is told what is wrong with the body.
+#[tokio::test]
+async fn a_body_in_broken_chunks() {
+    house::each(async |house| {
+        let listening = house.listen().await;
+        let mut line = Line::open(listening.address).await;
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nauthorization: Bearer";
+        line.say(format!("{head} {}\r\n\r\nZZZ\r\n", house::MASTER)).await;
+        let heard = line.hear_out().await;
+        assert!(heard.starts_with("HTTP/1.1 400 ") && heard.contains("\"invalid_json\""), "{heard}");
+    })
+    .await;
+}
