@@ -202,3 +202,31 @@ fn every_dependency_has_its_reason() {
     let stale = reasons.keys().filter(|name| !used.contains(**name));
     check("docs/dependencies.md names what nobody uses.", stale.map(|name| (*name).to_owned()).collect());
 }
+
+/// A file that no `mod` line names is compiled by nobody: it only looks like code.
+#[test]
+fn every_file_belongs_to_its_crate() {
+    let files = rust_files();
+    let texts: BTreeMap<String, &File> = files.iter().map(|file| (file.path.to_string(), file)).collect();
+    let mut offences = Vec::new();
+    for path in texts.keys() {
+        let Some((folder, name)) = path.trim_end_matches(".rs").rsplit_once('/') else { continue };
+        let is_root =
+            matches!(name, "lib" | "main") || folder.ends_with("/bin") || folder.ends_with("/tests");
+        let parents = [
+            format!("{folder}.rs"),
+            format!("{folder}/mod.rs"),
+            format!("{folder}/lib.rs"),
+            format!("{folder}/main.rs"),
+        ];
+        let named = |parent: &String| {
+            texts.get(parent).is_some_and(|file| {
+                file.source.lines().any(|line| line.trim_end().ends_with(&format!("mod {name};")))
+            })
+        };
+        if !is_root && name != "mod" && !parents.iter().any(named) {
+            offences.push(path.clone());
+        }
+    }
+    check("Every file is named by a `mod` line.", offences);
+}

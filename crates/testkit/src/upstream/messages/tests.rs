@@ -360,9 +360,12 @@ async fn an_agent_writes_a_file_with_its_own_tool() {
     let order = json!([user(
         json!([{"type": "text", "text": "<system-reminder>x</system-reminder>"}, {"type": "text", "text": "Please write the file a.txt with hello there\nand stop."}])
     )]);
-    let changes = json!({"system": "Working directory: /work\nmore", "tools": tools, "messages": order});
+    let changes = json!({"system": "Working directory: /project\nmore", "tools": tools, "messages": order});
     let answer = create(&upstream, "claude-opus-4-8~agent", changes.clone()).await.taken();
-    assert_eq!(answer["content"][0]["input"], json!({"file_path": "/work/a.txt", "content": "hello there"}));
+    assert_eq!(
+        answer["content"][0]["input"],
+        json!({"file_path": "/project/a.txt", "content": "hello there"})
+    );
     let shell = with(&changes, &json!({"tools": [tools[0]]}));
     let answer = create(&upstream, "agent", shell).await.taken();
     let line = "printf '%s' 'hello there' > 'a.txt'";
