@@ -60,6 +60,11 @@ impl Arrival {
     }
 }
 
+/// Where a client names its user path, by either name.
+pub fn user_path(headers: &HeaderMap) -> Option<&str> {
+    ["x-gateway-user-path", "x-user-path"].iter().find_map(|name| headers.get(*name)?.to_str().ok())
+}
+
 pub fn query_value<'a>(query: &'a str, name: &str) -> Option<&'a str> {
     query.split('&').find_map(|pair| match pair.split_once('=') {
         Some((key, value)) => (key == name).then_some(value),

@@ -84,13 +84,7 @@ fn describe(lane: &Lane, outcome: &Result<Answer, Fault>, duration: Duration) ->
         Ok(_) => (200, None),
         Err(fault) => (fault.status, Some(fault.code.to_string())),
     };
-    Attempt {
-        provider_name: lane.target.instance.to_string(),
-        model: lane.target.model.to_string(),
-        status,
-        error,
-        duration_us: duration.as_micros() as u64,
-    }
+    lane.attempt(status, error, duration)
 }
 
 /// `deadline` covers all attempts of a call that is answered whole; streams have limits on silence instead.

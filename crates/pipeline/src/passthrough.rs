@@ -10,6 +10,7 @@ mod wrap;
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use domain::caller::Caller;
@@ -201,13 +202,7 @@ fn attempt(lane: &Lane, outcome: &Result<Inbound, Fault>) -> Attempt {
         Ok(inbound) => (inbound.status.as_u16(), Some(wrap::CODE.to_owned())),
         Err(fault) => (fault.status, Some(fault.code.to_string())),
     };
-    Attempt {
-        provider_name: lane.target.instance.to_string(),
-        model: lane.target.model.to_string(),
-        status,
-        error,
-        duration_us: 0,
-    }
+    lane.attempt(status, error, Duration::ZERO)
 }
 
 async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Passed, Refused> {

@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderValue};
 use store::Owner;
 use tokio::task::JoinHandle;
 
-use crate::arrival::{Arrival, RequestId};
+use crate::arrival::{self, Arrival, RequestId};
 use crate::estimate;
 use crate::gateway::Gateway;
 use crate::receive::Call;
@@ -163,8 +163,7 @@ impl Ticket {
             receipt.tenant_id = caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned));
             receipt.session_id = session_id;
         });
-        let header = arrival.header("x-gateway-user-path").or_else(|| arrival.header("x-user-path"));
-        let path = caller.user_path(header)?;
+        let path = caller.user_path(arrival::user_path(&arrival.headers))?;
         self.edit(|receipt| receipt.user_path = path.as_str().to_owned());
         Ok(())
     }

@@ -7,6 +7,7 @@ mod schema;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::fingerprint::fingerprint;
 use compose::{Composed, Say};
 
 pub const MODELS: &[&str] = &["demo-chat", embed::MODEL];
@@ -51,13 +52,6 @@ fn refuse(message: &str, param: Option<&str>) -> Reply {
         "type": "invalid_request_error", "message": message, "param": param, "code": "invalid_request",
     }});
     Reply::Error(400, error.to_string().into())
-}
-
-/// FNV-1a: stable everywhere, and no secret hangs on it.
-fn fingerprint(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// What every object of one answer has in common.

@@ -5,6 +5,7 @@ pub mod custom;
 pub mod demo;
 pub mod embedded;
 pub mod fault;
+mod fingerprint;
 pub mod formats;
 pub mod json;
 pub mod meter;

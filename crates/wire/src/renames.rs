@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use domain::call::Format;
 use domain::canon::{Block, Content, Event, Part, Prompt, Reply, Tool, ToolChoice};
 
+use crate::fingerprint::fingerprint;
+
 /// Sent name → the client's own. Mostly empty.
 #[derive(Clone, Debug, Default)]
 pub struct Renames(HashMap<String, String>);
@@ -73,10 +75,7 @@ impl Renames {
     /// The same every time, so that a conversation names its tools alike from turn to turn.
     fn sent(&mut self, name: &str, format: Format) -> String {
         let legal: String = name.chars().map(|letter| if is_legal(letter) { letter } else { '_' }).collect();
-        // FNV-1a: tools are few, and no secret hangs on their names.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = fingerprint(name.as_bytes());
         let kept: String = legal.chars().take(longest(format) - 9).collect();
         let sent = format!("{kept}_{:08x}", hash as u32);
         self.0.insert(sent.clone(), name.to_owned());

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::Fault;
 use http::Method;
-use store::StoredResponse;
 use wire::vendors::Lifecycle;
 use wire::{codec, json};
 
+use super::keep::renew;
 use super::lifecycle::{is_pending, named_after, native};
 use crate::settle::Ticket;
 
@@ -38,7 +38,9 @@ pub fn follow(mut ticket: Ticket, id: String) {
             let raw = object.and_then(|object| object.value(&body, "usage")).map(|range| &body[range]);
             let usage = raw.and_then(|raw| codec::of(Format::Responses).read_usage(raw, None));
             ticket.consumed(usage.unwrap_or_default(), raw.unwrap_or_default());
-            keep(&ticket, &id, &body).await;
+            if let Err(error) = renew(ticket.gateway(), &id, &body).await {
+                tracing::warn!(%error, "the end of a response in the background could not be kept");
+            }
         }
         ticket.complete();
     });
@@ -65,13 +67,4 @@ async fn ended(ticket: &Ticket, id: &str) -> Option<Bytes> {
         }
     }
     None
-}
-
-async fn keep(ticket: &Ticket, id: &str, body: &Bytes) {
-    let responses = &ticket.gateway().responses;
-    if let Ok(Some(stored)) = responses.find(id).await {
-        let output = json::scan(body).ok().and_then(|object| object.value(body, "output"));
-        let output = output.map(|range| body.slice(range)).unwrap_or_default();
-        responses.put(StoredResponse { body: body.clone(), output, ..stored });
-    }
 }

@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use domain::clock::Timestamp;
 use serde_json::value::RawValue;
-use store::{Owner, StoredResponse};
+use store::{Owner, StoreError, StoredResponse};
 use wire::formats::responses as format;
 use wire::{json, splice};
 
+use crate::gateway::Gateway;
 use crate::settle::Ticket;
 
 /// Whose a response is, and how it is to be kept.
@@ -41,6 +42,15 @@ pub fn keep_stream(ticket: &Ticket, provider_id: Option<&str>, native: bool, las
         let native = provider_id == Some(seen.id.as_str());
         put(ticket, keeping, seen, None, native);
     }
+}
+
+/// A provider has gone on with a response: its newest state is kept. One that was deleted meanwhile stays deleted.
+pub async fn renew(gateway: &Gateway, id: &str, body: &Bytes) -> Result<(), StoreError> {
+    let Some(stored) = gateway.responses.find(id).await? else { return Ok(()) };
+    let output = json::scan(body).ok().and_then(|object| object.value(body, "output"));
+    let output = output.map(|range| body.slice(range)).unwrap_or_default();
+    gateway.responses.put(StoredResponse { body: body.clone(), output, ..stored });
+    Ok(())
 }
 
 struct Seen {

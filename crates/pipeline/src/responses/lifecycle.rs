@@ -14,6 +14,7 @@ use wire::codec::{self, Served};
 use wire::vendors::Lifecycle;
 use wire::{json, splice};
 
+use super::keep::renew;
 use super::{reaches_all, visible_to};
 use crate::ask::{self, Ask};
 use crate::gateway::Gateway;
@@ -47,7 +48,7 @@ impl Inquiry<'_> {
                     return Ok(stored.body);
                 };
                 let body = self.native(&instance, Lifecycle::Retrieve, Method::GET, "").await?;
-                self.update(*stored, &body).await?;
+                renew(self.gateway, self.id, &body).await?;
                 Ok(body)
             }
             Place::Here(stored) => Ok(stored.body),
@@ -107,7 +108,7 @@ impl Inquiry<'_> {
                     return Err(unsupported(Lifecycle::Cancel, &stored.provider));
                 };
                 let body = self.native(&instance, Lifecycle::Cancel, Method::POST, "/cancel").await?;
-                self.update(stored, &body).await?;
+                renew(self.gateway, self.id, &body).await?;
                 Ok(body)
             }
         }
@@ -163,17 +164,6 @@ impl Inquiry<'_> {
         let place = (instance.name(), &*instance.core);
         let body = native(self.gateway, place, operation, method, self.id, rest).await?;
         Ok(named_after(instance.name(), body))
-    }
-
-    /// One that was deleted meanwhile stays deleted.
-    async fn update(&self, stored: StoredResponse, body: &Bytes) -> Result<(), Fault> {
-        if self.gateway.responses.find(&stored.id).await?.is_none() {
-            return Ok(());
-        }
-        let output = json::scan(body).ok().and_then(|object| object.value(body, "output"));
-        let output = output.map(|range| body.slice(range)).unwrap_or_default();
-        self.gateway.responses.put(StoredResponse { body: body.clone(), output, ..stored });
-        Ok(())
     }
 
     fn not_found(&self) -> Fault {

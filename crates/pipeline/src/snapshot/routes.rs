@@ -4,10 +4,12 @@ mod compile;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::access::{AccessLists, Verdict};
 use domain::call::{Surface, Target};
 use domain::model::{ModelFacts, Price};
+use domain::receipt::Attempt;
 use domain::resources::provider::{Provider, Source};
 use domain::usage::Usage;
 use egress::{Destination, Headers};
@@ -93,6 +95,17 @@ fn encoded(model: &str) -> String {
 }
 
 impl Lane {
+    /// One try at this target.
+    pub fn attempt(&self, status: u16, error: Option<String>, duration: Duration) -> Attempt {
+        Attempt {
+            provider_name: self.target.instance.to_string(),
+            model: self.target.model.to_string(),
+            status,
+            error,
+            duration_us: duration.as_micros() as u64,
+        }
+    }
+
     pub fn price(&self) -> Option<&Price> {
         self.facts?.price.as_ref()
     }

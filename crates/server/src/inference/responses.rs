@@ -12,7 +12,7 @@ use domain::fault::{self, Fault};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use pipeline::responses::{Inquiry, Items};
-use pipeline::{count, responses};
+use pipeline::{arrival, count, responses};
 use serde_json::{Value, json};
 use store::Owner;
 
@@ -172,11 +172,9 @@ fn inquiry<'a>(
     pairs: &'a Pairs,
 ) -> Result<Inquiry<'a>, Fault> {
     let caller = &principal.caller;
-    let named =
-        ["x-gateway-user-path", "x-user-path"].iter().find_map(|name| headers.get(*name)?.to_str().ok());
     let owner = Owner {
         key: caller.actor().to_owned(),
-        user_path: caller.user_path(named)?.as_str().to_owned(),
+        user_path: caller.user_path(arrival::user_path(headers))?.as_str().to_owned(),
         tenant: caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned)),
     };
     let provider = query::text(pairs, "provider");

@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Reply, fingerprint, refuse};
+use super::{Reply, refuse};
+use crate::fingerprint::fingerprint;
 
 pub const MODEL: &str = "demo-embedding";
 const DIMENSIONS: u64 = 256;

@@ -121,15 +121,14 @@ impl Session {
         let here = self.last.as_ref().filter(|turn| {
             request.get("previous_response_id").and_then(Value::as_str) == Some(turn.id.as_str())
         });
+        let new_items = match format::normalize_input(&body) {
+            Ok(items) => items,
+            Err(fault) => return send(socket, refusal(&fault)).await,
+        };
         let (said, body) = match here {
             Some(turn) => (turn.items.clone(), format::with_history(&body, &turn.items)),
             None => (Vec::new(), body),
         };
-        let new_items =
-            match format::normalize_input(&Bytes::from(serde_json::to_vec(&request).unwrap_or_default())) {
-                Ok(items) => items,
-                Err(fault) => return send(socket, refusal(&fault)).await,
-            };
         let said: Vec<Value> = said.into_iter().chain(new_items).collect();
         if !generate {
             return self.warm_up(socket, &request, said).await;

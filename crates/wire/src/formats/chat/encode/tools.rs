@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Encoder, SCHEMA_TOOL};
 use crate::custom;
+use crate::fingerprint::fingerprint;
 use crate::vendors::CallIds;
 
 impl Encoder<'_> {
@@ -250,10 +251,7 @@ pub(super) fn call_id(id: &str, ids: CallIds) -> Cow<'_, str> {
     if fits {
         return Cow::Borrowed(id);
     }
-    // FNV-1a: ids of one conversation are few, and no secret hangs on them.
-    let mut rest = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let mut rest = fingerprint(id.as_bytes());
     let digits = std::iter::repeat_with(|| {
         let digit = char::from_digit((rest % 36) as u32, 36).unwrap_or('0');
         rest /= 36;
