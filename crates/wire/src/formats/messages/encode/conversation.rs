@@ -38,15 +38,16 @@ impl Encoder<'_> {
             conversation.system.extend(self.blocks(turn, Role::System).into_iter().map(Value::Object));
         }
         let mut messages: Vec<Message> = Vec::new();
-        for (index, turn) in turns.iter().enumerate().skip(lead) {
+        for turn in &turns[lead..] {
             if is_system(turn) {
-                self.instruct(turn, turns[index + 1..].iter().find(|turn| !is_system(turn)), &mut messages);
+                self.instruct(turn, &mut messages);
             } else {
                 let role = if turn.role == Role::Assistant { "assistant" } else { "user" };
                 let blocks = self.blocks(turn, turn.role);
                 self.push(&mut messages, role, blocks, turn);
             }
         }
+        let mut messages = with_instructions_placed(messages);
         messages.iter_mut().filter(|message| message.role == "user").for_each(Message::results_first);
         self.mend(&mut messages);
         conversation.bars_thinking = self.rules.thinking == ThinkingStyle::Budget && lacks_thought(&messages);
@@ -80,23 +81,16 @@ impl Encoder<'_> {
         }
     }
 
-    /// Instructions amid the conversation: a system turn where the model takes one there, which is behind the user
-    /// and before the assistant; else the user's words, marked as what they are.
-    fn instruct(&mut self, turn: &Turn, next: Option<&Turn>, messages: &mut Vec<Message>) {
+    /// Instructions amid the conversation: a system turn behind the user, where the model takes one there; else the
+    /// user's words, marked as what they are.
+    fn instruct(&mut self, turn: &Turn, messages: &mut Vec<Message>) {
         let blocks = self.blocks(turn, Role::System);
         let behind_user = messages.last().is_some_and(|last| matches!(last.role, "user" | "system"));
-        let before_assistant = next.is_none_or(|next| next.role == Role::Assistant);
-        if self.rules.system_turns && behind_user && before_assistant {
+        if self.rules.system_turns && behind_user {
             return self.push(messages, "system", blocks, turn);
         }
-        let marked = blocks.into_iter().map(|mut block| {
-            if let Some(Value::String(text)) = block.get_mut("text").filter(|_| !messages.is_empty()) {
-                *text = format!("<system>\n{text}\n</system>");
-            }
-            block
-        });
-        let marked = marked.collect();
-        self.push(messages, "user", marked, turn);
+        let blocks = if messages.is_empty() { blocks } else { marked(blocks) };
+        self.push(messages, "user", blocks, turn);
     }
 
     /// A conversation begins with the user. Most models also want it to end there.
@@ -138,6 +132,34 @@ impl Message {
         message.insert("content".into(), content);
         Value::Object(message)
     }
+}
+
+/// A system turn stands before the assistant only. What stands before the user (an assistant's turn between them may have
+/// had nothing to say) becomes the user's words.
+fn with_instructions_placed(messages: Vec<Message>) -> Vec<Message> {
+    let mut placed: Vec<Message> = Vec::with_capacity(messages.len());
+    for message in messages {
+        if message.role == "user"
+            && let Some(instruction) = placed.pop_if(|last| last.role == "system")
+            && let Some(before) = placed.last_mut()
+        {
+            before.blocks.extend(marked(instruction.blocks));
+            before.blocks.extend(message.blocks);
+            before.members.extend(message.members);
+        } else {
+            placed.push(message);
+        }
+    }
+    placed
+}
+
+fn marked(mut blocks: Vec<Block>) -> Vec<Block> {
+    for block in &mut blocks {
+        if let Some(Value::String(text)) = block.get_mut("text") {
+            *text = format!("<system>\n{text}\n</system>");
+        }
+    }
+    blocks
 }
 
 fn is_system(turn: &Turn) -> bool {
