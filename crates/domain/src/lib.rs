@@ -14,5 +14,6 @@ pub mod receipt;
 pub mod resources;
 pub mod scope;
 pub mod secret;
+pub mod strategy;
 pub mod usage;
 pub mod user_path;

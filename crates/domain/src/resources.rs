@@ -1,12 +1,18 @@
 //! What an admin can change: one file per document, one trait for what they share.
 
+pub mod alias;
 pub mod auth_key;
+pub mod combo;
+pub mod model_override;
+pub mod pool;
 pub mod provider;
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::fault::Fault;
+use crate::fault::{self, Fault};
 
 /// A kind of document. The store keeps it, the snapshot compiles it, the admin API serves it.
 pub trait Resource: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
@@ -25,4 +31,53 @@ pub trait Resource: Serialize + DeserializeOwned + Clone + Send + Sync + 'static
     fn references(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
+}
+
+/// A name that requests may use as their model.
+fn selectable_name(name: &str, kind: &str, slashes: bool) -> Result<(), Fault> {
+    let fits = |c: char| {
+        c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '@') || (slashes && c == '/')
+    };
+    let segments = name.split('/').all(|segment| !matches!(segment, "" | "." | ".."));
+    if segments && name.len() <= 200 && name.chars().all(fits) {
+        return Ok(());
+    }
+    let slash = if slashes { ", ':', '@' or single '/' between them" } else { ", ':' or '@'" };
+    Err(fault::invalid_parameter(
+        "name",
+        format!(
+            "The name of a {kind} has 1 to 200 letters, digits, '-', '_', '.'{slash}: requests send it as their model."
+        ),
+    ))
+}
+
+/// What a request could send as its model.
+fn selector_fits(param: &str, selector: &str) -> Result<(), Fault> {
+    let segments = selector.split('/').all(|segment| !matches!(segment, "" | "." | ".."));
+    let printable = selector.chars().all(|c| !c.is_control() && !c.is_whitespace());
+    if segments && printable && selector.len() <= 300 {
+        return Ok(());
+    }
+    Err(fault::invalid_parameter(param, "A selector is a name or 'provider/model', without blanks."))
+}
+
+fn weights_fit(weights: &BTreeMap<String, f64>, members: &[String]) -> Result<(), Fault> {
+    for (name, weight) in weights {
+        if !members.contains(name) {
+            return Err(fault::invalid_parameter(
+                format!("weights.{name}"),
+                format!("'{name}' is not a member."),
+            ));
+        }
+        if !weight.is_finite() || *weight < 0.0 {
+            return Err(fault::invalid_parameter(
+                format!("weights.{name}"),
+                "A weight is a number from 0 on.",
+            ));
+        }
+    }
+    if !weights.is_empty() && members.iter().all(|member| weights.get(member) == Some(&0.0)) {
+        return Err(fault::invalid_parameter("weights", "At least one weight is above 0."));
+    }
+    Ok(())
 }

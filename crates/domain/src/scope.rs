@@ -5,33 +5,51 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The areas of the admin API; every admin route names one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Area {
+    Aliases,
     AuthKeys,
     Changes,
+    Combos,
     Config,
+    Console,
+    Explain,
     Metrics,
+    ModelOverrides,
     Models,
+    Pools,
     Providers,
     Usage,
 }
 
 impl Area {
     pub const ALL: &'static [Self] = &[
+        Self::Aliases,
         Self::AuthKeys,
         Self::Changes,
+        Self::Combos,
         Self::Config,
+        Self::Console,
+        Self::Explain,
         Self::Metrics,
+        Self::ModelOverrides,
         Self::Models,
+        Self::Pools,
         Self::Providers,
         Self::Usage,
     ];
 
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Aliases => "aliases",
             Self::AuthKeys => "auth-keys",
             Self::Changes => "changes",
+            Self::Combos => "combos",
             Self::Config => "config",
+            Self::Console => "console",
+            Self::Explain => "explain",
             Self::Metrics => "metrics",
+            Self::ModelOverrides => "model-overrides",
             Self::Models => "models",
+            Self::Pools => "pools",
             Self::Providers => "providers",
             Self::Usage => "usage",
         }

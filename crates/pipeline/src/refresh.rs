@@ -222,5 +222,6 @@ fn demo() -> Provider {
         headers: Default::default(),
         enabled: true,
         priority: 0,
+        resilience: Default::default(),
     }
 }

@@ -96,7 +96,20 @@ macro_rules! areas {
     };
 }
 
-areas!(AuthKeys, Changes, Metrics, Providers, Usage);
+areas!(
+    Aliases,
+    AuthKeys,
+    Changes,
+    Combos,
+    Console,
+    Explain,
+    Metrics,
+    ModelOverrides,
+    Models,
+    Pools,
+    Providers,
+    Usage
+);
 
 #[cfg(test)]
 mod tests {

@@ -30,6 +30,33 @@ pub struct Provider {
     /// Lower wins when several instances serve the same bare model id.
     #[serde(default)]
     pub priority: i64,
+    #[serde(default)]
+    pub resilience: Resilience,
+}
+
+/// Where this instance departs from the settings; milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Resilience {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_timeout_ms: Option<u64>,
+    /// Streams: until the first event of any kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_byte_timeout_ms: Option<u64>,
+    /// Streams: between events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_timeout_ms: Option<u64>,
+    /// Answers that do not stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_retries: Option<u32>,
+    /// Failures in a row that open the breaker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaker_failures: Option<u32>,
+    /// How long it stays open before a probe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaker_open_ms: Option<u64>,
 }
 
 fn enabled() -> bool {

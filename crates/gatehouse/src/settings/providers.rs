@@ -174,6 +174,7 @@ fn empty(name: &str, provider_type: &str) -> Provider {
         headers: BTreeMap::new(),
         enabled: true,
         priority: 0,
+        resilience: Default::default(),
     }
 }
 

@@ -68,6 +68,7 @@ pub fn place(name: &str, provider_type: &str, listed: Option<&[&'static str]>) -
         headers: Default::default(),
         enabled: true,
         priority: 0,
+        resilience: Default::default(),
     };
     Place { provider, listed: listed.map(<[_]>::to_vec) }
 }

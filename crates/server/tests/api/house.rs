@@ -308,6 +308,7 @@ pub fn provider(vendor: &str, upstream: &Upstream) -> Provider {
         headers: Default::default(),
         enabled: true,
         priority: 0,
+        resilience: Default::default(),
     }
 }
 

@@ -108,6 +108,7 @@ impl ProviderBody {
             headers: self.headers,
             enabled: self.enabled.unwrap_or(true),
             priority: self.priority,
+            resilience: Default::default(),
         };
         provider.validate()?;
         Ok(provider)

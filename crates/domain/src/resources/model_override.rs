@@ -1,0 +1,66 @@
+//! A model access override: who may use a model, and what is told about it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Resource, selector_fits};
+use crate::fault::{self, Fault};
+use crate::user_path::UserPath;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelOverride {
+    /// `provider/model`; the provider is an instance or a type.
+    pub selector: String,
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Subtrees that may use it; none means everyone.
+    #[serde(default)]
+    pub user_paths: Vec<String>,
+    #[serde(default)]
+    pub metadata: Metadata,
+}
+
+/// What the operator knows better than the catalogue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Metadata {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    /// Flags by name, e.g. `tools`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub capabilities: BTreeMap<String, bool>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Resource for ModelOverride {
+    const KIND: &'static str = "model_override";
+
+    #[expect(clippy::misnamed_getters, reason = "an override is addressed by its selector")]
+    fn name(&self) -> &str {
+        &self.selector
+    }
+
+    fn validate(&self) -> Result<(), Fault> {
+        selector_fits("selector", &self.selector)?;
+        if !self.selector.contains('/') {
+            return Err(fault::invalid_parameter("selector", "An override is for a 'provider/model'."));
+        }
+        for (index, path) in self.user_paths.iter().enumerate() {
+            let param = format!("user_paths[{index}]");
+            if !path.starts_with('/') {
+                return Err(fault::invalid_parameter(param, format!("'{path}' does not begin with '/'.")));
+            }
+            UserPath::parse(path).map_err(|reason| fault::invalid_parameter(param, reason))?;
+        }
+        Ok(())
+    }
+}

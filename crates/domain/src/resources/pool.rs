@@ -1,0 +1,58 @@
+//! A provider pool: instances that stand in for each other.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Resource, provider::Provider, selectable_name, weights_fit};
+use crate::fault::{self, Fault};
+use crate::strategy::Strategy;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pool {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    /// Instances.
+    pub members: Vec<String>,
+    #[serde(default = "round_robin")]
+    pub strategy: Strategy,
+    /// By member; 1 where none is named.
+    #[serde(default)]
+    pub weights: BTreeMap<String, f64>,
+    /// Members in trouble are passed over while others are well.
+    #[serde(default = "yes")]
+    pub health_aware: bool,
+}
+
+fn round_robin() -> Strategy {
+    Strategy::RoundRobin
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Resource for Pool {
+    const KIND: &'static str = "pool";
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn validate(&self) -> Result<(), Fault> {
+        selectable_name(&self.name, "pool", false)?;
+        if self.members.is_empty() || self.members.len() > 100 {
+            return Err(fault::invalid_parameter("members", "A pool has 1 to 100 members."));
+        }
+        let mut seen = std::collections::HashSet::new();
+        if let Some(twice) = self.members.iter().find(|member| !seen.insert(member.as_str())) {
+            return Err(fault::invalid_parameter("members", format!("'{twice}' is named twice.")));
+        }
+        weights_fit(&self.weights, &self.members)
+    }
+
+    fn references(&self) -> Vec<(&'static str, String)> {
+        self.members.iter().map(|member| (Provider::KIND, member.clone())).collect()
+    }
+}
