@@ -11,6 +11,7 @@ use egress::Egress;
 use store::{Journal, Responses};
 use tokio_util::task::TaskTracker;
 
+use crate::console::Console;
 use crate::metrics::Metrics;
 use crate::passthrough;
 use crate::recall::Recall;
@@ -73,6 +74,7 @@ pub struct Gateway {
     pub unwritten: Unwritten,
     pub responses: Responses,
     pub recall: Recall,
+    pub console: Console,
 }
 
 impl Gateway {

@@ -4,6 +4,7 @@ pub mod arrival;
 mod ask;
 pub mod authenticate;
 pub mod commit;
+pub mod console;
 pub mod count;
 pub mod dispatch;
 pub mod estimate;

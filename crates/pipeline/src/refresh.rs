@@ -7,8 +7,9 @@ use domain::resources::Resource as _;
 use domain::resources::auth_key::AuthKey;
 use domain::resources::provider::{Provider, Source};
 use egress::Trust;
-use store::{Store, StoreError};
+use store::{Change, Store, StoreError};
 
+use crate::console::Notice;
 use crate::gateway::Gateway;
 use crate::inventory::{self, Inventory};
 use crate::snapshot::keys::{self, Keys};
@@ -105,7 +106,15 @@ impl Refresher {
         }
         snapshot.revision = newest;
         self.gateway.snapshot.store(Arc::new(snapshot));
+        self.announce(changes);
         Ok(())
+    }
+
+    /// Tells the console, once what has changed is in force; what other replicas wrote is among it.
+    fn announce(&self, changes: Vec<Change>) {
+        for Change { revision, at, actor, kind, name, action, .. } in changes {
+            self.gateway.console.say(at, Notice::Config { actor, kind, name, action, revision });
+        }
     }
 
     /// The routes again, from the same documents: the inventory has changed.

@@ -144,6 +144,7 @@ impl House {
             unwritten: Default::default(),
             responses: store.responses().clone(),
             recall: Default::default(),
+            console: Default::default(),
         });
         let (stop, stopped) = watch::channel(false);
         let writing = gateway.tasks.spawn(store.responses().clone().run(stopped));

@@ -86,6 +86,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         unwritten: Default::default(),
         responses: store.responses().clone(),
         recall: Default::default(),
+        console: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
