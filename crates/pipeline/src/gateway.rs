@@ -12,6 +12,7 @@ use store::{Journal, Responses};
 use tokio_util::task::TaskTracker;
 
 use crate::budget::{HedgeBudget, RetryBudget};
+use crate::console::Console;
 use crate::metrics::Metrics;
 use crate::passthrough;
 use crate::recall::Recall;
@@ -104,6 +105,7 @@ pub struct Gateway {
     pub recall: Recall,
     pub retry_budget: RetryBudget,
     pub hedge_budget: HedgeBudget,
+    pub console: Console,
 }
 
 impl Gateway {

@@ -6,6 +6,7 @@ pub mod authenticate;
 pub mod budget;
 pub mod choose;
 pub mod commit;
+pub mod console;
 pub mod count;
 pub mod dispatch;
 pub mod estimate;

@@ -10,8 +10,9 @@ use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, Source};
 use egress::Trust;
-use store::{Store, StoreError};
+use store::{Change, Store, StoreError};
 
+use crate::console::Notice;
 use crate::gateway::Gateway;
 use crate::inventory::{self, Inventory};
 use crate::snapshot::keys::{self, Keys};
@@ -113,7 +114,15 @@ impl Refresher {
         }
         snapshot.revision = newest;
         self.gateway.snapshot.store(Arc::new(snapshot));
+        self.announce(changes);
         Ok(())
+    }
+
+    /// Tells the console, once what has changed is in force; what other replicas wrote is among it.
+    fn announce(&self, changes: Vec<Change>) {
+        for Change { revision, at, actor, kind, name, action, .. } in changes {
+            self.gateway.console.say(at, Notice::Config { actor, kind, name, action, revision });
+        }
     }
 
     /// The routes again, from the same documents: the inventory has changed.

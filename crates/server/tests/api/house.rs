@@ -146,6 +146,7 @@ impl House {
             recall: Default::default(),
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
+            console: Default::default(),
         });
         let (stop, stopped) = watch::channel(false);
         let writing = gateway.tasks.spawn(store.responses().clone().run(stopped));

@@ -89,6 +89,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         recall: Default::default(),
         retry_budget: Default::default(),
         hedge_budget: Default::default(),
+        console: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
