@@ -38,6 +38,10 @@ pub struct Policy {
     /// How long stored responses are kept.
     pub response_ttl: Duration,
     pub passthrough: passthrough::Rules,
+    /// Models without an override may be used.
+    pub models_enabled_by_default: bool,
+    /// The public list of models shows aliases and nothing else.
+    pub keep_only_aliases: bool,
 }
 
 impl Default for Policy {
@@ -55,6 +59,8 @@ impl Default for Policy {
             strict_translation: false,
             response_ttl: Duration::from_secs(30 * 24 * 3600),
             passthrough: passthrough::Rules::default(),
+            models_enabled_by_default: true,
+            keep_only_aliases: false,
         }
     }
 }

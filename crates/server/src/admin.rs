@@ -2,6 +2,7 @@
 
 pub mod auth_keys;
 pub mod changes;
+pub mod models;
 pub mod providers;
 pub mod record;
 pub mod usage;

@@ -62,7 +62,7 @@ pub fn prepare(call: &Call, lane: &Lane, ticket: &Ticket) -> Result<Leaving, Fau
         model: &lane.target.model,
         stream: call.stream,
         vendor,
-        max_output: lane.facts.and_then(|facts| facts.max_output_tokens),
+        max_output: lane.facts.as_ref().and_then(|facts| facts.max_output_tokens),
     };
     let Surface::Converse(client) = call.surface else {
         if vendor.paths.surface(call.surface, call.stream).is_none() {

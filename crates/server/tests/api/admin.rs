@@ -2,5 +2,6 @@
 
 mod auth_keys;
 mod changes;
+mod models;
 mod providers;
 mod usage;

@@ -249,6 +249,8 @@ fn policy(settings: &Settings) -> Policy {
             providers: settings.server.passthrough_providers.clone(),
             drop_version: settings.server.allow_passthrough_v1_alias,
         },
+        models_enabled_by_default: settings.models.enabled_by_default,
+        keep_only_aliases: settings.models.keep_only_aliases,
         ..Policy::default()
     }
 }
