@@ -178,6 +178,10 @@ declare! {
     models: ModelSettings {
         /// How often providers are asked for their models; 0 asks at the start only.
         refresh_interval: Duration = "models.refresh_interval", "MODEL_REFRESH_INTERVAL", "1h";
+        /// Models without an override may be used. With false, only those that an override enables.
+        enabled_by_default: bool = "models.enabled_by_default", "MODELS_ENABLED_BY_DEFAULT", "true";
+        /// Show only aliases at /v1/models. What is not shown can still be used.
+        keep_only_aliases: bool = "models.keep_only_aliases", "KEEP_ONLY_ALIASES_AT_MODELS_ENDPOINT", "false";
     }
 
     /// Models of the operator's own making.

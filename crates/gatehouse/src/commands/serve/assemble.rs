@@ -262,6 +262,8 @@ fn policy(settings: &Settings) -> Policy {
             rules: settings.routing.fallback_rules.0.clone(),
         },
         hedge_max_share: settings.routing.hedge_max_share.0,
+        models_enabled_by_default: settings.models.enabled_by_default,
+        keep_only_aliases: settings.models.keep_only_aliases,
         ..Policy::default()
     }
 }
