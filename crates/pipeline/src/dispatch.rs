@@ -1,8 +1,10 @@
 //! Station: over the plan's targets until one answers. Encode, send, decode; nothing is sent to the client from here.
 
+mod continuation;
 mod gate;
 mod inflate;
 mod outbound;
+mod resume;
 mod upstream;
 
 use std::sync::Arc;
@@ -26,7 +28,8 @@ use crate::snapshot::routes::Lane;
 use crate::stream::Flow;
 
 use outbound::Leaving;
-pub use outbound::{Passage, Translation};
+pub use outbound::{Continuity, Passage, Translation};
+pub use resume::{Resumable, Resumed, Resuming, resume};
 pub use upstream::{UpstreamBody, retry_after};
 
 /// What a provider answered, before it is rendered for the client.
@@ -71,7 +74,7 @@ pub async fn dispatch(
         ticket.waited(duration);
         ticket.attempted(describe(lane, &outcome, duration));
         match outcome {
-            Ok(answer) => return (ticket, Ok(answer)),
+            Ok(answer) => return (ticket, Ok(resume::arm(answer, call, plan, reservation))),
             Err(fault) if fault.retryable && Instant::now() < deadline => last = Some(fault),
             Err(fault) => return (ticket, Err(fault)),
         }

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::call::Format;
+use domain::canon::Reply;
 use domain::fault::{self, Fault};
-use domain::usage::Usage;
+use domain::usage::{Tokens, Usage};
 use wire::codec::{Class, Native};
 use wire::fault::Broken;
 use wire::formats::chat;
 use wire::sse::{Event, Splitter};
 
+use super::overlap::Overlap;
 use super::translated::Translated;
-use crate::dispatch::{Passage, UpstreamBody};
+use crate::dispatch::{Passage, Resumable, UpstreamBody};
 use crate::gateway::Gateway;
 use crate::receive::Call;
 use crate::responses;
@@ -49,6 +51,8 @@ pub struct Flow {
     created: i64,
     /// Bytes that came before any content.
     held: usize,
+    /// What it takes to go on elsewhere, where that is wanted.
+    resumable: Option<Box<Resumable>>,
 }
 
 /// How events become the client's.
@@ -90,7 +94,46 @@ impl Flow {
             last_words: None,
             created: ticket.created(),
             held: 0,
+            resumable: None,
         }
+    }
+
+    /// The stream is to survive its provider, if it can.
+    pub fn arm(&mut self, resumable: impl FnOnce() -> Box<Resumable>) {
+        if matches!(&self.manner, Manner::Translated(translated) if translated.is_resumable()) {
+            self.resumable = Some(resumable());
+        }
+    }
+
+    /// What goes on after a fault: how, and what was said until then. The account gets what the provider consumed.
+    pub fn break_off(&mut self, ticket: &mut Ticket) -> Option<(Box<Resumable>, Reply)> {
+        let Manner::Translated(translated) = &self.manner else { return None };
+        let goes_on = self.fault.as_ref().is_some_and(|fault| fault.retryable) && translated.is_resumable();
+        let resumable = self.resumable.take_if(|resumable| goes_on && resumable.may_go_on())?;
+        let so_far = translated.reply().clone();
+        self.learn();
+        self.tally(ticket);
+        Some((resumable, so_far))
+    }
+
+    /// Another provider goes on.
+    pub fn join(&mut self, next: Self, overlap: Overlap, resumable: Box<Resumable>, earlier: Tokens) {
+        let (Manner::Translated(translated), Manner::Translated(rest)) = (&mut self.manner, next.manner) else {
+            return;
+        };
+        translated.join(*rest, overlap, earlier, resumable.resumed());
+        self.body = next.body;
+        self.splitter = next.splitter;
+        self.lane = next.lane;
+        self.ended = next.ended;
+        self.fault = next.fault;
+        self.resumable = Some(resumable);
+        self.collect();
+    }
+
+    /// Said before what is still to leave.
+    pub fn preface(&mut self, bytes: Bytes) {
+        self.outgoing.push_front(bytes);
     }
 
     pub fn has_opened(&self) -> bool {
@@ -116,6 +159,13 @@ impl Flow {
     pub fn give_up(&mut self, fault: Fault) {
         self.body = None;
         self.ended = true;
+        if let Manner::Translated(translated) = &mut self.manner
+            && translated.conclude()
+        {
+            self.opened = true;
+            self.collect();
+            return;
+        }
         self.fault = Some(fault);
     }
 
@@ -336,21 +386,31 @@ impl Flow {
 
     /// Hands over what was learnt to the call's account.
     pub fn report(&mut self, ticket: &mut Ticket) {
-        if let Manner::Translated(translated) = &mut self.manner {
-            let learnt = translated.learnt();
-            self.provider_id = learnt.provider_id;
-            self.content_bytes = learnt.content_bytes;
-            self.usage = learnt.usage;
-            self.last_words = learnt.last_words;
-            if self.format == Format::Chat {
-                ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
-            }
+        self.learn();
+        if let Manner::Translated(translated) = &self.manner
+            && self.format == Format::Chat
+        {
+            ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
         }
         let native = matches!(self.manner, Manner::Native(_));
         responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
         if let Some(id) = self.provider_id.clone() {
             ticket.provider_id(id);
         }
+        self.tally(ticket);
+    }
+
+    fn learn(&mut self) {
+        if let Manner::Translated(translated) = &mut self.manner {
+            let learnt = translated.learnt();
+            self.provider_id = learnt.provider_id;
+            self.content_bytes = learnt.content_bytes;
+            self.usage = learnt.usage;
+            self.last_words = learnt.last_words;
+        }
+    }
+
+    fn tally(&mut self, ticket: &mut Ticket) {
         ticket.produced(self.content_bytes);
         if let Some((mut usage, raw)) = self.usage.take() {
             // Figures that came before the end are what was consumed so far, not the bill.
