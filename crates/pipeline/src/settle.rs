@@ -280,7 +280,8 @@ impl Ticket {
         };
         let earlier = self.earlier.get_or_insert_default();
         earlier.add(self.lane.as_deref(), &counted);
-        earlier.shown = so_far.parts.iter().filter_map(|part| part.as_text()).map(|text| text.len() as u64).sum();
+        earlier.shown =
+            so_far.parts.iter().filter_map(|part| part.as_text()).map(|text| text.len() as u64).sum();
         self.content_bytes = 0;
         // Until somebody goes on, nothing more is consumed.
         self.usage = Some(Usage::default());

@@ -102,7 +102,8 @@ fn instruction(text: &str, calls: &[&ToolCall], output: Option<&OutputFormat>) -
     match output {
         Some(OutputFormat::Json) => words.push_str("As a whole it must become one JSON object. "),
         Some(OutputFormat::Schema { schema, .. }) => {
-            words.push_str(&format!("As a whole it must become one JSON document of this schema: {schema}\n"));
+            words
+                .push_str(&format!("As a whole it must become one JSON document of this schema: {schema}\n"));
         }
         None => {}
     }

@@ -25,7 +25,9 @@ impl Ahead {
             }
             Event::Open { block: Block::Foreign { .. }, .. } | Event::Finish { .. } | Event::End => true,
             Event::Close { index } => self.calls.contains(index),
-            Event::Delta { index, delta: Delta::Text(text) } => !text.is_empty() && !self.thoughts.contains(index),
+            Event::Delta { index, delta: Delta::Text(text) } => {
+                !text.is_empty() && !self.thoughts.contains(index)
+            }
             _ => false,
         };
         self.events.push(event);

@@ -118,7 +118,8 @@ impl Flow {
 
     /// Another provider goes on.
     pub fn join(&mut self, next: Self, overlap: Overlap, resumable: Box<Resumable>, earlier: Tokens) {
-        let (Manner::Translated(translated), Manner::Translated(rest)) = (&mut self.manner, next.manner) else {
+        let (Manner::Translated(translated), Manner::Translated(rest)) = (&mut self.manner, next.manner)
+        else {
             return;
         };
         translated.join(*rest, overlap, earlier, resumable.resumed());

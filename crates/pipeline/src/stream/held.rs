@@ -39,7 +39,8 @@ mod tests {
     use super::*;
 
     fn open(index: u32) -> Event {
-        let block = Block::ToolCall { id: format!("c{index}"), name: "look".into(), custom: false, opaque: None };
+        let block =
+            Block::ToolCall { id: format!("c{index}"), name: "look".into(), custom: false, opaque: None };
         Event::Open { index, block }
     }
 

@@ -32,7 +32,9 @@ impl Overlap {
     pub fn with(said: &str) -> Self {
         let (words, space) = said.split_at(said.trim_end().len());
         let starts = match words.char_indices().rev().nth(LEAST - 1) {
-            Some((last, _)) => words.char_indices().map(|(start, _)| start).take_while(|at| *at <= last).collect(),
+            Some((last, _)) => {
+                words.char_indices().map(|(start, _)| start).take_while(|at| *at <= last).collect()
+            }
             None => vec![0],
         };
         let stage = if words.is_empty() { Stage::Space(0) } else { Stage::Words };

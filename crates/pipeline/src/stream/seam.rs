@@ -91,7 +91,8 @@ impl Seam {
     pub fn call(&mut self, events: Vec<Event>, out: &mut Vec<Event>) {
         let Some(call) = gathered(&events) else { return };
         let again = Made::of(&call);
-        let known = |made: &&mut Made| made.open && made.name == again.name && made.arguments == again.arguments;
+        let known =
+            |made: &&mut Made| made.open && made.name == again.name && made.arguments == again.arguments;
         if let Some(made) = self.made.iter_mut().find(known) {
             made.open = false;
             return;

@@ -10,7 +10,12 @@ fn call(id: &str, arguments: &str) -> Content {
 }
 
 /// The reply of a first provider, cut, and what a second one says; as one.
-fn joined(first: Vec<Content>, text_is_open: bool, second: Vec<Content>, stop: StopReason) -> (Reply, Vec<Event>) {
+fn joined(
+    first: Vec<Content>,
+    text_is_open: bool,
+    second: Vec<Content>,
+    stop: StopReason,
+) -> (Reply, Vec<Event>) {
     let first = Reply { parts: first.into_iter().map(Part::new).collect(), ..Reply::default() };
     let second = Reply { parts: second.into_iter().map(Part::new).collect(), stop, ..Reply::default() };
     let said: String = first.parts.iter().filter_map(Part::as_text).collect();
