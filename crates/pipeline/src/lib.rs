@@ -3,11 +3,14 @@
 pub mod arrival;
 mod ask;
 pub mod authenticate;
+pub mod budget;
+pub mod choose;
 pub mod commit;
 pub mod count;
 pub mod dispatch;
 pub mod estimate;
 pub mod gateway;
+pub mod health;
 pub mod inventory;
 pub mod metrics;
 pub mod models;

@@ -1,0 +1,1 @@
+//! Tests of a target on a simulated clock.
