@@ -2,6 +2,8 @@
 
 mod lot;
 mod measure;
+#[cfg(test)]
+mod properties;
 mod reason;
 mod standing;
 #[cfg(test)]

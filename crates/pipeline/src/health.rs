@@ -10,6 +10,7 @@ mod figures;
 mod tests;
 mod window;
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -224,6 +225,17 @@ impl Health {
     fn post(&self, state: &State) {
         let trouble = !state.breaker.is_closed() || state.cooling_until.is_some();
         self.notice.store(state.breaker.era() * 2 + u64::from(trouble), Ordering::Release);
+    }
+}
+
+impl fmt::Debug for Health {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Health")
+            .field("clear", &self.clear_era().is_some())
+            .field("in_flight", &self.in_flight())
+            .field("latency_ewma", &self.latency_ewma())
+            .field("error_rate", &self.error_rate())
+            .finish_non_exhaustive()
     }
 }
 

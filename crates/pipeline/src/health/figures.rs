@@ -6,13 +6,13 @@ use std::time::Duration;
 const SAMPLES: usize = 128;
 const FEWEST_SAMPLES: usize = 20;
 /// How much the newest outcome weighs in the averages.
-const LATENCY_SHARE: f64 = 0.2;
+const LATENCY_SHARE: f64 = 0.07;
 const ERROR_SHARE: f64 = 0.1;
 /// After a silence the older figures weigh less: by this time constant …
-const LATENCY_MEMORY: Duration = Duration::from_secs(20);
+const LATENCY_MEMORY: Duration = Duration::from_secs(5);
 const ERROR_MEMORY: Duration = Duration::from_secs(30);
-/// … but no single answer outweighs all that was known more than this.
-const LATENCY_LEAST_KEPT: f64 = 0.3;
+/// … but no single answer outweighs all that was known: where few calls come, a silence is nothing unusual.
+const LATENCY_LEAST_KEPT: f64 = 0.5;
 
 /// What those who choose may read without the lock. Figures that are a moment apart do no harm there.
 #[derive(Default)]
@@ -77,16 +77,14 @@ impl Figures {
     pub fn succeeded(&mut self, now: Duration, first_byte: Duration, published: &Published) {
         published.note(now, 0.0);
         let average = match published.latency() {
-            None => first_byte.as_secs_f64(),
+            None => first_byte,
             Some(known) => {
                 let silence = now.saturating_sub(self.last_success);
-                let kept =
-                    (kept_after(silence, LATENCY_MEMORY) * (1.0 - LATENCY_SHARE)).max(LATENCY_LEAST_KEPT);
-                known.as_secs_f64() * kept + first_byte.as_secs_f64() * (1.0 - kept)
+                let kept = kept_after(silence, LATENCY_MEMORY) * (1.0 - LATENCY_SHARE);
+                blend(known, first_byte, kept.max(LATENCY_LEAST_KEPT))
             }
         };
-        let average = nanos(Duration::try_from_secs_f64(average).unwrap_or(Duration::MAX)).max(1);
-        published.latency.store(average, Ordering::Relaxed);
+        published.latency.store(nanos(average).max(1), Ordering::Relaxed);
         self.last_success = now;
         self.samples[self.taken % SAMPLES] = u32::try_from(first_byte.as_micros()).unwrap_or(u32::MAX);
         self.taken += 1;
@@ -106,6 +104,14 @@ impl Figures {
         let (_, p95, _) = samples[..count].select_nth_unstable(rank);
         Some(Duration::from_micros(u64::from(*p95)))
     }
+}
+
+/// By ratio, not by difference: one answer that took ten times as long as ever must not outweigh all others, for a
+/// target that looks slow is hardly asked any more and keeps its bad name.
+fn blend(known: Duration, newest: Duration, kept: f64) -> Duration {
+    let (known, newest) = (known.as_secs_f64().max(1e-9), newest.as_secs_f64().max(1e-9));
+    let blended = (known.ln() * kept + newest.ln() * (1.0 - kept)).exp();
+    Duration::try_from_secs_f64(blended).unwrap_or(Duration::MAX)
 }
 
 fn kept_after(silence: Duration, memory: Duration) -> f64 {
