@@ -68,10 +68,11 @@ impl HedgeBudget {
     pub fn call(&self) {
         let one_more = |word| {
             let (calls, hedges) = unpack(word);
-            Some(if calls + 1 < HEDGE_HORIZON {
-                pack(calls + 1, hedges)
+            let calls = calls + 1;
+            Some(if calls < HEDGE_HORIZON {
+                pack(calls, hedges)
             } else {
-                pack((calls + 1) / 2, hedges.div_ceil(2))
+                pack(calls / 2, hedges.div_ceil(2))
             })
         };
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
