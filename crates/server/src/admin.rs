@@ -1,7 +1,13 @@
 //! The admin API, an area per file.
 
+pub mod aliases;
 pub mod auth_keys;
 pub mod changes;
+pub mod combos;
+mod crud;
+pub mod model_overrides;
+mod names;
+pub mod pools;
 pub mod providers;
 pub mod record;
 pub mod usage;

@@ -164,6 +164,12 @@ declare! {
         refresh_interval: Duration = "models.refresh_interval", "MODEL_REFRESH_INTERVAL", "1h";
     }
 
+    /// Models of the operator's own making.
+    combos: ComboSettings {
+        /// Let combos be written through the admin API and named in requests.
+        enabled: bool = "combos.enabled", "COMBOS_ENABLED", "true";
+    }
+
     /// The built-in provider that answers without a key and without a network.
     demo: DemoSettings {
         /// true, false, or auto: exactly when no other provider is configured.

@@ -62,17 +62,6 @@ pub fn types() -> Vec<TypeView> {
 
 pub fn show(app: &App, instance: &Instance) -> ProviderView {
     let provider = &instance.provider;
-    let listing = app.refresher.inventory.listing(instance.name());
-    let (state, problem) = match &instance.core.destination {
-        _ if !provider.enabled => ("disabled", None),
-        _ if instance.core.vendor.answer.is_some() => ("ok", None),
-        Ok(_) if instance.core.vendor.key_required && provider.api_key.is_none() => {
-            ("incomplete", Some("its api_key is not set".to_owned()))
-        }
-        Ok(_) => ("ok", None),
-        Err(reason) if provider.base_url.is_empty() => ("incomplete", Some(reason.clone())),
-        Err(reason) => ("refused", Some(reason.clone())),
-    };
     let last4 = provider.api_key.as_ref().and_then(|key| key.last4()).map(str::to_owned);
     ProviderView {
         name: provider.name.clone(),
@@ -86,11 +75,28 @@ pub fn show(app: &App, instance: &Instance) -> ProviderView {
         source: instance.source,
         api_key_set: provider.api_key.is_some(),
         api_key_last4: last4,
-        health: HealthView {
-            state: state.to_owned(),
-            last_error: problem.or_else(|| listing.as_ref().and_then(|listing| listing.last_error.clone())),
-            last_discovery_at: listing.as_ref().and_then(|listing| listing.at).map(record::time),
-            model_count: instance.lanes.len(),
-        },
+        health: health(app, instance),
+    }
+}
+
+/// How an instance is doing.
+pub fn health(app: &App, instance: &Instance) -> HealthView {
+    let provider = &instance.provider;
+    let listing = app.refresher.inventory.listing(instance.name());
+    let (state, problem) = match &instance.core.destination {
+        _ if !provider.enabled => ("disabled", None),
+        _ if instance.core.vendor.answer.is_some() => ("ok", None),
+        Ok(_) if instance.core.vendor.key_required && provider.api_key.is_none() => {
+            ("incomplete", Some("its api_key is not set".to_owned()))
+        }
+        Ok(_) => ("ok", None),
+        Err(reason) if provider.base_url.is_empty() => ("incomplete", Some(reason.clone())),
+        Err(reason) => ("refused", Some(reason.clone())),
+    };
+    HealthView {
+        state: state.to_owned(),
+        last_error: problem.or_else(|| listing.as_ref().and_then(|listing| listing.last_error.clone())),
+        last_discovery_at: listing.as_ref().and_then(|listing| listing.at).map(record::time),
+        model_count: instance.lanes.len(),
     }
 }
