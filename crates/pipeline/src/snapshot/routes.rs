@@ -195,9 +195,9 @@ impl Instance {
         self.lanes.get(model).cloned().unwrap_or_else(unlisted)
     }
 
-    /// Some of its models are not for everyone.
-    pub fn has_overrides(&self) -> bool {
-        !self.core.overrides.is_empty()
+    /// Some of its models are not for callers of this path.
+    pub fn restricts(&self, path: &UserPath) -> bool {
+        self.core.overrides.restrict(path)
     }
 
     /// Every model that was ever asked of it, or might be, and how it is doing.
