@@ -50,7 +50,7 @@ pub struct Flow {
     /// The event that ends a response, for the store.
     last_words: Option<Bytes>,
     created: i64,
-    /// Signs of life so far: whole events and, before any content, comments.
+    /// Whole events so far; a comment is none.
     heard: u64,
     idle_timeout: Duration,
     /// The target counts the stream as under way for as long as it flows.
@@ -160,7 +160,7 @@ impl Flow {
         self.fault.as_ref()
     }
 
-    /// Grows with every sign of life; a byte alone is none.
+    /// Grows with every event: bytes and comments alone are no sign of life.
     pub fn heard(&self) -> u64 {
         self.heard
     }
@@ -316,7 +316,6 @@ impl Flow {
     /// Notes what an event says; the bytes the client is to see, if any.
     fn inspect(&mut self, event: &Event) -> Option<Bytes> {
         if event.is_comment_only() {
-            self.heard += u64::from(!self.opened);
             let native = matches!(self.manner, Manner::Native(_));
             return (self.opened && native).then(|| event.raw.clone());
         }
