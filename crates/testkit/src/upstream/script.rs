@@ -94,6 +94,11 @@ pub enum Step {
         completion: u64,
         reasoning: u64,
     },
+    /// These bytes again and again, until the client goes away.
+    Repeat {
+        bytes: Bytes,
+        pause: Duration,
+    },
     Wait(Duration),
     /// Silence, until the client goes away.
     Hang,
