@@ -81,7 +81,7 @@ def main():
     try:
         house.start(found)
         with concurrent.futures.ThreadPoolExecutor(sum(size for _, size in LANES)) as pool:
-            for group in (("wait", "retry", "slow"), ("alone",)):
+            for group in (("wait", "retry"), ("alone",), ("slow",)):
                 waiting = []
                 for lane, size in LANES:
                     if lane in group:

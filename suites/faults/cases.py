@@ -107,7 +107,7 @@ class Case:
             assert memory.grown() < self.row.memory, f"memory: +{memory.grown():.0f} MiB, expected < {self.row.memory}"
 
     def judge(self, outcome, heard):
-        if self.row.memory and heard.error is None and heard.header("x-gateway-provider", ) == self.target("bad")[0]:
+        if self.row.memory and heard.error is None and heard.header("x-gateway-provider") == self.target("bad")[0]:
             # The huge answer may also come as a whole.
             assert heard.finished and len(heard.text) == 64 << 20, heard.short()
             self.heard[-1] = (heard, Served())

@@ -29,6 +29,8 @@ class Heard:
     text: str = ""
     # The dialect's own sign that the answer is whole.
     finished: bool = False
+    # A response that said of itself that it failed.
+    failed: bool = False
     error: Exception | None = None
 
     @property
@@ -138,6 +140,7 @@ def responses(clients, heard, stream, options):
         if event.type == "response.output_text.delta":
             heard.text += event.delta
         heard.finished |= event.type == "response.completed"
+        heard.failed |= event.type == "response.failed"
 
 
 class Failed(Exception):

@@ -10,7 +10,7 @@ import urllib.parse
 import httpx
 
 import rig
-from faults.clients import Clients
+from faults.clients import DIALECTS, Clients
 
 TTFT = 1.0
 IDLE = 1.0
@@ -67,6 +67,16 @@ class House:
         for gateway in (self.gateway, self.hasty):
             own = [case for case in cases if case.gateway_of(self) is gateway]
             self.furnish(gateway, own)
+            self.warm_up(gateway)
+
+    def warm_up(self, gateway):
+        """The SDKs make their types at the first call, and that would be measured."""
+        self.instance(gateway, "warm-oa", ["text@warm"])
+        for dialect in DIALECTS:
+            for stream in (False, True):
+                heard = self.call(gateway, dialect, "warm-oa/text@warm", stream, f"warm-{dialect}-{stream}")
+                assert heard.finished, heard.short()
+                self.call(gateway, dialect, "warm-oa/nothing", stream, f"warm-error-{dialect}-{stream}")
 
     def furnish(self, gateway, cases):
         models = {}

@@ -1,13 +1,11 @@
 """What one call cannot show: cooldowns, breakers, clients that leave or do not read, heads sent early."""
 
-import socket
 import time
 
-import http1
 import rig
 from faults.clients import DIALECTS, GREETING
 from faults.house import IDLE, TTFT, Memory
-from faults.outcomes import GRACE, SLACK, between, fits, judge_in_band, judge_retry_after
+from faults.outcomes import GRACE, SLACK, fits, judge_in_band, judge_retry_after
 from faults.scene import Booked, Noted, Scene
 
 BREAKER = 5
@@ -143,16 +141,32 @@ def late_failover(scene):
     heard = scene.call()
     assert heard.status == 200 and b": keep-alive" in heard.raw, f"expected comments, found {heard.short()}"
     assert heard.error is None and heard.finished and heard.text == GREETING, f"found {heard.short()}"
-    comments = [line for line in heard.raw.decode().splitlines() if line.startswith(":")]
-    served = "/".join(scene.target("good"))
-    assert served in comments[-1] and "2" in comments[-1], f"the last comment: {comments[-1]!r}"
+
+
+def late_failover_is_named(scene):
+    named_at_the_end(scene, "good", "2")
 
 
 def slow_start(scene):
     heard = scene.call()
     assert heard.error is None and heard.finished and heard.text == GREETING, f"found {heard.short()}"
-    comments = [line for line in heard.raw.decode().splitlines() if line.startswith(":")]
-    assert len(comments) >= 3 and "/".join(scene.target("bad")) in comments[-1], f"comments: {comments}"
+    assert heard.raw.count(b": keep-alive") >= 2, f"comments: {heard.raw[:200]!r}"
+
+
+def slow_start_is_named(scene):
+    named_at_the_end(scene, "bad", "1")
+
+
+def named_at_the_end(scene, side, attempts):
+    """What the head could not say; after the end, so that an SDK does not read it."""
+    request_id = scene.next_id()
+    with scene.raw(request_id) as connection:
+        text = connection.response().body.decode()
+    scene.heard.append((Noted(request_id), Booked((200,))))
+    last = text.rstrip().splitlines()[-1]
+    served = "/".join(scene.target(side))
+    told = last.replace(served, "")
+    assert last.startswith(":") and served in last and attempts in told, f"the last line: {last!r}"
 
 
 def pings_without_content(scene):
@@ -170,20 +184,11 @@ def pings_without_content(scene):
 
 
 def slow_reader(scene):
-    """Reads the head and then nothing: what waits for it is bounded, and after a minute it is closed."""
+    """Reads nothing: what waits for it is bounded, and after a minute without progress it is closed."""
     memory = Memory(scene.gateway.process)
-    connection = http1.Connection.__new__(http1.Connection)
-    connection.socket = socket.socket()
-    connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    connection.socket.settimeout(90)
-    connection.buffer = b""
-    connection.socket.connect(("127.0.0.1", scene.gateway.port))
     request_id = scene.next_id()
-    original, http1.Connection = http1.Connection, lambda *_, **__: connection
-    try:
-        scene.raw(request_id)
-    finally:
-        http1.Connection = original
+    # The kernel's own buffers take some megabytes before anything is felt.
+    connection = scene.raw(request_id)
     model = scene.target("bad")[1]
     rig.eventually(lambda: scene.house.bill(model), what="the call at the upstream")
     time.sleep(3)
@@ -191,12 +196,12 @@ def slow_reader(scene):
     time.sleep(2)
     assert scene.house.bill(model)[0]["completion_tokens"] == sent, "the upstream is still read though nobody reads"
     grown = memory.grown()
-    assert grown < 16, f"memory: +{grown:.0f} MiB for one reader that does not read"
+    assert grown < 16, f"memory: +{grown:.0f} MiB for readers that do not read"
     begun = time.monotonic()
     took = scene.house.closed(model, 62)
     scene.seconds = 5 + time.monotonic() - begun
-    assert took is not None, "not closed after 60 s without progress"
     connection.close()
+    assert took is not None, "not closed after 60 s without progress"
     scene.heard.append((Noted(request_id), Booked((499,), estimated=True)))
 
 
@@ -204,13 +209,6 @@ def huge_stream_in_order(scene):
     heard = scene.call(timeout=30)
     assert heard.error is None and heard.finished, f"found {heard.short()}"
     assert heard.text == "".join(f"word{index} " for index in range(2000)), "the text has changed"
-
-
-def deadline_covers_all(scene):
-    """Each attempt is slow and fails; the sum must not pass the deadline."""
-    heard = scene.call()
-    assert heard.status in (503, 504), f"expected an error, found {heard.short()}"
-    between("seconds × 10", int(heard.seconds * 10), (0, 34))
 
 
 def both_forms(group, act, dialects, forms=(False, True), **more):
@@ -238,10 +236,12 @@ def cases(quick):
     late = {"in_haste": True}
     found += both_forms("silence past a heartbeat", late_error_goes_in_band, DIALECTS, (True,), bad="hang", **late)
     found += both_forms("silence past a heartbeat", late_failover, DIALECTS, (True,), bad="hang", good="text", **late)
+    found += both_forms("silence past a heartbeat, named", late_failover_is_named, DIALECTS, (True,), bad="hang", good="text", **late)
+    found += both_forms("a slow start past heartbeats, named", slow_start_is_named, DIALECTS, (True,), bad="slow-700", **late)
     found += both_forms("a slow start past heartbeats", slow_start, DIALECTS, (True,), bad="slow-700", **late)
     found += both_forms("endless ping events", pings_without_content, ("messages",), (True,), bad="ping-events", lane="alone")
     found += both_forms("a flood of pings", pings_without_content, ("messages",), (True,), bad="ping-flood", lane="alone")
     found += both_forms("2000 events in order", huge_stream_in_order, dialects, bad="long-2000")
     if not quick:
-        found += both_forms("slow reader", slow_reader, DIALECTS, (True,), bad="long-300000", lane="slow")
+        found += both_forms("slow reader", slow_reader, DIALECTS, (True,), bad="endless", lane="slow")
     return found

@@ -125,7 +125,7 @@ def silences():
 
 def lies():
     yield same("error inside a 200, before content", "error-in-stream", REAL_STATUS, lane="retry")
-    after = Cut(("upstream_error", "overloaded", "server_overloaded", "server_error", *INVALID))
+    after = Cut(("upstream_error", "overloaded", "server_overloaded", "server_error", *INVALID), own_end=True)
     yield Row("error inside a 200, after content", "error-after-content", retried(500, ("upstream_error",)), after, lane="retry")
     for behaviour in ("html", "bad-json", "bad-sse", "empty-body", "wrong-type", "swapped"):
         yield same(behaviour, behaviour, broken(), lane="retry")
@@ -148,7 +148,7 @@ def floods():
     # Complete or an error, by the limits of the house; what counts is memory and time.
     big = Refused((502, 504), INVALID + TIMEOUT, tries=(1, 3), within=TOTAL_OF_BAD * 3)
     yield same("64 MiB in one event", "huge-event", big, lane="alone", memory=256, kinds=("oa", "an"))
-    bomb = broken()
+    bomb = Refused((502,), INVALID, tries=(1, 3), within=3.0, tries_before_moving=(1, 3))
     yield same("gzip bomb", "gzip-bomb", bomb, lane="alone", memory=64)
 
 

@@ -50,8 +50,9 @@
 //! | `html`, `bad-json`, `bad-sse`, `empty-body` | 200 with a web page, a broken document, what is neither event nor document, nothing |
 //! | `truncated-json`, `bad-event-mid-stream` | half of the document (some content, then half an event) and an orderly end; some content, then an event of broken JSON |
 //! | `wrong-type`, `swapped` | a right answer as `text/plain`; a document for a stream and a stream for a document |
-//! | `sse-crlf`, `sse-cr`, `sse-bom`, `sse-lines`, `sse-comments` | the same events with other line ends, a byte order mark (documents too), data on two lines, comments between them |
+//! | `sse-crlf`, `sse-cr`, `sse-bom`, `sse-lines`, `sse-comments` | the same events with other line ends, a byte order mark, data on two lines, comments between them |
 //! | `pings`, `ping-events`, `ping-flood` | nothing but comments, or ping events, every 20 ms, or as fast as they are taken; documents: spaces |
+//! | `endless` | a stream of the same word, as fast as it is taken |
 //! | `bytewise`, `bytewise-NNN` | every byte in a write of its own, NNN ms apart |
 //! | `gzip-bomb` | 256 MiB of spaces, packed to 1.7 MB |
 //! | `flaky-N`, `flaky-N-BEHAVIOUR` | the first N calls of this name are `error-500` (that behaviour), the others `text` |

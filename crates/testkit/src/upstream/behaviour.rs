@@ -50,10 +50,10 @@ impl Play<'_> {
             },
             "bad-json" if self.asked.streams => Answer::stream(vec![Step::send(self.voice.broken_event())]),
             "bad-json" => Answer::whole("{\"id\": \"chatcmpl-1\", \"choices\": [{"),
-            "truncated-json" => self.truncated(&reply()),
-            "bad-event-mid-stream" => {
+            "bad-event-mid-stream" if self.asked.streams => {
                 self.broken(&reply(), &[Step::send(self.voice.broken_event()), Step::End])
             }
+            "truncated-json" | "bad-event-mid-stream" => self.truncated(&reply()),
             "bad-sse" if self.asked.streams => Answer::stream(vec![Step::send("no event\nnor this one\n\n")]),
             "bad-sse" => Answer::whole("no document"),
             "empty-body" if self.asked.streams => Answer::stream(Vec::new()),

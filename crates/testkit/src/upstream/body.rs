@@ -74,8 +74,9 @@ impl Body for Playback {
                     }
                     return Poll::Ready(Some(Ok(Frame::data(bytes))));
                 }
-                Some(Step::Repeat { bytes, pause }) => {
-                    self.steps.push_front(Step::Repeat { bytes: bytes.clone(), pause });
+                Some(Step::Repeat { bytes, pause, completion }) => {
+                    self.entry.sent(completion, 0);
+                    self.steps.push_front(Step::Repeat { bytes: bytes.clone(), pause, completion });
                     if !pause.is_zero() {
                         self.rest(pause);
                     }

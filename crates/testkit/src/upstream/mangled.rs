@@ -22,15 +22,16 @@ impl Play<'_> {
             "sse-cr" => self.reframed(|event| event.replace('\n', "\r")),
             "sse-lines" => self.reframed(|event| event.replacen('{', "{\ndata: ", 1)),
             "sse-comments" => self.reframed(|event| format!(": a comment\n\n{event}:\n\n")),
-            "sse-bom" => {
+            "sse-bom" if self.asked.streams => {
                 let mut answer = text();
                 answer.steps.insert(0, Step::send(BYTE_ORDER_MARK));
-                answer.length = answer.length.map(|length| length + BYTE_ORDER_MARK.len() as u64);
                 answer
             }
+            "sse-bom" => text(),
             "pings" => self.endless(": ping\n\n", PAUSE),
             "ping-events" => self.endless(PING, PAUSE),
             "ping-flood" => self.endless(PING.repeat(1024), Duration::ZERO),
+            "endless" => self.talking(),
             "bytewise" => bytewise(text(), Duration::ZERO),
             "gzip-bomb" => self.bomb(),
             _ => {
@@ -71,7 +72,22 @@ impl Play<'_> {
         let bytes = if self.asked.streams { ping.into() } else { Bytes::from_static(b" ") };
         let pause = if self.asked.streams { pause } else { PAUSE };
         answer.length = None;
-        answer.steps = vec![Step::Repeat { bytes, pause }];
+        answer.steps = vec![Step::Repeat { bytes, pause, completion: 0 }];
+        answer
+    }
+
+    /// The first word of the text again and again; a document is as ever.
+    fn talking(&self) -> Answer {
+        const AT_A_TIME: usize = 64;
+        let mut answer = self.render(&self.reply("text"));
+        let costs = |step: &Step| matches!(step, Step::Send { completion: 1.., .. });
+        if let Some(first) = answer.steps.iter().position(costs).filter(|_| self.asked.streams)
+            && let Step::Send { bytes, .. } = &answer.steps[first]
+        {
+            let bytes = bytes.repeat(AT_A_TIME).into();
+            answer.steps.truncate(first);
+            answer.steps.push(Step::Repeat { bytes, pause: Duration::ZERO, completion: AT_A_TIME as u64 });
+        }
         answer
     }
 
