@@ -114,7 +114,8 @@ SMUGGLED = {
 def smuggled(lines):
     def act(scene):
         with http1.Connection(scene.gateway.port) as connection:
-            connection.send(head(PATHS[scene.dialect], scene.next_id(), *lines) + b"0\r\n\r\nGET /health HTTP/1.1\r\n\r\n")
+            hidden = b"0\r\n\r\nGET /health HTTP/1.1\r\n\r\n"
+            connection.send(head(PATHS[scene.dialect], scene.next_id(), *lines) + hidden)
             try:
                 fits("status", connection.response().status, [400, 501])
             except http1.Broken:

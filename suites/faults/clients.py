@@ -198,7 +198,12 @@ ANTHROPIC_TYPES = {
     503: "overloaded_error",
     529: "overloaded_error",
 }
-OPENAI_TYPES = {401: "authentication_error", 403: "authorization_error", 404: "not_found_error", 429: "rate_limit_error"}
+OPENAI_TYPES = {
+    401: "authentication_error",
+    403: "authorization_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
 
 
 def type_for(dialect, status):

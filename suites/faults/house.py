@@ -1,4 +1,4 @@
-"""The processes and what is configured in them: faulty and healthy instances of three kinds at the scripted upstream."""
+"""The processes and what is configured in them: faulty and healthy instances of three kinds, at one upstream."""
 
 import pathlib
 import shutil
@@ -19,9 +19,12 @@ TOTAL_OF_BAD = 1.2
 TOTAL = 3.0
 BACKOFFS = 0.25 + 0.5
 
+# How often a case may be played when the machine was too busy for it.
+ROUNDS = 3
+
 # Kind → type and the path of its base URL.
 KINDS = {"oa": ("openai", "/v1"), "an": ("anthropic", "/v1"), "ge": ("gemini", "/v1beta")}
-# By the first word of an instance's name. Refused, dns and tls cannot be reached; calm and good have no limits of their own.
+# By the first word of an instance's name. Refused, dns and tls cannot be reached; calm and good have none.
 LIMITS = {
     "bad": {"total_timeout_ms": int(TOTAL_OF_BAD * 1000)},
     "fragile": {"breaker_open_ms": 1000, "max_retries": 0},
@@ -80,16 +83,23 @@ class House:
 
     def furnish(self, gateway, cases):
         models = {}
-        for case in cases:
+        for case in self.in_every_round(cases):
             for instance, model in case.models():
                 models.setdefault(instance, []).append(model)
         for instance in models:
             self.instance(gateway, instance, sorted(set(models[instance])))
         wanted = {f"{instance}/{model}" for instance, names in models.items() for model in names}
         rig.eventually(lambda: wanted <= set(gateway.models()), what="the models of the instances")
-        for case in cases:
+        for case in self.in_every_round(cases):
             if case.fallback:
                 self.combo(gateway, case)
+
+    @staticmethod
+    def in_every_round(cases):
+        for case in cases:
+            for case.round in range(ROUNDS):
+                yield case
+            case.round = 0
 
     def instance(self, gateway, name, models):
         side, kind = name.split("-")[:2]
@@ -111,7 +121,7 @@ class House:
     def combo(self, gateway, case):
         body = {"name": case.name_of_combo, "selectors": ["/".join(case.target(side)) for side in ("bad", "good")]}
         answer = gateway.admin("POST", "/combos", json=body)
-        case.ready = answer.status_code == 201
+        case.ready &= answer.status_code == 201
         if not case.ready:
             self.note(f"POST /admin/api/v1/combos: {answer.status_code} {answer.text[:200]}")
 

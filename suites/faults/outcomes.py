@@ -32,7 +32,7 @@ def between(name, found, bounds):
 
 @dataclasses.dataclass
 class Served:
-    """The whole answer, from this side ("good" or "bad")."""
+    """The whole answer, from this side ("good", "bad" or "either")."""
 
     by: str = "bad"
     # Calls of the faulty target.
@@ -50,22 +50,29 @@ class Served:
         assert heard.finished, f"expected the dialect's end, found {heard.short()}"
         if self.text is not None:
             assert heard.text == self.text, f"text: expected {self.text!r}, found {heard.text[:200]!r}"
-        instance, model = case.target(self.by)
+        by = self.who(case, heard)
+        instance, model = case.target(by)
         several(
             lambda: fits("X-Gateway-Provider", heard.header("x-gateway-provider"), [instance]),
             lambda: fits("X-Gateway-Model", heard.header("x-gateway-model"), [f"{instance}/{model}"]),
-            lambda: judge_tries(case, heard, self.tries, extra=1 if self.by == "good" else 0),
+            lambda: judge_tries(case, heard, self.tries, extra=1 if by == "good" else 0),
             lambda: judge_end(case, heard),
         )
 
+    def who(self, case, heard):
+        if self.by != "either":
+            return self.by
+        return "good" if heard.header("x-gateway-provider") == case.target("good")[0] else "bad"
+
     def judge_row(self, case, heard, row):
         fits("row status_code", row["status_code"], [200])
-        fits("row provider_name", row["provider_name"], [case.target(self.by)[0]])
+        fits("row provider_name", row["provider_name"], [case.target(self.who(case, heard))[0]])
         fits("row estimated", row["estimated"], [self.estimated])
         low = 0 if self.caveat else 1
         sane = all(low <= row[name] <= 1 << 40 for name in ("input_tokens", "output_tokens"))
         assert sane, f"row tokens: {tokens(row)}"
-        assert bool(row.get("caveat")) == self.caveat, f"row caveat: expected {self.caveat}, found {row.get('caveat')!r}"
+        caveat = row.get("caveat")
+        assert bool(caveat) == self.caveat, f"row caveat: expected {self.caveat}, found {caveat!r}"
 
 
 @dataclasses.dataclass

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import threading
 
 import http1
 import rig
@@ -43,6 +44,8 @@ class Scene:
         self.kind = ROUTES[dialect, "own"][0]
         self.faults, self.heard, self.seconds, self.ready = [], [], 0.0, True
         self.calls_made = 0
+        self.round = 0
+        self.lock = threading.Lock()
 
     @property
     def name(self):
@@ -55,20 +58,30 @@ class Scene:
         return self.behaviours["good"] is not None
 
     @property
+    def tag(self):
+        return f"{self.number}.{self.round}"
+
+    @property
     def name_of_combo(self):
-        return f"combo-{self.number}"
+        return f"combo-{self.tag}"
 
     def gateway_of(self, house):
         return house.hasty if self.in_haste else house.gateway
 
     def target(self, side):
         instance = self.side if side == "bad" else "good"
-        return f"{instance}-{self.kind}", f"{self.behaviours[side]}@{self.number}"
+        return f"{instance}-{self.kind}", f"{self.behaviours[side]}@{self.tag}"
 
     def models(self):
         sides = ("bad", "good") if self.fallback else ("bad",)
         # A sound model of the faulty instance: what happens to one must not happen to the other.
-        return [*(self.target(side) for side in sides), (self.target("bad")[0], f"text@beside-{self.number}")]
+        beside = (self.target("bad")[0], f"text@beside-{self.tag}")
+        return [*(self.target(side) for side in sides), beside, *self.more]
+
+    @property
+    def more(self):
+        """Further models of the faulty instance."""
+        return [(self.target("bad")[0], f"{model}-{self.tag}") for model in self.options.get("more", ())]
 
     @property
     def selector(self):
@@ -76,7 +89,7 @@ class Scene:
 
     @property
     def beside(self):
-        return f"{self.target('bad')[0]}/text@beside-{self.number}"
+        return f"{self.target('bad')[0]}/text@beside-{self.tag}"
 
     def said(self):
         stream = ', "stream": true' if self.stream else ""
@@ -85,7 +98,7 @@ class Scene:
 
     def run(self, house):
         assert self.ready, "the combo could not be created"
-        self.house, self.gateway = house, self.gateway_of(house)
+        self.house, self.gateway, self.calls_made = house, self.gateway_of(house), 0
         self.act(self)
 
     def audit(self, _house, rows):
@@ -97,8 +110,9 @@ class Scene:
     # What the functions use.
 
     def next_id(self):
-        self.calls_made += 1
-        return f"scene-{self.number}-{self.calls_made}"
+        with self.lock:
+            self.calls_made += 1
+            return f"scene-{self.tag}-{self.calls_made}"
 
     def call(self, model=None, booked=None, **options):
         heard = self.house.call(
@@ -109,16 +123,17 @@ class Scene:
         self.heard.append((heard, booked or Booked((heard.status,))))
         return heard
 
-    def refused(self, status, code, model=None):
+    def refused(self, status, codes, model=None):
         heard = self.call(model)
-        assert heard.status == status, f"expected {status} {code}, found {heard.short()}"
+        assert heard.status == status, f"expected {status} {codes}, found {heard.short()}"
         if self.dialect != "messages":
-            fits("error.code", heard.inside.get("code"), [code])
+            fits("error.code", heard.inside.get("code"), codes)
         return heard
 
     def served(self, model=None, by=None, attempts=None):
         heard = self.call(model)
-        assert heard.error is None and heard.finished and heard.text == GREETING, f"expected an answer, found {heard.short()}"
+        whole = heard.error is None and heard.finished and heard.text == GREETING
+        assert whole, f"expected an answer, found {heard.short()}"
         if by is not None:
             fits("X-Gateway-Provider", heard.header("x-gateway-provider"), [self.target(by)[0]])
         if attempts is not None:

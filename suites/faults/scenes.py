@@ -1,18 +1,21 @@
 """What one call cannot show: cooldowns, breakers, clients that leave or do not read, heads sent early."""
 
+import concurrent.futures
 import time
 
 import rig
 from faults.clients import DIALECTS, GREETING
-from faults.house import IDLE, TTFT, Memory
+from faults.house import IDLE, TOTAL, TTFT, Memory
 from faults.outcomes import GRACE, SLACK, fits, judge_in_band, judge_retry_after
 from faults.scene import Booked, Noted, Scene
 
 BREAKER = 5
+LIMITED = ["rate_limit_exceeded", "upstream_error"]
+STORM = 30
 
 
 def cools_down(scene):
-    first = scene.refused(429, "rate_limit_exceeded")
+    first = scene.refused(429, LIMITED)
     judge_retry_after(first, (28, 30))
     second = scene.call()
     assert second.status == 429, f"expected 429, found {second.short()}"
@@ -26,7 +29,7 @@ def cools_down_and_moves(scene):
     scene.served(by="good", attempts=1)
     fits("calls of the faulty target", scene.calls_of(), [1])
     # The combo goes round the cooldown; who asks for the target itself is told how long.
-    judge_retry_after(scene.refused(429, "rate_limit_exceeded", "/".join(scene.target("bad"))), (25, 30))
+    judge_retry_after(scene.refused(429, LIMITED, "/".join(scene.target("bad"))), (25, 30))
 
 
 def does_not_cool_down(scene):
@@ -51,7 +54,7 @@ def breaker_opens(scene):
         if heard.status == 503:
             break
         assert heard.status == 500, f"expected 500 until the breaker opens, found {heard.short()}"
-    opened = scene.refused(503, "circuit_open")
+    opened = scene.refused(503, ["circuit_open"])
     judge_retry_after(opened, (1, 30))
     assert opened.seconds < 0.3, f"an open breaker answers at once, not after {opened.seconds:.2f} s"
     fits("calls until the breaker opened", scene.calls_of(), [BREAKER])
@@ -69,7 +72,7 @@ def breaker_recovers(scene):
     for _ in range(BREAKER):
         heard = scene.call()
         fits("status", heard.status, [500])
-    judge_retry_after(scene.refused(503, "circuit_open"), (1, 2))
+    judge_retry_after(scene.refused(503, ["circuit_open"]), (1, 2))
     time.sleep(1.1)
     for _ in range(3):
         scene.served()
@@ -85,9 +88,9 @@ def breaker_stays_closed(scene):
     assert scene.calls_of() > before, "the breaker opened on what is no failure of the provider"
 
 
-def all_fail(status, code, bounds):
+def all_fail(status, codes, bounds):
     def act(scene):
-        heard = scene.refused(status, code)
+        heard = scene.refused(status, codes)
         judge_retry_after(heard, bounds)
         fits("calls of the second target", scene.calls_of("good") > 0, [True])
 
@@ -211,37 +214,88 @@ def huge_stream_in_order(scene):
     assert heard.text == "".join(f"word{index} " for index in range(2000)), "the text has changed"
 
 
+def deadline_covers_all(scene):
+    """Each try takes 1.4 s and fails; three would take 4.2 s."""
+    heard = scene.call()
+    assert heard.status in (503, 504), f"expected 503 or 504, found {heard.short()}"
+    limit = TOTAL + GRACE + SLACK
+    assert heard.seconds <= limit, f"time: expected ≤ {limit:.2f} s for all attempts, took {heard.seconds:.2f} s"
+
+
+def storm_is_stopped(scene):
+    """Everything fails at the same time: of thirty calls six may be retried at once, not thirty."""
+    with concurrent.futures.ThreadPoolExecutor(STORM) as pool:
+        begun = [pool.submit(scene.call, f"{instance}/{model}") for instance, model in scene.more]
+        statuses = {one.result().status for one in begun}
+    fits("statuses", statuses, [{503}])
+    calls = sum(scene.house.calls(model) for _, model in scene.more)
+    assert STORM < calls <= STORM * 1.5, f"calls of the upstream: expected {STORM + 1}..{STORM * 3 // 2}, found {calls}"
+
+
 def both_forms(group, act, dialects, forms=(False, True), **more):
     return [Scene(group, act, dialect, stream, **more) for dialect in dialects for stream in forms]
 
 
+def cooling(dialects):
+    yield from both_forms("cooldown after 429", cools_down, dialects, bad="error-429-30")
+    yield from both_forms("cooldown after 429", cools_down_and_moves, dialects, bad="error-429-30", good="text")
+    one = {"forms": (False,), "lane": "retry"}
+    yield from both_forms("no cooldown without a time", does_not_cool_down, dialects, bad="error-429-none", **one)
+    one = {"forms": (False,), "bad": "insufficient-quota"}
+    yield from both_forms("cooldown of a spent quota", quota_cools_down, ("chat", "responses"), **one)
+    limited = all_fail(429, LIMITED, (5, 7))
+    yield from both_forms("all candidates 429", limited, dialects, bad="error-429-20", good="error-429-7")
+    mixed = all_fail(503, ["overloaded"], (1, 120))
+    yield from both_forms("429 and 503", mixed, dialects, bad="error-429-20", good="error-503", lane="retry")
+
+
+def breaking(dialects):
+    failing = {"bad": "error-500", "lane": "retry"}
+    yield from both_forms("breaker opens", breaker_opens, dialects, **failing)
+    yield from both_forms("breaker opens, another target", breaker_is_gone_round, dialects, good="text", **failing)
+    yield from both_forms("breaker recovers", breaker_recovers, dialects, bad="flaky-5", side="fragile")
+    one = {"forms": (False,)}
+    yield from both_forms("no breaker on 4xx", breaker_stays_closed, dialects, bad="error-400", **one)
+    limited = {"bad": "error-429-none", "side": "fragile", **one}
+    yield from both_forms("no breaker on 429", breaker_stays_closed, dialects, **limited)
+
+
+def leaving(dialects):
+    silent = {"bad": "hang", "side": "calm"}
+    yield from both_forms("client leaves before the first byte", leaves_before_the_first_byte, DIALECTS, **silent)
+    talking = {"bad": "drip-50", "forms": (True,)}
+    yield from both_forms("client leaves after the first byte", leaves_after_the_first_byte, DIALECTS, **talking)
+    yield from both_forms("leaving is no failure", leaving_is_no_failure, dialects, bad="slow-500")
+
+
+def waiting():
+    silent = {"bad": "hang", "forms": (True,), "in_haste": True}
+    slow = silent | {"bad": "slow-700"}
+    past = "silence past a heartbeat"
+    yield from both_forms(past, late_error_goes_in_band, DIALECTS, **silent)
+    yield from both_forms(past, late_failover, DIALECTS, good="text", **silent)
+    yield from both_forms(f"{past}, named", late_failover_is_named, DIALECTS, good="text", **silent)
+    yield from both_forms("a slow start past heartbeats", slow_start, DIALECTS, **slow)
+    yield from both_forms("a slow start past heartbeats, named", slow_start_is_named, DIALECTS, **slow)
+
+
+def retrying():
+    slow = {"bad": "late-1400-error-503", "side": "calm", "forms": (False,)}
+    yield from both_forms("one deadline for all attempts", deadline_covers_all, DIALECTS, **slow)
+    storm = [f"late-300-error-503@storm-{number}" for number in range(STORM)]
+    yield Scene("a storm of retries", storm_is_stopped, side="calm", lane="alone", more=storm)
+
+
+def flooding(dialects):
+    alone = {"forms": (True,), "lane": "alone"}
+    yield from both_forms("endless ping events", pings_without_content, ("messages",), bad="ping-events", **alone)
+    yield from both_forms("a flood of pings", pings_without_content, ("messages",), bad="ping-flood", **alone)
+    yield from both_forms("2000 events in order", huge_stream_in_order, dialects, bad="long-2000")
+
+
 def cases(quick):
     dialects = DIALECTS[:1] if quick else DIALECTS
-    found = both_forms("cooldown after 429", cools_down, dialects, bad="error-429-30")
-    found += both_forms("cooldown after 429", cools_down_and_moves, dialects, bad="error-429-30", good="text")
-    found += both_forms("no cooldown without a time", does_not_cool_down, dialects, (False,), bad="error-429-none", lane="retry")
-    found += both_forms("cooldown of a spent quota", quota_cools_down, ("chat", "responses"), (False,), bad="insufficient-quota")
-    found += both_forms("breaker opens", breaker_opens, dialects, bad="error-500", lane="retry")
-    found += both_forms("breaker opens, another target", breaker_is_gone_round, dialects, bad="error-500", good="text", lane="retry")
-    found += both_forms("breaker recovers", breaker_recovers, dialects, bad="flaky-5", side="fragile")
-    found += both_forms("no breaker on 4xx", breaker_stays_closed, dialects, (False,), bad="error-400")
-    found += both_forms("no breaker on 429", breaker_stays_closed, dialects, (False,), bad="error-429-none", side="fragile")
-    limited = all_fail(429, "rate_limit_exceeded", (5, 7))
-    found += both_forms("all candidates 429", limited, dialects, bad="error-429-20", good="error-429-7")
-    mixed = all_fail(503, "overloaded", (1, 120))
-    found += both_forms("429 and 503", mixed, dialects, bad="error-429-20", good="error-503", lane="retry")
-    found += both_forms("client leaves before the first byte", leaves_before_the_first_byte, DIALECTS, bad="hang", side="calm")
-    found += both_forms("client leaves after the first byte", leaves_after_the_first_byte, DIALECTS, (True,), bad="drip-50")
-    found += both_forms("leaving is no failure", leaving_is_no_failure, dialects, bad="slow-500")
-    late = {"in_haste": True}
-    found += both_forms("silence past a heartbeat", late_error_goes_in_band, DIALECTS, (True,), bad="hang", **late)
-    found += both_forms("silence past a heartbeat", late_failover, DIALECTS, (True,), bad="hang", good="text", **late)
-    found += both_forms("silence past a heartbeat, named", late_failover_is_named, DIALECTS, (True,), bad="hang", good="text", **late)
-    found += both_forms("a slow start past heartbeats, named", slow_start_is_named, DIALECTS, (True,), bad="slow-700", **late)
-    found += both_forms("a slow start past heartbeats", slow_start, DIALECTS, (True,), bad="slow-700", **late)
-    found += both_forms("endless ping events", pings_without_content, ("messages",), (True,), bad="ping-events", lane="alone")
-    found += both_forms("a flood of pings", pings_without_content, ("messages",), (True,), bad="ping-flood", lane="alone")
-    found += both_forms("2000 events in order", huge_stream_in_order, dialects, bad="long-2000")
+    found = [*cooling(dialects), *breaking(dialects), *leaving(dialects), *waiting(), *retrying(), *flooding(dialects)]
     if not quick:
         found += both_forms("slow reader", slow_reader, DIALECTS, (True,), bad="endless", lane="slow")
     return found

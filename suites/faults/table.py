@@ -27,6 +27,8 @@ class Row:
     hangs: bool = False
     # MiB that it may cost.
     memory: int | None = None
+    # With another target, where that does not follow from the rest.
+    with_another: object = None
     # The side that is faulty: "bad", or one that cannot be reached.
     side: str = "bad"
 
@@ -126,7 +128,8 @@ def silences():
 def lies():
     yield same("error inside a 200, before content", "error-in-stream", REAL_STATUS, lane="retry")
     after = Cut(("upstream_error", "overloaded", "server_overloaded", "server_error", *INVALID), own_end=True)
-    yield Row("error inside a 200, after content", "error-after-content", retried(500, ("upstream_error",)), after, lane="retry")
+    whole = retried(500, ("upstream_error",))
+    yield Row("error inside a 200, after content", "error-after-content", whole, after, lane="retry")
     for behaviour in ("html", "bad-json", "bad-sse", "empty-body", "wrong-type", "swapped"):
         yield same(behaviour, behaviour, broken(), lane="retry")
     for behaviour in ("truncated-json", "bad-event-mid-stream"):
@@ -146,18 +149,27 @@ def framings():
 
 def floods():
     # Complete or an error, by the limits of the house; what counts is memory and time.
-    big = Refused((502, 504), INVALID + TIMEOUT, tries=(1, 3), within=TOTAL_OF_BAD * 3)
+    big = Refused(
+        (502, 504), INVALID + TIMEOUT, tries=(1, 3), within=TOTAL_OF_BAD * 3, tries_before_moving=(1, 3)
+    )
     yield same("64 MiB in one event", "huge-event", big, lane="alone", memory=256, kinds=("oa", "an"))
     bomb = Refused((502,), INVALID, tries=(1, 3), within=3.0, tries_before_moving=(1, 3))
     yield same("gzip bomb", "gzip-bomb", bomb, lane="alone", memory=64)
 
 
 def recoveries():
-    for behaviour in ("flaky-2-error-503", "flaky-2-error-500", "flaky-2-error-429-none", "flaky-1-error-408"):
+    either = Served("either", tries=(1, 3), within=1.5)
+    for behaviour in ("flaky-2-error-503", "flaky-2-error-500", "flaky-1-error-408"):
         tries = (3, 3) if "-2-" in behaviour else (2, 2)
-        yield same(f"then it works: {behaviour}", behaviour, Served(tries=tries, within=1.5), lane="retry")
+        outcome = Served(tries=tries, within=1.5)
+        yield same(f"then it works: {behaviour}", behaviour, outcome, lane="retry", with_another=either)
+    # What is limited is not waited for while another can answer.
+    at_once = Served("good", within=0.5)
+    limited = Served(tries=(3, 3), within=1.5)
+    yield same("then it works: 429", "flaky-2-error-429-none", limited, lane="retry", with_another=at_once)
     waited = Served(tries=(2, 2), least=0.3, within=1.3)
-    yield same("then it works: 429, wait 300 ms", "flaky-1-error-429-ms-300", waited, lane="retry")
+    name = "then it works: 429, wait 300 ms"
+    yield same(name, "flaky-1-error-429-ms-300", waited, lane="retry", with_another=at_once)
 
 
 def rows():

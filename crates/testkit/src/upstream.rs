@@ -32,7 +32,7 @@
 //! | `stop`, `max-tokens` | ended by the first stop sequence, by the limit |
 //! | `refusal`, `content-filter` | the model refuses; a filter cuts it off (Gemini: a blocked prompt, a blocked candidate) |
 //! | `strict` | like `text`, but an unknown top-level field of the chat format is 400 |
-//! | `slow-NNN` | first byte after NNN ms |
+//! | `slow-NNN`, `late-NNN-BEHAVIOUR` | first byte after NNN ms; the same before that behaviour |
 //! | `drip-NNN` | NNN ms before every event |
 //! | `no-usage`, `weird-usage` | never tells usage; tells negative and absurd counts |
 //! | `usage-every-chunk`, `azure-first` | chat: a running usage on every chunk; a first chunk without choices and id |

@@ -72,6 +72,10 @@ impl Play<'_> {
         if let Some(millis) = number("slow-") {
             let before = vec![Step::Wait(Duration::from_millis(millis))];
             Answer { before, ..self.render(&self.reply("text")) }
+        } else if let Some((millis, other)) = late(behaviour) {
+            let mut answer = self.answer(other);
+            answer.before.insert(0, Step::Wait(Duration::from_millis(millis)));
+            answer
         } else if let Some(millis) = number("drip-") {
             let mut answer = self.render(&self.reply("long-20"));
             let pause = Step::Wait(Duration::from_millis(millis));
@@ -251,6 +255,12 @@ impl Play<'_> {
         }
         answer
     }
+}
+
+/// `late-NNN-BEHAVIOUR`
+fn late(behaviour: &str) -> Option<(u64, &str)> {
+    let (millis, other) = behaviour.strip_prefix("late-")?.split_once('-')?;
+    Some((millis.parse().ok()?, other))
 }
 
 fn filler(kibibytes: u64) -> impl Iterator<Item = Bytes> {

@@ -146,11 +146,12 @@ async fn calls_are_counted_by_name() {
     }
     assert_eq!(ask(&upstream, "messages", "flaky-1-error-529@b", true).await.status, 529);
     assert_eq!(ask(&upstream, "responses", "recovers-60000@c", true).await.status, 503);
+    assert_eq!(ask(&upstream, "responses", "late-10-error-409@e", true).await.status, 409);
     assert_eq!(ask(&upstream, "generate", "recovers-0@d", true).await.status, 200);
     let told = socket::ask(&upstream, "GET", "/calls?model=flaky-2@a", "").await.json();
     assert_eq!(told, serde_json::json!({"flaky-2@a": 3}));
     let all = socket::ask(&upstream, "GET", "/calls", "").await.json();
-    assert_eq!(all.as_object().unwrap().len(), 4);
+    assert_eq!(all.as_object().unwrap().len(), 5);
     let bill = ask_with(&upstream, "GET", "/bill?model=recovers-0@d", &[], "").await.json();
     assert!(bill.as_array().unwrap().len() == 1 && bill[0]["dialect"] == "generate");
     upstream.reset();
