@@ -3,16 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::resources::Resource as _;
+use domain::resources::Resource;
+use domain::resources::alias::Alias;
 use domain::resources::auth_key::AuthKey;
+use domain::resources::combo::Combo;
+use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, Source};
 use egress::Trust;
-use store::{Store, StoreError};
+use store::{Change, Store, StoreError};
 
+use crate::console::Notice;
 use crate::gateway::Gateway;
 use crate::inventory::{self, Inventory};
 use crate::snapshot::keys::{self, Keys};
+use crate::snapshot::names::Names;
 use crate::snapshot::{Snapshot, routes};
+
+/// Documents that the routes are made from.
+const ROUTING: [&str; 4] = [Provider::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
 
 /// What the operator fixed outside of storage.
 pub struct Fixed {
@@ -21,6 +29,8 @@ pub struct Fixed {
     pub demo: Option<bool>,
     pub allow_private: bool,
     pub loopback_listener: bool,
+    /// Combos are in force.
+    pub combos: bool,
 }
 
 pub struct Refresher {
@@ -85,13 +95,12 @@ impl Refresher {
         let Some(newest) = changes.iter().map(|change| change.revision).max() else { return Ok(()) };
         let mut broken = Vec::new();
         let mut changed_keys = std::collections::BTreeSet::new();
-        let mut changed_providers = false;
+        let mut changed_routes = false;
         for change in &changes {
             if change.kind == AuthKey::KIND {
                 changed_keys.insert(change.name.clone());
-            } else if change.kind == Provider::KIND {
-                changed_providers = true;
             }
+            changed_routes |= ROUTING.contains(&change.kind.as_str());
         }
         let mut facts = Vec::with_capacity(changed_keys.len());
         for id in changed_keys {
@@ -99,13 +108,21 @@ impl Refresher {
             facts.push((id, stored.and_then(|stored| keys::compile(&stored.value).ok())));
         }
         snapshot.keys.apply(facts);
-        if changed_providers {
+        if changed_routes {
             snapshot.routes = Arc::new(self.routes(&mut broken).await?);
             snapshot.broken = Arc::new(broken);
         }
         snapshot.revision = newest;
         self.gateway.snapshot.store(Arc::new(snapshot));
+        self.announce(changes);
         Ok(())
+    }
+
+    /// Tells the console, once what has changed is in force; what other replicas wrote is among it.
+    fn announce(&self, changes: Vec<Change>) {
+        for Change { revision, at, actor, kind, name, action, .. } in changes {
+            self.gateway.console.say(at, Notice::Config { actor, kind, name, action, revision });
+        }
     }
 
     /// The routes again, from the same documents: the inventory has changed.
@@ -119,21 +136,32 @@ impl Refresher {
     }
 
     async fn routes(&self, broken: &mut Vec<(String, String)>) -> Result<routes::Routes, StoreError> {
-        let mut stored = Vec::new();
-        for raw in self.store.documents().raw(Provider::KIND).await? {
-            match store::decode::<Provider>(&raw) {
-                Ok(document) => stored.push(document.value),
-                Err(error) => broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string())),
-            }
-        }
-        let providers = self.merge(stored);
+        let providers = self.merge(self.read(broken).await?);
+        let combos = if self.fixed.combos { self.read(broken).await? } else { Vec::new() };
+        let (pools, aliases) = (self.read(broken).await?, self.read(broken).await?);
+        let before = self.gateway.snapshot();
+        let names = Names::compile(pools, combos, aliases, &before.routes.names);
         let ground = routes::Ground {
             listings: &self.inventory.listings(),
             egress: &self.gateway.egress,
             trust: &|source| self.trust(source),
             metrics: &self.gateway.metrics,
         };
-        Ok(routes::compile(&providers, &ground))
+        let mut routes = routes::compile(&providers, &ground);
+        routes.names = names;
+        Ok(routes)
+    }
+
+    /// All documents of a kind; those that cannot be read are noted.
+    async fn read<T: Resource>(&self, broken: &mut Vec<(String, String)>) -> Result<Vec<T>, StoreError> {
+        let mut values = Vec::new();
+        for raw in self.store.documents().raw(T::KIND).await? {
+            match store::decode::<T>(&raw) {
+                Ok(document) => values.push(document.value),
+                Err(error) => broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string())),
+            }
+        }
+        Ok(values)
     }
 
     /// Stored instances override configured ones of the same name.

@@ -2,6 +2,7 @@
 
 pub mod auth_keys;
 pub mod changes;
+pub mod console;
 pub mod providers;
 pub mod record;
 pub mod usage;

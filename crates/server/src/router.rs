@@ -8,7 +8,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::admin::{auth_keys, changes, providers, usage};
+use crate::admin::{auth_keys, changes, console, providers, usage};
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
 
@@ -54,6 +54,8 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(usage::summary))
         .routes(routes!(usage::log))
         .routes(routes!(changes::list))
+        .routes(routes!(console::recent))
+        .routes(routes!(console::stream))
         .routes(routes!(openapi::serve))
 }
 

@@ -11,11 +11,15 @@ use domain::call::{Surface, Target};
 use domain::model::{ModelFacts, Price};
 use domain::receipt::Attempt;
 use domain::resources::provider::{Provider, Source};
-use domain::usage::Usage;
+use domain::usage::{Tokens, Usage};
 use egress::{Destination, Headers};
 use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
+use super::names::Names;
+use crate::choose::Candidate;
+use crate::gateway::Policy;
+use crate::health::Health;
 use crate::metrics::Live;
 
 pub use compile::{Ground, compile};
@@ -40,11 +44,21 @@ pub struct Core {
     /// Credential and fixed headers, ready to be sent, for whole answers and for streams.
     pub headers: Headers,
     pub stream_headers: Headers,
+    pub limits: Limits,
     /// The query `api-version`, where the vendor wants one.
     pub api_version: Option<String>,
     /// Some instance is named like this one's type.
     type_is_taken: bool,
     other: Arc<Live>,
+}
+
+/// Where an instance departs from the policy.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    pub first_byte: Option<Duration>,
+    pub idle: Option<Duration>,
+    pub total: Option<Duration>,
+    pub retries: Option<u32>,
 }
 
 /// One model at one instance, with everything about it that is the same for each call.
@@ -55,6 +69,7 @@ pub struct Lane {
     pub provider_header: HeaderValue,
     pub model_header: HeaderValue,
     pub live: Arc<Live>,
+    pub health: Arc<Health>,
     pub created: Option<i64>,
     pub owned_by: Option<String>,
 }
@@ -110,6 +125,22 @@ impl Lane {
         self.facts?.price.as_ref()
     }
 
+    pub fn permits(&self, _path: &domain::user_path::UserPath, _default_enabled: bool) -> bool {
+        true
+    }
+
+    pub fn first_event_timeout(&self, policy: &Policy) -> Duration {
+        self.instance.limits.first_byte.unwrap_or(policy.first_event_timeout)
+    }
+
+    pub fn idle_timeout(&self, policy: &Policy) -> Duration {
+        self.instance.limits.idle.unwrap_or(policy.stream_idle_timeout)
+    }
+
+    pub fn total_timeout(&self, policy: &Policy) -> Duration {
+        self.instance.limits.total.unwrap_or(policy.request_timeout)
+    }
+
     pub fn judge(&self, lists: &AccessLists) -> Verdict {
         let target = &self.target;
         lists.judge(&target.instance, &target.provider_type, self.instance.type_is_taken, &target.model)
@@ -120,6 +151,17 @@ impl Lane {
         let priced = || self.price().map(|price| catalog::cost(price, &usage.tokens).total());
         let nanos = usage.reported_cost.or_else(priced)?;
         HeaderValue::from_str(&format!("{}.{:09}", nanos.0 / 1_000_000_000, nanos.0 % 1_000_000_000)).ok()
+    }
+}
+
+impl Candidate for Arc<Lane> {
+    fn health(&self) -> &Health {
+        &self.health
+    }
+
+    fn cost(&self, input_tokens: u64, output_tokens: u64) -> Option<i64> {
+        let tokens = Tokens { input: input_tokens, output: output_tokens, ..Tokens::default() };
+        self.price().map(|price| catalog::cost(price, &tokens).total().0)
     }
 }
 
@@ -135,8 +177,24 @@ impl Instance {
 
     /// The lane for a call that is passed on unread: of a model that nobody lists, or of none.
     pub fn passing_lane(&self, model: &str) -> Arc<Lane> {
-        let unlisted = || Arc::new(compile::lane(&self.provider, &self.core, model, self.core.other.clone()));
+        let unlisted = || Arc::new(compile::unlisted(&self.provider, &self.core, model));
         self.lanes.get(model).cloned().unwrap_or_else(unlisted)
+    }
+
+    /// Some of its models are not for everyone.
+    pub fn has_overrides(&self) -> bool {
+        false
+    }
+
+    /// What it serves when nobody says which model: the first that its operator named, or the only one it has.
+    pub fn own_model(&self) -> Option<Arc<Lane>> {
+        let named = self.provider.models.first().map(String::as_str);
+        let first = named.or(self.core.vendor.models.first().copied());
+        match first {
+            Some(model) => self.lane(model),
+            None if self.lanes.len() == 1 => self.lanes.values().next().cloned(),
+            None => None,
+        }
     }
 
     /// The lane for a model; unlisted models pass only while nobody has said which ones there are.
@@ -145,7 +203,7 @@ impl Instance {
             return Some(lane.clone());
         }
         let open = !self.authoritative && !model.is_empty() && model.len() <= 300;
-        open.then(|| Arc::new(compile::lane(&self.provider, &self.core, model, self.core.other.clone())))
+        open.then(|| Arc::new(compile::unlisted(&self.provider, &self.core, model)))
     }
 }
 
@@ -157,6 +215,8 @@ pub struct Routes {
     by_model: HashMap<Arc<str>, Vec<Arc<Lane>>>,
     /// Instances whose models nobody has listed yet.
     unlisted: Vec<Arc<Instance>>,
+    /// Pools, combos, aliases.
+    pub names: Names,
 }
 
 impl Routes {
@@ -196,19 +256,24 @@ impl Routes {
     }
 
     /// Up to three known names that look like a name nobody knows.
-    pub fn nearest(&self, model: &str) -> Vec<String> {
+    pub fn nearest(&self, model: &str, usable: &dyn Fn(&Lane) -> bool) -> Vec<String> {
         let bare = model.rsplit('/').next().unwrap_or(model);
-        let lanes = self
-            .instances
-            .values()
-            .filter(|instance| instance.provider.enabled)
-            .flat_map(|i| i.lanes.values());
-        let mut scored: Vec<(usize, String)> = lanes
-            .map(|lane| (strsim::damerau_levenshtein(bare, &lane.target.model), lane.target.selector()))
-            .filter(|(distance, _)| *distance <= bare.chars().count().max(4) / 2)
-            .collect();
+        let lanes = self.lanes().filter(|lane| usable(lane));
+        let models =
+            lanes.map(|lane| (strsim::damerau_levenshtein(bare, &lane.target.model), lane.target.selector()));
+        let names = self.names.all().map(|name| (strsim::damerau_levenshtein(model, name), name.to_owned()));
+        let near = |(distance, _): &(usize, String)| *distance <= bare.chars().count().max(4) / 2;
+        let mut scored: Vec<(usize, String)> = models.chain(names).filter(near).collect();
         scored.sort();
         scored.into_iter().take(3).map(|(_, name)| name).collect()
+    }
+
+    /// Every lane, those of preferred instances first.
+    pub fn lanes_by_priority(&self) -> impl Iterator<Item = &Arc<Lane>> {
+        let mut instances: Vec<_> =
+            self.instances.values().filter(|instance| instance.provider.enabled).collect();
+        instances.sort_by_key(|instance| instance.provider.priority);
+        instances.into_iter().flat_map(|instance| instance.lanes.values())
     }
 
     pub fn lanes(&self) -> impl Iterator<Item = &Arc<Lane>> {

@@ -29,6 +29,7 @@ pub fn key(raw: &str) -> KeyFacts {
         user_path: None,
         tenant_id: None,
         lists: AccessLists::default(),
+        provider_pool: None,
         expires_at: None,
         active: true,
     }

@@ -2,5 +2,6 @@
 
 mod auth_keys;
 mod changes;
+mod console;
 mod providers;
 mod usage;

@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use wire::vendors::{self, Credential, Vendor};
 
 use super::{Core, Instance, Lane, Routes};
+use crate::health::Health;
 use crate::inventory::Listing;
 use crate::metrics::{Live, Metrics};
 
@@ -67,14 +68,23 @@ fn instance(
         version => Some(version.to_owned()),
     };
     let other = metrics.live(&provider.name, "other");
-    let core =
-        Arc::new(Core { vendor, destination, headers, stream_headers, api_version, type_is_taken, other });
+    let core = Arc::new(Core {
+        vendor,
+        destination,
+        headers,
+        stream_headers,
+        limits: Default::default(),
+        api_version,
+        type_is_taken,
+        other,
+    });
     let listing = ground.listings.get(&provider.name);
     let known = listing.is_some_and(|listing| listing.known);
     let mut lanes = BTreeMap::new();
     let mut add = |model: &str, created: Option<i64>, owned_by: Option<String>| {
         let live = metrics.live(&provider.name, model);
-        let lane = Lane { created, owned_by, ..lane(provider, &core, model, live) };
+        let health = live.health();
+        let lane = Lane { created, owned_by, ..lane(provider, &core, model, live, health) };
         lanes.insert(lane.target.model.clone(), Arc::new(lane));
     };
     vendor.models.iter().for_each(|model| add(model, None, None));
@@ -89,7 +99,12 @@ fn instance(
     Instance { provider: provider.clone(), source, core, discovery, lanes, authoritative }
 }
 
-pub fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>) -> Lane {
+/// The lane of a model that nobody lists.
+pub fn unlisted(provider: &Provider, core: &Arc<Core>, model: &str) -> Lane {
+    lane(provider, core, model, core.other.clone(), core.other.health_of(model))
+}
+
+fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>, health: Arc<Health>) -> Lane {
     let target = Target {
         instance: provider.name.as_str().into(),
         provider_type: provider.provider_type.as_str().into(),
@@ -104,6 +119,7 @@ pub fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>)
         target,
         instance: core.clone(),
         live,
+        health,
         created: None,
         owned_by: None,
     }
