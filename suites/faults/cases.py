@@ -35,6 +35,8 @@ class Case:
     ready: bool = True
     # Each repetition has models of its own, without a past.
     round: int = 0
+    # The other target is named by a rule of the settings, not by a combo.
+    by_rule: bool = False
 
     def __post_init__(self):
         self.number = next(COUNTER)
@@ -80,7 +82,7 @@ class Case:
 
     @property
     def selector(self):
-        return self.name_of_combo if self.fallback else "/".join(self.target("bad"))
+        return self.name_of_combo if self.fallback and not self.by_rule else "/".join(self.target("bad"))
 
     @property
     def outcome(self):

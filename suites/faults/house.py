@@ -1,5 +1,6 @@
 """The processes and what is configured in them: faulty and healthy instances of three kinds, at one upstream."""
 
+import json
 import pathlib
 import shutil
 import tempfile
@@ -60,6 +61,8 @@ class House:
         self.hasty = rig.Gateway(self.directory / "hasty", **(settings | hasty))
 
     def start(self, cases):
+        if self.options.rules:
+            self.write_rules(cases)
         for gateway in (self.gateway, self.hasty):
             # The hasty one closes connections that rest, perhaps just when one is used again.
             limits = httpx.Limits(max_keepalive_connections=0)
@@ -71,6 +74,17 @@ class House:
             own = [case for case in cases if case.gateway_of(self) is gateway]
             self.furnish(gateway, own)
             self.warm_up(gateway)
+
+    def write_rules(self, cases):
+        """Combos and rules must lead to the same: with this the second column is made of rules."""
+        for gateway in (self.gateway, self.hasty):
+            rules = []
+            for case in self.in_every_round([case for case in cases if case.gateway_of(self) is gateway]):
+                if case.fallback:
+                    case.by_rule = True
+                    rules.append("=".join("/".join(case.target(side)) for side in ("bad", "good")))
+            text = f"routing:\n  fallback_rules: {json.dumps(';'.join(rules))}\n"
+            (gateway.directory / "gatehouse.yaml").write_text(text)
 
     def warm_up(self, gateway):
         """The SDKs make their types at the first call, and that would be measured."""
@@ -91,7 +105,7 @@ class House:
         wanted = {f"{instance}/{model}" for instance, names in models.items() for model in names}
         rig.eventually(lambda: wanted <= set(gateway.models()), what="the models of the instances")
         for case in self.in_every_round(cases):
-            if case.fallback:
+            if case.fallback and not case.by_rule:
                 self.combo(gateway, case)
 
     @staticmethod

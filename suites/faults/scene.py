@@ -44,7 +44,7 @@ class Scene:
         self.kind = ROUTES[dialect, "own"][0]
         self.faults, self.heard, self.seconds, self.ready = [], [], 0.0, True
         self.calls_made = 0
-        self.round = 0
+        self.round, self.by_rule = 0, False
         self.lock = threading.Lock()
 
     @property
@@ -85,7 +85,7 @@ class Scene:
 
     @property
     def selector(self):
-        return self.name_of_combo if self.fallback else "/".join(self.target("bad"))
+        return self.name_of_combo if self.fallback and not self.by_rule else "/".join(self.target("bad"))
 
     @property
     def beside(self):
