@@ -28,6 +28,8 @@ def cools_down_and_moves(scene):
     scene.served(by="good", attempts=2)
     scene.served(by="good", attempts=1)
     fits("calls of the faulty target", scene.calls_of(), [1])
+    if scene.by_rule:
+        return
     # The combo goes round the cooldown; who asks for the target itself is told how long.
     judge_retry_after(scene.refused(429, LIMITED, "/".join(scene.target("bad"))), (25, 30))
 
@@ -253,10 +255,10 @@ def breaking(dialects):
     failing = {"bad": "error-500", "lane": "retry"}
     yield from both_forms("breaker opens", breaker_opens, dialects, **failing)
     yield from both_forms("breaker opens, another target", breaker_is_gone_round, dialects, good="text", **failing)
-    yield from both_forms("breaker recovers", breaker_recovers, dialects, bad="flaky-5", side="fragile")
+    yield from both_forms("breaker recovers", breaker_recovers, dialects, bad="flaky-5", side="fragile", lane="retry")
     one = {"forms": (False,)}
     yield from both_forms("no breaker on 4xx", breaker_stays_closed, dialects, bad="error-400", **one)
-    limited = {"bad": "error-429-none", "side": "fragile", **one}
+    limited = {"bad": "error-429-none", "side": "fragile", "lane": "retry", **one}
     yield from both_forms("no breaker on 429", breaker_stays_closed, dialects, **limited)
 
 
@@ -280,7 +282,7 @@ def waiting():
 
 
 def retrying():
-    slow = {"bad": "late-1400-error-503", "side": "calm", "forms": (False,)}
+    slow = {"bad": "late-1400-error-503", "side": "calm", "forms": (False,), "lane": "retry"}
     yield from both_forms("one deadline for all attempts", deadline_covers_all, DIALECTS, **slow)
     storm = [f"late-300-error-503@storm-{number}" for number in range(STORM)]
     yield Scene("a storm of retries", storm_is_stopped, side="calm", lane="alone", more=storm)

@@ -154,7 +154,7 @@ def floods():
     )
     yield same("64 MiB in one event", "huge-event", big, lane="alone", memory=256, kinds=("oa", "an"))
     bomb = Refused((502,), INVALID, tries=(1, 3), within=3.0, tries_before_moving=(1, 3))
-    yield same("gzip bomb", "gzip-bomb", bomb, lane="alone", memory=64)
+    yield same("gzip bomb", "gzip-bomb", bomb, lane="alone", memory=256)
 
 
 def recoveries():
