@@ -57,6 +57,9 @@
 //! | `gzip-bomb` | 256 MiB of spaces, packed to 1.7 MB |
 //! | `flaky-N`, `flaky-N-BEHAVIOUR` | the first N calls of this name are `error-500` (that behaviour), the others `text` |
 //! | `recovers-NNN`, `recovers-NNN-BEHAVIOUR` | `error-503` (that behaviour) until NNN ms after its first call, then `text` |
+//! | `tale`, `tale-again`, `tale-anew` | the same text every time; its rest when asked for that: as such, with the quoted words again, from the beginning |
+//! | `tale-thought`, `tale-call`, `tale-calls` | it with reasoning before; one or two calls behind a text |
+//! | `tale…-cut-NNN`, `-reset-`, `-eof-`, `-hang-`, `-error-` | such an answer broken after NNN characters of text (pieces, where there is more than text) |
 //!
 //! The chat format is lenient for plain names: it refuses no model, no messages, an unknown role, a result without its
 //! call, a temperature outside 0..2. Everything else, and chat with a `~`, refuses as the real provider does: unknown
@@ -103,6 +106,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
+pub use behaviour::{LOOK, TALE};
 pub use bill::BillLine;
 pub use script::{Answer, Billed, Script, Step};
 pub use serve::Recorded;

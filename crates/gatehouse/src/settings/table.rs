@@ -145,6 +145,8 @@ declare! {
         stream_idle_timeout: Duration = "upstream.stream_idle_timeout", "STREAM_IDLE_TIMEOUT", "120s", positive;
         /// How long a call that does not stream may take, all its attempts together.
         request_timeout: Duration = "upstream.request_timeout", "REQUEST_TIMEOUT", "600s", positive;
+        /// When a provider dies in the middle of a stream, let another target go on with it; every streamed conversation is translated then, and tool calls are sent once they are complete.
+        resume_streams: bool = "upstream.resume_streams", "RESUME_STREAMS", "false";
     }
 
     /// Where a call goes, and where else when that fails.
@@ -178,6 +180,10 @@ declare! {
     models: ModelSettings {
         /// How often providers are asked for their models; 0 asks at the start only.
         refresh_interval: Duration = "models.refresh_interval", "MODEL_REFRESH_INTERVAL", "1h";
+        /// Models without an override may be used. With false, only those that an override enables.
+        enabled_by_default: bool = "models.enabled_by_default", "MODELS_ENABLED_BY_DEFAULT", "true";
+        /// Show only aliases at /v1/models. What is not shown can still be used.
+        keep_only_aliases: bool = "models.keep_only_aliases", "KEEP_ONLY_ALIASES_AT_MODELS_ENDPOINT", "false";
     }
 
     /// Models of the operator's own making.

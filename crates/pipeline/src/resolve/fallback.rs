@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::model::{Abilities, Mode as ModelMode};
+use domain::model::Abilities;
 
 use super::Asking;
 use super::names::{self, Finder, Through};
@@ -91,17 +91,14 @@ fn alike(asking: &Asking<'_>, named: &[Arc<Lane>], trail: &mut impl Trail) -> Ve
     let Some(first) = named.first() else { return Vec::new() };
     let routes = &asking.access.snapshot.routes;
     let mut found = routes.listing(&first.target.model);
-    let family = catalog::family(&first.target.model);
+    let (family, mode) = (first.family(), first.mode());
     let needs = asking.needs.needs();
-    let mode = first.facts.as_ref().map_or(ModelMode::Chat, |facts| facts.mode);
     let relative = |lane: &&Arc<Lane>| {
         lane.target.model != first.target.model
             && family.is_some()
-            && catalog::family(&lane.target.model) == family
-            && lane
-                .facts
-                .as_ref()
-                .is_some_and(|facts| facts.mode == mode && needs.are_met_by(facts.abilities))
+            && lane.family() == family
+            && lane.mode() == mode
+            && lane.facts.as_ref().is_some_and(|facts| needs.are_met_by(facts.abilities))
     };
     found.extend(routes.lanes_by_priority().filter(relative).cloned());
     found.retain(|lane| !named.iter().any(|known| known.target == lane.target));

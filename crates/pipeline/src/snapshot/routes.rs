@@ -1,17 +1,22 @@
 //! Where models live: provider instances compiled from configuration, documents and the inventory.
 
+mod access;
 mod compile;
+mod facts;
+mod limits;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::access::{AccessLists, Verdict};
 use domain::call::{Surface, Target};
-use domain::model::{ModelFacts, Price};
+use domain::model::{Mode, ModelFacts, Price};
 use domain::receipt::Attempt;
 use domain::resources::provider::{Provider, Source};
 use domain::usage::{Tokens, Usage};
+use domain::user_path::UserPath;
 use egress::{Destination, Headers};
 use http::HeaderValue;
 use wire::vendors::{self, Vendor};
@@ -22,7 +27,11 @@ use crate::gateway::Policy;
 use crate::health::Health;
 use crate::metrics::Live;
 
+pub use access::Access;
+use access::Overrides;
 pub use compile::{Ground, compile};
+pub use facts::adjusted;
+pub use limits::Limits;
 
 /// A provider instance, ready to be called.
 pub struct Instance {
@@ -44,28 +53,23 @@ pub struct Core {
     /// Credential and fixed headers, ready to be sent, for whole answers and for streams.
     pub headers: Headers,
     pub stream_headers: Headers,
-    pub limits: Limits,
     /// The query `api-version`, where the vendor wants one.
     pub api_version: Option<String>,
+    pub limits: Limits,
+    overrides: Overrides,
     /// Some instance is named like this one's type.
     type_is_taken: bool,
     other: Arc<Live>,
-}
-
-/// Where an instance departs from the policy.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limits {
-    pub first_byte: Option<Duration>,
-    pub idle: Option<Duration>,
-    pub total: Option<Duration>,
-    pub retries: Option<u32>,
 }
 
 /// One model at one instance, with everything about it that is the same for each call.
 pub struct Lane {
     pub target: Target,
     pub instance: Arc<Core>,
-    pub facts: Option<&'static ModelFacts>,
+    /// The catalogue's, or those with an override's laid over them.
+    pub facts: Option<Cow<'static, ModelFacts>>,
+    /// What an override says; without one, the setting decides.
+    pub access: Option<Arc<Access>>,
     pub provider_header: HeaderValue,
     pub model_header: HeaderValue,
     pub live: Arc<Live>,
@@ -122,11 +126,21 @@ impl Lane {
     }
 
     pub fn price(&self) -> Option<&Price> {
-        self.facts?.price.as_ref()
+        self.facts.as_ref()?.price.as_ref()
     }
 
-    pub fn permits(&self, _path: &domain::user_path::UserPath, _default_enabled: bool) -> bool {
-        true
+    /// As the catalogue says, else as its name suggests.
+    pub fn mode(&self) -> Mode {
+        self.facts.as_ref().map_or_else(|| catalog::likely_mode(&self.target.model), |facts| facts.mode)
+    }
+
+    pub fn family(&self) -> Option<&'static str> {
+        catalog::family(&self.target.model)
+    }
+
+    /// Whether an override, or else the setting, lets this part of the tree use it.
+    pub fn permits(&self, path: &UserPath, default_enabled: bool) -> bool {
+        self.access.as_ref().map_or(default_enabled, |access| access.permits(path))
     }
 
     pub fn first_event_timeout(&self, policy: &Policy) -> Duration {
@@ -183,7 +197,7 @@ impl Instance {
 
     /// Some of its models are not for everyone.
     pub fn has_overrides(&self) -> bool {
-        false
+        !self.core.overrides.is_empty()
     }
 
     /// What it serves when nobody says which model: the first that its operator named, or the only one it has.

@@ -3,5 +3,6 @@
 mod auth_keys;
 mod changes;
 mod console;
+mod models;
 mod providers;
 mod usage;

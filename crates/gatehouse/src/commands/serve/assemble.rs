@@ -247,6 +247,7 @@ fn policy(settings: &Settings) -> Policy {
         request_timeout: settings.upstream.request_timeout,
         accounting: settings.usage.enabled,
         strict_translation: settings.translation.strict,
+        resume_streams: settings.upstream.resume_streams,
         response_ttl: settings.responses.ttl,
         passthrough: passthrough::Rules {
             enabled: settings.server.enable_passthrough_routes,
@@ -262,6 +263,8 @@ fn policy(settings: &Settings) -> Policy {
             rules: settings.routing.fallback_rules.0.clone(),
         },
         hedge_max_share: settings.routing.hedge_max_share.0,
+        models_enabled_by_default: settings.models.enabled_by_default,
+        keep_only_aliases: settings.models.keep_only_aliases,
         ..Policy::default()
     }
 }
