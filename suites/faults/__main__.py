@@ -77,7 +77,6 @@ def main():
     parser = argparse.ArgumentParser(prog="faults")
     parser.add_argument("--quick", action="store_true", help="each row once with another target and once without")
     parser.add_argument("--only", default="", help="cases whose name holds this text")
-    parser.add_argument("--without", action="append", default=[], help="a setting to leave out")
     parser.add_argument("--rules", action="store_true", help="fall back by FALLBACK_RULES instead of combos")
     parser.add_argument("--keep", action="store_true", help="keep the directory with the logs")
     options = parser.parse_args()

@@ -52,13 +52,10 @@ class House:
         self.origin = self.upstream.url.removesuffix("/v1")
         self.local = threading.local()
         self.dropped = []
-        settings = dict(SETTINGS)
-        for name in options.without:
-            settings.pop(name, None)
         # One that holds answers back for long, and one that hardly does, with little patience for slow clients.
         hasty = {"STREAM_HEARTBEAT": "200ms", "BODY_TIMEOUT": "1s", "HEADER_TIMEOUT": "1s", "SHUTDOWN_GRACE": "1s"}
-        self.gateway = rig.Gateway(self.directory / "gateway", SHUTDOWN_GRACE="1s", **settings)
-        self.hasty = rig.Gateway(self.directory / "hasty", **(settings | hasty))
+        self.gateway = rig.Gateway(self.directory / "gateway", SHUTDOWN_GRACE="1s", **SETTINGS)
+        self.hasty = rig.Gateway(self.directory / "hasty", **(SETTINGS | hasty))
 
     def start(self, cases):
         if self.options.rules:
