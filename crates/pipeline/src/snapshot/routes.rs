@@ -200,6 +200,14 @@ impl Instance {
         !self.core.overrides.is_empty()
     }
 
+    /// Every model that was ever asked of it, or might be, and how it is doing.
+    pub fn health(&self) -> Vec<(String, Arc<Health>)> {
+        let listed = self.lanes.values().map(|lane| (lane.target.model.to_string(), lane.health.clone()));
+        let mut all: Vec<_> = listed.chain(self.core.other.strangers()).collect();
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        all
+    }
+
     /// What it serves when nobody says which model: the first that its operator named, or the only one it has.
     pub fn own_model(&self) -> Option<Arc<Lane>> {
         let named = self.provider.models.first().map(String::as_str);
