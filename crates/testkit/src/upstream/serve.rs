@@ -62,8 +62,14 @@ async fn serve(
     let (parts, body) = request.into_parts();
     let raw = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let ok = |body: String| document(body, reset.clone());
+    let model = parts.uri.query().and_then(|query| query.strip_prefix("model="));
     match (parts.method.as_str(), parts.uri.path()) {
-        ("GET", "/bill") => return Ok(ok(json!(house.bill.lines()).to_string())),
+        ("GET", "/bill") => {
+            let mut lines = house.bill.lines();
+            lines.retain(|line| model.is_none_or(|model| line.model == model));
+            return Ok(ok(json!(lines).to_string()));
+        }
+        ("GET", "/calls") => return Ok(ok(house.calls.told(model).to_string())),
         ("GET", "/requests") => return Ok(ok(requests_json(&house))),
         ("POST", "/reset") => {
             house.reset();
@@ -97,7 +103,7 @@ async fn play(house: &House, reset: ResetSwitch, knock: &Knock<'_>) -> Result<Re
                 entry.break_off();
                 return Err(io::Error::other("the script breaks off here"));
             }
-            Step::Send { .. } => {}
+            Step::Send { .. } | Step::Repeat { .. } => {}
         }
     }
     let mut response =
