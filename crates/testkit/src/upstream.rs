@@ -45,6 +45,7 @@
 //! | `unauthorized` | 401 |
 //! | `error-in-stream` | 200, then an error before any content (Messages: after `message_start`; Responses: an `error` event after `response.in_progress`) |
 //! | `error-after-content` | some content, then an error (Responses: `response.failed`) |
+//! | `saga-N` | tells the text that the request holds, dies the N-th death it names, goes on where another stopped: see `saga.rs` |
 //! | `html`, `bad-json`, `empty-body` | 200 with a web page, a broken document, nothing |
 //!
 //! The chat format is lenient for plain names: it refuses no model, no messages, an unknown role, a result without its
@@ -53,7 +54,8 @@
 //! thought signatures are taken back only as they were issued. Plain names in Messages are of generation 4.5.
 //!
 //! The prompt costs eight and one for each word, in every dialect; the completion one for each piece sent. `GET /bill`,
-//! `GET /requests` and `POST /reset` serve suites that run outside this process.
+//! `GET /requests` and `POST /reset` serve suites that run outside this process, as does `/mood`: one fault for every call,
+//! see `mood.rs`.
 
 mod agent;
 mod asked;
@@ -69,6 +71,7 @@ mod line;
 mod memory;
 mod messages;
 mod models;
+mod mood;
 mod name;
 mod openai;
 mod plain;
@@ -76,6 +79,7 @@ mod refusal;
 mod reply;
 mod responses;
 mod route;
+mod saga;
 mod sample;
 mod script;
 mod serve;

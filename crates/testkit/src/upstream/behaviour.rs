@@ -11,7 +11,7 @@ use super::refusal::Refusal;
 use super::reply::{Reply, Stop, ToolCall, UsageStyle, numbered_words, pieces, words};
 use super::sample::sample;
 use super::script::{Answer, Step};
-use super::{agent, models};
+use super::{agent, models, saga};
 
 /// A stream that breaks has sent this many pieces before.
 const MIDDLE: usize = 3;
@@ -67,6 +67,8 @@ impl Play<'_> {
             let pause = Step::Wait(Duration::from_millis(millis));
             answer.steps = answer.steps.into_iter().flat_map(|step| [pause.clone(), step]).collect();
             answer
+        } else if let Some(life) = number("saga-") {
+            saga::answer(self, life as usize)
         } else if let Some(kibibytes) = number("huge-event-") {
             self.huge(kibibytes)
         } else {
@@ -74,7 +76,7 @@ impl Play<'_> {
         }
     }
 
-    fn render(&self, reply: &Reply) -> Answer {
+    pub fn render(&self, reply: &Reply) -> Answer {
         let answer = if self.asked.streams {
             Answer::stream(self.voice.events(reply))
         } else {

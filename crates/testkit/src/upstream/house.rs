@@ -13,6 +13,7 @@ use super::chat::{self, Surface};
 use super::desk::{Desk, Visit};
 use super::dialect::Dialect;
 use super::memory::Memory;
+use super::mood::Temper;
 use super::name::ModelName;
 use super::refusal::{Refusal, Verdict};
 use super::route::{Models, Route};
@@ -27,6 +28,7 @@ pub(super) struct House {
     port: u16,
     answered: AtomicU64,
     pub bill: Bill,
+    pub temper: Temper,
     memory: Memory,
     requests: Mutex<VecDeque<Recorded>>,
     scripts: Mutex<VecDeque<Script>>,
@@ -47,6 +49,7 @@ impl House {
             port,
             answered: AtomicU64::new(0),
             bill: Bill::default(),
+            temper: Temper::default(),
             memory: Memory::default(),
             requests: Mutex::default(),
             scripts: Mutex::default(),
@@ -137,7 +140,7 @@ impl House {
         let play = Play { asked: &desk.asked, voice: desk.voice.as_ref() };
         let answer = match &script {
             Some(Script::Like(other)) => play.answer(&ModelName::parse(other).behaviour),
-            _ => play.answer(&desk.asked.name.behaviour),
+            _ => self.temper.meet(&desk.asked.name.whole).answer(&play, &desk.asked.name.behaviour),
         };
         let entry = self.open_line(&answer, route.dialect(), &visit.id, &desk.asked.name.whole);
         (answer, entry)
