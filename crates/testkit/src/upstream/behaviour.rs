@@ -67,8 +67,8 @@ impl Play<'_> {
             let pause = Step::Wait(Duration::from_millis(millis));
             answer.steps = answer.steps.into_iter().flat_map(|step| [pause.clone(), step]).collect();
             answer
-        } else if let Some(life) = number("saga-") {
-            saga::answer(self, life as usize)
+        } else if let Some(life) = saga::life(behaviour) {
+            saga::answer(self, life)
         } else if let Some(kibibytes) = number("huge-event-") {
             self.huge(kibibytes)
         } else {

@@ -42,7 +42,7 @@ impl Mood {
             return answer;
         }
         if self.hang {
-            return play.answer("hang");
+            return Answer { billed: None, ..play.answer("hang") };
         }
         match self.reset {
             Some(Reset::BeforeHead) => play.answer("reset-before-head"),

@@ -1,8 +1,9 @@
 //! A teller whose text and deaths the request itself names, and who goes on where another stopped.
 //!
-//! A text of the prompt that begins with `SAGA ` holds a [`Saga`] as JSON. Model `saga-N` dies as the N-th of `deaths`
-//! says. An answer begun by the assistant's last turn must be a beginning of the text: a prefill is taken up exactly, as
-//! models do; a plea to go on is heard in the saga's `manner`.
+//! A text of the prompt that begins with `SAGA ` holds a [`Saga`] as JSON. Model `saga-N` (or `saga-N-any`, where many are
+//! needed) dies as the N-th of `deaths` says. An answer begun by the assistant's last turn must be a beginning of the
+//! text. A prefill is taken up exactly, as models do. A plea to go on, which may quote the end of what was said, is heard
+//! in the saga's `manner`.
 
 #[cfg(test)]
 mod tests;
@@ -63,11 +64,19 @@ enum End {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Manner {
+    /// What it quotes is said first; without a quotation the text goes on.
     #[default]
-    Exact,
-    /// This many characters are said again.
+    Obey,
+    /// The text goes on, whatever is quoted.
+    Plain,
+    /// This many characters are said again, or what is quoted if that is more.
     Repeat(usize),
     Restart,
+}
+
+/// Which life a behaviour stands for.
+pub(super) fn life(behaviour: &str) -> Option<usize> {
+    behaviour.strip_prefix("saga-")?.split('-').next()?.parse().ok()
 }
 
 pub(super) fn answer(play: &Play<'_>, number: usize) -> Answer {
@@ -94,14 +103,16 @@ impl Saga {
 
     /// The character to begin with; none when the assistant is made to have said something else.
     fn beginning(&self, body: &Value, dialect: Dialect) -> Option<usize> {
-        let Some((said, is_last)) = said(body) else { return Some(0) };
-        let told = self.text.strip_prefix(said.as_str()).map(|_| said.chars().count())?;
-        if is_last && matches!(dialect, Dialect::Messages | Dialect::Generate) {
+        let Some(partial) = Partial::find(body) else { return Some(0) };
+        let told = self.text.strip_prefix(partial.said.as_str()).map(|_| partial.said.chars().count())?;
+        if partial.plea.is_empty() && matches!(dialect, Dialect::Messages | Dialect::Generate) {
             return Some(told);
         }
+        let quoted = partial.quoted();
         Some(match self.manner {
-            Manner::Exact => told,
-            Manner::Repeat(again) => told.saturating_sub(again),
+            Manner::Obey => told - quoted.unwrap_or_default(),
+            Manner::Plain => told,
+            Manner::Repeat(again) => told.saturating_sub(again.max(quoted.unwrap_or_default())),
             Manner::Restart => 0,
         })
     }
@@ -186,16 +197,39 @@ fn end_of(steps: &[Step], pieces: u64) -> usize {
     end.unwrap_or(steps.len())
 }
 
-/// What the assistant's last turn says, and whether nobody spoke after it.
-fn said(body: &Value) -> Option<(String, bool)> {
-    let turns = ["messages", "input", "contents"].iter().find_map(|member| body[*member].as_array())?;
-    let is_ours = |turn: &Value| matches!(turn["role"].as_str(), Some("assistant" | "model"));
-    let place = turns.iter().rposition(is_ours)?;
-    let turn = &turns[place];
-    let parts = turn.get("content").or_else(|| turn.get("parts"))?;
-    let text = match parts {
-        Value::String(text) => text.clone(),
-        parts => parts.as_array()?.iter().filter_map(|part| part["text"].as_str()).collect(),
-    };
-    Some((text, place + 1 == turns.len()))
+/// An answer that the request shows as begun.
+struct Partial {
+    said: String,
+    /// What was said to the assistant after it.
+    plea: String,
+}
+
+impl Partial {
+    /// Fewer characters in common are chance.
+    const LEAST_QUOTED: usize = 8;
+
+    fn find(body: &Value) -> Option<Self> {
+        let turns = ["messages", "input", "contents"].iter().find_map(|member| body[*member].as_array())?;
+        let is_ours = |turn: &Value| matches!(turn["role"].as_str(), Some("assistant" | "model"));
+        let place = turns.iter().rposition(is_ours)?;
+        let plea = turns[place + 1..].iter().map(words_of).collect();
+        Some(Self { said: words_of(&turns[place]), plea })
+    }
+
+    /// How many characters of its end the plea quotes.
+    fn quoted(&self) -> Option<usize> {
+        let ends = self.said.char_indices().map(|(start, _)| &self.said[start..]);
+        let quoted = ends.map(str::trim_end).find(|end| !end.is_empty() && self.plea.contains(end))?;
+        let trailing = self.said.chars().count() - self.said.trim_end().chars().count();
+        let length = quoted.chars().count() + trailing;
+        (length >= Self::LEAST_QUOTED || length == self.said.chars().count()).then_some(length)
+    }
+}
+
+fn words_of(turn: &Value) -> String {
+    match turn.get("content").or_else(|| turn.get("parts")) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        _ => String::new(),
+    }
 }

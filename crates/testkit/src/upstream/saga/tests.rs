@@ -24,7 +24,7 @@ fn partial(text: &str) -> [Value; 2] {
 
 #[tokio::test]
 async fn it_dies_where_it_was_told_to() {
-    let order = order(json!([{"after": 7, "how": "reset", "torn": 9}]), json!("exact"));
+    let order = order(json!([{"after": 7, "how": "reset", "torn": 9}]), json!("obey"));
     let heard = tell("saga-1", &order, &[]).await;
     assert_eq!((heard.text().as_str(), heard.broken), ("Grüße 你", true));
     let whole = tell("saga-2", &order, &[]).await;
@@ -34,14 +34,21 @@ async fn it_dies_where_it_was_told_to() {
 #[tokio::test]
 async fn another_goes_on_in_its_manner() {
     for (manner, heard) in [
-        (json!("exact"), "好 the end"),
+        (json!("obey"), "好 the end"),
         (json!({"repeat": 3}), "e 你好 the end"),
+        (json!("plain"), "好 the end"),
         (json!("restart"), "Grüße 你好 the end"),
     ] {
         let told = tell("saga-2", &order(json!([]), manner), &partial("Grüße 你")).await;
         assert_eq!(told.text(), heard);
     }
-    let stranger = tell("saga-2", &order(json!([]), json!("exact")), &partial("Gruß")).await;
+    let quoting =
+        [partial("Grüße 你")[0].clone(), json!({"role": "user", "content": "Begin with «Grüße 你»."})];
+    assert_eq!(
+        tell("saga-2-x", &order(json!([]), json!("obey")), &quoting).await.text(),
+        "Grüße 你好 the end"
+    );
+    let stranger = tell("saga-2", &order(json!([]), json!("obey")), &partial("Gruß")).await;
     assert_eq!(stranger.status, 400);
 }
 
