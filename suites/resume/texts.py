@@ -71,15 +71,19 @@ def saga(chance, lives=1):
     manner = chance.choices(["obey", "plain", "repeat", "restart"], [6, 2, 2, 1])[0]
     if manner == "repeat":
         manner = {"repeat": again(chance, text[: deaths[0]["after"]])}
-    elif manner == "plain" and any(doubtful(text, death["after"]) for death in deaths):
+    if any(doubtful(text[: death["after"]], text[death["after"] :], manner) for death in deaths):
         manner = "obey"
     return Saga(text, deaths, manner, sizes=[chance.randint(1, 12) for _ in range(7)])
 
 
-def doubtful(text, at):
-    """The text goes on with what was just said: nobody could tell that from a repetition that nobody asked for."""
-    said, rest = text[:at].rstrip(), text[at:]
-    return any(said.endswith(rest[:length]) for length in range(8, min(len(said), len(rest)) + 1))
+def doubtful(said, rest, manner):
+    """In a repetitive text nobody can tell what is new from a repetition other than the one that was asked for."""
+    if manner == "plain":
+        words = said.rstrip()
+        return any(words.endswith(rest[:length]) for length in range(8, min(len(words), len(rest)) + 1))
+    again = len(said) if manner == "restart" else manner["repeat"] if manner != "obey" else 0
+    start = said[len(said) - again :][:16]
+    return again > 0 and said.count(start) > 1
 
 
 def again(chance, said):
