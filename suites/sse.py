@@ -62,7 +62,7 @@ def read_document(format, body):
 
 
 def chat_stream(told, found):
-    calls, done, finishes = {}, 0, []
+    calls, done, finishes, roles = {}, 0, [], 0
     for _, data in found:
         told.expect(not done, "something after [DONE]")
         if data == "[DONE]":
@@ -79,6 +79,8 @@ def chat_stream(told, found):
             delta = choice["delta"]
             told.expect(choice["index"] == 0, "another choice")
             told.expect(not finishes or not delta.get("content"), "content after finish_reason")
+            roles += "role" in delta
+            told.expect(roles == 1, f"{roles} roles so far")
             told.text += delta.get("content") or ""
             for part in delta.get("tool_calls") or []:
                 chat_call(told, calls, part)
@@ -98,6 +100,8 @@ def chat_call(told, calls, part):
         told.expect(part.get("id") and function.get("name"), f"a call begins without id or name: {part}")
         told.expect(part["index"] == len(calls), f"call {part['index']} after {len(calls)}")
         calls[part["index"]] = [function.get("name"), ""]
+    else:
+        told.expect("id" not in part, f"call {part['index']} begins twice")
     calls[part["index"]][1] += function.get("arguments") or ""
 
 

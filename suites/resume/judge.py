@@ -64,6 +64,8 @@ class Case:
             self.faults.append("no error, although nobody told it to the end")
         if told.ends:
             self.faults.append("an end, although nobody told it")
+        if len(told.text) < self.saga.deaths[0]["after"]:
+            self.faults.append(f"only {len(told.text)} of the characters that were said: {told.error}")
         if not self.saga.text.startswith(told.text):
             self.compare(told.text, self.saga.text[: len(told.text)])
 
