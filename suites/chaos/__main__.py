@@ -161,7 +161,7 @@ def report(calls, phases, watch, rows, options):
     books = audit.check_books(calls, rows)
     slow = [phase for phase in phases if len(phase.returned) < len(cast.MODELS) or max(phase.returned.values()) > bound]
     open_still = [phase for phase in phases if phase.closed is None or phase.closed > bound]
-    unopened = [phase for phase in phases if phase.fault.patience == 5 and watch.opened(phase) is None]
+    unopened = [phase for phase in phases if phase.fault.opens and watch.opened(phase) is None]
     name = "{0.fault.name} at {0.provider}".format
     checks = [
         (f"success is at least {audit.SUCCESS:.2%}", success >= audit.SUCCESS, [f"{c.request_id} ({c.format}, {c.route}, stream {c.stream}, {c.seconds:.2f} s): {c.fault}" for c in calls if c.fault]),

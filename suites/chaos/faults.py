@@ -14,6 +14,8 @@ class Fault:
     patience: int = 5
     # That while, where it is not the breaker's.
     rest: float | None = None
+    # It is the breaker that keeps callers away, not the provider's own word.
+    opens: bool = True
     # The calls came to a process that could note them.
     noted: bool = True
 
@@ -43,8 +45,8 @@ class Fault:
 FAULTS = [
     Fault("refused", {"reset": "before_head"}, process="kill", noted=False),
     Fault("500", {"status": 500}),
-    Fault("503 in 2 s", {"status": 503, "retry_after": "2"}),
-    Fault("429 in 1 s", {"status": 429, "retry_after": "1"}, patience=1, rest=1.0),
+    Fault("503 in 2 s", {"status": 503, "retry_after": "2"}, opens=False),
+    Fault("429 in 1 s", {"status": 429, "retry_after": "1"}, patience=1, rest=1.0, opens=False),
     Fault("silence", {"hang": True}, process="freeze", noted=False),
     Fault("reset", {"reset": "before_content"}),
     Fault("error in 200", {"like": "error-in-stream"}),
