@@ -94,7 +94,8 @@ pub(super) fn answer(play: &Play<'_>, number: usize) -> Answer {
 impl Saga {
     fn find(asked: &Asked) -> Option<Self> {
         let order = asked.texts.iter().find_map(|text| text.strip_prefix(MARK))?;
-        serde_json::from_str(order.trim_end()).ok()
+        // Turns of one role may have been merged: more words may follow.
+        serde_json::Deserializer::from_str(order).into_iter().next()?.ok()
     }
 
     fn death(&self, number: usize) -> Option<&Death> {
