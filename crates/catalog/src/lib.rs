@@ -1,10 +1,14 @@
 //! What is known about models: prices, windows, abilities, token counting. Pure; nothing is loaded before its first use.
 
+mod family;
+mod guess;
 mod lookup;
 mod price;
 mod table;
 mod tokens;
 
+pub use family::family;
+pub use guess::likely_mode;
 pub use lookup::{facts, models};
 pub use price::cost;
 pub use tokens::{count_tokens, estimate_tokens_from_bytes, tokenizer_loaded};

@@ -170,18 +170,7 @@ fn mode(text: &str) -> Option<Mode> {
 fn abilities(text: &str) -> Option<Abilities> {
     let mut abilities = Abilities::default();
     for name in text.split('|').filter(|name| !name.is_empty()) {
-        match name {
-            "tools" => abilities.tools = true,
-            "vision" => abilities.vision = true,
-            "reasoning" => abilities.reasoning = true,
-            "json_schema" => abilities.json_schema = true,
-            "prompt_cache" => abilities.prompt_cache = true,
-            "pdf" => abilities.pdf = true,
-            "audio_input" => abilities.audio_input = true,
-            "audio_output" => abilities.audio_output = true,
-            "web_search" => abilities.web_search = true,
-            _ => return None,
-        }
+        *abilities.flag(name)? = true;
     }
     Some(abilities)
 }

@@ -39,6 +39,21 @@ pub enum Blame {
     Upstream,
 }
 
+/// Where another attempt might succeed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Recourse {
+    #[default]
+    Nowhere,
+    /// This target will say the same again; another one may not.
+    Elsewhere,
+    /// The account behind this target's key is used up: elsewhere, and not here for a while.
+    Exhausted,
+    /// The same target may do better in a moment, another one too.
+    Here,
+    /// Another target at once; the same one only if there is no other.
+    ElsewhereFirst,
+}
+
 /// A failure with everything needed to answer it in any dialect; `server::fault` alone turns it into a status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -49,8 +64,7 @@ pub struct Fault {
     pub message: String,
     pub retry_after: Option<Duration>,
     pub blame: Blame,
-    /// Another attempt, here or at another target, may succeed.
-    pub retryable: bool,
+    pub recourse: Recourse,
     /// Extra keys inside `error`, only where the contract names them.
     pub details: Vec<(&'static str, String)>,
 }
@@ -75,7 +89,7 @@ impl Fault {
             message: message.into(),
             retry_after: None,
             blame,
-            retryable: false,
+            recourse: Recourse::Nowhere,
             details: Vec::new(),
         }
     }
@@ -99,9 +113,16 @@ impl Fault {
     }
 
     #[must_use]
-    pub fn retryable(mut self) -> Self {
-        self.retryable = true;
+    pub fn recourse(mut self, recourse: Recourse) -> Self {
+        self.recourse = recourse;
         self
+    }
+
+    /// The provider failed, as opposed to having been asked something it refuses: what a breaker counts.
+    pub fn is_failure(&self) -> bool {
+        self.status >= 500
+            && self.blame == Blame::Upstream
+            && !matches!(&*self.code, "upstream_auth_failed" | "circuit_open")
     }
 
     #[must_use]
@@ -214,6 +235,16 @@ pub fn key_provider_access_denied(provider: &str) -> Fault {
     .param("model")
 }
 
+pub fn model_access_denied(model: &str) -> Fault {
+    Fault::new(
+        403,
+        FaultKind::Authorization,
+        "model_access_denied",
+        format!("The model '{model}' may not be used here."),
+    )
+    .param("model")
+}
+
 pub fn model_not_found(model: &str, nearest: &[String]) -> Fault {
     let hint = match nearest {
         [] => String::new(),
@@ -309,7 +340,7 @@ pub fn upstream_unreachable(provider: &str, reason: &str) -> Fault {
         "upstream_unreachable",
         format!("The provider '{provider}' could not be reached: {reason}."),
     )
-    .retryable()
+    .recourse(Recourse::ElsewhereFirst)
 }
 
 pub fn upstream_auth_failed(provider: &str) -> Fault {
@@ -319,6 +350,7 @@ pub fn upstream_auth_failed(provider: &str) -> Fault {
         "upstream_auth_failed",
         format!("The provider '{provider}' rejected the gateway's credential for it."),
     )
+    .recourse(Recourse::Elsewhere)
 }
 
 pub fn upstream_invalid_response(provider: &str, reason: &str) -> Fault {
@@ -328,7 +360,7 @@ pub fn upstream_invalid_response(provider: &str, reason: &str) -> Fault {
         "upstream_invalid_response",
         format!("The provider '{provider}' sent an answer that could not be read: {reason}."),
     )
-    .retryable()
+    .recourse(Recourse::Elsewhere)
 }
 
 /// The stream ended before its terminal event.
@@ -339,7 +371,7 @@ pub fn upstream_interrupted(provider: &str) -> Fault {
         "upstream_invalid_response",
         format!("The provider '{provider}' broke off before the end of its answer: what was received is incomplete."),
     )
-    .retryable()
+    .recourse(Recourse::Here)
 }
 
 /// The selected provider lacks the operation.
@@ -350,6 +382,7 @@ pub fn unsupported(code: &'static str, operation: &str, provider: &str) -> Fault
         code,
         format!("The provider '{provider}' does not support {operation}."),
     )
+    .recourse(Recourse::Elsewhere)
 }
 
 pub fn upstream_timeout(provider: &str, waited: Duration) -> Fault {
@@ -359,5 +392,27 @@ pub fn upstream_timeout(provider: &str, waited: Duration) -> Fault {
         "upstream_timeout",
         format!("The provider '{provider}' did not answer within {} ms.", waited.as_millis()),
     )
-    .retryable()
+    .recourse(Recourse::Elsewhere)
+}
+
+pub fn circuit_open(provider: &str, after: Duration) -> Fault {
+    Fault::new(
+        503,
+        FaultKind::Provider,
+        "circuit_open",
+        format!("The provider '{provider}' has failed repeatedly and is given a pause."),
+    )
+    .retry_after(after)
+}
+
+/// No call was made: the provider said when to come back.
+pub fn cooling_down(provider: &str, after: Duration) -> Fault {
+    Fault::new(
+        429,
+        FaultKind::RateLimit,
+        "rate_limit_exceeded",
+        format!("The provider '{provider}' has asked the gateway to wait."),
+    )
+    .blame(Blame::Upstream)
+    .retry_after(after)
 }

@@ -17,3 +17,9 @@ pub fn unique(now: Timestamp, entropy: &dyn Entropy) -> uuid::Uuid {
 pub fn prefixed(prefix: &str, now: Timestamp, entropy: &dyn Entropy) -> String {
     format!("{prefix}_{}", unique(now, entropy).simple())
 }
+
+/// A number for a text, the same on every run: what chances are drawn from when they must be explicable.
+pub fn number(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -20,6 +20,70 @@ pub enum Mode {
     Other,
 }
 
+impl Mode {
+    pub fn category(self) -> Category {
+        match self {
+            Self::Chat | Self::Completion => Category::TextGeneration,
+            Self::Embedding => Category::Embedding,
+            Self::Rerank => Category::Rerank,
+            Self::Image => Category::Image,
+            Self::AudioTranscription | Self::AudioSpeech => Category::Audio,
+            Self::Video => Category::Video,
+            Self::Moderation | Self::Other => Category::Utility,
+        }
+    }
+}
+
+/// What a list of models is divided into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    TextGeneration,
+    Embedding,
+    Rerank,
+    Image,
+    Audio,
+    Video,
+    Utility,
+}
+
+impl Category {
+    /// In the order they are shown.
+    pub const ALL: &'static [Self] = &[
+        Self::TextGeneration,
+        Self::Embedding,
+        Self::Rerank,
+        Self::Image,
+        Self::Audio,
+        Self::Video,
+        Self::Utility,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TextGeneration => "text_generation",
+            Self::Embedding => "embedding",
+            Self::Rerank => "rerank",
+            Self::Image => "image",
+            Self::Audio => "audio",
+            Self::Video => "video",
+            Self::Utility => "utility",
+        }
+    }
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::TextGeneration => "Text generation",
+            Self::Embedding => "Embeddings",
+            Self::Rerank => "Reranking",
+            Self::Image => "Images",
+            Self::Audio => "Audio",
+            Self::Video => "Video",
+            Self::Utility => "Utility",
+        }
+    }
+}
+
 /// What a model can do, as flags that routing and `/models` show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
@@ -33,6 +97,40 @@ pub struct Abilities {
     pub audio_input: bool,
     pub audio_output: bool,
     pub web_search: bool,
+}
+
+impl Abilities {
+    /// The flag of that name, or none.
+    pub fn flag(&mut self, name: &str) -> Option<&mut bool> {
+        Some(match name {
+            "tools" => &mut self.tools,
+            "vision" => &mut self.vision,
+            "reasoning" => &mut self.reasoning,
+            "json_schema" => &mut self.json_schema,
+            "prompt_cache" => &mut self.prompt_cache,
+            "pdf" => &mut self.pdf,
+            "audio_input" => &mut self.audio_input,
+            "audio_output" => &mut self.audio_output,
+            "web_search" => &mut self.web_search,
+            _ => return None,
+        })
+    }
+
+    /// The names of what it can do.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let flags = [
+            ("tools", self.tools),
+            ("vision", self.vision),
+            ("reasoning", self.reasoning),
+            ("json_schema", self.json_schema),
+            ("prompt_cache", self.prompt_cache),
+            ("pdf", self.pdf),
+            ("audio_input", self.audio_input),
+            ("audio_output", self.audio_output),
+            ("web_search", self.web_search),
+        ];
+        flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| name)
+    }
 }
 
 /// Rates in nano-dollars per million tokens; an absent one falls back as `catalog::cost` says.
@@ -72,4 +170,28 @@ pub struct ModelFacts {
     pub abilities: Abilities,
     /// Absent is "unpriced", which is not the same as free.
     pub price: Option<Price>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flag_is_found_by_the_name_it_is_written_with() {
+        let written = serde_json::to_value(Abilities::default()).unwrap();
+        for name in written.as_object().unwrap().keys() {
+            let mut abilities = Abilities::default();
+            *abilities.flag(name).unwrap_or_else(|| panic!("{name} has no flag")) = true;
+            assert_eq!(abilities.names().collect::<Vec<_>>(), [name]);
+            assert_eq!(serde_json::to_value(abilities).unwrap()[name], true);
+        }
+        assert!(Abilities::default().flag("telepathy").is_none());
+    }
+
+    #[test]
+    fn a_category_is_written_as_it_is_read() {
+        for category in Category::ALL {
+            assert_eq!(serde_json::to_value(category).unwrap(), category.as_str());
+        }
+    }
 }

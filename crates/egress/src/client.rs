@@ -93,7 +93,7 @@ impl Egress {
             }
         }
         // Dialling is rare and its state is large: it does not travel with every call.
-        let outcome = match Box::pin(self.shared.dialer.dial(origin)).await? {
+        let outcome = match Box::pin(self.shared.dialer.dial(&destination)).await? {
             Dialled::Http1(connection) => exchange_http1(connection, prepared, origin).await,
             Dialled::Http2(connection) => exchange_http2(connection, prepared, origin).await,
         };
@@ -108,7 +108,7 @@ impl Egress {
         if origin.http2().is_some() {
             return;
         }
-        let dials = (0..wanted).map(|_| self.shared.dialer.dial(origin));
+        let dials = (0..wanted).map(|_| self.shared.dialer.dial(destination));
         for dialled in join_all(dials).await {
             match dialled {
                 Ok(Dialled::Http1(connection)) => origin.check_in(connection),

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::uri::{PathAndQuery, Uri};
 
@@ -21,11 +22,27 @@ pub enum Trust {
 pub struct Destination {
     pub(crate) origin: Arc<Origin>,
     base_path: String,
+    connect_timeout: Option<Duration>,
 }
 
 impl Destination {
     pub(crate) fn new(origin: Arc<Origin>, base_path: String) -> Self {
-        Self { origin, base_path }
+        Self { origin, base_path, connect_timeout: None }
+    }
+
+    /// The same place with its own limit to how long a connection may take to open, instead of the general one.
+    /// Its connections are still shared with whoever else goes to this origin.
+    #[must_use]
+    pub fn connecting_within(&self, limit: Duration) -> Self {
+        Self {
+            origin: Arc::clone(&self.origin),
+            base_path: self.base_path.clone(),
+            connect_timeout: Some(limit),
+        }
+    }
+
+    pub(crate) fn connect_timeout(&self) -> Option<Duration> {
+        self.connect_timeout
     }
 
     /// Without a slash at its end; empty for the root.

@@ -10,6 +10,7 @@ use tokio_rustls::TlsConnector;
 use tokio_util::task::TaskTracker;
 
 use crate::address;
+use crate::destination::Destination;
 use crate::error::{EgressError, EgressErrorKind};
 use crate::http1::Http1;
 use crate::http2::Http2;
@@ -33,15 +34,16 @@ pub(crate) enum Dialled {
 
 impl Dialer {
     /// A fresh connection, or the HTTP/2 connection another call has just opened.
-    pub(crate) async fn dial(&self, origin: &Origin) -> Result<Dialled, EgressError> {
-        timeout(self.timeout, self.dial_in_turn(origin))
+    pub(crate) async fn dial(&self, destination: &Destination) -> Result<Dialled, EgressError> {
+        let limit = destination.connect_timeout().unwrap_or(self.timeout);
+        timeout(limit, self.dial_in_turn(&destination.origin, limit))
             .await
             .unwrap_or_else(|_| Err(EgressError::connect_timeout()))
     }
 
-    async fn dial_in_turn(&self, origin: &Origin) -> Result<Dialled, EgressError> {
+    async fn dial_in_turn(&self, origin: &Origin, limit: Duration) -> Result<Dialled, EgressError> {
         if origin.settled_on_http1() {
-            return self.dial_now(origin).await;
+            return self.dial_now(origin, limit).await;
         }
         let turn = origin.dialling.lock().await;
         if let Some(connection) = origin.http2() {
@@ -49,13 +51,13 @@ impl Dialer {
         }
         if origin.settled_on_http1() {
             drop(turn);
-            return self.dial_now(origin).await;
+            return self.dial_now(origin, limit).await;
         }
-        self.dial_now(origin).await
+        self.dial_now(origin, limit).await
     }
 
-    async fn dial_now(&self, origin: &Origin) -> Result<Dialled, EgressError> {
-        let stream = self.open(origin).await?;
+    async fn dial_now(&self, origin: &Origin, limit: Duration) -> Result<Dialled, EgressError> {
+        let stream = self.open(origin, limit).await?;
         if stream.negotiated_http2() {
             let connection = Http2::new(stream, &self.tasks).await?;
             origin.keep_http2(connection.clone());
@@ -65,8 +67,8 @@ impl Dialer {
         Http1::new(stream).await.map(Dialled::Http1)
     }
 
-    async fn open(&self, origin: &Origin) -> Result<Stream, EgressError> {
-        let deadline = Instant::now() + self.timeout;
+    async fn open(&self, origin: &Origin, limit: Duration) -> Result<Stream, EgressError> {
+        let deadline = Instant::now() + limit;
         let stream = match origin.route() {
             Route::Direct => connect(allowed_addresses(origin).await?, deadline).await?,
             Route::Forward(proxy) => {

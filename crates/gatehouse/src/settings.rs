@@ -10,6 +10,7 @@ mod markdown;
 mod nearest;
 mod providers;
 mod reader;
+mod routing;
 mod table;
 mod value;
 mod yaml;

@@ -42,7 +42,19 @@ pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Call
     if digest.ct_eq(&snapshot.master).into() {
         return Ok(Caller::Master);
     }
-    let key = snapshot.keys.find(&digest).ok_or("unknown key")?;
+    holder(snapshot, &digest, now)
+}
+
+/// The same caller as it stands now, for what outlives the snapshot it was admitted by.
+pub fn again(snapshot: &Snapshot, caller: &Caller, now: Timestamp) -> Result<Caller, &'static str> {
+    match caller {
+        Caller::Master => Ok(Caller::Master),
+        Caller::Key(key) => holder(snapshot, &key.digest, now),
+    }
+}
+
+fn holder(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<Caller, &'static str> {
+    let key = snapshot.keys.find(digest).ok_or("unknown key")?;
     if !bool::from(digest.ct_eq(&key.digest)) {
         return Err("unknown key");
     }

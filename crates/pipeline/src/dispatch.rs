@@ -1,23 +1,24 @@
 //! Station: over the plan's targets until one answers. Encode, send, decode; nothing is sent to the client from here.
 
+mod attempt;
+mod course;
 mod gate;
+mod hedge;
 mod inflate;
 mod outbound;
+pub(crate) mod tell;
 mod upstream;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::canon::{Dropped, Reply};
-use domain::clock::Timestamp;
-use domain::fault::{self, Fault};
-use domain::receipt::Attempt;
-use egress::EgressError;
-use http::{HeaderMap, HeaderValue, StatusCode};
-use tokio::time::{Instant, timeout_at};
+use domain::canon::Reply;
+use domain::fault::{Fault, Recourse};
+use tokio::time::Instant;
 use wire::codec::{self, Native};
 
+use crate::health::Admission;
 use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::resolve::Plan;
@@ -25,6 +26,8 @@ use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 use crate::stream::Flow;
 
+use attempt::attempt;
+use course::{Course, Moment, Next};
 use outbound::Leaving;
 pub use outbound::{Passage, Translation};
 pub use upstream::{UpstreamBody, retry_after};
@@ -37,9 +40,21 @@ pub enum Answer {
     Stream(Box<Flow>),
 }
 
-/// An error's body is worth this much of our time and memory.
-const ERROR_PATIENCE: Duration = Duration::from_secs(10);
-const ERROR_LIMIT: usize = 64 * 1024;
+/// A target about to be asked.
+struct Trying {
+    lane: Arc<Lane>,
+    leaving: Leaving,
+    admission: Admission,
+}
+
+/// A target that was asked.
+struct Tried {
+    lane: Arc<Lane>,
+    outcome: Result<Answer, Fault>,
+}
+
+/// How long an account that is used up is left alone.
+const EXHAUSTED: Duration = Duration::from_secs(600);
 
 /// Owns all it needs: a client that is waiting is sent heartbeats while this goes on.
 pub async fn dispatch(
@@ -48,141 +63,129 @@ pub async fn dispatch(
     reservation: Reservation,
     mut ticket: Ticket,
 ) -> (Ticket, Result<Answer, Fault>) {
-    let mut last = None;
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
-    for lane in &plan.lanes {
-        let leaving = match outbound::prepare(&call, lane, &ticket) {
-            Ok(leaving) => leaving,
-            // What one provider lacks, the next may have.
-            Err(fault) if fault.status == 501 => {
-                last = Some(fault);
+    let _active = ticket.gateway().retry_budget.enter();
+    let mut course = Course::new(plan.lanes);
+    // Held while the retry it was given for goes on.
+    let mut _retrying = None;
+    while let Some(lane) = course.target().cloned() {
+        let now = ticket.now();
+        let admission = match lane.health.admit(now) {
+            Ok(admission) => admission,
+            Err(availability) => {
+                course.pass_over(&availability, now);
                 continue;
             }
-            Err(fault) => return (ticket, Err(fault)),
         };
-        ticket.leave_out(match &leaving.passage {
-            Passage::Translated(translation) => translation.dropped.clone(),
-            Passage::Native(_) => Dropped::default(),
-        });
-        ticket.leave(lane, &reservation);
-        let before = ticket.now();
-        let outcome = attempt(&call, leaving, lane, &ticket, deadline).await;
-        let duration = ticket.now().saturating_sub(before);
-        ticket.waited(duration);
-        ticket.attempted(describe(lane, &outcome, duration));
-        match outcome {
+        let leaving = match outbound::prepare(&call, &lane, &ticket) {
+            Ok(leaving) => leaving,
+            Err(fault) => match course.lacks(fault) {
+                Next::Nowhere(fault) => return (ticket, Err(fault)),
+                Next::Elsewhere | Next::Again(..) => continue,
+            },
+        };
+        let trying = Trying { lane, leaving, admission };
+        let tried = match hedge::partner(&course, &trying.lane, &ticket) {
+            None => try_one(&call, trying, &reservation, &mut ticket, deadline).await,
+            Some(partner) => {
+                let other = partner.lane.clone();
+                let race = hedge::race(&call, trying, partner, &reservation, &mut ticket, deadline);
+                let (tried, hedged) = Box::pin(race).await;
+                if hedged {
+                    course.strike(&other);
+                }
+                tried
+            }
+        };
+        let Tried { lane, outcome } = tried;
+        let fault = match outcome {
             Ok(answer) => return (ticket, Ok(answer)),
-            Err(fault) if fault.retryable && Instant::now() < deadline => last = Some(fault),
-            Err(fault) => return (ticket, Err(fault)),
+            Err(fault) => fault,
+        };
+        let next = if Instant::now() < deadline {
+            course.failed(fault, &moment(&ticket, deadline))
+        } else {
+            Next::Nowhere(fault)
+        };
+        match next {
+            Next::Nowhere(fault) => return (ticket, Err(fault)),
+            Next::Elsewhere => {
+                _retrying = None;
+                tell::fallback(&lane, course.target(), &ticket);
+            }
+            Next::Again(pause, guard) => {
+                _retrying = Some(guard);
+                let before = ticket.now();
+                tokio::time::sleep(pause).await;
+                ticket.waited(ticket.now().saturating_sub(before));
+            }
         }
     }
-    (ticket, Err(last.unwrap_or_else(fault::internal_error)))
+    (ticket, Err(course.verdict()))
 }
 
-fn describe(lane: &Lane, outcome: &Result<Answer, Fault>, duration: Duration) -> Attempt {
-    let (status, error) = match outcome {
+async fn try_one(
+    call: &Call,
+    trying: Trying,
+    reservation: &Reservation,
+    ticket: &mut Ticket,
+    deadline: Instant,
+) -> Tried {
+    let Trying { lane, leaving, admission } = trying;
+    ticket.leave_out(leaving.dropped());
+    ticket.leave(&lane, reservation);
+    let before = ticket.now();
+    let outcome = attempt(call, leaving, &lane, ticket, deadline).await;
+    let duration = ticket.now().saturating_sub(before);
+    ticket.waited(duration);
+    conclude(lane, admission, outcome, duration, ticket)
+}
+
+/// What came of an attempt goes into the books and into what is known of the target's health.
+fn conclude(
+    lane: Arc<Lane>,
+    admission: Admission,
+    mut outcome: Result<Answer, Fault>,
+    duration: Duration,
+    ticket: &mut Ticket,
+) -> Tried {
+    let now = ticket.now();
+    let (status, error) = match &outcome {
         Ok(_) => (200, None),
         Err(fault) => (fault.status, Some(fault.code.to_string())),
     };
-    lane.attempt(status, error, duration)
-}
-
-/// `deadline` covers all attempts of a call that is answered whole; streams have limits on silence instead.
-async fn attempt(
-    call: &Call,
-    mut leaving: Leaving,
-    lane: &Arc<Lane>,
-    ticket: &Ticket,
-    deadline: Instant,
-) -> Result<Answer, Fault> {
-    let policy = &ticket.gateway().policy;
-    let instance = &lane.target.instance;
-    let (limit, waited) = if call.stream {
-        (Instant::now() + policy.first_event_timeout, policy.first_event_timeout)
-    } else {
-        (deadline, policy.request_timeout)
-    };
-    let too_slow = || fault::upstream_timeout(instance, waited);
-    let head =
-        timeout_at(limit, upstream::send(&mut leaving, call, lane, ticket)).await.map_err(|_| too_slow())?;
-    let (status, headers, body) = head?;
-    let passage = leaving.passage;
-    let native = passage.upstream();
-    let body = expect_success(native, lane, status, &headers, body, ticket.gateway().clock.now()).await?;
-    if call.stream {
-        expect_event_stream(lane, &headers)?;
-        let flow = Flow::new(body, lane.clone(), passage, call, ticket);
-        return gate::hold(flow, policy).await.map(Box::new).map(Answer::Stream);
-    }
-    let collected = timeout_at(deadline, body.collect(policy.answer_limit)).await;
-    let bytes = match collected {
-        Ok(Ok(bytes)) => inflate::inflate(&headers, bytes, policy.answer_limit)
-            .map_err(|reason| fault::upstream_invalid_response(instance, reason)),
-        Ok(Err(error)) => Err(broken(lane, &error)),
-        Err(_) => Err(too_slow()),
-    };
-    let bytes = bytes.inspect_err(|_| ticket.spent())?;
-    read(lane, passage, bytes)
-}
-
-/// Error answers are read boundedly and become a fault of their own.
-async fn expect_success(
-    native: &dyn Native,
-    lane: &Lane,
-    status: StatusCode,
-    headers: &HeaderMap,
-    body: UpstreamBody,
-    now: Timestamp,
-) -> Result<UpstreamBody, Fault> {
-    if status.is_success() {
-        return Ok(body);
-    }
-    let instance = &lane.target.instance;
-    let text = tokio::time::timeout(ERROR_PATIENCE, body.collect(ERROR_LIMIT)).await;
-    let text = text.ok().and_then(Result::ok).unwrap_or_default();
-    tracing::debug!(provider = &**instance, status = status.as_u16(), "provider refused the call");
-    let mut fault = native.read_error(status.as_u16(), &text, instance);
-    if let Some(after) = upstream::retry_after(headers, now) {
-        fault.retry_after = Some(after);
-    }
-    Err(fault)
-}
-
-fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
-    let media_type = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    let packed = headers.get(http::header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
-    if media_type.to_ascii_lowercase().starts_with(b"text/event-stream") && !packed {
-        return Ok(());
-    }
-    Err(fault::upstream_invalid_response(
-        &lane.target.instance,
-        "a stream was asked for and something else came",
-    ))
-}
-
-fn read(lane: &Lane, passage: Passage, bytes: Bytes) -> Result<Answer, Fault> {
-    let instance = &lane.target.instance;
-    let native = passage.upstream();
-    let answer = native
-        .read_answer(&bytes)
-        .map_err(|_| fault::upstream_invalid_response(instance, "it is not what was asked for"))?;
-    if let Some(error) = &answer.error {
-        return Err(native.read_stream_error(&bytes[error.clone()], instance));
-    }
-    match passage {
-        Passage::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
-        Passage::Translated(mut translation) => {
-            let mut reply = translation.upstream.decode(&bytes, &mut translation.decoding)?;
-            translation.renames.restore_reply(&mut reply);
-            Ok(Answer::Translated(translation, Box::new(reply)))
+    ticket.attempted(&lane, lane.attempt(status, error, duration));
+    match &mut outcome {
+        Ok(answer) => {
+            tell::transition(&lane, admission.succeeded(now, duration), ticket.gateway());
+            if let Answer::Stream(flow) = answer {
+                flow.keep(admission);
+            }
+        }
+        Err(fault) => {
+            if fault.recourse == Recourse::Exhausted {
+                fault.retry_after = Some(EXHAUSTED);
+            }
+            if let Some(after) = fault.retry_after {
+                lane.health.cool_down(now, after);
+            }
+            if fault.is_failure() {
+                tell::transition(&lane, admission.failed(now, &fault.code), ticket.gateway());
+            }
         }
     }
+    Tried { lane, outcome }
 }
 
-fn broken(lane: &Lane, error: &EgressError) -> Fault {
-    if error.is_connect() {
-        fault::upstream_unreachable(&lane.target.instance, error.reason())
-    } else {
-        fault::upstream_interrupted(&lane.target.instance)
+fn moment(ticket: &Ticket, deadline: Instant) -> Moment<'_> {
+    let gateway = ticket.gateway();
+    let mut bytes = [0; 4];
+    gateway.entropy.fill(&mut bytes);
+    Moment {
+        left: deadline.saturating_duration_since(Instant::now()),
+        chance: f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),
+        retries: &gateway.policy.retries,
+        budget: &gateway.retry_budget,
+        now: ticket.now(),
     }
 }

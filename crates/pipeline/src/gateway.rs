@@ -11,9 +11,12 @@ use egress::Egress;
 use store::{Journal, Responses};
 use tokio_util::task::TaskTracker;
 
+use crate::budget::{HedgeBudget, RetryBudget};
+use crate::console::Console;
 use crate::metrics::Metrics;
 use crate::passthrough;
 use crate::recall::Recall;
+use crate::resolve::fallback::Fallback;
 use crate::snapshot::Snapshot;
 use crate::traces::Traces;
 use crate::unwritten::Unwritten;
@@ -38,6 +41,28 @@ pub struct Policy {
     /// How long stored responses are kept.
     pub response_ttl: Duration,
     pub passthrough: passthrough::Rules,
+    pub retries: Retries,
+    pub fallback: Fallback,
+    /// At most this share of calls is hedged; 0 hedges none.
+    pub hedge_max_share: f64,
+    /// Models without an override of their own may be used.
+    pub models_enabled_by_default: bool,
+    /// `/v1/models` shows aliases, combos and pools alone.
+    pub keep_only_aliases: bool,
+}
+
+/// Further attempts at a target that failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Retries {
+    pub most: u32,
+    /// A provider that wants to be left alone for longer is not waited for.
+    pub longest_wait: Duration,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self { most: 2, longest_wait: Duration::from_secs(20) }
+    }
 }
 
 impl Default for Policy {
@@ -55,6 +80,11 @@ impl Default for Policy {
             strict_translation: false,
             response_ttl: Duration::from_secs(30 * 24 * 3600),
             passthrough: passthrough::Rules::default(),
+            retries: Retries::default(),
+            fallback: Fallback::default(),
+            hedge_max_share: 0.0,
+            models_enabled_by_default: true,
+            keep_only_aliases: false,
         }
     }
 }
@@ -73,6 +103,9 @@ pub struct Gateway {
     pub unwritten: Unwritten,
     pub responses: Responses,
     pub recall: Recall,
+    pub retry_budget: RetryBudget,
+    pub hedge_budget: HedgeBudget,
+    pub console: Console,
 }
 
 impl Gateway {

@@ -3,11 +3,15 @@
 pub mod arrival;
 mod ask;
 pub mod authenticate;
+pub mod budget;
+pub mod choose;
 pub mod commit;
+pub mod console;
 pub mod count;
 pub mod dispatch;
 pub mod estimate;
 pub mod gateway;
+pub mod health;
 pub mod inventory;
 pub mod metrics;
 pub mod models;
@@ -36,6 +40,7 @@ use gateway::Gateway;
 use receive::Call;
 use reply::{Refused, Reply};
 use resolve::Plan;
+use resolve::access::Access;
 use settle::Ticket;
 
 /// One call from its first byte to its last: read this function to know what the gateway does.
@@ -77,11 +82,19 @@ where
 {
     let snapshot = gateway.snapshot();
     let caller = authenticate::authenticate(&snapshot, arrival, Scope::Inference)?;
-    ticket.identify(&caller, arrival)?;
+    let user_path = ticket.identify(&caller, arrival)?;
     let body = receive::receive(body, &arrival.headers, &gateway.policy).await?;
     let mut call = receive::parse(body, arrival)?;
     ticket.requested(&call);
     responses::follow_up(&mut call, &caller, ticket).await?;
-    let plan = resolve::resolve(&snapshot, &caller, &call)?;
+    let access = Access {
+        snapshot: &snapshot,
+        caller: &caller,
+        user_path: &user_path,
+        enabled_by_default: gateway.policy.models_enabled_by_default,
+    };
+    let asking = call.asking(access, arrival, &gateway.policy)?;
+    let resolved = resolve::resolve(&asking, &mut ())?;
+    let plan = resolved.plan(&call.circumstances(gateway, ticket.seed_number(), true));
     Ok((call, plan))
 }

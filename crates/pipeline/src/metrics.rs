@@ -14,6 +14,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::health::Health;
 use crate::snapshot::routes::Lane;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -61,6 +62,30 @@ type Money = Counter<f64, AtomicU64>;
 pub struct Live {
     labels: TargetLabels,
     handles: OnceLock<Handles>,
+    health: Arc<Health>,
+    /// Models that share these figures, because nobody lists them, have a health of their own.
+    strangers: Mutex<HashMap<String, Arc<Health>>>,
+}
+
+/// So many unlisted models are told apart at once: their names come from clients.
+const MOST_STRANGERS: usize = 1000;
+
+impl Live {
+    pub fn health(&self) -> Arc<Health> {
+        self.health.clone()
+    }
+
+    /// The health of a model that is counted under another name.
+    pub fn health_of(&self, model: &str) -> Arc<Health> {
+        let mut strangers = self.strangers.lock();
+        if let Some(health) = strangers.get(model) {
+            return health.clone();
+        }
+        if strangers.len() >= MOST_STRANGERS {
+            strangers.retain(|_, health| Arc::strong_count(health) > 1);
+        }
+        strangers.entry(model.to_owned()).or_default().clone()
+    }
 }
 
 struct Handles {
@@ -142,7 +167,14 @@ impl Metrics {
     pub fn live(&self, provider: &str, model: &str) -> Arc<Live> {
         let mut live = self.live.lock();
         let labels = || TargetLabels { provider: provider.to_owned(), model: model.to_owned() };
-        let fresh = || Arc::new(Live { labels: labels(), handles: OnceLock::new() });
+        let fresh = || {
+            Arc::new(Live {
+                labels: labels(),
+                handles: OnceLock::new(),
+                health: Arc::default(),
+                strangers: Mutex::default(),
+            })
+        };
         live.entry(format!("{provider}/{model}")).or_insert_with(fresh).clone()
     }
 

@@ -1,52 +1,90 @@
 //! The public model list: what this caller may use, by the names a request's `model` takes.
 
-use domain::access::Verdict;
-use domain::caller::Caller;
+use std::sync::Arc;
+
 use domain::fault::Fault;
 use serde_json::{Value, json};
 
 use crate::resolve;
-use crate::snapshot::Snapshot;
+use crate::resolve::access::Access;
 use crate::snapshot::routes::Lane;
 
-pub fn list(snapshot: &Snapshot, caller: &Caller) -> Value {
-    let data: Vec<Value> = snapshot
-        .routes
-        .lanes()
-        .filter(|lane| may_use(caller, lane))
-        .map(|lane| entry(&lane.target.selector(), lane))
-        .collect();
+/// A name and a target it leads to.
+struct Entry<'a> {
+    id: String,
+    lane: Arc<Lane>,
+    /// What kind of name it is, if it is not a model's own.
+    kind: Option<&'a str>,
+}
+
+/// `names_only`: aliases, combos and pools, and nothing under its provider's own name.
+pub fn list(access: &Access<'_>, names_only: bool) -> Value {
+    let data: Vec<Value> = entries(access, names_only).iter().map(Entry::for_openai).collect();
     json!({"object": "list", "data": data})
 }
 
 /// The same list in the shape Anthropic's clients read.
-pub fn list_for_anthropic(snapshot: &Snapshot, caller: &Caller) -> Value {
-    let lanes = snapshot.routes.lanes().filter(|lane| may_use(caller, lane));
-    let data: Vec<Value> = lanes
-        .map(|lane| {
-            let created = jiff::Timestamp::from_second(lane.created.unwrap_or(0)).unwrap_or_default();
-            let id = lane.target.selector();
-            json!({"type": "model", "id": id, "display_name": id, "created_at": created.to_string()})
-        })
-        .collect();
+pub fn list_for_anthropic(access: &Access<'_>, names_only: bool) -> Value {
+    let data: Vec<Value> = entries(access, names_only).iter().map(Entry::for_anthropic).collect();
     let id = |entry: Option<&Value>| entry.map(|entry| entry["id"].clone());
     json!({"first_id": id(data.first()), "last_id": id(data.last()), "has_more": false, "data": data})
 }
 
 /// Takes anything a request's `model` takes.
-pub fn retrieve(snapshot: &Snapshot, caller: &Caller, id: &str) -> Result<Value, Fault> {
-    let lanes = resolve::candidates(&snapshot.routes, id, None)?;
-    let lane = lanes.iter().find(|lane| may_use(caller, lane));
+pub fn retrieve(access: &Access<'_>, id: &str) -> Result<Value, Fault> {
+    let lanes = resolve::candidates(&access.snapshot.routes, id, None)?;
+    let lane = lanes.into_iter().find(|lane| access.permits(lane));
     // What a caller may not use does not exist for it.
     let lane = lane.ok_or_else(|| domain::fault::model_not_found(id, &[]))?;
-    Ok(entry(id, lane))
+    let kind = kind(access, id);
+    Ok(Entry { id: id.to_owned(), lane, kind }.for_openai())
 }
 
-fn may_use(caller: &Caller, lane: &Lane) -> bool {
-    caller.key().is_none_or(|key| lane.judge(&key.lists) == Verdict::Allowed)
+fn entries<'a>(access: &Access<'a>, names_only: bool) -> Vec<Entry<'a>> {
+    let routes = &access.snapshot.routes;
+    let mut entries = Vec::new();
+    if !names_only {
+        let lanes = routes.lanes().filter(|lane| access.permits(lane));
+        entries.extend(lanes.map(|lane| Entry {
+            id: lane.target.selector(),
+            lane: lane.clone(),
+            kind: None,
+        }));
+    }
+    for name in routes.names.all() {
+        let lanes = resolve::candidates(routes, name, None).unwrap_or_default();
+        if let Some(lane) = lanes.into_iter().find(|lane| access.permits(lane)) {
+            entries.push(Entry { id: name.to_owned(), lane, kind: kind(access, name) });
+        }
+    }
+    // A name may hide a model's own; it is listed once.
+    let mut seen = std::collections::HashSet::new();
+    entries.retain(|entry| seen.insert(entry.id.clone()));
+    entries
 }
 
-fn entry(id: &str, lane: &Lane) -> Value {
-    let owner = lane.owned_by.as_deref().unwrap_or(&lane.target.provider_type);
-    json!({"id": id, "object": "model", "created": lane.created.unwrap_or(0), "owned_by": owner})
+fn kind(access: &Access<'_>, name: &str) -> Option<&'static str> {
+    let names = &access.snapshot.routes.names;
+    if names.combos.contains_key(name) {
+        Some("combo")
+    } else if names.aliases.contains_key(name) {
+        Some("alias")
+    } else {
+        names.pools.contains_key(name).then_some("pool")
+    }
+}
+
+impl Entry<'_> {
+    fn for_openai(&self) -> Value {
+        let owner = match self.kind {
+            Some(_) => "gatehouse",
+            None => self.lane.owned_by.as_deref().unwrap_or(&self.lane.target.provider_type),
+        };
+        json!({"id": self.id, "object": "model", "created": self.lane.created.unwrap_or(0), "owned_by": owner})
+    }
+
+    fn for_anthropic(&self) -> Value {
+        let created = jiff::Timestamp::from_second(self.lane.created.unwrap_or(0)).unwrap_or_default();
+        json!({"type": "model", "id": self.id, "display_name": self.id, "created_at": created.to_string()})
+    }
 }

@@ -26,6 +26,7 @@ use crate::arrival::Arrival;
 use crate::authenticate;
 use crate::gateway::Gateway;
 use crate::reply::{self, Refused};
+use crate::resolve::access::Access;
 use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::Snapshot;
@@ -105,7 +106,7 @@ async fn prepare(
     ticket: &mut Ticket,
 ) -> Result<Journey, Fault> {
     let caller = authenticate::authenticate(snapshot, arrival, Scope::Inference)?;
-    ticket.identify(&caller, arrival)?;
+    let user_path = ticket.identify(&caller, arrival)?;
     let policy = &ticket.gateway().policy;
     let instance = admit::find(&snapshot.routes, &policy.passthrough, &wanted.provider)?;
     let destination = admit::destination(&instance)?;
@@ -116,7 +117,13 @@ async fn prepare(
         endpoint::query(arrival.query.as_deref(), token, instance.core.api_version.as_deref()),
         policy.passthrough.drop_version,
     )?;
-    let lane = judge(&caller, &instance, &endpoint, &mut upload).await?;
+    let access = Access {
+        snapshot,
+        caller: &caller,
+        user_path: &user_path,
+        enabled_by_default: policy.models_enabled_by_default,
+    };
+    let lane = judge(&access, &instance, &endpoint, &mut upload).await?;
     refuse_others_responses(&caller, &endpoint, ticket).await?;
     let headers = headers::up(&arrival.headers, &instance, ticket);
     let sent = upload.sent();
@@ -145,16 +152,16 @@ async fn refuse_others_responses(caller: &Caller, endpoint: &Endpoint, ticket: &
 
 /// Every model the call is known to name must be allowed; with limits on models there must be one.
 async fn judge(
-    caller: &Caller,
+    access: &Access<'_>,
     instance: &Instance,
     endpoint: &Endpoint,
     upload: &mut Upload,
 ) -> Result<Arc<Lane>, Fault> {
-    let limited = caller.key().is_some_and(|key| admit::limits_models(&key.lists));
+    let limited = admit::limits_models(access, instance);
     upload.peek(limited).await?;
     let in_body = upload.sent().model();
     let models: Vec<&str> = endpoint.model.as_deref().into_iter().chain(in_body.as_deref()).collect();
-    admit::judge(caller, instance, &models, limited)?;
+    admit::judge(access, instance, &models, limited)?;
     upload.seal()?;
     Ok(instance.passing_lane(models.first().copied().unwrap_or_default()))
 }

@@ -6,13 +6,23 @@ use bytes::{Bytes, BytesMut};
 use domain::call::{Format, Surface};
 use domain::canon::Prompt;
 use domain::fault::{self, Fault};
+use domain::scope::{Action, Scope};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt as _;
 use wire::codec::{self, Request};
 
 use crate::arrival::Arrival;
-use crate::gateway::Policy;
+use crate::choose::Circumstances;
+use crate::gateway::{Gateway, Policy};
+use crate::resolve::Asking;
+use crate::resolve::access::Access;
+use crate::resolve::fallback::{Asks, Needs};
 use crate::responses::Previous;
+
+/// Output assumed where the client does not bound it.
+const ASSUMED_OUTPUT: u64 = 1024;
+
+const FORCE_PROVIDER: HeaderName = HeaderName::from_static("x-gateway-force-provider");
 
 /// A call as the journey carries it: the body as it came, and what was asked for beside it.
 pub struct Call {
@@ -37,9 +47,60 @@ fn switch(surface: Surface) -> Option<HeaderName> {
 }
 
 impl Call {
+    /// What is asked of the routes.
+    pub fn asking<'a>(
+        &'a self,
+        access: Access<'a>,
+        arrival: &'a Arrival,
+        policy: &'a Policy,
+    ) -> Result<Asking<'a>, Fault> {
+        Ok(Asking {
+            forced: forced(&access, arrival)?,
+            access,
+            model: self.request.model.as_deref(),
+            hint: self.request.provider_hint.as_deref(),
+            fallback: &policy.fallback,
+            needs: self,
+        })
+    }
+
+    /// What bears on the choice among several targets. The seed is the call's own, so that the choice can be explained.
+    pub fn circumstances(&self, gateway: &Gateway, seed: u64, real: bool) -> Circumstances {
+        let input_tokens = catalog::estimate_tokens_from_bytes(self.request.body.len() as u64);
+        let output_tokens = self.request.max_output.unwrap_or(ASSUMED_OUTPUT);
+        Circumstances { now: gateway.clock.tick(), seed, input_tokens, output_tokens, real }
+    }
+
     pub fn prompt(&self, format: Format) -> Result<&Prompt, Fault> {
         let parsed = self.prompt.get_or_init(|| codec::of(format).parse(&self.request));
         parsed.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// Only who may change everything may force a call to an instance.
+fn forced<'a>(access: &Access<'_>, arrival: &'a Arrival) -> Result<Option<&'a str>, Fault> {
+    let Some(value) = arrival.headers.get(FORCE_PROVIDER) else { return Ok(None) };
+    access.caller.require(Scope::Admin(None, Action::Write))?;
+    let named = value.to_str().map(str::trim).ok().filter(|name| !name.is_empty());
+    named
+        .map(Some)
+        .ok_or_else(|| fault::invalid_parameter("X-Gateway-Force-Provider", "Name a provider instance."))
+}
+
+impl Asks for Call {
+    /// Looked for only when another model might have to stand in.
+    fn needs(&self) -> Needs {
+        let body = &self.request.body;
+        let has = |name: &str| {
+            self.request.object.members.iter().any(|member| &body[member.key.clone()] == name.as_bytes())
+        };
+        let mentions = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
+        let pictures = ["\"image_url\"", "\"input_image\"", "\"image\"", "\"inlineData\"", "\"inline_data\""];
+        Needs {
+            tools: has("tools"),
+            vision: pictures.iter().any(|text| mentions(text)),
+            json_schema: mentions("\"json_schema\""),
+        }
     }
 }
 

@@ -1,18 +1,28 @@
 //! Keeps the snapshot true: compiles it at the start, and again when a document or the inventory changes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::resources::Resource as _;
+use domain::resources::Resource;
+use domain::resources::alias::Alias;
 use domain::resources::auth_key::AuthKey;
+use domain::resources::combo::Combo;
+use domain::resources::model_override::ModelOverride;
+use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, Source};
 use egress::Trust;
-use store::{Store, StoreError};
+use store::{Change, Store, StoreError};
 
+use crate::console::Notice;
 use crate::gateway::Gateway;
 use crate::inventory::{self, Inventory};
 use crate::snapshot::keys::{self, Keys};
+use crate::snapshot::names::Names;
 use crate::snapshot::{Snapshot, routes};
+
+/// The kinds of document that routes are made of.
+const ROUTED: &[&str] = &[Provider::KIND, ModelOverride::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
 
 /// What the operator fixed outside of storage.
 pub struct Fixed {
@@ -21,6 +31,8 @@ pub struct Fixed {
     pub demo: Option<bool>,
     pub allow_private: bool,
     pub loopback_listener: bool,
+    /// Combos are in force.
+    pub combos: bool,
 }
 
 pub struct Refresher {
@@ -85,13 +97,8 @@ impl Refresher {
         let Some(newest) = changes.iter().map(|change| change.revision).max() else { return Ok(()) };
         let mut broken = Vec::new();
         let mut changed_keys = std::collections::BTreeSet::new();
-        let mut changed_providers = false;
-        for change in &changes {
-            if change.kind == AuthKey::KIND {
-                changed_keys.insert(change.name.clone());
-            } else if change.kind == Provider::KIND {
-                changed_providers = true;
-            }
+        for change in changes.iter().filter(|change| change.kind == AuthKey::KIND) {
+            changed_keys.insert(change.name.clone());
         }
         let mut facts = Vec::with_capacity(changed_keys.len());
         for id in changed_keys {
@@ -99,13 +106,21 @@ impl Refresher {
             facts.push((id, stored.and_then(|stored| keys::compile(&stored.value).ok())));
         }
         snapshot.keys.apply(facts);
-        if changed_providers {
+        if changes.iter().any(|change| ROUTED.contains(&&*change.kind)) {
             snapshot.routes = Arc::new(self.routes(&mut broken).await?);
             snapshot.broken = Arc::new(broken);
         }
         snapshot.revision = newest;
         self.gateway.snapshot.store(Arc::new(snapshot));
+        self.announce(changes);
         Ok(())
+    }
+
+    /// Tells the console, once what has changed is in force; what other replicas wrote is among it.
+    fn announce(&self, changes: Vec<Change>) {
+        for Change { revision, at, actor, kind, name, action, .. } in changes {
+            self.gateway.console.say(at, Notice::Config { actor, kind, name, action, revision });
+        }
     }
 
     /// The routes again, from the same documents: the inventory has changed.
@@ -119,21 +134,53 @@ impl Refresher {
     }
 
     async fn routes(&self, broken: &mut Vec<(String, String)>) -> Result<routes::Routes, StoreError> {
-        let mut stored = Vec::new();
-        for raw in self.store.documents().raw(Provider::KIND).await? {
-            match store::decode::<Provider>(&raw) {
-                Ok(document) => stored.push(document.value),
-                Err(error) => broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string())),
-            }
-        }
-        let providers = self.merge(stored);
+        let providers = self.merge(self.readable(broken).await?);
+        let combos = if self.fixed.combos { self.readable(broken).await? } else { Vec::new() };
+        let (pools, aliases) = (self.readable(broken).await?, self.readable(broken).await?);
+        let before = self.gateway.snapshot();
+        let names = Names::compile(pools, combos, aliases, &before.routes.names);
+        let overrides = self.stored::<ModelOverride>(broken).await?;
+        let overrides = overrides
+            .into_iter()
+            .map(|(selector, found)| {
+                let found = found.unwrap_or_else(|| closed(&selector));
+                (selector, found)
+            })
+            .collect();
         let ground = routes::Ground {
             listings: &self.inventory.listings(),
+            overrides: &overrides,
             egress: &self.gateway.egress,
             trust: &|source| self.trust(source),
             metrics: &self.gateway.metrics,
         };
-        Ok(routes::compile(&providers, &ground))
+        let mut routes = routes::compile(&providers, &ground);
+        routes.names = names;
+        Ok(routes)
+    }
+
+    /// The documents of a kind that can be read.
+    async fn readable<T: Resource>(&self, broken: &mut Vec<(String, String)>) -> Result<Vec<T>, StoreError> {
+        Ok(self.stored::<T>(broken).await?.into_values().flatten().collect())
+    }
+
+    /// Every document of a kind, by name; nothing for one that cannot be read, which is reported.
+    async fn stored<T: Resource>(
+        &self,
+        broken: &mut Vec<(String, String)>,
+    ) -> Result<BTreeMap<String, Option<T>>, StoreError> {
+        let mut documents = BTreeMap::new();
+        for raw in self.store.documents().raw(T::KIND).await? {
+            let document = match store::decode::<T>(&raw) {
+                Ok(document) => Some(document.value),
+                Err(error) => {
+                    broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string()));
+                    None
+                }
+            };
+            documents.insert(raw.name, document);
+        }
+        Ok(documents)
     }
 
     /// Stored instances override configured ones of the same name.
@@ -208,6 +255,16 @@ impl Refresher {
                 tracing::warn!(%error, "a configuration change could not be read yet");
             }
         }
+    }
+}
+
+/// A rule about access that cannot be read keeps everybody out: left out, it would let everybody in.
+fn closed(selector: &str) -> ModelOverride {
+    ModelOverride {
+        selector: selector.to_owned(),
+        enabled: false,
+        user_paths: Vec::new(),
+        metadata: Default::default(),
     }
 }
 

@@ -21,6 +21,7 @@ pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
     let reservations = plan.lanes.iter().map(|lane| {
         let known = lane
             .facts
+            .as_ref()
             .and_then(|facts| facts.max_output_tokens)
             .unwrap_or(ASSUMED_OUTPUT)
             .min(ASSUMED_OUTPUT);

@@ -1,14 +1,21 @@
-//! Station: call → plan. The ordered targets that may serve it, every access rule applied. A pure function of the snapshot.
+//! Station: call → targets that may serve it, every access rule applied, in the order in which they are tried.
+
+pub mod access;
+pub mod fallback;
+mod names;
+pub mod trail;
 
 use std::sync::Arc;
 
-use domain::access::Verdict;
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
 
-use crate::receive::Call;
-use crate::snapshot::Snapshot;
+use crate::choose::{self, Circumstances, Ranked};
 use crate::snapshot::routes::{Lane, Routes};
+
+use access::Access;
+use fallback::{Asks, Fallback, Mode};
+use names::{Finder, Lanes, Through};
+use trail::Trail;
 
 /// Targets in the order in which they are tried; never empty.
 #[derive(Clone)]
@@ -22,59 +29,168 @@ impl Plan {
     }
 }
 
-pub fn resolve(snapshot: &Snapshot, caller: &Caller, call: &Call) -> Result<Plan, Fault> {
-    let model = call.request.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
+/// What is asked for, and by whom.
+pub struct Asking<'a> {
+    pub access: Access<'a>,
+    pub model: Option<&'a str>,
+    /// The body's own `provider`.
+    pub hint: Option<&'a str>,
+    /// An instance that the operator forces.
+    pub forced: Option<&'a str>,
+    pub fallback: &'a Fallback,
+    /// What a stand-in of another name would have to be able to do.
+    pub needs: &'a dyn Asks,
+}
+
+/// Targets that may serve a call; which comes first is not decided yet.
+pub struct Resolved {
+    choice: Lanes,
+    /// Tried when all of the above have failed.
+    fallbacks: Vec<Arc<Lane>>,
+    mode: Mode,
+}
+
+/// A pure function of the snapshot.
+pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, Fault> {
+    let model = asking.model.map(str::trim).filter(|model| !model.is_empty());
     let model = model.ok_or_else(fault::model_required)?;
     if model.split('/').any(|segment| matches!(segment, "." | "..")) {
         return Err(fault::invalid_parameter("model", "A model's name has no segments '.' or '..'."));
     }
-    let lanes = candidates(&snapshot.routes, model, call.request.provider_hint.as_deref())?;
-    permitted(lanes, caller)
+    let access = &asking.access;
+    let routes = &access.snapshot.routes;
+    let choice = match asking.forced {
+        Some(instance) => forced(routes, model, instance, trail)?,
+        None => chosen(asking, model, trail)?,
+    };
+    let choice = permitted(choice, access, trail)?;
+    let fallbacks = match asking.forced {
+        Some(_) => Vec::new(),
+        None => fallback::further(asking, model, &names::leaves(&choice), trail),
+    };
+    Ok(Resolved { choice, fallbacks, mode: asking.fallback.mode })
 }
 
-/// Selector → targets: an explicit hint, else `instance/model`, `type/model`, then the whole text as a model id.
-pub fn candidates(routes: &Routes, model: &str, hint: Option<&str>) -> Result<Vec<Arc<Lane>>, Fault> {
-    if let Some(hint) = hint {
-        let instances = routes.instances_named(hint);
-        if instances.is_empty() {
-            return Err(fault::provider_not_found(hint).param("provider"));
+impl Resolved {
+    /// Which target is tried first, which next, and why.
+    pub fn ranked(&self, circumstances: &Circumstances) -> Vec<Ranked<Arc<Lane>>> {
+        let mut ranked = choose::rank(&self.choice, circumstances);
+        let further = self.fallbacks.iter().map(|lane| Ranked {
+            choice: lane.clone(),
+            score: None,
+            reason: "tried when the others have failed".into(),
+        });
+        ranked.extend(further);
+        if ranked.len() > 1 {
+            let mut seen: Vec<Arc<Lane>> = Vec::with_capacity(ranked.len());
+            ranked.retain(|candidate| {
+                let new = !seen.iter().any(|lane| lane.target == candidate.choice.target);
+                seen.push(candidate.choice.clone());
+                new
+            });
         }
-        let model = model.strip_prefix(hint).and_then(|rest| rest.strip_prefix('/')).unwrap_or(model);
-        return found(routes, model, instances.iter().filter_map(|instance| instance.lane(model)).collect());
+        if self.mode == Mode::Off {
+            ranked.truncate(1);
+        }
+        ranked
     }
-    if let Some((prefix, rest)) = model.split_once('/')
-        && routes.knows(prefix)
-    {
-        let instances = routes.instances_named(prefix);
-        let lanes: Vec<_> = instances.iter().filter_map(|instance| instance.lane(rest)).collect();
-        // `openai/gpt-5` may also be a whole id that another provider lists. One that lists nothing does not get it:
-        // who names an instance that is switched off must not be served by somebody else.
-        let lanes = if lanes.is_empty() { routes.listing(model) } else { lanes };
-        return found(routes, model, lanes);
+
+    pub fn plan(&self, circumstances: &Circumstances) -> Plan {
+        if let choose::Choice::One(lane) = &self.choice
+            && self.fallbacks.is_empty()
+        {
+            return Plan { lanes: vec![lane.clone()] };
+        }
+        Plan { lanes: self.ranked(circumstances).into_iter().map(|candidate| candidate.choice).collect() }
     }
-    found(routes, model, routes.serving(model))
 }
 
-fn found(routes: &Routes, model: &str, lanes: Vec<Arc<Lane>>) -> Result<Vec<Arc<Lane>>, Fault> {
-    if lanes.is_empty() { Err(fault::model_not_found(model, &routes.nearest(model))) } else { Ok(lanes) }
+/// Where a selector leads, for whoever may use all of it.
+pub fn candidates(routes: &Routes, model: &str, hint: Option<&str>) -> Result<Vec<Arc<Lane>>, Fault> {
+    let mut finder = Finder { routes, bound: None, trail: &mut () };
+    let choice = match hint {
+        Some(hint) => hinted(&mut finder, model, hint)?,
+        None => finder.find(model, Through::ALL),
+    };
+    let lanes = choice.as_ref().map(names::leaves).unwrap_or_default();
+    if lanes.is_empty() {
+        return Err(fault::model_not_found(model, &routes.nearest(model, &|_| true)));
+    }
+    Ok(lanes)
 }
 
-/// Key lists are judged on the resolved target; the plan keeps only what the caller may use.
-fn permitted(mut lanes: Vec<Arc<Lane>>, caller: &Caller) -> Result<Plan, Fault> {
-    let Some(key) = caller.key().filter(|key| !key.lists.is_unlimited()) else { return Ok(Plan { lanes }) };
+fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {
+    let Access { snapshot, caller, .. } = asking.access;
+    let routes = &snapshot.routes;
+    let pool = caller.key().and_then(|key| key.provider_pool.as_deref());
+    let bound = pool.and_then(|pool| routes.names.pools.get(pool));
+    if let Some(pool) = pool {
+        trail.note("key_pool", || format!("the key is bound to the pool '{pool}'"));
+    }
+    let mut finder = Finder { routes, bound, trail };
+    let found = match asking.hint {
+        Some(hint) => hinted(&mut finder, model, hint)?,
+        None => finder.find(model, Through::ALL),
+    };
+    let usable = |lane: &Lane| asking.access.permits(lane);
+    found.ok_or_else(|| fault::model_not_found(model, &routes.nearest(model, &usable)))
+}
+
+/// The body names a pool, an instance or a type beside the model.
+fn hinted(finder: &mut Finder<'_, impl Trail>, model: &str, hint: &str) -> Result<Option<Lanes>, Fault> {
+    let routes = finder.routes;
+    let pool = routes.names.pools.get(hint);
+    let instances = match pool {
+        Some(pool) => {
+            let members = pool.document.members.iter();
+            members.filter_map(|name| routes.instances_named(name).pop()).collect()
+        }
+        None => routes.instances_named(hint),
+    };
+    if instances.is_empty() {
+        return Err(fault::provider_not_found(hint).param("provider"));
+    }
+    finder.trail.note("hint", || format!("the request names the provider '{hint}'"));
+    if routes.names.combos.contains_key(model) || routes.names.aliases.contains_key(model) {
+        let found = finder.find(model, Through::ALL);
+        let at_hint = |lane: &Arc<Lane>| instances.iter().any(|at| at.name() == &*lane.target.instance);
+        return Ok(found.and_then(|choice| names::prune(choice, &mut |lane| at_hint(lane))));
+    }
+    let model = model.strip_prefix(hint).and_then(|rest| rest.strip_prefix('/')).unwrap_or(model);
+    Ok(match pool {
+        Some(pool) => names::pool_lanes(routes, pool, |instance| instance.lane(model)),
+        None => names::in_order(instances.iter().filter_map(|instance| instance.lane(model)).collect()),
+    })
+}
+
+/// One instance and no other, whatever the selector says about providers.
+fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {
+    let instance = routes.instances.get(name).filter(|instance| instance.provider.enabled);
+    let instance = instance.ok_or_else(|| {
+        let known: Vec<&str> = routes.instances.keys().map(String::as_str).collect();
+        fault::invalid_parameter(
+            "X-Gateway-Force-Provider",
+            format!("'{name}' is not an enabled provider instance. There are: {}.", known.join(", ")),
+        )
+    })?;
+    trail.note("forced", || format!("X-Gateway-Force-Provider names '{name}'"));
+    let mut finder = Finder { routes, bound: None, trail };
+    let meant = finder.find(model, Through::ALL).map(|choice| names::leaves(&choice)).unwrap_or_default();
+    let mut models = meant.iter().map(|lane| &*lane.target.model).chain([model]);
+    let lane = models.find_map(|model| instance.lane(model));
+    lane.map(names::Lanes::One).ok_or_else(|| fault::model_not_found(model, &[]))
+}
+
+/// Keeps what the caller may use; when that is nothing, the first refusal is the answer.
+fn permitted(choice: Lanes, access: &Access<'_>, trail: &mut impl Trail) -> Result<Lanes, Fault> {
     let mut refusal = None;
-    lanes.retain(|lane| {
-        let target = &lane.target;
-        let fault = match lane.judge(&key.lists) {
-            Verdict::Allowed => return true,
-            Verdict::ProviderDenied => fault::key_provider_access_denied(&target.instance),
-            Verdict::ModelDenied => fault::key_model_access_denied(&target.selector()),
-        };
-        refusal.get_or_insert(fault);
-        false
+    let kept = names::prune(choice, &mut |lane| match access.judge(lane) {
+        Ok(()) => true,
+        Err(fault) => {
+            trail.note("refused", || format!("{}: {}", lane.target.selector(), fault.code));
+            refusal.get_or_insert(fault);
+            false
+        }
     });
-    match refusal {
-        Some(fault) if lanes.is_empty() => Err(fault),
-        _ => Ok(Plan { lanes }),
-    }
+    kept.ok_or_else(|| refusal.unwrap_or_else(fault::internal_error))
 }

@@ -10,8 +10,9 @@ use domain::canon::Dropped;
 use domain::fault::{self, Fault};
 use domain::ids;
 use domain::money::Cost;
-use domain::receipt::{Attempt, CostSource, Receipt};
+use domain::receipt::{Attempt, CostSource, OpeningRef, Receipt};
 use domain::usage::Usage;
+use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderValue};
 use store::Owner;
 use tokio::task::JoinHandle;
@@ -89,6 +90,11 @@ impl Ticket {
         self.receipt.as_ref().map(|receipt| receipt.id.replace('-', "")).unwrap_or_default()
     }
 
+    /// The same as a number: what the call's chances are drawn from.
+    pub fn seed_number(&self) -> u64 {
+        domain::ids::number(self.request_id.as_str())
+    }
+
     /// When the call arrived, in seconds.
     pub fn created(&self) -> i64 {
         self.receipt.as_ref().map_or(0, |receipt| receipt.at.micros() / 1_000_000)
@@ -155,7 +161,7 @@ impl Ticket {
     }
 
     /// Books the call on its caller and user path.
-    pub fn identify(&mut self, caller: &Caller, arrival: &Arrival) -> Result<(), Fault> {
+    pub fn identify(&mut self, caller: &Caller, arrival: &Arrival) -> Result<UserPath, Fault> {
         let session_id = arrival.header("x-gateway-session-id").map(|text| text.chars().take(200).collect());
         self.edit(|receipt| {
             receipt.auth_method = caller.auth_method().to_owned();
@@ -165,7 +171,7 @@ impl Ticket {
         });
         let path = caller.user_path(arrival::user_path(&arrival.headers))?;
         self.edit(|receipt| receipt.user_path = path.as_str().to_owned());
-        Ok(())
+        Ok(path)
     }
 
     pub fn requested(&mut self, call: &Call) {
@@ -177,31 +183,54 @@ impl Ticket {
         });
     }
 
+    /// The call is leaving for a target.
+    pub fn leave(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
+        self.note_leaving(lane, reservation);
+        self.left = true;
+        self.aim(lane);
+    }
+
+    /// The call turns out to be served by another target than the one it left for.
+    pub fn switch(&mut self, lane: &Arc<Lane>, dropped: Dropped) {
+        self.aim(lane);
+        self.dropped = dropped;
+    }
+
+    fn aim(&mut self, lane: &Arc<Lane>) {
+        self.lane = Some(lane.clone());
+        self.edit(|receipt| {
+            receipt.model = lane.target.model.to_string();
+            receipt.provider = lane.target.provider_type.to_string();
+            receipt.provider_name = lane.target.instance.to_string();
+        });
+    }
+
     /// Notes in the journal that the call is leaving for a target. A journal that cannot be written does not
     /// stop the call: the receipt is kept and tried again when the call ends.
-    pub fn leave(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
-        self.lane = Some(lane.clone());
-        self.left = true;
-        let accounting = self.gateway.policy.accounting;
-        let Some(receipt) = &mut self.receipt else { return };
-        receipt.model = lane.target.model.to_string();
-        receipt.provider = lane.target.provider_type.to_string();
-        receipt.provider_name = lane.target.instance.to_string();
-        if !accounting {
+    pub fn note_leaving(&self, lane: &Lane, reservation: &Reservation) {
+        let Some(receipt) = self.receipt.as_deref().filter(|_| self.gateway.policy.accounting) else {
             return;
-        }
-        let opening = receipt.opening(&reservation.usage, reservation.cost);
+        };
+        let opening = OpeningRef {
+            model: &lane.target.model,
+            provider: &lane.target.provider_type,
+            provider_name: &lane.target.instance,
+            ..receipt.opening(&reservation.usage, reservation.cost)
+        };
         if let Err(error) = self.gateway.journal.open_call(opening) {
             self.gateway.metrics.journal_failures.inc();
             tracing::error!(%error, "the journal cannot be written");
         }
     }
 
-    pub fn attempted(&mut self, attempt: Attempt) {
-        if let Some(lane) = &self.lane {
-            self.gateway.metrics.attempted(&lane.live, &attempt);
-        }
+    pub fn attempted(&mut self, lane: &Lane, attempt: Attempt) {
+        self.gateway.metrics.attempted(&lane.live, &attempt);
         self.edit(|receipt| receipt.attempts.push(attempt));
+    }
+
+    /// Why the last attempt failed.
+    pub fn last_error(&self) -> Option<&str> {
+        self.receipt.as_ref()?.attempts.last()?.error.as_deref()
     }
 
     pub fn attempts(&self) -> usize {
@@ -266,7 +295,11 @@ impl Ticket {
         }
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
-        let headers = self.headers(overhead_us);
+        let mut headers = self.headers(overhead_us);
+        // The client's own retries come on top of ours: they help only where a later one could.
+        if self.attempts() > 0 && fault.retry_after.is_none() {
+            headers.insert(reply::SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
         if fault.status >= 500 {
             tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, reason = %fault.message, "call failed");
         }
@@ -375,12 +408,12 @@ fn book(gateway: &Gateway, lane: Option<&Lane>, mut receipt: Box<Receipt>) {
         duration_us = receipt.duration_us,
         "call settled"
     );
-    if !gateway.policy.accounting {
-        return;
-    }
-    if let Err(error) = gateway.journal.close_call(&receipt) {
+    if gateway.policy.accounting
+        && let Err(error) = gateway.journal.close_call(&receipt)
+    {
         gateway.metrics.journal_failures.inc();
         tracing::error!(%error, request_id = receipt.request_id, "the journal cannot be written; the receipt is kept in memory");
-        gateway.unwritten.keep(*receipt);
+        gateway.unwritten.keep((*receipt).clone());
     }
+    gateway.console.settled(receipt);
 }

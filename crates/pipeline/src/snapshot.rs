@@ -1,6 +1,7 @@
 //! The configuration in force, compiled: immutable, swapped as a whole, pinned by each call.
 
 pub mod keys;
+pub mod names;
 pub mod routes;
 
 use std::sync::Arc;

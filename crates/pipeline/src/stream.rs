@@ -165,8 +165,8 @@ impl EventStream {
         let policy = &self.gateway.policy;
         let speak_at = self.spoke + policy.stream_heartbeat;
         // A dispatch keeps its own time limits.
-        let give_up_at = match self.phase {
-            Phase::Flowing(..) => self.heard + policy.stream_idle_timeout,
+        let give_up_at = match &self.phase {
+            Phase::Flowing(flow, _) => self.heard + flow.idle_timeout(),
             _ => speak_at,
         };
         let timer =
@@ -176,7 +176,7 @@ impl EventStream {
             let now = Instant::now();
             match &mut self.phase {
                 Phase::Flowing(flow, _) if now >= give_up_at => {
-                    flow.give_up(fault::upstream_timeout(flow.instance(), policy.stream_idle_timeout));
+                    flow.give_up(fault::upstream_timeout(flow.instance(), flow.idle_timeout()));
                     return Poll::Ready(());
                 }
                 _ if now >= speak_at => {

@@ -2,6 +2,8 @@
 
 pub mod auth_keys;
 pub mod changes;
+pub mod console;
+pub mod models;
 pub mod providers;
 pub mod record;
 pub mod usage;

@@ -67,9 +67,11 @@ impl App {
         Arc::new(Self { gateway, refresher, config, draining: AtomicBool::new(false) })
     }
 
-    /// From now on `/ready` says no: load balancers send their calls elsewhere.
+    /// From now on `/ready` says no: load balancers send their calls elsewhere. Who watches the console leaves at
+    /// once: what never ends by itself must not hold up the stop.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
+        self.gateway.console.close();
     }
 
     pub fn is_draining(&self) -> bool {

@@ -8,7 +8,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::admin::{auth_keys, changes, providers, usage};
+use crate::admin::{self, auth_keys, changes, console, providers, usage};
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
 
@@ -48,12 +48,17 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(auth_keys::deactivate))
         .routes(routes!(providers::list, providers::create))
         .routes(routes!(providers::types))
+        .routes(routes!(providers::status))
         .routes(routes!(providers::read, providers::replace, providers::delete))
         .routes(routes!(providers::test))
         .routes(routes!(providers::discover))
+        .routes(routes!(admin::models::list))
+        .routes(routes!(admin::models::categories))
         .routes(routes!(usage::summary))
         .routes(routes!(usage::log))
         .routes(routes!(changes::list))
+        .routes(routes!(console::recent))
+        .routes(routes!(console::stream))
         .routes(routes!(openapi::serve))
 }
 

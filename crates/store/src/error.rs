@@ -49,7 +49,7 @@ impl From<StoreError> for Fault {
         match error {
             StoreError::Unavailable(reason) => {
                 tracing::warn!(%reason, "storage is not available");
-                fault::feature_unavailable("Storage is not available at the moment: try again.").retryable()
+                fault::feature_unavailable("Storage is not available at the moment: try again.")
             }
             StoreError::Conflict { message, .. } => fault::conflict(message),
             StoreError::NotFound => fault::not_found("There is no such record."),

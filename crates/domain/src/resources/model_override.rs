@@ -44,7 +44,6 @@ fn yes() -> bool {
 impl Resource for ModelOverride {
     const KIND: &'static str = "model_override";
 
-    #[expect(clippy::misnamed_getters, reason = "an override is addressed by its selector")]
     fn name(&self) -> &str {
         &self.selector
     }

@@ -59,6 +59,38 @@ pub struct Resilience {
     pub breaker_open_ms: Option<u64>,
 }
 
+const HOUR_MS: u64 = 3_600_000;
+
+impl Resilience {
+    fn validate(&self) -> Result<(), Fault> {
+        let times = [
+            ("connect_timeout_ms", self.connect_timeout_ms),
+            ("first_byte_timeout_ms", self.first_byte_timeout_ms),
+            ("idle_timeout_ms", self.idle_timeout_ms),
+            ("total_timeout_ms", self.total_timeout_ms),
+            ("breaker_open_ms", self.breaker_open_ms),
+        ];
+        for (name, time) in times {
+            if time.is_some_and(|time| !(1..=HOUR_MS).contains(&time)) {
+                return Err(out_of_bounds(name, "1 to 3600000 milliseconds"));
+            }
+        }
+        if self.max_retries.is_some_and(|retries| retries > 10) {
+            return Err(out_of_bounds("max_retries", "0 to 10"));
+        }
+        if self.breaker_failures.is_some_and(|failures| !(1..=100).contains(&failures)) {
+            return Err(out_of_bounds("breaker_failures", "1 to 100"));
+        }
+        Ok(())
+    }
+}
+
+fn out_of_bounds(name: &str, bounds: &str) -> Fault {
+    let param = format!("resilience.{name}");
+    let message = format!("'{param}' must be {bounds}.");
+    fault::invalid_parameter(param, message)
+}
+
 fn enabled() -> bool {
     true
 }
@@ -93,6 +125,6 @@ impl Resource for Provider {
         if let Some(model) = self.models.iter().find(|model| model.trim().is_empty()) {
             return Err(fault::invalid_parameter("models", format!("'{model}' is not a model id.")));
         }
-        Ok(())
+        self.resilience.validate()
     }
 }

@@ -1,8 +1,10 @@
 //! The destination rules end to end, and the faults of connecting.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpSocket;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::time::Instant;
 
 use super::upstream::{OK, Upstream, egress, post, text};
 use crate::{EgressConfig, EgressErrorKind, Trust};
@@ -83,25 +85,69 @@ async fn a_name_that_does_not_exist_says_so() {
 }
 
 /// A listener that never accepts, its backlog full: the kernel drops further handshakes.
-#[tokio::test]
-async fn connecting_is_bounded_in_time() {
+async fn black_hole() -> (TcpListener, Vec<Filler>) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
     let address = listener.local_addr().unwrap();
     let mut fillers = Vec::new();
     for _ in 0..8 {
-        let filler = tokio::net::TcpStream::connect(address);
+        let filler = TcpStream::connect(address);
         fillers.push(tokio::time::timeout(Duration::from_millis(100), filler).await);
     }
     assert!(fillers.iter().any(Result::is_err), "the backlog should be full");
+    (listener, fillers)
+}
+
+type Filler = Result<std::io::Result<TcpStream>, tokio::time::error::Elapsed>;
+
+#[tokio::test]
+async fn connecting_is_bounded_in_time() {
+    let (listener, _fillers) = black_hole().await;
     let egress =
         egress(EgressConfig { connect_timeout: Duration::from_millis(150), ..EgressConfig::default() });
-    let destination = egress.destination(&format!("http://{address}"), Trust::Operator).unwrap();
-    let started = tokio::time::Instant::now();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let destination = egress.destination(&url, Trust::Operator).unwrap();
+    let started = Instant::now();
     let error = egress.send(post(&destination, "/", &[])).await.err().unwrap();
     assert_eq!((error.kind(), error.reason()), (EgressErrorKind::ConnectTimeout, "timed out connecting"));
     assert!(started.elapsed() < Duration::from_millis(1000));
+}
+
+#[tokio::test]
+async fn a_destination_may_have_its_own_bound() {
+    let (listener, _fillers) = black_hole().await;
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    for (general, own) in [(5000, 150), (50, 400)] {
+        let [general, own] = [general, own].map(Duration::from_millis);
+        let egress = egress(EgressConfig { connect_timeout: general, ..EgressConfig::default() });
+        let plain = egress.destination(&format!("{url}/v1"), Trust::Operator).unwrap();
+        let destination = Arc::new(plain.connecting_within(own));
+        assert_eq!((destination.base_path(), destination.origin()), ("/v1", url.clone()));
+        let started = Instant::now();
+        let error = egress.send(post(&destination, "/", &[])).await.err().unwrap();
+        assert_eq!(error.kind(), EgressErrorKind::ConnectTimeout);
+        let waited = started.elapsed();
+        assert!(waited >= own && waited < own + Duration::from_millis(1000), "{waited:?} of {own:?}");
+    }
+}
+
+/// The bound is on opening a connection; what is open serves everybody.
+#[tokio::test]
+async fn a_bound_of_its_own_costs_no_connection() {
+    let upstream = Upstream::start(|mut peer, _| async move {
+        while peer.request().await.is_some() {
+            peer.say(OK).await;
+        }
+    })
+    .await;
+    let egress = egress(EgressConfig::default());
+    let plain = upstream.destination(&egress);
+    let hasty = Arc::new(plain.connecting_within(Duration::from_secs(1)));
+    for destination in [&plain, &hasty, &plain] {
+        assert_eq!(text(&egress, destination).await, "ok");
+    }
+    assert_eq!(upstream.connections(), 1);
 }
 
 #[tokio::test]

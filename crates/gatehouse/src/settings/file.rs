@@ -35,8 +35,21 @@ pub struct ProviderEntry {
     pub headers: BTreeMap<String, String>,
 }
 
-pub const PROVIDER_FIELDS: [&str; 8] =
-    ["type", "api_key", "base_url", "api_version", "models", "headers", "enabled", "priority"];
+pub const PROVIDER_FIELDS: [&str; 9] =
+    ["type", "api_key", "base_url", "api_version", "models", "headers", "enabled", "priority", RESILIENCE];
+
+const RESILIENCE: &str = "resilience";
+
+/// Below `resilience`.
+const RESILIENCE_FIELDS: [&str; 7] = [
+    "resilience.connect_timeout_ms",
+    "resilience.first_byte_timeout_ms",
+    "resilience.idle_timeout_ms",
+    "resilience.total_timeout_ms",
+    "resilience.max_retries",
+    "resilience.breaker_failures",
+    "resilience.breaker_open_ms",
+];
 
 pub fn read(
     path: Option<&Path>,
@@ -118,6 +131,11 @@ impl Walk<'_> {
                         }
                     }
                 }
+                Some(RESILIENCE) => {
+                    for limit in self.entries(&path, entry.value) {
+                        self.limit(&mut provider, limit);
+                    }
+                }
                 Some(field) => {
                     if let Some(given) = self.given(&path, entry.value, field == "models") {
                         provider.fields.insert(field, given);
@@ -130,6 +148,23 @@ impl Walk<'_> {
             }
         }
         self.contents.providers.push(provider);
+    }
+
+    fn limit(&mut self, provider: &mut ProviderEntry, entry: Entry) {
+        let name = format!("{RESILIENCE}.{}", entry.key);
+        let path = format!("providers.{}.{name}", provider.name);
+        match RESILIENCE_FIELDS.into_iter().find(|field| *field == name) {
+            Some(field) => {
+                if let Some(given) = self.given(&path, entry.value, false) {
+                    provider.fields.insert(field, given);
+                }
+            }
+            None => {
+                let known = RESILIENCE_FIELDS.into_iter().filter_map(|field| field.split_once('.'));
+                let nearest = nearest::among(&entry.key, known.map(|(_, field)| field));
+                self.unknown(&path, entry.place, nearest.map(str::to_owned));
+            }
+        }
     }
 
     /// A section without content is an empty one: its lines may all be commented out.

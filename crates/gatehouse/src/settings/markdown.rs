@@ -37,6 +37,14 @@ providers:
     headers: {x-team: research}
     enabled: true
     priority: 10                 # the lower wins when several serve the same model
+    resilience:                  # where it departs from the settings; times in milliseconds
+      connect_timeout_ms: 1000
+      first_byte_timeout_ms: 20000
+      idle_timeout_ms: 60000
+      total_timeout_ms: 300000
+      max_retries: 1
+      breaker_failures: 5
+      breaker_open_ms: 30000
 ```
 
 `api_version` is for the types that need one. In the environment, `<TYPE>_API_KEY`, `<TYPE>_BASE_URL`, `<TYPE>_MODELS` and

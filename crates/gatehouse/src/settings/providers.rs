@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::resources::Resource as _;
-use domain::resources::provider::{Provider, Source};
+use domain::resources::provider::{Provider, Resilience, Source};
 use domain::secret::Secret;
 
 use super::fault::SettingsFault;
@@ -187,6 +187,26 @@ fn set(provider: &mut Provider, field: &str, value: &str) -> Result<(), &'static
         "models" => provider.models = Vec::<String>::parse(value).unwrap_or_default(),
         "enabled" => provider.enabled = bool::parse(value).ok_or("is not true or false")?,
         "priority" => provider.priority = value.parse().map_err(|_| "is not a whole number")?,
+        _ => match field.strip_prefix("resilience.") {
+            Some(limit) => set_limit(&mut provider.resilience, limit, value)?,
+            None => return Err("cannot be set here"),
+        },
+    }
+    Ok(())
+}
+
+/// Bounds are the document's business, wherever it comes from.
+fn set_limit(limits: &mut Resilience, field: &str, value: &str) -> Result<(), &'static str> {
+    let count = || value.parse::<u32>().map(Some).map_err(|_| "is not a whole number");
+    let time = || value.parse::<u64>().map(Some).map_err(|_| "is not a whole number of milliseconds");
+    match field {
+        "connect_timeout_ms" => limits.connect_timeout_ms = time()?,
+        "first_byte_timeout_ms" => limits.first_byte_timeout_ms = time()?,
+        "idle_timeout_ms" => limits.idle_timeout_ms = time()?,
+        "total_timeout_ms" => limits.total_timeout_ms = time()?,
+        "max_retries" => limits.max_retries = count()?,
+        "breaker_failures" => limits.breaker_failures = count()?,
+        "breaker_open_ms" => limits.breaker_open_ms = time()?,
         _ => return Err("cannot be set here"),
     }
     Ok(())

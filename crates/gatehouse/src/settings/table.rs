@@ -8,6 +8,7 @@ use domain::secret::Secret;
 
 use super::declare::declare;
 use super::reader::Reader;
+use super::routing::{FallbackMode, FallbackRules, Share};
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, LogFormat, StorageType, UrlPath, Value, between, host, http_url,
     log_level, not_root, origins, positive, postgres_url,
@@ -146,6 +147,21 @@ declare! {
         request_timeout: Duration = "upstream.request_timeout", "REQUEST_TIMEOUT", "600s", positive;
     }
 
+    /// Where a call goes, and where else when that fails.
+    routing: RoutingSettings {
+        /// Further attempts at a target that failed, beside those at other targets.
+        retry_max_retries: u32 = "routing.retry_max_retries", "RETRY_MAX_RETRIES", "2",
+            |count| between(u64::from(*count), 0, 10, "must be at most 10");
+        /// A provider that asks to be left alone for longer is not waited for.
+        retry_after_max: Duration = "routing.retry_after_max", "RETRY_AFTER_MAX", "20s";
+        /// off, manual (combos, pools, priorities and rules) or auto (also the same model elsewhere, then its family).
+        fallback_mode: FallbackMode = "routing.fallback_mode", "FALLBACK_MODE", "manual";
+        /// Selectors that stand in for others: `gpt-5=azure/gpt-5,claude-sonnet-5;other=…`.
+        fallback_rules: FallbackRules = "routing.fallback_rules", "FALLBACK_RULES", "";
+        /// Largest share of calls that may be sent to a second target when the first is slow, from 0 (none) to 1.
+        hedge_max_share: Share = "routing.hedge_max_share", "HEDGE_MAX_SHARE", "0";
+    }
+
     /// Calls in one dialect to providers of another.
     translation: TranslationSettings {
         /// Refuse what a provider cannot be told, instead of leaving it out and naming it in X-Gateway-Dropped-Params.
@@ -162,6 +178,16 @@ declare! {
     models: ModelSettings {
         /// How often providers are asked for their models; 0 asks at the start only.
         refresh_interval: Duration = "models.refresh_interval", "MODEL_REFRESH_INTERVAL", "1h";
+        /// Models without an override may be used. With false, only those that an override enables.
+        enabled_by_default: bool = "models.enabled_by_default", "MODELS_ENABLED_BY_DEFAULT", "true";
+        /// Show only aliases at /v1/models. What is not shown can still be used.
+        keep_only_aliases: bool = "models.keep_only_aliases", "KEEP_ONLY_ALIASES_AT_MODELS_ENDPOINT", "false";
+    }
+
+    /// Models of the operator's own making.
+    combos: ComboSettings {
+        /// Let combos be written through the admin API and named in requests.
+        enabled: bool = "combos.enabled", "COMBOS_ENABLED", "true";
     }
 
     /// The built-in provider that answers without a key and without a network.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use domain::resources::provider::Source;
+use domain::resources::provider::{Resilience, Source};
 
 use super::value::ByteSize;
 use super::*;
@@ -270,6 +270,57 @@ providers:
     assert_eq!(openai.headers["x-team"], "none");
     assert_eq!(openai.priority, -1);
     assert!(openai.api_key.is_some());
+}
+
+#[test]
+fn a_provider_may_have_limits_of_its_own() {
+    let text = "
+providers:
+  openai:
+    resilience:
+      connect_timeout_ms: ${SOON:-250}
+      max_retries: 0
+      breaker_failures: 7
+  azure:
+    resilience:
+";
+    let settings = case().yaml(text).settings();
+    let limits = |name: &str| {
+        let found = settings.providers.iter().find(|(provider, _)| provider.name == name);
+        found.unwrap().0.resilience.clone()
+    };
+    let expected = Resilience {
+        connect_timeout_ms: Some(250),
+        max_retries: Some(0),
+        breaker_failures: Some(7),
+        ..Resilience::default()
+    };
+    assert_eq!(limits("openai"), expected);
+    assert_eq!(limits("azure"), Resilience::default());
+
+    let faults = case()
+        .yaml(
+            "
+providers:
+  openai:
+    resilience: {conect_timeout_ms: 1, idle_timeout_ms: 5s}
+  azure:
+    resilience: {total_timeout_ms: 3600001}
+  ollama:
+    resilience: 5
+",
+        )
+        .faults();
+    let expected = [
+        "gatehouse.yaml:4:18: providers.openai.resilience.conect_timeout_ms is not a setting; did you mean connect_timeout_ms?",
+        "gatehouse.yaml:8:17: providers.ollama.resilience must hold 'key: value' lines",
+        "gatehouse.yaml:6:3: providers.azure is not valid: 'resilience.total_timeout_ms' must be 1 to 3600000 milliseconds.",
+        "gatehouse.yaml:4:42: providers.openai.resilience.idle_timeout_ms: '5s' is not a whole number of milliseconds",
+    ];
+    for fault in expected {
+        assert!(faults.iter().any(|found| found == fault), "{fault} in {faults:#?}");
+    }
+    assert_eq!(faults.len(), expected.len(), "{faults:#?}");
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use domain::fault::Fault;
 use tokio::time::{Instant, timeout_at};
 
-use crate::gateway::Policy;
 use crate::stream::Flow;
 
-pub async fn hold(mut flow: Flow, policy: &Policy) -> Result<Flow, Fault> {
-    let mut limit = policy.first_event_timeout;
-    let mut deadline = Instant::now() + limit;
+/// `first` bounds the silence before the first event, `last` everything before content.
+pub async fn hold(mut flow: Flow, first: Instant, last: Instant) -> Result<Flow, Fault> {
+    let begun = Instant::now();
+    let mut limit = first;
     loop {
         if flow.has_opened() {
             return Ok(flow);
@@ -16,11 +16,10 @@ pub async fn hold(mut flow: Flow, policy: &Policy) -> Result<Flow, Fault> {
         if let Some(fault) = flow.fault() {
             return Err(fault.clone());
         }
-        if timeout_at(deadline, flow.advance()).await.is_err() {
-            return Err(flow.silent(limit));
+        if timeout_at(limit, flow.advance()).await.is_err() {
+            return Err(flow.silent(begun.elapsed()));
         }
         // Once it has begun to speak, a provider may pause as any stream may.
-        limit = policy.stream_idle_timeout;
-        deadline = Instant::now() + limit;
+        limit = last.min(Instant::now() + flow.idle_timeout());
     }
 }

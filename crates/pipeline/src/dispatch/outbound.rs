@@ -29,6 +29,16 @@ pub struct Leaving {
     pub passage: Passage,
 }
 
+impl Leaving {
+    /// What this target cannot be told.
+    pub fn dropped(&self) -> Dropped {
+        match &self.passage {
+            Passage::Translated(translation) => translation.dropped.clone(),
+            Passage::Native(_) => Dropped::default(),
+        }
+    }
+}
+
 /// How the answer comes back to the client.
 pub enum Passage {
     /// As the provider sends it.
@@ -62,7 +72,7 @@ pub fn prepare(call: &Call, lane: &Lane, ticket: &Ticket) -> Result<Leaving, Fau
         model: &lane.target.model,
         stream: call.stream,
         vendor,
-        max_output: lane.facts.and_then(|facts| facts.max_output_tokens),
+        max_output: lane.facts.as_ref().and_then(|facts| facts.max_output_tokens),
     };
     let Surface::Converse(client) = call.surface else {
         if vendor.paths.surface(call.surface, call.stream).is_none() {

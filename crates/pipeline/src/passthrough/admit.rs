@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use domain::access::{AccessLists, Verdict};
-use domain::caller::Caller;
+use domain::access::AccessLists;
 use domain::fault::{self, Fault, FaultKind};
 use egress::Destination;
 
 use super::Rules;
+use crate::resolve::access::Access;
 use crate::snapshot::routes::{Instance, Routes};
 
 /// An instance of that name, else the first of that type; one that is switched off is not there.
@@ -35,29 +35,35 @@ pub(super) fn destination(instance: &Instance) -> Result<Arc<Destination>, Fault
     instance.core.destination.clone().map_err(unreachable)
 }
 
+/// Whether it matters which model a call is for.
+pub(super) fn limits_models(access: &Access<'_>, instance: &Instance) -> bool {
+    access.caller.key().is_some_and(|key| lists_models(&key.lists))
+        || !access.enabled_by_default
+        || instance.has_overrides()
+}
+
 /// A list that lets every model pass limits nothing.
-pub(super) fn limits_models(lists: &AccessLists) -> bool {
+pub(super) fn lists_models(lists: &AccessLists) -> bool {
     let open = |list: &Vec<String>| list.iter().any(|entry| entry == "*");
     !lists.denied_models.is_empty() || !lists.allowed_models.as_ref().is_none_or(open)
 }
 
 pub(super) fn judge(
-    caller: &Caller,
+    access: &Access<'_>,
     instance: &Instance,
     models: &[&str],
     limited: bool,
 ) -> Result<(), Fault> {
-    let Some(key) = caller.key() else { return Ok(()) };
     let nameless: &[&str] = if models.is_empty() { &[""] } else { models };
     for model in nameless {
-        let lane = instance.passing_lane(model);
-        match lane.judge(&key.lists) {
-            Verdict::ProviderDenied => {
-                return Err(fault::key_provider_access_denied(instance.name()).param("provider"));
+        let judged = access.judge(&instance.passing_lane(model));
+        match judged {
+            Err(fault) if fault.code == "key_provider_access_denied" => return Err(fault.param("provider")),
+            _ if limited && models.is_empty() && access.caller.key().is_some() => {
+                return Err(unreadable_model());
             }
-            _ if limited && models.is_empty() => return Err(unreadable_model()),
-            Verdict::ModelDenied => return Err(fault::key_model_access_denied(&lane.target.selector())),
-            Verdict::Allowed => {}
+            Err(fault) if !models.is_empty() => return Err(fault),
+            _ => {}
         }
     }
     Ok(())

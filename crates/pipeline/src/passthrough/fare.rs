@@ -82,7 +82,10 @@ impl Fare {
         if let Some(ticket) = &mut self.ticket {
             let duration = ticket.now().saturating_sub(before);
             ticket.waited(duration);
-            ticket.attempted(Attempt { duration_us: duration.as_micros() as u64, ..attempt });
+            if let Some(lane) = ticket.lane().cloned() {
+                let duration_us = duration.as_micros() as u64;
+                ticket.attempted(&lane, Attempt { duration_us, ..attempt });
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use domain::access::AccessLists;
 use proptest::prelude::*;
 
-use super::admit::limits_models;
+use super::admit::lists_models;
 use super::endpoint::{self, Endpoint};
 use super::wrap;
 
@@ -127,17 +127,17 @@ fn the_query_passes_without_the_credential() {
 }
 
 #[test]
-fn a_list_limits_models_unless_it_lets_all_pass() {
+fn a_list_lists_models_unless_it_lets_all_pass() {
     let lists = |allowed: Option<&[&str]>, denied: &[&str]| AccessLists {
         allowed_providers: None,
         allowed_models: allowed.map(|list| list.iter().map(|entry| (*entry).to_owned()).collect()),
         denied_models: denied.iter().map(|entry| (*entry).to_owned()).collect(),
     };
-    assert!(!limits_models(&lists(None, &[])));
-    assert!(!limits_models(&lists(Some(&["*"]), &[])));
-    assert!(limits_models(&lists(Some(&[]), &[])));
-    assert!(limits_models(&lists(Some(&["gpt-*"]), &[])));
-    assert!(limits_models(&lists(Some(&["*"]), &["gpt-4o"])));
+    assert!(!lists_models(&lists(None, &[])));
+    assert!(!lists_models(&lists(Some(&["*"]), &[])));
+    assert!(lists_models(&lists(Some(&[]), &[])));
+    assert!(lists_models(&lists(Some(&["gpt-*"]), &[])));
+    assert!(lists_models(&lists(Some(&["*"]), &["gpt-4o"])));
 }
 
 #[test]

@@ -70,6 +70,7 @@ pub fn compile(key: &AuthKey) -> Result<KeyFacts, String> {
             allowed_models: key.allowed_models.clone(),
             denied_models: key.denied_models.clone().unwrap_or_default(),
         },
+        provider_pool: key.provider_pool_id.as_deref().map(Into::into),
         expires_at: key.expires_at,
         active: key.deactivated_at.is_none(),
     })
@@ -99,6 +100,7 @@ mod tests {
             user_path: None,
             tenant_id: None,
             lists: AccessLists::default(),
+            provider_pool: None,
             expires_at: None,
             active: true,
         }

@@ -1,24 +1,37 @@
 //! Where models live: provider instances compiled from configuration, documents and the inventory.
 
+mod access;
 mod compile;
+mod facts;
+mod limits;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::access::{AccessLists, Verdict};
 use domain::call::{Surface, Target};
-use domain::model::{ModelFacts, Price};
+use domain::model::{Mode, ModelFacts, Price};
 use domain::receipt::Attempt;
 use domain::resources::provider::{Provider, Source};
-use domain::usage::Usage;
+use domain::usage::{Tokens, Usage};
+use domain::user_path::UserPath;
 use egress::{Destination, Headers};
 use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
+use super::names::Names;
+use crate::choose::Candidate;
+use crate::gateway::Policy;
+use crate::health::Health;
 use crate::metrics::Live;
 
+pub use access::Access;
+use access::Overrides;
 pub use compile::{Ground, compile};
+pub use facts::adjusted;
+pub use limits::Limits;
 
 /// A provider instance, ready to be called.
 pub struct Instance {
@@ -42,6 +55,8 @@ pub struct Core {
     pub stream_headers: Headers,
     /// The query `api-version`, where the vendor wants one.
     pub api_version: Option<String>,
+    pub limits: Limits,
+    overrides: Overrides,
     /// Some instance is named like this one's type.
     type_is_taken: bool,
     other: Arc<Live>,
@@ -51,10 +66,14 @@ pub struct Core {
 pub struct Lane {
     pub target: Target,
     pub instance: Arc<Core>,
-    pub facts: Option<&'static ModelFacts>,
+    /// The catalogue's, or those with an override's laid over them.
+    pub facts: Option<Cow<'static, ModelFacts>>,
+    /// What an override says; without one, the setting decides.
+    pub access: Option<Arc<Access>>,
     pub provider_header: HeaderValue,
     pub model_header: HeaderValue,
     pub live: Arc<Live>,
+    pub health: Arc<Health>,
     pub created: Option<i64>,
     pub owned_by: Option<String>,
 }
@@ -107,7 +126,33 @@ impl Lane {
     }
 
     pub fn price(&self) -> Option<&Price> {
-        self.facts?.price.as_ref()
+        self.facts.as_ref()?.price.as_ref()
+    }
+
+    /// As the catalogue says, else as its name suggests.
+    pub fn mode(&self) -> Mode {
+        self.facts.as_ref().map_or_else(|| catalog::likely_mode(&self.target.model), |facts| facts.mode)
+    }
+
+    pub fn family(&self) -> Option<&'static str> {
+        catalog::family(&self.target.model)
+    }
+
+    /// Whether an override, or else the setting, lets this part of the tree use it.
+    pub fn permits(&self, path: &UserPath, default_enabled: bool) -> bool {
+        self.access.as_ref().map_or(default_enabled, |access| access.permits(path))
+    }
+
+    pub fn first_event_timeout(&self, policy: &Policy) -> Duration {
+        self.instance.limits.first_byte.unwrap_or(policy.first_event_timeout)
+    }
+
+    pub fn idle_timeout(&self, policy: &Policy) -> Duration {
+        self.instance.limits.idle.unwrap_or(policy.stream_idle_timeout)
+    }
+
+    pub fn total_timeout(&self, policy: &Policy) -> Duration {
+        self.instance.limits.total.unwrap_or(policy.request_timeout)
     }
 
     pub fn judge(&self, lists: &AccessLists) -> Verdict {
@@ -123,6 +168,17 @@ impl Lane {
     }
 }
 
+impl Candidate for Arc<Lane> {
+    fn health(&self) -> &Health {
+        &self.health
+    }
+
+    fn cost(&self, input_tokens: u64, output_tokens: u64) -> Option<i64> {
+        let tokens = Tokens { input: input_tokens, output: output_tokens, ..Tokens::default() };
+        self.price().map(|price| catalog::cost(price, &tokens).total().0)
+    }
+}
+
 impl Instance {
     /// It can be called as it is configured.
     pub fn is_usable(&self) -> bool {
@@ -135,8 +191,24 @@ impl Instance {
 
     /// The lane for a call that is passed on unread: of a model that nobody lists, or of none.
     pub fn passing_lane(&self, model: &str) -> Arc<Lane> {
-        let unlisted = || Arc::new(compile::lane(&self.provider, &self.core, model, self.core.other.clone()));
+        let unlisted = || Arc::new(compile::unlisted(&self.provider, &self.core, model));
         self.lanes.get(model).cloned().unwrap_or_else(unlisted)
+    }
+
+    /// Some of its models are not for everyone.
+    pub fn has_overrides(&self) -> bool {
+        !self.core.overrides.is_empty()
+    }
+
+    /// What it serves when nobody says which model: the first that its operator named, or the only one it has.
+    pub fn own_model(&self) -> Option<Arc<Lane>> {
+        let named = self.provider.models.first().map(String::as_str);
+        let first = named.or(self.core.vendor.models.first().copied());
+        match first {
+            Some(model) => self.lane(model),
+            None if self.lanes.len() == 1 => self.lanes.values().next().cloned(),
+            None => None,
+        }
     }
 
     /// The lane for a model; unlisted models pass only while nobody has said which ones there are.
@@ -145,7 +217,7 @@ impl Instance {
             return Some(lane.clone());
         }
         let open = !self.authoritative && !model.is_empty() && model.len() <= 300;
-        open.then(|| Arc::new(compile::lane(&self.provider, &self.core, model, self.core.other.clone())))
+        open.then(|| Arc::new(compile::unlisted(&self.provider, &self.core, model)))
     }
 }
 
@@ -157,6 +229,8 @@ pub struct Routes {
     by_model: HashMap<Arc<str>, Vec<Arc<Lane>>>,
     /// Instances whose models nobody has listed yet.
     unlisted: Vec<Arc<Instance>>,
+    /// Pools, combos, aliases.
+    pub names: Names,
 }
 
 impl Routes {
@@ -196,19 +270,24 @@ impl Routes {
     }
 
     /// Up to three known names that look like a name nobody knows.
-    pub fn nearest(&self, model: &str) -> Vec<String> {
+    pub fn nearest(&self, model: &str, usable: &dyn Fn(&Lane) -> bool) -> Vec<String> {
         let bare = model.rsplit('/').next().unwrap_or(model);
-        let lanes = self
-            .instances
-            .values()
-            .filter(|instance| instance.provider.enabled)
-            .flat_map(|i| i.lanes.values());
-        let mut scored: Vec<(usize, String)> = lanes
-            .map(|lane| (strsim::damerau_levenshtein(bare, &lane.target.model), lane.target.selector()))
-            .filter(|(distance, _)| *distance <= bare.chars().count().max(4) / 2)
-            .collect();
+        let lanes = self.lanes().filter(|lane| usable(lane));
+        let models =
+            lanes.map(|lane| (strsim::damerau_levenshtein(bare, &lane.target.model), lane.target.selector()));
+        let names = self.names.all().map(|name| (strsim::damerau_levenshtein(model, name), name.to_owned()));
+        let near = |(distance, _): &(usize, String)| *distance <= bare.chars().count().max(4) / 2;
+        let mut scored: Vec<(usize, String)> = models.chain(names).filter(near).collect();
         scored.sort();
         scored.into_iter().take(3).map(|(_, name)| name).collect()
+    }
+
+    /// Every lane, those of preferred instances first.
+    pub fn lanes_by_priority(&self) -> impl Iterator<Item = &Arc<Lane>> {
+        let mut instances: Vec<_> =
+            self.instances.values().filter(|instance| instance.provider.enabled).collect();
+        instances.sort_by_key(|instance| instance.provider.priority);
+        instances.into_iter().flat_map(|instance| instance.lanes.values())
     }
 
     pub fn lanes(&self) -> impl Iterator<Item = &Arc<Lane>> {

@@ -16,8 +16,9 @@ use wire::formats::chat;
 use wire::sse::{Event, Splitter};
 
 use super::translated::Translated;
-use crate::dispatch::{Passage, UpstreamBody};
+use crate::dispatch::{Passage, UpstreamBody, tell};
 use crate::gateway::Gateway;
+use crate::health::Admission;
 use crate::receive::Call;
 use crate::responses;
 use crate::settle::Ticket;
@@ -49,6 +50,9 @@ pub struct Flow {
     created: i64,
     /// Bytes that came before any content.
     held: usize,
+    idle_timeout: Duration,
+    /// The target counts the stream as under way for as long as it flows.
+    admission: Option<Admission>,
 }
 
 /// How events become the client's.
@@ -74,6 +78,7 @@ impl Flow {
             }
             Passage::Translated(translation) => Manner::Translated(Box::new(Translated::new(*translation))),
         };
+        let idle_timeout = lane.idle_timeout(&ticket.gateway().policy);
         Self {
             body: Some(body),
             splitter: Splitter::new(ticket.gateway().policy.event_limit),
@@ -90,6 +95,8 @@ impl Flow {
             last_words: None,
             created: ticket.created(),
             held: 0,
+            idle_timeout,
+            admission: None,
         }
     }
 
@@ -103,6 +110,14 @@ impl Flow {
 
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
+    }
+
+    pub fn idle_timeout(&self) -> Duration {
+        self.idle_timeout
+    }
+
+    pub fn keep(&mut self, admission: Admission) {
+        self.admission = Some(admission);
     }
 
     pub fn instance(&self) -> &str {
@@ -345,6 +360,12 @@ impl Flow {
             if self.format == Format::Chat {
                 ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
             }
+        }
+        if let (Some(admission), Some(fault)) = (self.admission.take(), &self.fault)
+            && fault.is_failure()
+        {
+            let transition = admission.failed(ticket.now(), &fault.code);
+            tell::transition(&self.lane, transition, ticket.gateway());
         }
         let native = matches!(self.manner, Manner::Native(_));
         responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());

@@ -6,6 +6,7 @@
     reason = "a snapshot or a plan that is not as expected is a failed test"
 )]
 
+mod access;
 mod authenticate;
 mod resolve;
 mod snapshots;

@@ -1,12 +1,17 @@
 //! Call → plan.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::access::{AccessLists, Verdict};
 use domain::caller::{Caller, KeyFacts};
 use domain::fault::Fault;
+use domain::user_path::UserPath;
+use pipeline::choose::Circumstances;
+use pipeline::gateway::Policy;
 use pipeline::receive;
-use pipeline::resolve::resolve;
+use pipeline::resolve::access::Access;
+use pipeline::resolve::{Plan, resolve};
 use pipeline::snapshot::Snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -14,14 +19,23 @@ use serde_json::{Value, json};
 use crate::authenticate::arrival;
 use crate::snapshots::{Place, compile, key, place, with_routes};
 
+fn planned(snapshot: &Snapshot, caller: &Caller, body: &Value) -> Result<Plan, Fault> {
+    let arrival = arrival(None);
+    let call = receive::parse(body.to_string().into(), &arrival)?;
+    let (policy, root) = (Policy::default(), UserPath::root());
+    let access = Access { snapshot, caller, user_path: &root, enabled_by_default: true };
+    let resolved = resolve(&call.asking(access, &arrival, &policy)?, &mut ())?;
+    let circumstances =
+        Circumstances { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
+    Ok(resolved.plan(&circumstances))
+}
+
 fn plan(snapshot: &Snapshot, caller: &Caller, model: &str, hint: Option<&str>) -> Result<Vec<String>, Fault> {
     let mut body = json!({"model": model, "messages": [{"role": "user", "content": "hi"}]});
     if let Some(hint) = hint {
         body["provider"] = Value::from(hint);
     }
-    let call = receive::parse(body.to_string().into(), &arrival(None))?;
-    let plan = resolve(snapshot, caller, &call)?;
-    Ok(plan.lanes.iter().map(|lane| lane.target.selector()).collect())
+    Ok(planned(snapshot, caller, &body)?.lanes.iter().map(|lane| lane.target.selector()).collect())
 }
 
 type Expected<'a> = Result<&'a [&'a str], (u16, &'a str)>;
@@ -186,8 +200,7 @@ proptest! {
     ) {
         let snapshot = with_routes(compile(&places));
         let caller = limited(lists.clone());
-        let call = receive::parse(json!({"model": model, "messages": [1]}).to_string().into(), &arrival(None)).unwrap();
-        match resolve(&snapshot, &caller, &call) {
+        match planned(&snapshot, &caller, &json!({"model": model, "messages": [1]})) {
             Err(fault) => prop_assert!([403, 404].contains(&fault.status)),
             Ok(plan) => {
                 prop_assert!(!plan.lanes.is_empty());

@@ -1,12 +1,13 @@
 //! Snapshots made by hand.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use domain::access::AccessLists;
 use domain::caller::KeyFacts;
 use domain::clock::Timestamp;
 use domain::resources::auth_key;
+use domain::resources::model_override::ModelOverride;
 use domain::resources::provider::{Provider, Source};
 use domain::scope::Scope;
 use egress::{Egress, EgressConfig, Trust};
@@ -29,6 +30,7 @@ pub fn key(raw: &str) -> KeyFacts {
         user_path: None,
         tenant_id: None,
         lists: AccessLists::default(),
+        provider_pool: None,
         expires_at: None,
         active: true,
     }
@@ -86,6 +88,10 @@ impl Place {
 }
 
 pub fn compile(places: &[Place]) -> Routes {
+    compile_with(places, &BTreeMap::new())
+}
+
+pub fn compile_with(places: &[Place], overrides: &BTreeMap<String, ModelOverride>) -> Routes {
     static EGRESS: LazyLock<Egress> = LazyLock::new(|| {
         Egress::new(EgressConfig::default(), Arc::new(SystemClock::new()), TaskTracker::new()).unwrap()
     });
@@ -100,6 +106,7 @@ pub fn compile(places: &[Place]) -> Routes {
         .collect();
     let ground = Ground {
         listings: &listings,
+        overrides,
         egress: &EGRESS,
         trust: &|_| Trust::Operator,
         metrics: &Default::default(),

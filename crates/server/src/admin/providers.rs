@@ -1,6 +1,8 @@
 //! `/admin/api/v1/providers`: where models live. Keys are write-only.
 
 mod draft;
+mod health;
+mod live;
 mod view;
 
 use std::sync::Arc;
@@ -24,7 +26,7 @@ use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{Principal, Providers, Read, Write};
 use draft::ProviderBody;
-use view::{ProviderView, TypeView};
+use view::{ProviderView, StatusView, TypeView};
 
 #[derive(Serialize, ToSchema)]
 pub struct TestResult {
@@ -51,6 +53,17 @@ pub async fn list(
     security(("bearer" = ["admin:providers:read"])))]
 pub async fn types(_: Principal<Read<Providers>>) -> Json<Vec<TypeView>> {
     Json(view::types())
+}
+
+/// How the instances are doing: health, breakers, what each model has lived through.
+#[utoipa::path(get, path = "/admin/api/v1/providers/status", tag = "providers",
+    responses((status = 200, description = "The instances", body = Vec<StatusView>), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:providers:read"])))]
+pub async fn status(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Providers>>,
+) -> Json<Vec<StatusView>> {
+    Json(principal.snapshot.routes.instances.values().map(|instance| view::status(&app, instance)).collect())
 }
 
 /// Add a provider instance.

@@ -1,10 +1,16 @@
 //! `GET /v1/models` and `/v1/models/{id}`: what this caller may name in a request.
 
+use std::sync::Arc;
+
 use axum::Json;
+use axum::extract::State;
+use domain::user_path::UserPath;
 use http::HeaderMap;
-use pipeline::models;
+use pipeline::resolve::access::Access;
+use pipeline::{arrival, models};
 use serde_json::Value;
 
+use crate::App;
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{Inference, Principal};
@@ -13,11 +19,25 @@ use crate::principal::{Inference, Principal};
 #[utoipa::path(get, path = "/v1/models", tag = "inference",
     responses((status = 200, description = "The list of models", body = Value), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["inference"])))]
-pub async fn list(principal: Principal<Inference>, headers: HeaderMap) -> Json<Value> {
+pub async fn list(
+    State(app): State<Arc<App>>,
+    principal: Principal<Inference>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Problem> {
     // Anthropic's clients name the version of their API with every request, and read another shape.
     let list =
         if headers.contains_key("anthropic-version") { models::list_for_anthropic } else { models::list };
-    Json(list(&principal.snapshot, &principal.caller))
+    let user_path = principal.caller.user_path(arrival::user_path(&headers))?;
+    Ok(Json(list(&access(&app, &principal, &user_path), app.gateway.policy.keep_only_aliases)))
+}
+
+fn access<'a>(app: &App, principal: &'a Principal<Inference>, user_path: &'a UserPath) -> Access<'a> {
+    Access {
+        snapshot: &principal.snapshot,
+        caller: &principal.caller,
+        user_path,
+        enabled_by_default: app.gateway.policy.models_enabled_by_default,
+    }
 }
 
 /// One model, by any name a request's `model` takes; slashes need no encoding.
@@ -26,6 +46,12 @@ pub async fn list(principal: Principal<Inference>, headers: HeaderMap) -> Json<V
     responses((status = 200, description = "The model", body = Value), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such model")),
     security(("bearer" = ["inference"])))]
-pub async fn retrieve(principal: Principal<Inference>, Named(id): Named) -> Result<Json<Value>, Problem> {
-    Ok(Json(models::retrieve(&principal.snapshot, &principal.caller, &id)?))
+pub async fn retrieve(
+    State(app): State<Arc<App>>,
+    principal: Principal<Inference>,
+    headers: HeaderMap,
+    Named(id): Named,
+) -> Result<Json<Value>, Problem> {
+    let user_path = principal.caller.user_path(arrival::user_path(&headers))?;
+    Ok(Json(models::retrieve(&access(&app, &principal, &user_path), &id)?))
 }

@@ -2,5 +2,7 @@
 
 mod auth_keys;
 mod changes;
+mod console;
+mod models;
 mod providers;
 mod usage;

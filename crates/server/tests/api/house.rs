@@ -144,6 +144,9 @@ impl House {
             unwritten: Default::default(),
             responses: store.responses().clone(),
             recall: Default::default(),
+            retry_budget: Default::default(),
+            hedge_budget: Default::default(),
+            console: Default::default(),
         });
         let (stop, stopped) = watch::channel(false);
         let writing = gateway.tasks.spawn(store.responses().clone().run(stopped));
@@ -153,6 +156,7 @@ impl House {
             demo: wishes.demo,
             allow_private: wishes.allow_private,
             loopback_listener: wishes.loopback_listener,
+            combos: true,
         };
         let refresher =
             Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, Inventory::open(None)));

@@ -58,8 +58,8 @@ impl Operation {
     async fn call(&self, house: &House, key: Option<&str>) -> Answer {
         let call = house.call(self.method.clone(), sample(&self.method, &self.path)).json(json!({}));
         match key {
-            Some(key) => call.key(key).send().await,
-            None => call.anonymous().send().await,
+            Some(key) => call.key(key).glance().await,
+            None => call.anonymous().glance().await,
         }
     }
 

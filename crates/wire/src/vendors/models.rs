@@ -65,5 +65,5 @@ fn bare(discovery: Discovery, id: &str) -> &str {
 
 fn unreadable() -> Fault {
     let message = "The provider's list of models could not be read.";
-    Fault::new(502, FaultKind::Provider, "upstream_invalid_response", message).retryable()
+    Fault::new(502, FaultKind::Provider, "upstream_invalid_response", message)
 }

@@ -32,7 +32,11 @@ fn shown(events: &[Event]) -> String {
 fn streams_are_followed() {
     for (name, stream) in given::fixtures("streams") {
         let (events, fault) = followed([stream]);
-        let fault = fault.map(|fault| format!("{fault} retryable={}\n", fault.retryable)).unwrap_or_default();
+        let fault = fault
+            .map(|fault| {
+                format!("{fault} retryable={}\n", fault.recourse != domain::fault::Recourse::Nowhere)
+            })
+            .unwrap_or_default();
         insta::assert_snapshot!(format!("stream_{name}"), shown(&events) + &fault);
     }
 }
@@ -95,7 +99,10 @@ fn a_whole_answer_is_decoded() {
         insta::assert_snapshot!(format!("answer_{name}"), format!("{reply:#?}"));
     }
     let fault = codec().decode(br#"{"candidates":[{"content":{"parts":[]}}]}"#, &mut decoding()).unwrap_err();
-    assert_eq!((&*fault.code, fault.retryable), ("upstream_invalid_response", true));
+    assert_eq!(
+        (&*fault.code, fault.recourse != domain::fault::Recourse::Nowhere),
+        ("upstream_invalid_response", true)
+    );
     let fault =
         codec().decode(br#"{"error":{"code":429,"message":"Slow down."}}"#, &mut decoding()).unwrap_err();
     assert_eq!((fault.status, fault.message.as_str()), (429, "Slow down."));

@@ -11,10 +11,11 @@ use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
-use pipeline::gateway::{Gateway, Policy};
+use pipeline::gateway::{Gateway, Policy, Retries};
 use pipeline::inventory::Inventory;
 use pipeline::passthrough;
 use pipeline::refresh::{Fixed, Refresher};
+use pipeline::resolve::fallback::Fallback;
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
 use pipeline::{traces, unwritten};
@@ -86,6 +87,9 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         unwritten: Default::default(),
         responses: store.responses().clone(),
         recall: Default::default(),
+        retry_budget: Default::default(),
+        hedge_budget: Default::default(),
+        console: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
@@ -249,6 +253,17 @@ fn policy(settings: &Settings) -> Policy {
             providers: settings.server.passthrough_providers.clone(),
             drop_version: settings.server.allow_passthrough_v1_alias,
         },
+        retries: Retries {
+            most: settings.routing.retry_max_retries,
+            longest_wait: settings.routing.retry_after_max,
+        },
+        fallback: Fallback {
+            mode: settings.routing.fallback_mode.0,
+            rules: settings.routing.fallback_rules.0.clone(),
+        },
+        hedge_max_share: settings.routing.hedge_max_share.0,
+        models_enabled_by_default: settings.models.enabled_by_default,
+        keep_only_aliases: settings.models.keep_only_aliases,
         ..Policy::default()
     }
 }
@@ -288,6 +303,7 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
         },
         allow_private: settings.upstream.allow_private,
         loopback_listener: listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
+        combos: settings.combos.enabled,
     }
 }
 

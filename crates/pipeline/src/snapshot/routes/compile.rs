@@ -1,21 +1,28 @@
 //! Providers → routes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::call::Target;
+use domain::resources::model_override::ModelOverride;
 use domain::resources::provider::{Provider, Source};
 use egress::{Destination, Egress, Headers, Trust};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use wire::vendors::{self, Credential, Vendor};
 
-use super::{Core, Instance, Lane, Routes};
+use super::access::Overrides;
+use super::{Core, Instance, Lane, Limits, Routes, facts};
+use crate::health::Health;
 use crate::inventory::Listing;
 use crate::metrics::{Live, Metrics};
 
 /// What the routes stand on besides the providers themselves.
 pub struct Ground<'a> {
     pub listings: &'a HashMap<String, Listing>,
+    /// By selector.
+    pub overrides: &'a BTreeMap<String, ModelOverride>,
     pub egress: &'a Egress,
     pub trust: &'a dyn Fn(Source) -> Trust,
     pub metrics: &'a Metrics,
@@ -67,14 +74,26 @@ fn instance(
         version => Some(version.to_owned()),
     };
     let other = metrics.live(&provider.name, "other");
-    let core =
-        Arc::new(Core { vendor, destination, headers, stream_headers, api_version, type_is_taken, other });
+    let limits = Limits::from(&provider.resilience);
+    let overrides = Overrides::of(provider, ground.overrides);
+    let core = Arc::new(Core {
+        vendor,
+        destination,
+        headers,
+        stream_headers,
+        api_version,
+        limits,
+        overrides,
+        type_is_taken,
+        other,
+    });
     let listing = ground.listings.get(&provider.name);
     let known = listing.is_some_and(|listing| listing.known);
     let mut lanes = BTreeMap::new();
     let mut add = |model: &str, created: Option<i64>, owned_by: Option<String>| {
         let live = metrics.live(&provider.name, model);
-        let lane = Lane { created, owned_by, ..lane(provider, &core, model, live) };
+        let health = live.health();
+        let lane = Lane { created, owned_by, ..lane(provider, &core, model, live, health) };
         lanes.insert(lane.target.model.clone(), Arc::new(lane));
     };
     vendor.models.iter().for_each(|model| add(model, None, None));
@@ -89,7 +108,12 @@ fn instance(
     Instance { provider: provider.clone(), source, core, discovery, lanes, authoritative }
 }
 
-pub fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>) -> Lane {
+/// The lane of a model that nobody lists.
+pub fn unlisted(provider: &Provider, core: &Arc<Core>, model: &str) -> Lane {
+    lane(provider, core, model, core.other.clone(), core.other.health_of(model))
+}
+
+fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>, health: Arc<Health>) -> Lane {
     let target = Target {
         instance: provider.name.as_str().into(),
         provider_type: provider.provider_type.as_str().into(),
@@ -97,13 +121,21 @@ pub fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>)
     };
     let header =
         |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unprintable"));
+    health.settings(core.limits.breaker);
+    let known = catalog::facts(&provider.provider_type, model);
+    let (facts, access) = match core.overrides.find(model) {
+        None => (known.map(Cow::Borrowed), None),
+        Some((access, metadata)) => (facts::adjusted(known, metadata, model), Some(access.clone())),
+    };
     Lane {
         provider_header: header(&target.instance),
         model_header: header(&target.selector()),
-        facts: catalog::facts(&provider.provider_type, model),
+        facts,
+        access,
         target,
         instance: core.clone(),
         live,
+        health,
         created: None,
         owned_by: None,
     }
@@ -118,7 +150,21 @@ fn destination(
     if vendor.answer.is_some() {
         return Err("it is built in".into());
     }
-    egress.destination(base_url(provider, vendor)?, trust).map_err(|error| error.reason().to_owned())
+    dialled(provider, base_url(provider, vendor)?, egress, trust)
+}
+
+/// An address, with the instance's own patience.
+fn dialled(
+    provider: &Provider,
+    url: &str,
+    egress: &Egress,
+    trust: Trust,
+) -> Result<Arc<Destination>, String> {
+    let destination = egress.destination(url, trust).map_err(|error| error.reason().to_owned())?;
+    Ok(match provider.resilience.connect_timeout_ms {
+        None => destination,
+        Some(ms) => Arc::new(destination.connecting_within(Duration::from_millis(ms))),
+    })
 }
 
 fn base_url<'a>(provider: &'a Provider, vendor: &Vendor) -> Result<&'a str, String> {
@@ -141,8 +187,7 @@ fn discovery(
     let Some(url) = vendor.discovery.url(base_url(provider, vendor)?) else { return Ok(None) };
     let after_scheme = url.find("://").map_or(0, |at| at + 3);
     let path_at = url[after_scheme..].find('/').map_or(url.len(), |at| after_scheme + at);
-    let destination =
-        egress.destination(&url[..path_at], trust).map_err(|error| error.reason().to_owned())?;
+    let destination = dialled(provider, &url[..path_at], egress, trust)?;
     Ok(Some((destination, url[path_at..].to_owned())))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::fault::{self, Fault};
 use domain::resources::Resource as _;
-use domain::resources::provider::Provider;
+use domain::resources::provider::{Provider, Resilience};
 use domain::secret::Secret;
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
@@ -37,6 +37,9 @@ pub struct ProviderBody {
     pub enabled: Option<bool>,
     #[serde(default)]
     pub priority: i64,
+    /// Where it departs from the settings; milliseconds.
+    #[serde(default)]
+    pub resilience: Resilience,
 }
 
 /// Tells a null from a field that was not sent.
@@ -71,6 +74,9 @@ impl Models {
 /// Headers that carry credentials belong in `api_key`, where they are sealed and never shown.
 const CREDENTIALS: &[&str] =
     &["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"];
+
+/// What stands beside the names in `/providers/{name}`.
+const RESERVED: &[&str] = &["status", "types"];
 
 impl ProviderBody {
     pub fn provider(self, known: Option<&Provider>) -> Result<Provider, Fault> {
@@ -108,9 +114,14 @@ impl ProviderBody {
             headers: self.headers,
             enabled: self.enabled.unwrap_or(true),
             priority: self.priority,
-            resilience: Default::default(),
+            resilience: self.resilience,
         };
         provider.validate()?;
+        if RESERVED.contains(&&*provider.name) {
+            let message =
+                format!("'{}' cannot be a provider's name: it is a page of its own.", provider.name);
+            return Err(fault::invalid_parameter("name", message));
+        }
         Ok(provider)
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use domain::resources::provider::Source;
+use domain::resources::provider::{Resilience, Source};
 use pipeline::snapshot::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
 use wire::vendors::{self, Credential};
 
+use super::health::{self, ModelHealth, ProviderHealth};
 use crate::App;
-use crate::admin::record;
 
 #[derive(Serialize, ToSchema)]
 pub struct ProviderView {
@@ -25,16 +25,22 @@ pub struct ProviderView {
     pub source: Source,
     pub api_key_set: bool,
     pub api_key_last4: Option<String>,
-    pub health: HealthView,
+    /// Where it departs from the settings.
+    pub resilience: Resilience,
+    pub health: ProviderHealth,
 }
 
+/// How an instance is doing, without how it is configured.
 #[derive(Serialize, ToSchema)]
-pub struct HealthView {
-    /// ok, disabled, incomplete or refused
-    pub state: String,
-    pub last_error: Option<String>,
-    pub last_discovery_at: Option<String>,
-    pub model_count: usize,
+pub struct StatusView {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub provider_type: String,
+    pub enabled: bool,
+    pub source: Source,
+    pub health: ProviderHealth,
+    /// Only those that have something to say.
+    pub models: Vec<ModelHealth>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -62,17 +68,6 @@ pub fn types() -> Vec<TypeView> {
 
 pub fn show(app: &App, instance: &Instance) -> ProviderView {
     let provider = &instance.provider;
-    let listing = app.refresher.inventory.listing(instance.name());
-    let (state, problem) = match &instance.core.destination {
-        _ if !provider.enabled => ("disabled", None),
-        _ if instance.core.vendor.answer.is_some() => ("ok", None),
-        Ok(_) if instance.core.vendor.key_required && provider.api_key.is_none() => {
-            ("incomplete", Some("its api_key is not set".to_owned()))
-        }
-        Ok(_) => ("ok", None),
-        Err(reason) if provider.base_url.is_empty() => ("incomplete", Some(reason.clone())),
-        Err(reason) => ("refused", Some(reason.clone())),
-    };
     let last4 = provider.api_key.as_ref().and_then(|key| key.last4()).map(str::to_owned);
     ProviderView {
         name: provider.name.clone(),
@@ -86,11 +81,19 @@ pub fn show(app: &App, instance: &Instance) -> ProviderView {
         source: instance.source,
         api_key_set: provider.api_key.is_some(),
         api_key_last4: last4,
-        health: HealthView {
-            state: state.to_owned(),
-            last_error: problem.or_else(|| listing.as_ref().and_then(|listing| listing.last_error.clone())),
-            last_discovery_at: listing.as_ref().and_then(|listing| listing.at).map(record::time),
-            model_count: instance.lanes.len(),
-        },
+        resilience: provider.resilience.clone(),
+        health: health::of(app, instance).0,
+    }
+}
+
+pub fn status(app: &App, instance: &Instance) -> StatusView {
+    let (health, models) = health::of(app, instance);
+    StatusView {
+        name: instance.provider.name.clone(),
+        provider_type: instance.provider.provider_type.clone(),
+        enabled: instance.provider.enabled,
+        source: instance.source,
+        health,
+        models,
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::clock::Clock as _;
 use serde_json::{Value, json};
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::house::{self, House, UPSTREAM_KEY, Wishes};
 
@@ -281,6 +282,110 @@ async fn the_types_are_listed() {
         }
         let openai = types.as_array().unwrap().iter().find(|kind| kind["type"] == "openai").unwrap();
         assert_eq!(openai["base_url"], "https://api.openai.com/v1");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_provider_may_have_limits_of_its_own() {
+    house::each_with(at_home, async |house| {
+        let mut body = second(&house);
+        body["resilience"] = json!({"connect_timeout_ms": 250, "max_retries": 0, "breaker_failures": 100});
+        let created = house.post(PATH, body.clone()).send().await.expect_status(201).json();
+        assert_eq!(created["resilience"], body["resilience"]);
+        let read = house.get(format!("{PATH}/second")).send().await.json();
+        assert_eq!(read["resilience"], body["resilience"]);
+        let limits = house.gateway.snapshot().routes.instances["second"].core.limits;
+        assert_eq!((limits.retries, limits.total), (Some(0), None));
+
+        let put = house.put(format!("{PATH}/second"), second(&house)).send().await.expect_status(200).json();
+        assert_eq!(put["resilience"], json!({}), "what is not said is as the settings say");
+        for (field, value) in [
+            ("connect_timeout_ms", json!(0)),
+            ("first_byte_timeout_ms", json!(3_600_001)),
+            ("idle_timeout_ms", json!(0)),
+            ("total_timeout_ms", json!(3_600_001)),
+            ("breaker_open_ms", json!(0)),
+            ("max_retries", json!(11)),
+            ("max_retries", json!(-1)),
+            ("breaker_failures", json!(0)),
+            ("breaker_failures", json!(101)),
+        ] {
+            body["resilience"] = json!({field: value});
+            let found = house.put(format!("{PATH}/second"), body.clone()).refusal().await;
+            let param = Some(format!("resilience.{field}"));
+            assert_eq!(found, (400, "invalid_parameter".into(), param), "{field} {value}");
+        }
+        body["resilience"] = json!({"connect_timeout": 1});
+        let found = house.put(format!("{PATH}/second"), body).refusal().await;
+        assert_eq!((found.0, &*found.1), (400, "unknown_parameter"));
+    })
+    .await;
+}
+
+/// A listener that never accepts, its backlog full: the kernel drops further handshakes.
+#[tokio::test]
+async fn a_provider_is_given_up_after_its_own_connect_timeout() {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut fillers = Vec::new();
+    for _ in 0..8 {
+        fillers.push(tokio::time::timeout(Duration::from_millis(100), TcpStream::connect(address)).await);
+    }
+    assert!(fillers.iter().any(Result::is_err), "the backlog should be full");
+    house::each_with(at_home, async |house| {
+        let body = json!({"name": "hole", "type": "openai_compatible", "base_url": format!("http://{address}/v1"),
+            "models": ["m"], "resilience": {"connect_timeout_ms": 200, "max_retries": 0}});
+        house.post(PATH, body).send().await.expect_status(201);
+        let before = house.clock.tick();
+        let refused = house.chat("hole/m").refusal().await;
+        let waited = house.clock.tick() - before;
+        assert!((502..=504).contains(&refused.0), "{refused:?}");
+        assert!(waited >= Duration::from_millis(200) && waited < Duration::from_secs(3), "{waited:?}");
+        let before = house.clock.tick();
+        let tried = house.post(format!("{PATH}/hole/test"), json!({})).send().await.json();
+        assert_eq!(tried["ok"], json!(false));
+        assert!(house.clock.tick() - before < Duration::from_secs(3), "asking for models is bounded too");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_status_shows_how_each_instance_is_doing() {
+    house::each_with(at_home, async |house| {
+        house.post(PATH, json!({"name": "cloud", "type": "oracle"})).send().await.expect_status(201);
+        let mut off = second(&house);
+        off["enabled"] = json!(false);
+        house.post(PATH, off).send().await.expect_status(201);
+        let status = house.get(format!("{PATH}/status")).send().await.expect_status(200).json();
+        let found: Vec<_> = status
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| {
+                let text = |value: &Value| value.as_str().unwrap().to_owned();
+                (text(&entry["name"]), text(&entry["source"]), text(&entry["health"]["state"]))
+            })
+            .collect();
+        let expected =
+            [("cloud", "admin", "incomplete"), ("openai", "env", "unknown"), ("second", "admin", "disabled")];
+        let expected = expected.map(|(name, source, state)| (name.into(), source.into(), state.into()));
+        assert_eq!(found, expected);
+        for entry in status.as_array().unwrap() {
+            assert!(entry["models"].is_array());
+            let own = house.get(format!("{PATH}/{}", entry["name"].as_str().unwrap())).send().await.json();
+            assert_eq!(own["health"], entry["health"], "the record tells the same");
+        }
+
+        house.post(format!("{PATH}/openai/discover"), json!({})).send().await.expect_status(200);
+        let health = house.get(format!("{PATH}/openai")).send().await.json()["health"].take();
+        assert_eq!((&health["state"], &health["breaker"]), (&json!("ok"), &json!("closed")), "{health}");
+        for name in ["status", "types"] {
+            let found = house.post(PATH, json!({"name": name, "type": "openai"})).refusal().await;
+            assert_eq!(found, (400, "invalid_parameter".into(), Some("name".into())), "{name}");
+        }
     })
     .await;
 }

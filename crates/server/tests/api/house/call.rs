@@ -57,6 +57,14 @@ impl<'a> Call<'a> {
         Answer { status: parts.status.as_u16(), headers: parts.headers, body }
     }
 
+    /// The answer, but of a stream its head only: some do not end by themselves.
+    pub async fn glance(self) -> Answer {
+        let (parts, body) = self.open().await.into_parts();
+        let streams = parts.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        let body = if streams { Bytes::new() } else { body.collect().await.unwrap().to_bytes() };
+        Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+
     /// What a client is told when it is refused: status, code and param.
     pub async fn refusal(self) -> (u16, String, Option<String>) {
         self.send().await.refusal()

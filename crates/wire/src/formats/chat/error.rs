@@ -1,6 +1,6 @@
 //! A provider's error, in an answer or inside a stream, as a fault of ours.
 
-use domain::fault::{self, Blame, Fault, FaultKind};
+use domain::fault::{self, Blame, Fault, FaultKind, Recourse};
 use serde_json::Value;
 
 const MESSAGE_LIMIT: usize = 2_000;
@@ -32,7 +32,7 @@ fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
         format!("The provider '{provider}' answered with status {status} and no readable error.")
     });
     if status == 529 {
-        return Fault::new(503, FaultKind::Provider, "overloaded", message).retryable();
+        return Fault::new(503, FaultKind::Provider, "overloaded", message).recourse(Recourse::Here);
     }
     let kind = match status {
         404 => FaultKind::NotFound,
@@ -42,12 +42,27 @@ fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
     };
     let mut fault = Fault::new(status, kind, parts.code.unwrap_or_else(|| "upstream_error".into()), message);
     fault.param = parts.param;
-    fault.retryable = matches!(status, 408 | 409 | 425 | 429 | 500..);
+    fault.recourse = match status {
+        402 => Recourse::Exhausted,
+        429 if is_exhausted(&fault.code) => Recourse::Exhausted,
+        429 => Recourse::ElsewhereFirst,
+        408 | 409 | 425 | 500 | 502..=504 => Recourse::Here,
+        404 | 413 | 500.. => Recourse::Elsewhere,
+        _ => Recourse::Nowhere,
+    };
     // Unpaid bills and limits on the gateway's own account are nothing the client could mend.
     if matches!(status, 402 | 408 | 425 | 429) {
         fault.blame = Blame::Upstream;
     }
     fault
+}
+
+/// Waiting does not help: the account has to be paid for, or its limit raised.
+fn is_exhausted(code: &str) -> bool {
+    matches!(
+        code,
+        "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active" | "quota_exceeded"
+    )
 }
 
 #[derive(Default)]

@@ -41,6 +41,8 @@ fn seconds(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use domain::fault::Recourse;
+
     use super::*;
 
     #[test]
@@ -51,7 +53,7 @@ mod tests {
         let body = br#"[{"error":{"code":429,"message":"Quota.","status":"RESOURCE_EXHAUSTED","details":[
             {"violations":[]},{"retryDelay":"34.5s"}]}}]"#;
         let fault = read_error(429, body, "g");
-        assert_eq!((fault.status, fault.retryable), (429, true));
+        assert_eq!((fault.status, fault.recourse != Recourse::Nowhere), (429, true));
         assert_eq!(fault.retry_after, Some(Duration::from_millis(34_500)));
         let body = br#"{"error":{"code":400,"message":"Bad.","details":[{"fieldViolations":[{"field":"contents[0]"}]}]}}"#;
         assert_eq!(read_error(400, body, "g").param.as_deref(), Some("contents[0]"));
@@ -59,7 +61,10 @@ mod tests {
             br#"{"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}}"#,
             "g",
         );
-        assert_eq!((fault.status, fault.message.as_str(), fault.retryable), (503, "Overloaded.", true));
+        assert_eq!(
+            (fault.status, fault.message.as_str(), fault.recourse != Recourse::Nowhere),
+            (503, "Overloaded.", true)
+        );
         assert_eq!(read_stream_error(b"<html>", "g").code, "upstream_invalid_response");
     }
 }

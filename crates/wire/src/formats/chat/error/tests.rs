@@ -7,7 +7,7 @@ fn check(status: u16, body: &str, expected: (u16, FaultKind, &str, &str, bool)) 
     let fault = read_error(status, body.as_bytes(), "acme");
     let (expected_status, kind, code, message, retryable) = expected;
     assert_eq!(
-        (fault.status, fault.kind, &*fault.code, &*fault.message, fault.retryable),
+        (fault.status, fault.kind, &*fault.code, &*fault.message, fault.recourse != Recourse::Nowhere),
         (expected_status, kind, code, message, retryable)
     );
     fault
@@ -22,7 +22,7 @@ fn statuses_decide_the_kind() {
     check(
         404,
         r#"{"error":{"message":"Gone","code":null}}"#,
-        (404, FaultKind::NotFound, "upstream_error", "Gone", false),
+        (404, FaultKind::NotFound, "upstream_error", "Gone", true),
     );
     let limited = check(
         429,
@@ -87,11 +87,15 @@ fn errors_inside_streams_find_their_status() {
             false,
         ),
         (r#"{"object":"error","message":"m","code":400}"#, 400, "400", false),
-        (r#"{"error":{"message":"m","code":"401"}}"#, 502, "upstream_auth_failed", false),
+        (r#"{"error":{"message":"m","code":"401"}}"#, 502, "upstream_auth_failed", true),
         (r#"{"error":{"message":"m"}}"#, 502, "upstream_error", true),
         ("<html>", 502, "upstream_invalid_response", true),
     ] {
         let fault = read_stream_error(data.as_bytes(), "acme");
-        assert_eq!((fault.status, &*fault.code, fault.retryable), (status, code, retryable), "{data}");
+        assert_eq!(
+            (fault.status, &*fault.code, fault.recourse != Recourse::Nowhere),
+            (status, code, retryable),
+            "{data}"
+        );
     }
 }

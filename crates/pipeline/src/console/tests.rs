@@ -1,0 +1,216 @@
+//! The ring by its rules: order, ids, what is missed, and what watching costs the calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::clock::{Clock as _, Timestamp};
+use domain::receipt::Receipt;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use testkit::SystemClock;
+use tokio_util::task::TaskTracker;
+
+use super::{BITE, CAPACITY, Console, Notice};
+
+fn receipt(request_id: impl Into<String>) -> Box<Receipt> {
+    Box::new(Receipt { request_id: request_id.into(), ..Receipt::default() })
+}
+
+fn console_with(events: usize) -> Console {
+    let console = Console::default();
+    (1..=events).for_each(|number| console.settled(receipt(number.to_string())));
+    console
+}
+
+fn ids(batch: &super::Batch) -> Vec<u64> {
+    batch.events.iter().map(|entry| entry.id).collect()
+}
+
+#[test]
+fn ids_count_up_from_one_and_the_order_is_that_of_the_events() {
+    let console = console_with(0);
+    assert_eq!(console.last_id(), 0);
+    let empty = console.read(0);
+    assert!(empty.events.is_empty() && empty.missed == 0 && empty.position == 0 && !empty.restarted);
+    let console = console_with(3);
+    let batch = console.read(1);
+    assert_eq!((ids(&batch), batch.missed, batch.position), (vec![2, 3], 0, 3));
+    for entry in &batch.events {
+        let shown: Value = serde_json::from_str(entry.json()).unwrap();
+        assert_eq!(shown["request_id"], entry.id.to_string());
+    }
+    let none = console.read(3);
+    assert_eq!((ids(&none), none.missed, none.position), (vec![], 0, 3));
+}
+
+#[test]
+fn a_reader_that_is_overtaken_learns_how_much_it_missed() {
+    let console = console_with(CAPACITY + 20);
+    let batch = console.read(5);
+    assert_eq!((batch.missed, batch.events.len()), (15, BITE));
+    assert_eq!((batch.events[0].id, batch.position), (21, 20 + BITE as u64));
+    let all = console.read_all(5);
+    assert_eq!((all.missed, all.events.len(), all.position), (15, CAPACITY, console.last_id()));
+    assert_eq!(console.read(20).missed, 0);
+}
+
+#[test]
+fn an_id_of_the_future_belongs_to_another_process() {
+    let console = console_with(CAPACITY + 1);
+    let batch = console.read(1_000_000);
+    assert!(batch.restarted);
+    assert_eq!((batch.missed, batch.events[0].id), (1, 2));
+    assert!(!console.read(console.last_id()).restarted);
+}
+
+#[test]
+fn every_kind_of_event_has_its_shape() {
+    let console = Console::default();
+    let settled = Receipt {
+        at: Timestamp::from_seconds(1_767_225_600),
+        request_id: "r\n1".into(),
+        duration_us: 1_500_900,
+        first_byte_us: Some(300_000),
+        client_ip: "192.0.2.7".into(),
+        user_agent: "agent".into(),
+        error_message: Some("words".into()),
+        ..Receipt::default()
+    };
+    console.settled(Box::new(settled));
+    let at = Timestamp::from_seconds(1_767_225_602);
+    let fallback = Notice::Fallback {
+        request_id: "r1".into(),
+        from: "a/m".into(),
+        to: "b/m".into(),
+        reason: "upstream_error".into(),
+    };
+    console.say(at, fallback);
+    console.say(at, Notice::Breaker { provider_name: "a".into(), model: "m".into(), state: "half_open" });
+    let batch = console.read(0);
+    let texts: Vec<&str> = batch.events.iter().map(|entry| entry.json()).collect();
+    assert!(texts.iter().all(|text| !text.contains('\n')));
+    let shown: Vec<Value> = texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    assert_eq!(
+        shown[0],
+        json!({"id": 1, "event": "request", "at": "2026-01-01T00:00:01.500Z", "request_id": "r\n1", "method": "",
+            "path": "", "requested_model": "", "provider_name": "", "model": "", "status": 0, "stream": false,
+            "duration_ms": 1500, "ttft_ms": 300, "overhead_us": 0, "attempts": 0, "user_path": "", "input_tokens": 0,
+            "output_tokens": 0, "total_cost": null, "cache_type": ""})
+    );
+    assert_eq!(
+        shown[1],
+        json!({"id": 2, "event": "fallback", "at": "2026-01-01T00:00:02.000Z", "request_id": "r1", "from": "a/m",
+            "to": "b/m", "reason": "upstream_error"})
+    );
+    assert_eq!(
+        shown[2],
+        json!({"id": 3, "event": "breaker", "at": "2026-01-01T00:00:02.000Z", "provider_name": "a", "model": "m",
+            "state": "half_open"})
+    );
+    let names: Vec<&str> = batch.events.iter().map(|entry| entry.name()).collect();
+    assert_eq!(names, ["request", "fallback", "breaker"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever happens between its looks, a reader gets each event once and in order, or is told that it missed it.
+    #[test]
+    fn what_is_not_seen_is_counted(bursts in proptest::collection::vec(0usize..900, 1..12)) {
+        let console = Console::default();
+        let (mut position, mut accounted) = (0, 0);
+        for burst in bursts {
+            (0..burst).for_each(|_| console.settled(receipt("")));
+            let batch = console.read(position);
+            prop_assert!(!batch.restarted);
+            accounted += batch.missed;
+            for entry in &batch.events {
+                accounted += 1;
+                prop_assert_eq!(entry.id, accounted);
+            }
+            position = batch.position;
+            prop_assert_eq!(position, accounted);
+        }
+        let rest = console.read_all(position);
+        prop_assert_eq!(accounted + rest.missed + rest.events.len() as u64, console.last_id());
+    }
+}
+
+/// Reads as a subscriber does, until so many events are accounted for or the console closes.
+async fn watch(console: Arc<Console>, until: u64) -> u64 {
+    let (mut position, mut seen) = (0, 0);
+    while seen < until && !console.is_closed() {
+        let news = console.listen();
+        let batch = console.read(position);
+        seen += batch.events.len() as u64 + batch.missed;
+        position = batch.position;
+        if batch.events.is_empty() && !console.is_closed() {
+            news.await;
+        }
+    }
+    seen
+}
+
+async fn soon<T>(waiting: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), waiting).await.expect("nobody was woken")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_sleeps_through_an_event() {
+    const EVENTS: u64 = 200;
+    let (console, tracker) = (Arc::new(Console::default()), TaskTracker::new());
+    let watching: Vec<_> = (0..50).map(|_| tracker.spawn(watch(console.clone(), EVENTS))).collect();
+    // These leave, some of them just when they are called: their call must reach somebody else.
+    let leaving: Vec<_> = (0..EVENTS).map(|_| tracker.spawn(watch(console.clone(), u64::MAX))).collect();
+    for leaver in leaving {
+        console.settled(receipt(""));
+        leaver.abort();
+        tokio::task::yield_now().await;
+    }
+    for watcher in watching {
+        assert_eq!(soon(watcher).await.unwrap(), EVENTS);
+    }
+}
+
+#[tokio::test]
+async fn closing_wakes_everybody() {
+    let (console, tracker) = (Arc::new(console_with(1)), TaskTracker::new());
+    let watching: Vec<_> = (0..10).map(|_| tracker.spawn(watch(console.clone(), u64::MAX))).collect();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    assert!(watching.iter().all(|watcher| !watcher.is_finished()));
+    console.close();
+    for watcher in watching {
+        assert_eq!(soon(watcher).await.unwrap(), 1);
+    }
+}
+
+/// The median of what giving away a receipt takes while all who watch are asleep.
+async fn cost(watchers: usize) -> Duration {
+    const ROUNDS: u64 = 101;
+    let (console, tracker, clock) =
+        (Arc::new(Console::default()), TaskTracker::new(), SystemClock::default());
+    let watching: Vec<_> = (0..watchers).map(|_| tracker.spawn(watch(console.clone(), ROUNDS))).collect();
+    let mut costs = Vec::new();
+    for number in 0..ROUNDS {
+        // One thread: after a few rounds of it everybody has read and waits.
+        for _ in 0..4 {
+            tokio::task::yield_now().await;
+        }
+        let receipt = receipt(number.to_string());
+        let before = clock.tick();
+        console.settled(receipt);
+        costs.push(clock.tick() - before);
+    }
+    for watcher in watching {
+        assert_eq!(soon(watcher).await.unwrap(), ROUNDS);
+    }
+    costs.sort();
+    costs[costs.len() / 2]
+}
+
+#[tokio::test]
+async fn a_thousand_who_watch_cost_a_call_no_more_than_one() {
+    let (alone, watched) = (cost(0).await, cost(1000).await);
+    let bound = alone * 10 + Duration::from_micros(5);
+    assert!(watched < bound, "{watched:?} with a thousand watching, {alone:?} with none");
+}

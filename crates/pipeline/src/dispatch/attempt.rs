@@ -1,0 +1,121 @@
+//! One attempt at one target: send, hear, read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
+use egress::EgressError;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tokio::time::{Instant, timeout_at};
+use wire::codec::Native;
+
+use super::outbound::{Leaving, Passage};
+use super::upstream::{self, UpstreamBody};
+use super::{Answer, gate, inflate};
+use crate::receive::Call;
+use crate::settle::Ticket;
+use crate::snapshot::routes::Lane;
+use crate::stream::Flow;
+
+/// An error's body is worth this much of our time and memory.
+const ERROR_PATIENCE: Duration = Duration::from_secs(10);
+const ERROR_LIMIT: usize = 64 * 1024;
+
+/// `deadline` covers all attempts of a call that is answered whole; streams have limits on silence instead.
+pub async fn attempt(
+    call: &Call,
+    mut leaving: Leaving,
+    lane: &Arc<Lane>,
+    ticket: &Ticket,
+    deadline: Instant,
+) -> Result<Answer, Fault> {
+    let policy = &ticket.gateway().policy;
+    let instance = &lane.target.instance;
+    let waited = if call.stream { lane.first_event_timeout(policy) } else { lane.total_timeout(policy) };
+    let limit = deadline.min(Instant::now() + waited);
+    let too_slow = || fault::upstream_timeout(instance, waited);
+    let head =
+        timeout_at(limit, upstream::send(&mut leaving, call, lane, ticket)).await.map_err(|_| too_slow())?;
+    let (status, headers, body) = head?;
+    let passage = leaving.passage;
+    let native = passage.upstream();
+    let body = expect_success(native, lane, status, &headers, body, ticket.gateway().clock.now()).await?;
+    if call.stream {
+        expect_event_stream(lane, &headers)?;
+        let flow = Flow::new(body, lane.clone(), passage, call, ticket);
+        return gate::hold(flow, limit, deadline).await.map(Box::new).map(Answer::Stream);
+    }
+    let collected = timeout_at(limit, body.collect(policy.answer_limit)).await;
+    let bytes = match collected {
+        Ok(Ok(bytes)) => inflate::inflate(&headers, bytes, policy.answer_limit)
+            .map_err(|reason| fault::upstream_invalid_response(instance, reason)),
+        Ok(Err(error)) => Err(broken(lane, &error)),
+        Err(_) => Err(too_slow()),
+    };
+    let bytes = bytes.inspect_err(|_| ticket.spent())?;
+    read(lane, passage, bytes)
+}
+
+/// Error answers are read boundedly and become a fault of their own.
+async fn expect_success(
+    native: &dyn Native,
+    lane: &Lane,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: UpstreamBody,
+    now: Timestamp,
+) -> Result<UpstreamBody, Fault> {
+    if status.is_success() {
+        return Ok(body);
+    }
+    let instance = &lane.target.instance;
+    let text = tokio::time::timeout(ERROR_PATIENCE, body.collect(ERROR_LIMIT)).await;
+    let text = text.ok().and_then(Result::ok).unwrap_or_default();
+    tracing::debug!(provider = &**instance, status = status.as_u16(), "provider refused the call");
+    let mut fault = native.read_error(status.as_u16(), &text, instance);
+    if let Some(after) = upstream::retry_after(headers, now) {
+        fault.retry_after = Some(after);
+    }
+    Err(fault)
+}
+
+fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
+    let media_type = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let packed = headers.get(http::header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
+    if media_type.to_ascii_lowercase().starts_with(b"text/event-stream") && !packed {
+        return Ok(());
+    }
+    Err(fault::upstream_invalid_response(
+        &lane.target.instance,
+        "a stream was asked for and something else came",
+    ))
+}
+
+fn read(lane: &Lane, passage: Passage, bytes: Bytes) -> Result<Answer, Fault> {
+    let instance = &lane.target.instance;
+    let native = passage.upstream();
+    let answer = native
+        .read_answer(&bytes)
+        .map_err(|_| fault::upstream_invalid_response(instance, "it is not what was asked for"))?;
+    if let Some(error) = &answer.error {
+        return Err(native.read_stream_error(&bytes[error.clone()], instance));
+    }
+    match passage {
+        Passage::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
+        Passage::Translated(mut translation) => {
+            let mut reply = translation.upstream.decode(&bytes, &mut translation.decoding)?;
+            translation.renames.restore_reply(&mut reply);
+            Ok(Answer::Translated(translation, Box::new(reply)))
+        }
+    }
+}
+
+fn broken(lane: &Lane, error: &EgressError) -> Fault {
+    if error.is_connect() {
+        fault::upstream_unreachable(&lane.target.instance, error.reason())
+    } else {
+        fault::upstream_interrupted(&lane.target.instance)
+    }
+}

@@ -1,0 +1,256 @@
+//! Live state of one target, an instance and a model: breaker, cooldown, latency, errors, calls under way.
+//!
+//! Time is a monotonic tick that the caller gives. While all is well a call is admitted without a lock; an outcome
+//! takes one.
+
+mod admission;
+mod breaker;
+mod figures;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use admission::Admission;
+use breaker::Breaker;
+use figures::{Figures, Published};
+use parking_lot::Mutex;
+
+/// How soon to come back while another call holds the probe.
+const PROBE_UNDER_WAY: Duration = Duration::from_secs(1);
+
+/// When a breaker opens and closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakerRules {
+    /// Failures in a row that open it; 0 counts as 1.
+    pub failures: u32,
+    pub open_for: Duration,
+    /// It opens too when more than half of the outcomes in this span are failures …
+    pub window: Duration,
+    /// … and there are at least so many.
+    pub window_least: u32,
+    /// Successful probes that close it.
+    pub successes: u32,
+}
+
+impl Default for BreakerRules {
+    fn default() -> Self {
+        Self {
+            failures: 5,
+            open_for: Duration::from_secs(30),
+            window: Duration::from_secs(30),
+            window_least: 20,
+            successes: 2,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    Ready,
+    /// Half open, the probe is free.
+    Probe,
+    /// The provider said how long it wants to be left alone.
+    Cooling {
+        until: Duration,
+    },
+    /// Also while another call holds the probe, for a short while.
+    Open {
+        until: Duration,
+    },
+}
+
+impl Availability {
+    /// A call would be admitted.
+    pub fn admits(self) -> bool {
+        matches!(self, Self::Ready | Self::Probe)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakerState {
+    Closed,
+    Open,
+    HalfOpen,
+}
+
+/// What an outcome did to the breaker, so that it can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transition {
+    Opened,
+    Closed,
+}
+
+/// A target's state as an operator sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HealthView {
+    pub breaker: BreakerState,
+    /// Until a probe may go.
+    pub open_for: Option<Duration>,
+    pub cooling_for: Option<Duration>,
+    /// Share of failures among recent outcomes, 0 to 1; fades while nothing happens.
+    pub error_rate: f64,
+    pub latency_ewma: Option<Duration>,
+    pub in_flight: u32,
+    pub p95_first_byte: Option<Duration>,
+    pub consecutive_failures: u32,
+    pub last_error: Option<String>,
+}
+
+#[derive(Default)]
+pub struct Health {
+    in_flight: AtomicU32,
+    /// What admission needs to know: the breaker's era, doubled, and one more if the lock must be asked.
+    notice: AtomicU64,
+    published: Published,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    rules: BreakerRules,
+    breaker: Breaker,
+    cooling_until: Option<Duration>,
+    figures: Figures,
+    last_error: Option<String>,
+}
+
+impl Health {
+    /// A look; changes nothing.
+    pub fn availability(&self, now: Duration) -> Availability {
+        match self.clear_era() {
+            Some(_) => Availability::Ready,
+            None => self.state.lock().availability(now),
+        }
+    }
+
+    /// Takes the probe where one is needed. What is returned counts the call as under way until it is dropped, and
+    /// gives the probe back if nothing was reported.
+    pub fn admit(self: &Arc<Self>, now: Duration) -> Result<Admission, Availability> {
+        if let Some(era) = self.clear_era() {
+            return Ok(Admission::new(Arc::clone(self), era, false));
+        }
+        let mut state = self.state.lock();
+        let availability = state.availability(now);
+        let probe = match availability {
+            Availability::Ready => false,
+            Availability::Probe => true,
+            Availability::Cooling { .. } | Availability::Open { .. } => return Err(availability),
+        };
+        state.cooling_until = None;
+        if probe {
+            state.breaker.take_probe();
+        }
+        let era = state.breaker.era();
+        self.post(&state);
+        drop(state);
+        Ok(Admission::new(Arc::clone(self), era, probe))
+    }
+
+    /// Extends a cooldown, never shortens it.
+    pub fn cool_down(&self, now: Duration, length: Duration) {
+        let until = Some(now.saturating_add(length));
+        let mut state = self.state.lock();
+        if state.cooling_until < until {
+            state.cooling_until = until;
+            self.post(&state);
+        }
+    }
+
+    pub fn view(&self, now: Duration) -> HealthView {
+        let state = self.state.lock();
+        let (breaker, open_for) = state.breaker.view(now);
+        HealthView {
+            breaker,
+            open_for,
+            cooling_for: state.cooling(now).map(|until| until.saturating_sub(now)),
+            error_rate: self.error_rate_at(now),
+            latency_ewma: self.latency_ewma(),
+            in_flight: self.in_flight(),
+            p95_first_byte: state.figures.p95(),
+            consecutive_failures: state.breaker.streak(),
+            last_error: state.last_error.clone(),
+        }
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// Moving average of the time to the first byte.
+    pub fn latency_ewma(&self) -> Option<Duration> {
+        self.published.latency()
+    }
+
+    /// Share of failures among recent outcomes, as of the last one.
+    pub fn error_rate(&self) -> f64 {
+        self.published.error_rate()
+    }
+
+    /// The same as of now: a target that nobody asks is forgiven in time, else it would never be asked again.
+    pub(crate) fn error_rate_at(&self, now: Duration) -> f64 {
+        self.published.error_rate_at(now)
+    }
+
+    /// How many calls ended or are under way: below a few, its figures say little.
+    pub(crate) fn tries(&self) -> u32 {
+        self.published.outcomes().saturating_add(self.in_flight())
+    }
+
+    /// Of the last 128 first bytes; nothing below 20.
+    pub fn p95_first_byte(&self) -> Option<Duration> {
+        self.state.lock().figures.p95()
+    }
+
+    /// Set when the snapshot is compiled.
+    pub fn settings(&self, rules: BreakerRules) {
+        let mut state = self.state.lock();
+        if state.rules.window != rules.window {
+            state.breaker.forget_window();
+        }
+        state.rules = rules;
+    }
+
+    /// The breaker's era, if it is closed and nothing cools: then there is nothing to ask.
+    fn clear_era(&self) -> Option<u64> {
+        let notice = self.notice.load(Ordering::Acquire);
+        notice.is_multiple_of(2).then_some(notice / 2)
+    }
+
+    /// Tells those who do not take the lock. To be called with the lock held.
+    fn post(&self, state: &State) {
+        let trouble = !state.breaker.is_closed() || state.cooling_until.is_some();
+        self.notice.store(state.breaker.era() * 2 + u64::from(trouble), Ordering::Release);
+    }
+}
+
+impl fmt::Debug for Health {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Health")
+            .field("clear", &self.clear_era().is_some())
+            .field("in_flight", &self.in_flight())
+            .field("latency_ewma", &self.latency_ewma())
+            .field("error_rate", &self.error_rate())
+            .finish_non_exhaustive()
+    }
+}
+
+impl State {
+    fn cooling(&self, now: Duration) -> Option<Duration> {
+        self.cooling_until.filter(|&until| until > now)
+    }
+
+    /// Where it both cools and is open, what lasts longer counts.
+    fn availability(&self, now: Duration) -> Availability {
+        let breaker = self.breaker.availability(now);
+        match (self.cooling(now), breaker) {
+            (Some(until), Availability::Open { until: open }) if open > until => breaker,
+            (Some(until), _) => Availability::Cooling { until },
+            (None, _) => breaker,
+        }
+    }
+}

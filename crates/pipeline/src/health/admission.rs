@@ -1,0 +1,100 @@
+//! One admitted call: under way until dropped, holder of the probe until it reports.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::breaker::Praise;
+use super::{Health, Transition};
+
+const NOTHING: u8 = 0;
+const SUCCESS: u8 = 1;
+const FAILURE: u8 = 2;
+
+/// Reports at most one outcome: the first success, or the first failure. A failure after a success, a stream that died
+/// under way, takes the success back. What is dropped without a report changes nothing.
+pub struct Admission {
+    health: Arc<Health>,
+    /// The breaker's era in which it was admitted; what comes late from an earlier one says nothing about this one.
+    era: u64,
+    probe: bool,
+    // Touched only under the lock of the health.
+    said: AtomicU8,
+    praised_at: AtomicU64,
+    praise_broke: AtomicU32,
+}
+
+impl Admission {
+    pub(super) fn new(health: Arc<Health>, era: u64, probe: bool) -> Self {
+        health.in_flight.fetch_add(1, Ordering::Relaxed);
+        Self {
+            health,
+            era,
+            probe,
+            said: AtomicU8::new(NOTHING),
+            praised_at: AtomicU64::new(0),
+            praise_broke: AtomicU32::new(0),
+        }
+    }
+
+    /// `first_byte`: the time from sending to the first byte, or content.
+    pub fn succeeded(&self, now: Duration, first_byte: Duration) -> Option<Transition> {
+        let mut state = self.health.state.lock();
+        if self.said.load(Ordering::Relaxed) != NOTHING {
+            return None;
+        }
+        self.said.store(SUCCESS, Ordering::Relaxed);
+        state.figures.succeeded(now, first_byte, &self.health.published);
+        let rules = state.rules;
+        if self.probe {
+            state.breaker.return_probe();
+        }
+        if self.era != state.breaker.era() {
+            return None;
+        }
+        let (broke, transition) = state.breaker.succeeded(now, &rules);
+        self.praised_at.store(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.praise_broke.store(broke, Ordering::Relaxed);
+        if transition.is_some() {
+            self.health.post(&state);
+        }
+        transition
+    }
+
+    /// `reason`: the code of an error.
+    pub fn failed(&self, now: Duration, reason: &str) -> Option<Transition> {
+        let mut state = self.health.state.lock();
+        let before = self.said.load(Ordering::Relaxed);
+        if before == FAILURE {
+            return None;
+        }
+        self.said.store(FAILURE, Ordering::Relaxed);
+        state.figures.failed(now, &self.health.published);
+        state.last_error = Some(String::from(reason));
+        let rules = state.rules;
+        if self.probe && before == NOTHING {
+            state.breaker.return_probe();
+        }
+        if self.era != state.breaker.era() {
+            return None;
+        }
+        let praise = (before == SUCCESS).then(|| Praise {
+            at: Duration::from_nanos(self.praised_at.load(Ordering::Relaxed)),
+            broke: self.praise_broke.load(Ordering::Relaxed),
+        });
+        let transition = state.breaker.failed(now, praise, &rules);
+        if transition.is_some() {
+            self.health.post(&state);
+        }
+        transition
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        self.health.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if self.probe && *self.said.get_mut() == NOTHING {
+            self.health.state.lock().breaker.return_probe();
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The breaker: closed, open, or half open with one probe at a time.
+
+use std::time::Duration;
+
+use super::window::Window;
+use super::{Availability, BreakerRules, BreakerState, PROBE_UNDER_WAY, Transition};
+
+#[derive(Default)]
+pub struct Breaker {
+    phase: Phase,
+    /// Counts openings and closings.
+    era: u64,
+    /// Failures in a row.
+    streak: u32,
+    window: Window,
+    /// Kept beside the phase: a probe may outlast the opening that another one's late failure brought.
+    probing: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+enum Phase {
+    #[default]
+    Closed,
+    /// Half open from `until` on, as soon as somebody takes the probe.
+    Open {
+        until: Duration,
+    },
+    HalfOpen {
+        successes: u32,
+    },
+}
+
+/// A success that is taken back: when it was counted and how many failures in a row it had ended.
+pub struct Praise {
+    pub at: Duration,
+    pub broke: u32,
+}
+
+impl Breaker {
+    pub fn era(&self) -> u64 {
+        self.era
+    }
+
+    pub fn streak(&self) -> u32 {
+        self.streak
+    }
+
+    pub fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Closed)
+    }
+
+    pub fn availability(&self, now: Duration) -> Availability {
+        match self.phase {
+            Phase::Closed => Availability::Ready,
+            Phase::Open { until } if now < until => Availability::Open { until },
+            _ if self.probing => Availability::Open { until: now.saturating_add(PROBE_UNDER_WAY) },
+            _ => Availability::Probe,
+        }
+    }
+
+    pub fn view(&self, now: Duration) -> (BreakerState, Option<Duration>) {
+        match self.phase {
+            Phase::Closed => (BreakerState::Closed, None),
+            Phase::Open { until } if now < until => (BreakerState::Open, Some(until.saturating_sub(now))),
+            _ => (BreakerState::HalfOpen, None),
+        }
+    }
+
+    pub fn take_probe(&mut self) {
+        self.probing = true;
+        if let Phase::Open { .. } = self.phase {
+            self.phase = Phase::HalfOpen { successes: 0 };
+        }
+    }
+
+    pub fn return_probe(&mut self) {
+        self.probing = false;
+    }
+
+    pub fn forget_window(&mut self) {
+        self.window = Window::default();
+    }
+
+    /// Also says how many failures in a row it ended. Outcomes of earlier eras are the caller's to leave out, so that
+    /// in the half open phase only probes report.
+    pub fn succeeded(&mut self, now: Duration, rules: &BreakerRules) -> (u32, Option<Transition>) {
+        match &mut self.phase {
+            Phase::Closed => {
+                self.window.good(now, rules.window);
+                (std::mem::take(&mut self.streak), None)
+            }
+            Phase::HalfOpen { successes } => {
+                *successes += 1;
+                if *successes < rules.successes {
+                    return (0, None);
+                }
+                self.turn(Phase::Closed);
+                self.streak = 0;
+                (0, Some(Transition::Closed))
+            }
+            Phase::Open { .. } => (0, None),
+        }
+    }
+
+    pub fn failed(
+        &mut self,
+        now: Duration,
+        retracted: Option<Praise>,
+        rules: &BreakerRules,
+    ) -> Option<Transition> {
+        if let Some(praise) = retracted {
+            self.window.retract(praise.at, rules.window);
+            self.streak = self.streak.saturating_add(praise.broke);
+        }
+        self.streak = self.streak.saturating_add(1);
+        let opens = match self.phase {
+            Phase::Closed => {
+                self.window.bad(now, rules.window);
+                self.streak >= rules.failures || self.window.mostly_bad(now, rules)
+            }
+            Phase::HalfOpen { .. } => true,
+            Phase::Open { .. } => false,
+        };
+        if !opens {
+            return None;
+        }
+        self.turn(Phase::Open { until: now.saturating_add(rules.open_for) });
+        Some(Transition::Opened)
+    }
+
+    fn turn(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.era += 1;
+        self.window = Window::default();
+    }
+}

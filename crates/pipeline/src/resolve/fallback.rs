@@ -1,0 +1,112 @@
+//! Where else a call may go when all that its selector names have failed: by rule, or by likeness.
+
+use std::sync::Arc;
+
+use domain::model::Abilities;
+
+use super::Asking;
+use super::names::{self, Finder, Through};
+use super::trail::Trail;
+use crate::snapshot::routes::Lane;
+
+/// More stand-ins than this help nobody.
+const MOST: usize = 5;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// One target, come what may.
+    Off,
+    /// Combos, pools, priorities, and the rules.
+    #[default]
+    Manual,
+    /// Also the same model elsewhere, then its family.
+    Auto,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Fallback {
+    pub mode: Mode,
+    /// Selector → the selectors that stand in for it.
+    pub rules: Vec<(String, Vec<String>)>,
+}
+
+/// What a request asks of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    pub tools: bool,
+    pub vision: bool,
+    pub json_schema: bool,
+}
+
+/// Who can say what is needed.
+pub trait Asks {
+    fn needs(&self) -> Needs;
+}
+
+impl Needs {
+    fn are_met_by(self, abilities: Abilities) -> bool {
+        (!self.tools || abilities.tools)
+            && (!self.vision || abilities.vision)
+            && (!self.json_schema || abilities.json_schema)
+    }
+}
+
+pub fn further(
+    asking: &Asking<'_>,
+    model: &str,
+    named: &[Arc<Lane>],
+    trail: &mut impl Trail,
+) -> Vec<Arc<Lane>> {
+    let Fallback { mode, rules } = asking.fallback;
+    if *mode == Mode::Off || (*mode == Mode::Manual && rules.is_empty()) {
+        return Vec::new();
+    }
+    let mut found = by_rule(asking, model, named, trail);
+    if *mode == Mode::Auto {
+        found.extend(alike(asking, named, trail));
+    }
+    found.retain(|lane| asking.access.permits(lane));
+    found
+}
+
+fn by_rule(asking: &Asking<'_>, model: &str, named: &[Arc<Lane>], trail: &mut impl Trail) -> Vec<Arc<Lane>> {
+    let concerned = |selector: &str| {
+        selector == model
+            || named.iter().any(|lane| *lane.target.model == *selector || lane.target.selector() == selector)
+    };
+    let routes = &asking.access.snapshot.routes;
+    let mut found = Vec::new();
+    for (selector, others) in asking.fallback.rules.iter().filter(|(selector, _)| concerned(selector)) {
+        trail.note("fallback_rule", || format!("'{selector}' → {}", others.join(", ")));
+        for other in others {
+            let choice = Finder { routes, bound: None, trail: &mut () }.find(other, Through::ALL);
+            found.extend(choice.iter().flat_map(names::leaves));
+        }
+    }
+    found
+}
+
+/// The same model at other instances first, then models of its family that can do what is asked.
+fn alike(asking: &Asking<'_>, named: &[Arc<Lane>], trail: &mut impl Trail) -> Vec<Arc<Lane>> {
+    let Some(first) = named.first() else { return Vec::new() };
+    let routes = &asking.access.snapshot.routes;
+    let mut found = routes.listing(&first.target.model);
+    let (family, mode) = (first.family(), first.mode());
+    let needs = asking.needs.needs();
+    let relative = |lane: &&Arc<Lane>| {
+        lane.target.model != first.target.model
+            && family.is_some()
+            && lane.family() == family
+            && lane.mode() == mode
+            && lane.facts.as_ref().is_some_and(|facts| needs.are_met_by(facts.abilities))
+    };
+    found.extend(routes.lanes_by_priority().filter(relative).cloned());
+    found.retain(|lane| !named.iter().any(|known| known.target == lane.target));
+    found.truncate(MOST);
+    if !found.is_empty() {
+        trail.note("fallback_auto", || {
+            found.iter().map(|lane| lane.target.selector()).collect::<Vec<_>>().join(", ")
+        });
+    }
+    found
+}

@@ -1,0 +1,49 @@
+//! Names that stand for other targets: pools, combos, aliases, compiled from their documents.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::resources::alias::Alias;
+use domain::resources::combo::Combo;
+use domain::resources::pool::Pool;
+
+use crate::choose::Turn;
+
+#[derive(Default)]
+pub struct Names {
+    pub pools: BTreeMap<String, Named<Pool>>,
+    pub combos: BTreeMap<String, Named<Combo>>,
+    pub aliases: BTreeMap<String, Alias>,
+}
+
+/// A group of targets and whose turn it is in it.
+pub struct Named<T> {
+    pub document: T,
+    pub name: Arc<str>,
+    pub turn: Arc<Turn>,
+}
+
+impl Names {
+    /// Whose turn it is carries over from what was in force before.
+    pub fn compile(pools: Vec<Pool>, combos: Vec<Combo>, aliases: Vec<Alias>, before: &Self) -> Self {
+        let turn = |known: Option<Arc<Turn>>| known.unwrap_or_default();
+        let pool = |pool: Pool| {
+            let turn = turn(before.pools.get(&pool.name).map(|known| known.turn.clone()));
+            (pool.name.clone(), Named { name: pool.name.as_str().into(), document: pool, turn })
+        };
+        let combo = |combo: Combo| {
+            let turn = turn(before.combos.get(&combo.name).map(|known| known.turn.clone()));
+            (combo.name.clone(), Named { name: combo.name.as_str().into(), document: combo, turn })
+        };
+        Self {
+            pools: pools.into_iter().map(pool).collect(),
+            combos: combos.into_iter().map(combo).collect(),
+            aliases: aliases.into_iter().map(|alias| (alias.name.clone(), alias)).collect(),
+        }
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        let named = self.combos.keys().chain(self.aliases.keys()).chain(self.pools.keys());
+        named.map(String::as_str)
+    }
+}

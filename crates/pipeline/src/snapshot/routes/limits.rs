@@ -1,0 +1,38 @@
+//! Where an instance departs from the settings: how long it is waited for, how often it is tried again, when it is given a pause.
+
+use std::time::Duration;
+
+use domain::resources::provider::Resilience;
+
+use crate::health::BreakerRules;
+
+/// Absent means: as the settings say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Streams: until the first event of any kind.
+    pub first_byte: Option<Duration>,
+    /// Streams: between events.
+    pub idle: Option<Duration>,
+    /// Answers that do not stream.
+    pub total: Option<Duration>,
+    pub retries: Option<u32>,
+    pub breaker: BreakerRules,
+}
+
+impl From<&Resilience> for Limits {
+    fn from(own: &Resilience) -> Self {
+        let usual = BreakerRules::default();
+        let time = |ms: Option<u64>| ms.map(Duration::from_millis);
+        Self {
+            first_byte: time(own.first_byte_timeout_ms),
+            idle: time(own.idle_timeout_ms),
+            total: time(own.total_timeout_ms),
+            retries: own.max_retries,
+            breaker: BreakerRules {
+                failures: own.breaker_failures.unwrap_or(usual.failures),
+                open_for: time(own.breaker_open_ms).unwrap_or(usual.open_for),
+                ..usual
+            },
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Overrides and limits on their lanes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::resources::model_override::ModelOverride;
+use domain::resources::provider::Resilience;
+use domain::user_path::UserPath;
+use pipeline::snapshot::routes::{Limits, Routes};
+use serde_json::{Value, json};
+
+use crate::snapshots::{compile, compile_with, place};
+
+fn overrides(list: &[(&str, Value)]) -> BTreeMap<String, ModelOverride> {
+    let read = |(selector, body): &(&str, Value)| {
+        let mut body = body.clone();
+        body["selector"] = json!(selector);
+        ((*selector).to_owned(), serde_json::from_value(body).unwrap())
+    };
+    list.iter().map(read).collect()
+}
+
+fn house(list: &[(&str, Value)]) -> Routes {
+    let places = [
+        place("openai", "openai", Some(&["gpt-5", "gpt-5-mini"])),
+        place("openai-eu", "openai", Some(&["gpt-5"])),
+        place("router", "openrouter", Some(&["openai/gpt-5"])),
+        place("lab", "vllm", None),
+    ];
+    compile_with(&places, &overrides(list))
+}
+
+#[track_caller]
+fn permits(routes: &Routes, (instance, model): (&str, &str), path: &str, default: bool) -> bool {
+    let lane = routes.instances[instance].lane(model).unwrap();
+    lane.permits(&UserPath::parse(path).unwrap(), default)
+}
+
+#[test]
+fn overrides_say_who_may_use_a_model() {
+    let off = || json!({"enabled": false});
+    let (gpt, eu) = (("openai", "gpt-5"), ("openai-eu", "gpt-5"));
+    type Case<'a> = (&'a [(&'a str, Value)], (&'a str, &'a str), &'a str, [bool; 2]);
+    // The last two: as it is when models are enabled by default, and when they are not.
+    let table: &[Case<'_>] = &[
+        (&[], gpt, "/", [true, false]),
+        (&[("openai/gpt-5", off())], gpt, "/", [false, false]),
+        (&[("openai/gpt-5", json!({}))], gpt, "/", [true, true]),
+        (&[("openai/gpt-5", off())], ("openai", "gpt-5-mini"), "/", [true, false]),
+        (&[("openai/gpt", off())], gpt, "/", [true, false]),
+        // For the whole type, unless the instance has one of its own.
+        (&[("openai/gpt-5", off())], eu, "/", [false, false]),
+        (&[("openai/gpt-5", off()), ("openai-eu/gpt-5", json!({}))], eu, "/", [true, true]),
+        (&[("openai/gpt-5", off()), ("openai-eu/gpt-5", json!({}))], gpt, "/", [false, false]),
+        (&[("openai-eu/gpt-5", off())], gpt, "/", [true, false]),
+        // Subtrees.
+        (&[("openai/gpt-5", json!({"user_paths": ["/a", "/b/c"]}))], gpt, "/a/x", [true, true]),
+        (&[("openai/gpt-5", json!({"user_paths": ["/a", "/b/c"]}))], gpt, "/b", [false, false]),
+        (&[("openai/gpt-5", json!({"user_paths": ["/a", "/b/c"]}))], gpt, "/ab", [false, false]),
+        (&[("openai/gpt-5", json!({"user_paths": []}))], gpt, "/z", [true, true]),
+        (&[("openai/gpt-5", json!({"enabled": false, "user_paths": ["/a"]}))], gpt, "/a", [false, false]),
+        (&[("openai/gpt-5", json!({"user_paths": ["/a/../b"]}))], gpt, "/", [false, false]),
+        // Ids with slashes, and models that nobody lists.
+        (&[("router/openai/gpt-5", off())], ("router", "openai/gpt-5"), "/", [false, false]),
+        (&[("openrouter/openai/gpt-5", off())], ("router", "openai/gpt-5"), "/", [false, false]),
+        (&[("openai/gpt-5", off())], ("router", "openai/gpt-5"), "/", [true, false]),
+        (&[("lab/secret", off())], ("lab", "secret"), "/", [false, false]),
+        (&[("lab/secret", off())], ("lab", "other"), "/", [true, false]),
+    ];
+    for (list, lane, path, expected) in table {
+        let routes = house(list);
+        let found = [true, false].map(|default| permits(&routes, *lane, path, default));
+        assert_eq!(found, *expected, "{list:?} {lane:?} {path}");
+    }
+}
+
+#[test]
+fn a_forwarded_call_is_judged_by_the_same_override() {
+    let routes = house(&[("lab/secret", json!({"enabled": false}))]);
+    let lane = routes.instances["lab"].passing_lane("secret");
+    assert!(!lane.permits(&UserPath::root(), true));
+}
+
+#[test]
+fn what_the_operator_knows_is_on_the_lane() {
+    let body = json!({"metadata": {"display_name": "Five", "context_window": 1000, "max_output_tokens": 10,
+        "capabilities": {"vision": false, "smell": true}}});
+    let routes = house(&[("openai/gpt-5", body)]);
+    let plain = compile(&[place("openai", "openai", Some(&["gpt-5"]))]);
+    let (before, lane) =
+        (plain.instances["openai"].lane("gpt-5").unwrap(), routes.instances["openai"].lane("gpt-5").unwrap());
+    assert!(before.access.is_none() && before.facts.as_ref().unwrap().abilities.vision);
+    let facts = lane.facts.as_ref().unwrap();
+    assert_eq!((facts.context_window, facts.max_output_tokens), (Some(1000), Some(10)));
+    assert!(!facts.abilities.vision && facts.abilities.tools);
+    assert_eq!(lane.price(), before.price());
+    let access = lane.access.as_ref().unwrap();
+    assert_eq!((access.display_name.as_deref(), &*access.override_selector), (Some("Five"), "openai/gpt-5"));
+    assert_eq!(access.extra_capabilities, BTreeMap::from([("smell".to_owned(), true)]));
+}
+
+#[test]
+fn limits_of_an_instance_are_its_own() {
+    let mut hasty = place("hasty", "openai", None);
+    hasty.provider.resilience = Resilience {
+        first_byte_timeout_ms: Some(100),
+        idle_timeout_ms: Some(200),
+        total_timeout_ms: Some(300),
+        max_retries: Some(0),
+        ..Resilience::default()
+    };
+    let routes = compile(&[hasty, place("calm", "openai", None)]);
+    let ms = |ms| Some(Duration::from_millis(ms));
+    let expected = Limits {
+        first_byte: ms(100),
+        idle: ms(200),
+        total: ms(300),
+        retries: Some(0),
+        ..Limits::default()
+    };
+    assert_eq!(routes.instances["hasty"].core.limits, expected);
+    assert_eq!(routes.instances["calm"].core.limits, Limits::default());
+}

@@ -1,0 +1,130 @@
+//! `/admin/api/v1/console`: what happens in this process, as it happens.
+
+mod watch;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse as _, Response};
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::user_path::UserPath;
+use futures_util::stream;
+use http::HeaderMap;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use pipeline::console::{CAPACITY, Entry, NAMES};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::fault::Problem;
+use crate::principal::{Console, Principal, Read};
+use crate::query::{self, Pairs};
+use watch::Watch;
+
+#[derive(Serialize, ToSchema)]
+pub struct RecentView {
+    /// Oldest first. Each has `id`, `event`, `at` and what belongs to its kind.
+    #[schema(value_type = Vec<Object>)]
+    pub events: Vec<Box<RawValue>>,
+    /// Pass as `after` to read on.
+    pub last_id: u64,
+    /// How many events after `after` are no longer there.
+    pub dropped: u64,
+}
+
+/// The latest events.
+#[utoipa::path(get, path = "/admin/api/v1/console/recent", tag = "console",
+    params(("limit" = Option<i64>, Query, description = "1 to 500, default 100"),
+        ("event" = Option<String>, Query, description = "Only request, fallback, breaker or config"),
+        ("after" = Option<i64>, Query, description = "Only events after the one of this id, the first ones of them")),
+    responses((status = 200, description = "The events", body = RecentView), (status = 400, description = "Invalid parameters"),
+        (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:console:read"])))]
+pub async fn recent(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Console>>,
+    Query(pairs): Query<Pairs>,
+) -> Result<Json<RecentView>, Problem> {
+    let limit = query::integer(&pairs, "limit", 1..=CAPACITY as i64)?.unwrap_or(100);
+    let limit = usize::try_from(limit).unwrap_or(CAPACITY);
+    let event = event(&pairs)?;
+    let after = query::integer(&pairs, "after", 0..=i64::MAX)?.map(i64::unsigned_abs);
+    let batch = app.gateway.console.read_all(after.unwrap_or(0));
+    let mut events = batch.events;
+    events.retain(|entry| concerns(entry, event, &principal.caller));
+    let mut last_id = batch.position;
+    if let Some(surplus) = events.len().checked_sub(limit).filter(|surplus| *surplus > 0) {
+        // Whoever reads on gets the next ones, whoever just looks in gets the latest.
+        match after {
+            Some(_) => {
+                events.truncate(limit);
+                last_id = events.last().map_or(last_id, |entry| entry.id);
+            }
+            None => drop(events.drain(..surplus)),
+        }
+    }
+    let dropped = if after.is_some() { batch.missed } else { 0 };
+    let raw = |entry: &Arc<Entry>| RawValue::from_string(entry.json().to_owned()).ok();
+    Ok(Json(RecentView { events: events.iter().filter_map(raw).collect(), last_id, dropped }))
+}
+
+/// Events as they happen, as server-sent events.
+#[utoipa::path(get, path = "/admin/api/v1/console/stream", tag = "console",
+    params(("event" = Option<String>, Query, description = "Only request, fallback, breaker or config"),
+        ("last_event_id" = Option<i64>, Query, description = "Begin after the event of this id, as far as it is still there"),
+        ("Last-Event-ID" = Option<i64>, Header, description = "The same, and wins: what browsers send when they come back")),
+    responses((status = 200, description = "The events", content_type = "text/event-stream", body = String),
+        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:console:read"])))]
+pub async fn stream(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Console>>,
+    Query(pairs): Query<Pairs>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let event = event(&pairs)?;
+    let position = last_event_id(&headers, &pairs)?.unwrap_or_else(|| app.gateway.console.last_id());
+    let watch = Watch::new(app, principal.caller, event, position);
+    let body = Body::from_stream(stream::unfold(watch, Watch::next));
+    Ok(([(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")], body).into_response())
+}
+
+fn event(pairs: &Pairs) -> Result<Option<&'static str>, Fault> {
+    let Some(asked) = query::text(pairs, "event") else { return Ok(None) };
+    match NAMES.into_iter().find(|name| *name == asked) {
+        Some(name) => Ok(Some(name)),
+        None => Err(fault::invalid_parameter("event", format!("'event' is one of {}.", NAMES.join(", ")))),
+    }
+}
+
+/// Where a reader left off: the header, as browsers send it, or else the query.
+fn last_event_id(headers: &HeaderMap, pairs: &Pairs) -> Result<Option<u64>, Fault> {
+    const HEADER: &str = "Last-Event-ID";
+    let said =
+        headers.get(HEADER).map(|value| value.to_str().unwrap_or("?").trim()).filter(|id| !id.is_empty());
+    match said {
+        Some(id) => id.parse().map(Some).map_err(|_| {
+            fault::invalid_parameter(
+                HEADER,
+                format!("'{HEADER}' must be the id of an event: a whole number."),
+            )
+        }),
+        None => Ok(query::integer(pairs, "last_event_id", 0..=i64::MAX)?.map(i64::unsigned_abs)),
+    }
+}
+
+/// A caller that is bound to a user path sees the calls below it, and nothing of the installation as a whole.
+fn concerns(entry: &Entry, event: Option<&str>, caller: &Caller) -> bool {
+    if event.is_some_and(|event| event != entry.name()) {
+        return false;
+    }
+    let Some(own) = caller.key().and_then(|key| key.user_path.as_ref()).filter(|own| own.as_str() != "/")
+    else {
+        return true;
+    };
+    entry.user_path().is_some_and(|path| UserPath::parse(path).is_ok_and(|path| own.covers(&path)))
+}

@@ -1,0 +1,117 @@
+//! A model as the inventory shows it.
+
+use std::collections::BTreeMap;
+
+use domain::model::{Category, Mode};
+use pipeline::snapshot::routes::{Access, Lane};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::pricing::{self, PricingView};
+
+#[derive(Serialize, ToSchema)]
+pub struct ModelEntry {
+    /// `instance/model`, as a request names it.
+    pub selector: String,
+    pub provider_type: String,
+    pub provider_name: String,
+    pub model: ModelRecord,
+    pub access: ModelAccess,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ModelRecord {
+    pub id: String,
+    pub object: &'static str,
+    pub owned_by: String,
+    /// Seconds since 1970; 0 when the provider does not say.
+    pub created: i64,
+    pub metadata: ModelMetadata,
+}
+
+/// What is not known is left out.
+#[derive(Serialize, ToSchema)]
+pub struct ModelMetadata {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub family: Option<&'static str>,
+    pub modes: Vec<Mode>,
+    pub categories: Vec<Category>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    pub capabilities: BTreeMap<String, bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pricing: Option<PricingView>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ModelAccess {
+    /// As MODELS_ENABLED_BY_DEFAULT says.
+    pub default_enabled: bool,
+    /// With its override; for those in `user_paths`, if there are any.
+    pub effective_enabled: bool,
+    pub user_paths: Vec<String>,
+    #[serde(rename = "override", skip_serializing_if = "Option::is_none")]
+    pub applied: Option<AppliedOverride>,
+}
+
+/// The override in force.
+#[derive(Serialize, ToSchema)]
+pub struct AppliedOverride {
+    /// Names the instance, or its type.
+    pub selector: String,
+    pub enabled: bool,
+    pub user_paths: Vec<String>,
+}
+
+pub fn show(lane: &Lane, default_enabled: bool) -> ModelEntry {
+    let target = &lane.target;
+    let owned_by = lane.owned_by.as_deref().unwrap_or(&target.provider_type);
+    ModelEntry {
+        selector: target.selector(),
+        provider_type: target.provider_type.to_string(),
+        provider_name: target.instance.to_string(),
+        model: ModelRecord {
+            id: target.model.to_string(),
+            object: "model",
+            owned_by: owned_by.to_owned(),
+            created: lane.created.unwrap_or(0),
+            metadata: metadata(lane),
+        },
+        access: access(lane.access.as_deref(), default_enabled),
+    }
+}
+
+fn metadata(lane: &Lane) -> ModelMetadata {
+    let (facts, said, mode) = (lane.facts.as_deref(), lane.access.as_deref(), lane.mode());
+    let abilities = facts.into_iter().flat_map(|facts| facts.abilities.names());
+    let known = abilities.map(|name| (name.to_owned(), true));
+    let extra = said.into_iter().flat_map(|said| said.extra_capabilities.clone());
+    ModelMetadata {
+        display_name: said.and_then(|said| said.display_name.clone()),
+        family: lane.family(),
+        modes: vec![mode],
+        categories: vec![mode.category()],
+        context_window: facts.and_then(|facts| facts.context_window),
+        max_output_tokens: facts.and_then(|facts| facts.max_output_tokens),
+        capabilities: known.chain(extra).collect(),
+        pricing: lane.price().map(pricing::show),
+    }
+}
+
+fn access(said: Option<&Access>, default_enabled: bool) -> ModelAccess {
+    let paths = |said: &Access| said.user_paths.iter().map(|path| path.as_str().to_owned()).collect();
+    ModelAccess {
+        default_enabled,
+        effective_enabled: said.map_or(default_enabled, |said| said.enabled),
+        user_paths: said.map(paths).unwrap_or_default(),
+        applied: said.map(|said| AppliedOverride {
+            selector: said.override_selector.clone(),
+            enabled: said.enabled,
+            user_paths: paths(said),
+        }),
+    }
+}

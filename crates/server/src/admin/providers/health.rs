@@ -1,0 +1,265 @@
+//! How an instance is doing: its configuration, what its targets have lived through, what it last said of its models.
+
+use std::time::Duration;
+
+use pipeline::inventory::Listing;
+use pipeline::snapshot::routes::Instance;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::live::{self, BreakerState, HealthView};
+use crate::App;
+use crate::admin::record;
+
+/// Above this share of failures an instance is degraded.
+const TOLERATED: f64 = 0.1;
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ProviderHealth {
+    /// ok, degraded, down, disabled, incomplete or unknown
+    pub state: &'static str,
+    /// The worst of its models': closed, half_open or open
+    pub breaker: &'static str,
+    /// The mean over its models, 0 to 1
+    pub error_rate: f64,
+    /// The mean over its models of the average time to the first byte
+    pub latency_ewma_ms: Option<f64>,
+    pub in_flight: u32,
+    pub last_error: Option<String>,
+    pub last_discovery_at: Option<String>,
+    pub model_count: usize,
+}
+
+/// A model that has something to say.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ModelHealth {
+    pub model: String,
+    /// closed, half_open or open
+    pub breaker: &'static str,
+    /// Until a probe may go
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_for_ms: Option<u64>,
+    /// As long as the provider asked to be left alone
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cooling_for_ms: Option<u64>,
+    pub error_rate: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ewma_ms: Option<f64>,
+    pub in_flight: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+/// The instance as a whole, and its models that have been used.
+pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) {
+    let now = app.gateway.clock.tick();
+    let lived: Vec<(&str, HealthView)> = instance
+        .lanes
+        .iter()
+        .map(|(model, lane)| (&**model, live::view(lane, now)))
+        .filter(|(_, seen)| speaks(seen))
+        .collect();
+    let listing = app.refresher.inventory.listing(instance.name()).unwrap_or_default();
+    let views: Vec<&HealthView> = lived.iter().map(|(_, seen)| seen).collect();
+    let (state, reason) = match obstacle(instance) {
+        Some((state, reason)) => (state, reason),
+        None => judge(&views, &listing, instance.core.vendor.answer.is_some()),
+    };
+    let health = ProviderHealth {
+        state,
+        breaker: name(views.iter().map(|seen| seen.breaker).max_by_key(|breaker| severity(*breaker))),
+        error_rate: share(mean(views.iter().map(|seen| seen.error_rate)).unwrap_or(0.0)),
+        latency_ewma_ms: mean(views.iter().filter_map(|seen| seen.latency_ewma.map(milliseconds)))
+            .map(tenths),
+        in_flight: views.iter().map(|seen| seen.in_flight).sum(),
+        last_error: reason,
+        last_discovery_at: listing.at.map(record::time),
+        model_count: instance.lanes.len(),
+    };
+    (health, lived.iter().map(|(model, seen)| show(model, seen)).collect())
+}
+
+/// What keeps an instance from being called at all.
+fn obstacle(instance: &Instance) -> Option<(&'static str, Option<String>)> {
+    let provider = &instance.provider;
+    if !provider.enabled {
+        return Some(("disabled", None));
+    }
+    if instance.core.vendor.answer.is_some() {
+        return None;
+    }
+    match &instance.core.destination {
+        Ok(_) if instance.core.vendor.key_required && provider.api_key.is_none() => {
+            Some(("incomplete", Some("its api_key is not set".to_owned())))
+        }
+        Ok(_) => None,
+        Err(reason) if provider.base_url.is_empty() => Some(("incomplete", Some(reason.clone()))),
+        Err(reason) => Some(("down", Some(reason.clone()))),
+    }
+}
+
+/// Calls tell more than a list of models; without either, nothing is known.
+fn judge(views: &[&HealthView], listing: &Listing, built_in: bool) -> (&'static str, Option<String>) {
+    if views.is_empty() {
+        let state = match listing {
+            _ if built_in => "ok",
+            Listing { last_error: Some(_), .. } => "degraded",
+            Listing { known: true, .. } => "ok",
+            _ => "unknown",
+        };
+        return (state, listing.last_error.clone());
+    }
+    let troubled = |seen: &&&HealthView| {
+        seen.breaker != BreakerState::Closed || seen.cooling_for.is_some() || seen.error_rate > TOLERATED
+    };
+    let unavailable = |seen: &&HealthView| seen.breaker == BreakerState::Open || seen.cooling_for.is_some();
+    let state = match views.iter().find(troubled) {
+        None => "ok",
+        Some(_) if views.iter().all(unavailable) => "down",
+        Some(_) => "degraded",
+    };
+    // What is wrong now comes before what once was.
+    let told = |seen: &&HealthView| seen.last_error.clone();
+    let now = views.iter().filter(troubled).find_map(told);
+    let reason = now.or_else(|| views.iter().find_map(told)).or_else(|| listing.last_error.clone());
+    (state, reason)
+}
+
+fn speaks(seen: &HealthView) -> bool {
+    seen.breaker != BreakerState::Closed
+        || seen.cooling_for.is_some()
+        || seen.error_rate > 0.0
+        || seen.latency_ewma.is_some()
+        || seen.in_flight > 0
+        || seen.last_error.is_some()
+}
+
+fn show(model: &str, seen: &HealthView) -> ModelHealth {
+    let whole = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    ModelHealth {
+        model: model.to_owned(),
+        breaker: name(Some(seen.breaker)),
+        open_for_ms: seen.open_for.map(whole),
+        cooling_for_ms: seen.cooling_for.map(whole),
+        error_rate: share(seen.error_rate),
+        latency_ewma_ms: seen.latency_ewma.map(milliseconds).map(tenths),
+        in_flight: seen.in_flight,
+        last_error: seen.last_error.clone(),
+    }
+}
+
+fn severity(breaker: BreakerState) -> u8 {
+    match breaker {
+        BreakerState::Closed => 0,
+        BreakerState::HalfOpen => 1,
+        BreakerState::Open => 2,
+    }
+}
+
+fn name(breaker: Option<BreakerState>) -> &'static str {
+    match breaker {
+        None | Some(BreakerState::Closed) => "closed",
+        Some(BreakerState::HalfOpen) => "half_open",
+        Some(BreakerState::Open) => "open",
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+fn share(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quiet() -> HealthView {
+        HealthView {
+            breaker: BreakerState::Closed,
+            open_for: None,
+            cooling_for: None,
+            error_rate: 0.0,
+            latency_ewma: Some(Duration::from_millis(20)),
+            in_flight: 0,
+            last_error: None,
+        }
+    }
+
+    fn open() -> HealthView {
+        HealthView {
+            breaker: BreakerState::Open,
+            open_for: Some(Duration::from_secs(3)),
+            error_rate: 0.9,
+            last_error: Some("connection refused".into()),
+            ..quiet()
+        }
+    }
+
+    fn listing(known: bool, last_error: Option<&str>) -> Listing {
+        Listing { known, last_error: last_error.map(str::to_owned), ..Listing::default() }
+    }
+
+    #[track_caller]
+    fn check(views: &[HealthView], listing: &Listing, expected: (&str, Option<&str>)) {
+        let views: Vec<&HealthView> = views.iter().collect();
+        let (state, reason) = judge(&views, listing, false);
+        assert_eq!((state, reason.as_deref()), expected);
+    }
+
+    #[test]
+    fn a_state_follows_from_calls_before_lists() {
+        let cooling = HealthView { cooling_for: Some(Duration::from_secs(1)), ..quiet() };
+        let half_open = HealthView { breaker: BreakerState::HalfOpen, ..quiet() };
+        let shaky = HealthView { error_rate: 0.2, ..quiet() };
+        let once = HealthView { last_error: Some("it was slow".into()), ..quiet() };
+        let fine = listing(true, None);
+        let failed = listing(true, Some("it answered 500"));
+        check(&[], &fine, ("ok", None));
+        check(&[], &listing(false, None), ("unknown", None));
+        check(&[], &failed, ("degraded", Some("it answered 500")));
+        check(&[quiet()], &listing(false, None), ("ok", None));
+        check(&[quiet()], &failed, ("ok", Some("it answered 500")));
+        check(&[open(), quiet()], &fine, ("degraded", Some("connection refused")));
+        check(&[open()], &fine, ("down", Some("connection refused")));
+        check(&[open(), cooling.clone()], &fine, ("down", Some("connection refused")));
+        check(&[cooling, quiet()], &fine, ("degraded", None));
+        check(&[half_open], &fine, ("degraded", None));
+        check(&[shaky], &fine, ("degraded", None));
+        check(&[once.clone(), open()], &fine, ("degraded", Some("connection refused")));
+        check(&[once], &fine, ("ok", Some("it was slow")));
+    }
+
+    #[test]
+    fn only_what_has_something_to_say_speaks() {
+        let silent = HealthView { latency_ewma: None, ..quiet() };
+        assert!(!speaks(&silent));
+        assert!(speaks(&quiet()) && speaks(&open()));
+        assert!(speaks(&HealthView { in_flight: 1, ..silent }));
+    }
+
+    #[test]
+    fn a_model_is_shown_in_round_figures() {
+        let seen = HealthView {
+            error_rate: 0.123_456,
+            latency_ewma: Some(Duration::from_micros(12_345)),
+            in_flight: 2,
+            ..open()
+        };
+        let shown = serde_json::to_value(show("m", &seen)).unwrap();
+        let expected = serde_json::json!({"model": "m", "breaker": "open", "open_for_ms": 3000, "error_rate": 0.123,
+            "latency_ewma_ms": 12.3, "in_flight": 2, "last_error": "connection refused"});
+        assert_eq!(shown, expected);
+    }
+}
