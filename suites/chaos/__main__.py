@@ -127,7 +127,7 @@ def report(calls, phases, watch, rows, options):
     for phase in phases:
         own = phase.calls(calls)
         stubborn = audit.late(phase, own, options.open_seconds)
-        late += [(phase, call) for call in stubborn]
+        late += [(phase, what) for what in stubborn]
         extra = sum(call.attempts - 1 for call in own if call.attempts)
         opened = watch.opened(phase)
         lines.append(
@@ -166,7 +166,7 @@ def report(calls, phases, watch, rows, options):
     checks = [
         (f"success is at least {audit.SUCCESS:.2%}", success >= audit.SUCCESS, [f"{c.request_id} ({c.format}, {c.route}, stream {c.stream}, {c.seconds:.2f} s): {c.fault}" for c in calls if c.fault]),
         (f"attempts per call are at most {audit.ATTEMPTS}", attempts <= audit.ATTEMPTS, [f"{attempts:.3f}"]),
-        ("nobody calls a model that has failed often enough", not late, [f"{name(phase)}: {call}" for phase, call in late]),
+        ("nobody calls a model that has failed often enough", not late, [f"{name(phase)}: {what}" for phase, what in late]),
         ("the breaker opens", not unopened, [name(phase) for phase in unopened]),
         (f"a provider that is well is called again within {bound:g} s", not slow, [f"{name(p)}: {p.returned}" for p in slow]),
         (f"its breakers are closed within {bound:g} s", not open_still, [f"{name(p)}: {p.closed}" for p in open_still]),

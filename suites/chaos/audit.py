@@ -33,16 +33,25 @@ class Phase:
 
 def late(phase, calls, open_seconds):
     """Calls that still went to a model after it had failed often enough, while it should have been left alone."""
-    found = []
     rest = phase.fault.rest or open_seconds
-    for model in {call.model for call in calls}:
-        failing = [call for call in calls if call.model == model and call.attempts > 1]
-        ends = sorted(call.end for call in failing for _ in range(call.attempts - 1))
-        if len(ends) < phase.fault.patience:
-            continue
-        known = ends[phase.fault.patience - 1]
-        found += [call for call in failing if known + SLACK < call.start < known + rest - SLACK]
+    found = []
+    for model, times in phase.met.items():
+        found += [f"{model} after {at:.2f} s" for at in stubborn(sorted(times), sorted(times), phase.fault, rest)]
+    if not phase.fault.noted:
+        for model in {call.model for call in calls}:
+            failing = [call for call in calls if call.model == model and call.attempts > 1]
+            starts = sorted(call.start for call in failing for _ in range(call.attempts - 1))
+            ends = sorted(call.end for call in failing for _ in range(call.attempts - 1))
+            found += [f"{model} after {at - phase.begun:.2f} s" for at in stubborn(starts, ends, phase.fault, rest)]
     return found
+
+
+def stubborn(starts, ends, fault, rest):
+    """Starts that lie where nobody may call any more; that begins somewhere between the last start and end allowed."""
+    if len(starts) < fault.patience:
+        return []
+    last = fault.patience - 1
+    return [at for at in starts if ends[last] + SLACK < at < starts[last] + rest - SLACK]
 
 
 def burst(phase, open_seconds):
