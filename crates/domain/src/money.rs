@@ -78,6 +78,13 @@ pub struct Cost {
     pub output: Nanos,
 }
 
+impl std::ops::Add for Cost {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { input: self.input + other.input, output: self.output + other.output }
+    }
+}
+
 impl Cost {
     pub fn total(self) -> Nanos {
         self.input + self.output

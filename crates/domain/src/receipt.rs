@@ -156,6 +156,9 @@ pub struct Receipt {
     pub overhead_us: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
+    /// How often another target, or the same again, went on with a stream that had broken off.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub resumed: u32,
     pub usage: Usage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
@@ -168,6 +171,10 @@ pub struct Receipt {
     pub interrupted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// W3C trace context, when the caller sent one or traces are exported.

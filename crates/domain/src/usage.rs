@@ -41,6 +41,24 @@ impl Tokens {
     }
 }
 
+impl std::ops::AddAssign for Tokens {
+    fn add_assign(&mut self, other: Self) {
+        let pairs = [
+            (&mut self.input, other.input),
+            (&mut self.cache_read, other.cache_read),
+            (&mut self.cache_write_5m, other.cache_write_5m),
+            (&mut self.cache_write_1h, other.cache_write_1h),
+            (&mut self.audio_input, other.audio_input),
+            (&mut self.output, other.output),
+            (&mut self.reasoning, other.reasoning),
+            (&mut self.audio_output, other.audio_output),
+        ];
+        for (bucket, more) in pairs {
+            *bucket = bucket.saturating_add(more);
+        }
+    }
+}
+
 /// One call's consumption and how sure we are of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

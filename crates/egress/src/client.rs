@@ -23,8 +23,9 @@ use crate::proxy::Proxies;
 use crate::request::{Outbound, Prepared};
 use crate::tls;
 
-/// A connection that the upstream closed while it lay idle fails within a round trip. A fault that takes longer may
-/// have come in the middle of paid work, and is not repeated here.
+/// A connection that the upstream closed while it lay idle fails within a round trip. Nobody can tell that from an
+/// upstream that read the request and died: only what may be done twice is repeated here, the rest is the caller's to
+/// repeat, and to count.
 const REPEAT_WINDOW: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
@@ -78,17 +79,26 @@ impl Egress {
 
     /// Answers with the head as soon as it is there. Dropping the future cancels the call; redirects are answers.
     pub async fn send(&self, request: Outbound) -> Result<Inbound, EgressError> {
+        let repeatable = request.method.is_idempotent();
         let (prepared, destination) = Prepared::new(request)?;
         let origin = &destination.origin;
         let started = origin.tick();
         if let Some(connection) = origin.http2() {
             match exchange_http2(connection, prepared.clone(), origin).await {
-                Err(failure) if prepared.is_whole() && self.may_repeat(&failure, started) => {}
+                Err(failure) if prepared.is_whole() && self.is_stale(&failure, started) => {
+                    if !repeatable {
+                        return Err(failure.error.stale());
+                    }
+                }
                 outcome => return outcome.map_err(|failure| failure.error),
             }
         } else if let Some(connection) = origin.check_out().await {
             match exchange_http1(connection, prepared.clone(), origin).await {
-                Err(failure) if prepared.is_whole() && self.may_repeat(&failure, started) => {}
+                Err(failure) if prepared.is_whole() && self.is_stale(&failure, started) => {
+                    if !repeatable {
+                        return Err(failure.error.stale());
+                    }
+                }
                 outcome => return outcome.map_err(|failure| failure.error),
             }
         }
@@ -141,7 +151,8 @@ impl Egress {
         self.shared.origins.lock().values().filter_map(Weak::upgrade).collect()
     }
 
-    fn may_repeat(&self, failure: &Failure, started: Duration) -> bool {
+    /// The connection had probably been closed while it lay idle.
+    fn is_stale(&self, failure: &Failure, started: Duration) -> bool {
         failure.silent && self.shared.clock.tick().saturating_sub(started) < REPEAT_WINDOW
     }
 }

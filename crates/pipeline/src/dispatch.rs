@@ -1,11 +1,13 @@
 //! Station: over the plan's targets until one answers. Encode, send, decode; nothing is sent to the client from here.
 
 mod attempt;
+mod continuation;
 mod course;
 mod gate;
 mod hedge;
 mod inflate;
 mod outbound;
+mod resume;
 pub(crate) mod tell;
 mod upstream;
 
@@ -29,7 +31,8 @@ use crate::stream::Flow;
 use attempt::attempt;
 use course::{Course, Moment, Next};
 use outbound::Leaving;
-pub use outbound::{Passage, Translation};
+pub use outbound::{Continuity, Passage, Translation};
+pub use resume::{Resumable, Resumed, Resuming, resume};
 pub use upstream::{UpstreamBody, retry_after};
 
 /// What a provider answered, before it is rendered for the client.
@@ -65,6 +68,7 @@ pub async fn dispatch(
 ) -> (Ticket, Result<Answer, Fault>) {
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
     let _active = ticket.gateway().retry_budget.enter();
+    let resumable = resume::targets(&plan, &call, &ticket);
     let mut course = Course::new(plan.lanes);
     // Held while the retry it was given for goes on.
     let mut _retrying = None;
@@ -99,7 +103,7 @@ pub async fn dispatch(
         };
         let Tried { lane, outcome } = tried;
         let fault = match outcome {
-            Ok(answer) => return (ticket, Ok(answer)),
+            Ok(answer) => return (ticket, Ok(resume::arm(answer, call, resumable, reservation))),
             Err(fault) => fault,
         };
         let next = if Instant::now() < deadline {

@@ -32,6 +32,13 @@ pub fn usage(model: &str, prompt: &[u8], content_bytes: u64) -> Usage {
     Usage { tokens, estimated: true, ..Usage::default() }
 }
 
+/// The rest of an answer: its prompt has so many bytes more, which were said before.
+pub fn rest(model: &str, prompt: &[u8], repeated: u64, content_bytes: u64) -> Usage {
+    let mut usage = usage(model, prompt, content_bytes);
+    usage.tokens.input += catalog::estimate_tokens_from_bytes(repeated);
+    usage
+}
+
 pub fn prompt_tokens(model: &str, prompt: &[u8]) -> u64 {
     let body = match serde_json::from_slice::<Value>(prompt) {
         Ok(body) if prompt.len() <= TOKENIZER_LIMIT => body,

@@ -38,6 +38,8 @@ pub struct Policy {
     pub event_limit: usize,
     /// What a target cannot be told is refused instead of left out.
     pub strict_translation: bool,
+    /// A stream whose provider dies in the middle goes on elsewhere.
+    pub resume_streams: bool,
     /// How long stored responses are kept.
     pub response_ttl: Duration,
     pub passthrough: passthrough::Rules,
@@ -78,6 +80,7 @@ impl Default for Policy {
             accounting: true,
             event_limit: 16 * 1024 * 1024,
             strict_translation: false,
+            resume_streams: false,
             response_ttl: Duration::from_secs(30 * 24 * 3600),
             passthrough: passthrough::Rules::default(),
             retries: Retries::default(),

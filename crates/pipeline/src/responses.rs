@@ -121,6 +121,11 @@ pub fn goes_on_here(call: &Call, lane: &Lane) -> bool {
     }
 }
 
+/// Any provider can be told everything that was said before.
+pub fn history_is_known(call: &Call) -> bool {
+    !call.previous.as_ref().is_some_and(|previous| previous.unknown || previous.broken)
+}
+
 /// The request with everything said before in front of it, for a provider that was not there.
 pub fn with_history(call: &Call) -> Result<Cow<'_, Request>, Fault> {
     match &call.previous {

@@ -1,17 +1,18 @@
 //! Station: one receipt per call. The ticket carries it from the first byte to the last and closes it even when dropped.
 
+mod earlier;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use domain::caller::Caller;
-use domain::canon::Dropped;
+use domain::canon::{Dropped, Reply};
 use domain::fault::{self, Fault};
 use domain::ids;
-use domain::money::Cost;
-use domain::receipt::{Attempt, CostSource, OpeningRef, Receipt};
-use domain::usage::Usage;
+use domain::receipt::{Attempt, OpeningRef, Receipt};
+use domain::usage::{Tokens, Usage};
 use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderValue};
 use store::Owner;
@@ -26,6 +27,7 @@ use crate::reserve::Reservation;
 use crate::responses::Keeping;
 use crate::snapshot::routes::Lane;
 use crate::traces;
+use earlier::Earlier;
 
 pub struct Ticket {
     gateway: Arc<Gateway>,
@@ -48,6 +50,8 @@ pub struct Ticket {
     dropped: Dropped,
     /// Whose the answer is, and how it is kept, when it is a response.
     keeping: Option<Box<Keeping>>,
+    /// The parts of a stream whose providers died.
+    earlier: Option<Box<Earlier>>,
 }
 
 impl Ticket {
@@ -82,6 +86,7 @@ impl Ticket {
             spent: AtomicBool::new(false),
             dropped: Dropped::default(),
             keeping: None,
+            earlier: None,
         }
     }
 
@@ -187,16 +192,16 @@ impl Ticket {
     pub fn leave(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
         self.note_leaving(lane, reservation);
         self.left = true;
-        self.aim(lane);
+        self.answered_by(lane);
     }
 
     /// The call turns out to be served by another target than the one it left for.
     pub fn switch(&mut self, lane: &Arc<Lane>, dropped: Dropped) {
-        self.aim(lane);
+        self.answered_by(lane);
         self.dropped = dropped;
     }
 
-    fn aim(&mut self, lane: &Arc<Lane>) {
+    pub fn answered_by(&mut self, lane: &Arc<Lane>) {
         self.lane = Some(lane.clone());
         self.edit(|receipt| {
             receipt.model = lane.target.model.to_string();
@@ -277,6 +282,60 @@ impl Ticket {
         self.content_bytes = content_bytes;
     }
 
+    /// The last attempt, which had begun well, came to this end.
+    pub fn broke(&mut self, fault: &Fault) {
+        self.edit(|receipt| {
+            if let Some(attempt) = receipt.attempts.last_mut() {
+                attempt.error = Some(fault.code.to_string());
+            }
+        });
+    }
+
+    /// Sets down what the provider consumed that has died, so that the account can go on with another. Nothing is
+    /// taken away before it is set down: the client may leave while this waits.
+    pub async fn carry_over(&mut self, so_far: &Reply) {
+        let counted = match self.usage.clone() {
+            Some(usage) => usage,
+            None => {
+                let (prompt, bytes) = (self.prompt.clone(), self.content_bytes);
+                let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
+                let model = self.lane.as_ref().map(|lane| lane.target.model.clone()).unwrap_or_default();
+                let count = move || estimate::rest(&model, &prompt, repeated, bytes);
+                self.gateway.tasks.spawn_blocking(count).await.unwrap_or_default()
+            }
+        };
+        let earlier = self.earlier.get_or_insert_default();
+        earlier.add(self.lane.as_deref(), &counted);
+        earlier.shown =
+            so_far.parts.iter().filter_map(|part| part.as_text()).map(|text| text.len() as u64).sum();
+        self.content_bytes = 0;
+        // Until somebody goes on, nothing more is consumed.
+        self.usage = Some(Usage::default());
+    }
+
+    pub fn goes_on(&mut self, resumed: u32) {
+        self.usage = None;
+        self.edit(|receipt| receipt.resumed = resumed);
+    }
+
+    pub fn resumed(&self) -> u32 {
+        self.receipt.as_ref().map_or(0, |receipt| receipt.resumed)
+    }
+
+    pub fn earlier_tokens(&self) -> Tokens {
+        self.earlier.as_ref().map(|earlier| earlier.tokens).unwrap_or_default()
+    }
+
+    /// What the rest may cost at worst, and what is spent already.
+    pub fn reservation_with(&self, rest: &Reservation) -> Reservation {
+        let mut whole = rest.clone();
+        if let Some(earlier) = &self.earlier {
+            whole.usage.tokens += earlier.tokens;
+            whole.cost = whole.cost.map(|cost| cost + earlier.cost.unwrap_or_default());
+        }
+        whole
+    }
+
     fn fail(&mut self, fault: &Fault) {
         self.edit(|receipt| {
             receipt.status = fault.status;
@@ -346,22 +405,23 @@ impl Ticket {
     fn close(&mut self) -> Option<JoinHandle<()>> {
         let mut receipt = self.receipt.take()?;
         receipt.duration_us = self.elapsed().as_micros() as u64;
-        let (gateway, lane) = (self.gateway.clone(), self.lane.clone());
+        let (gateway, lane, earlier) = (self.gateway.clone(), self.lane.clone(), self.earlier.take());
         match self.usage.take() {
             Some(usage) => {
                 receipt.usage = usage;
-                book(&gateway, lane.as_deref(), receipt);
+                book(&gateway, lane.as_deref(), receipt, earlier);
                 None
             }
             None if !self.left => {
-                book(&gateway, None, receipt);
+                book(&gateway, None, receipt, earlier);
                 None
             }
             None => {
                 let (prompt, content_bytes) = (self.prompt.clone(), self.content_bytes);
                 let count = move || {
-                    receipt.usage = estimate::usage(&receipt.model, &prompt, content_bytes);
-                    book(&gateway, lane.as_deref(), receipt);
+                    let repeated = earlier.as_ref().map_or(0, |earlier| earlier.shown);
+                    receipt.usage = estimate::rest(&receipt.model, &prompt, repeated, content_bytes);
+                    book(&gateway, lane.as_deref(), receipt, earlier);
                 };
                 match tokio::runtime::Handle::try_current() {
                     Ok(runtime) => Some(self.gateway.tasks.spawn_blocking_on(count, &runtime)),
@@ -385,16 +445,11 @@ impl Drop for Ticket {
     }
 }
 
-fn book(gateway: &Gateway, lane: Option<&Lane>, mut receipt: Box<Receipt>) {
-    let price = lane.and_then(Lane::price);
-    let priced = price.map(|price| catalog::cost(price, &receipt.usage.tokens));
-    (receipt.cost, receipt.cost_source) = match (receipt.usage.reported_cost, priced) {
-        (Some(total), _) => {
-            (Some(Cost { input: domain::money::Nanos::ZERO, output: total }), CostSource::ProviderReported)
-        }
-        (None, Some(cost)) => (Some(cost), CostSource::ModelPricing),
-        (None, None) => (None, CostSource::None),
-    };
+fn book(gateway: &Gateway, lane: Option<&Lane>, mut receipt: Box<Receipt>, earlier: Option<Box<Earlier>>) {
+    (receipt.cost, receipt.cost_source) = earlier::price(lane, &receipt.usage);
+    if let Some(earlier) = earlier {
+        earlier.complete(&mut receipt);
+    }
     gateway.metrics.in_flight.dec();
     gateway.metrics.record(lane, &receipt);
     if let Some(traces) = &gateway.traces {

@@ -1,6 +1,10 @@
 //! A stream on its way to the client: pulled by it, metered as it passes, ended honestly.
 
+mod ahead;
 mod flow;
+mod held;
+mod overlap;
+mod seam;
 mod translated;
 
 use std::pin::Pin;
@@ -16,11 +20,12 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
 pub use flow::Flow;
+pub use overlap::Overlap;
 
 use wire::fault::Broken;
 
 use crate::commit::Answering;
-use crate::dispatch::Answer;
+use crate::dispatch::{self, Answer, Resumed, Resuming};
 use crate::gateway::Gateway;
 use crate::settle::Ticket;
 
@@ -44,6 +49,8 @@ pub struct EventStream {
 enum Phase {
     Waiting(Answering, Format),
     Flowing(Box<Flow>, Ticket),
+    /// The provider died in the middle; somebody is asked to go on.
+    Resuming(Box<Flow>, Resuming),
     /// The account is closed; what is left goes out.
     Closed(Option<Box<Flow>>),
 }
@@ -83,10 +90,10 @@ impl EventStream {
             }
             match &mut self.phase {
                 Phase::Flowing(flow, _) if flow.has_ended() => {
-                    self.close();
+                    self.ended();
                     continue;
                 }
-                Phase::Flowing(flow, _) | Phase::Closed(Some(flow)) => {
+                Phase::Flowing(flow, _) | Phase::Resuming(flow, _) | Phase::Closed(Some(flow)) => {
                     if let Some(bytes) = flow.take() {
                         return self.speak(bytes);
                     }
@@ -98,7 +105,20 @@ impl EventStream {
             }
             let moved = match &mut self.phase {
                 Phase::Closed(_) => return Poll::Ready(None),
-                Phase::Flowing(flow, _) => flow.poll_advance(context),
+                Phase::Flowing(flow, _) => {
+                    let heard = flow.heard();
+                    let advanced = flow.poll_advance(context);
+                    if advanced.is_ready() && flow.heard() == heard && !flow.has_ended() {
+                        // Bytes that make no event: nothing to send, and the clock runs on.
+                        let _ = self.poll_timer(context);
+                        continue;
+                    }
+                    advanced
+                }
+                Phase::Resuming(_, resuming) => {
+                    let resumed = resuming.as_mut().poll(context);
+                    resumed.map(|resumed| self.resumed(resumed))
+                }
                 Phase::Waiting(answering, format) => {
                     let format = *format;
                     let answered = answering.as_mut().poll(context);
@@ -140,23 +160,52 @@ impl EventStream {
         Phase::Closed(None)
     }
 
-    /// The account is closed before the last event leaves: that is what "acknowledged" means.
-    fn close(&mut self) {
+    /// The provider says no more: it was the end, or another one goes on.
+    fn ended(&mut self) {
         let Phase::Flowing(mut flow, mut ticket) = std::mem::replace(&mut self.phase, Phase::Closed(None))
         else {
             return;
         };
+        self.phase = match flow.break_off(&mut ticket) {
+            Some((resumable, so_far)) => {
+                let fault = flow.fault().cloned();
+                Phase::Resuming(flow, Box::pin(dispatch::resume(resumable, so_far, fault, ticket)))
+            }
+            None => self.close(flow, ticket),
+        };
+    }
+
+    fn resumed(&mut self, resumed: Resumed) {
+        let Phase::Resuming(mut flow, _) = std::mem::replace(&mut self.phase, Phase::Closed(None)) else {
+            return;
+        };
+        let Resumed { resumable, ticket, continuation } = resumed;
+        self.phase = match continuation {
+            Some((next, overlap)) => {
+                flow.join(*next, overlap, resumable, ticket.earlier_tokens());
+                Phase::Flowing(flow, ticket)
+            }
+            None => self.close(flow, ticket),
+        };
+    }
+
+    /// The account is closed before the last event leaves: that is what "acknowledged" means.
+    fn close(&mut self, mut flow: Box<Flow>, mut ticket: Ticket) -> Phase {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
             self.aside = Some(flow.farewell(&fault));
             self.closing = ticket.break_off(&fault);
         } else {
-            let served = self.headed_early.then(|| closing_comment(&ticket));
+            let resumed = ticket.resumed();
+            if resumed > 0 {
+                flow.preface(closing_comment(&ticket, &format!(" resumed={resumed}")));
+            } else if self.headed_early {
+                self.aside = Some(closing_comment(&ticket, ""));
+            }
             self.closing = ticket.complete();
-            self.aside = served;
             flow.release(&self.gateway);
         }
-        self.phase = Phase::Closed(Some(flow));
+        Phase::Closed(Some(flow))
     }
 
     /// One timer serves heartbeat and idle limit. It is armed when a stream first falls silent and, when it fires,
@@ -189,9 +238,9 @@ impl EventStream {
     }
 }
 
-fn closing_comment(ticket: &Ticket) -> Bytes {
+fn closing_comment(ticket: &Ticket, more: &str) -> Bytes {
     let model = ticket.lane().map(|lane| lane.target.selector()).unwrap_or_default();
-    Bytes::from(format!(": gatehouse model={model} attempts={}\n\n", ticket.attempts()))
+    Bytes::from(format!(": gatehouse model={model} attempts={}{more}\n\n", ticket.attempts()))
 }
 
 /// The client went away: what passed until now is what the estimate is made of.

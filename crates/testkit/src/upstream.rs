@@ -46,6 +46,9 @@
 //! | `error-in-stream` | 200, then an error before any content (Messages: after `message_start`; Responses: an `error` event after `response.in_progress`) |
 //! | `error-after-content` | some content, then an error (Responses: `response.failed`) |
 //! | `saga-N` | tells the text that the request holds, dies the N-th death it names, goes on where another stopped: see `saga.rs` |
+//! | `tale`, `tale-again`, `tale-anew` | the same text every time; its rest when asked for that: as such, with the quoted words again, from the beginning |
+//! | `tale-thought`, `tale-call`, `tale-calls` | it with reasoning before; one or two calls behind a text |
+//! | `tale…-cut-NNN`, `-reset-`, `-eof-`, `-hang-`, `-error-` | such an answer broken after NNN characters of text (pieces, where there is more than text) |
 //! | `html`, `bad-json`, `empty-body` | 200 with a web page, a broken document, nothing |
 //!
 //! The chat format is lenient for plain names: it refuses no model, no messages, an unknown role, a result without its
@@ -92,6 +95,7 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
+pub use behaviour::{LOOK, TALE};
 pub use bill::BillLine;
 pub use script::{Answer, Billed, Script, Step};
 pub use serve::Recorded;

@@ -22,6 +22,8 @@ pub struct Metered {
     pub model: Option<String>,
     /// Bytes of text, reasoning and tool arguments, for an estimate.
     pub content_bytes: u64,
+    /// A stream that says when it ends has not said so.
+    pub unfinished: bool,
 }
 
 pub struct Meter {
@@ -90,7 +92,20 @@ impl Meter {
         let content_bytes = self.gleaner.restart();
         // What a responses stream says in its deltas, its other events say again.
         let repeats = |kind: &str| kind.starts_with("response.") && !kind.ends_with(".delta");
-        if !self.kind.take().is_some_and(|kind| repeats(&kind)) {
+        let kind = self.kind.take();
+        match kind.as_deref() {
+            Some("message_start" | "response.created") => self.metered.unfinished = true,
+            Some(
+                "message_stop"
+                | "error"
+                | "response.completed"
+                | "response.failed"
+                | "response.incomplete"
+                | "response.cancelled",
+            ) => self.metered.unfinished = false,
+            _ => {}
+        }
+        if !kind.is_some_and(|kind| repeats(&kind)) {
             self.metered.content_bytes = self.metered.content_bytes.saturating_add(content_bytes);
         }
     }

@@ -145,6 +145,8 @@ declare! {
         stream_idle_timeout: Duration = "upstream.stream_idle_timeout", "STREAM_IDLE_TIMEOUT", "120s", positive;
         /// How long a call that does not stream may take, all its attempts together.
         request_timeout: Duration = "upstream.request_timeout", "REQUEST_TIMEOUT", "600s", positive;
+        /// When a provider dies in the middle of a stream, let another target go on with it; every streamed conversation is translated then, and tool calls are sent once they are complete.
+        resume_streams: bool = "upstream.resume_streams", "RESUME_STREAMS", "false";
     }
 
     /// Where a call goes, and where else when that fails.

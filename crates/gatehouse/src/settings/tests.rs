@@ -314,8 +314,8 @@ providers:
     let expected = [
         "gatehouse.yaml:4:18: providers.openai.resilience.conect_timeout_ms is not a setting; did you mean connect_timeout_ms?",
         "gatehouse.yaml:8:17: providers.ollama.resilience must hold 'key: value' lines",
-        "gatehouse.yaml:6:3: providers.azure is not valid: 'resilience.total_timeout_ms' must be 1 to 3600000 milliseconds.",
-        "gatehouse.yaml:4:42: providers.openai.resilience.idle_timeout_ms: '5s' is not a whole number of milliseconds",
+        "gatehouse.yaml:5:3: providers.azure is not valid: 'resilience.total_timeout_ms' must be 1 to 3600000 milliseconds.",
+        "gatehouse.yaml:4:57: providers.openai.resilience.idle_timeout_ms: '5s' is not a whole number of milliseconds",
     ];
     for fault in expected {
         assert!(faults.iter().any(|found| found == fault), "{fault} in {faults:#?}");

@@ -47,6 +47,7 @@ pub async fn attempt(
         let flow = Flow::new(body, lane.clone(), passage, call, ticket);
         return gate::hold(flow, limit, deadline).await.map(Box::new).map(Answer::Stream);
     }
+    expect_json(lane, &headers)?;
     let collected = timeout_at(limit, body.collect(policy.answer_limit)).await;
     let bytes = match collected {
         Ok(Ok(bytes)) => inflate::inflate(&headers, bytes, policy.answer_limit)
@@ -90,6 +91,18 @@ fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     Err(fault::upstream_invalid_response(
         &lane.target.instance,
         "a stream was asked for and something else came",
+    ))
+}
+
+/// A document that says it is something else is not read for luck; one that says nothing is.
+fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
+    let media_type = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    if media_type.is_empty() || memchr::memmem::find(&media_type.to_ascii_lowercase(), b"json").is_some() {
+        return Ok(());
+    }
+    Err(fault::upstream_invalid_response(
+        &lane.target.instance,
+        "a document was asked for and something else came",
     ))
 }
 

@@ -134,12 +134,13 @@ impl Course {
     /// Another try at the same target, where that makes sense.
     fn again(&self, fault: &Fault, moment: &Moment<'_>) -> Option<Next> {
         let lane = self.current.as_ref()?;
+        let asked = fault.retry_after.unwrap_or_default();
         let here = match fault.recourse {
-            Recourse::Here => true,
+            // Who wants to be left alone is not waited for while somebody else is free.
+            Recourse::Here => asked.is_zero() || self.alternative(moment.now).is_none(),
             Recourse::ElsewhereFirst => self.alternative(moment.now).is_none(),
             Recourse::Nowhere | Recourse::Elsewhere | Recourse::Exhausted => false,
         };
-        let asked = fault.retry_after.unwrap_or_default();
         let most = lane.instance.limits.retries.unwrap_or(moment.retries.most);
         if !here || self.tries > most || asked > moment.retries.longest_wait {
             return None;

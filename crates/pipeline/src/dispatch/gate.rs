@@ -8,7 +8,7 @@ use crate::stream::Flow;
 /// `first` bounds the silence before the first event, `last` everything before content.
 pub async fn hold(mut flow: Flow, first: Instant, last: Instant) -> Result<Flow, Fault> {
     let begun = Instant::now();
-    let mut limit = first;
+    let (mut limit, mut heard) = (first, flow.heard());
     loop {
         if flow.has_opened() {
             return Ok(flow);
@@ -20,6 +20,9 @@ pub async fn hold(mut flow: Flow, first: Instant, last: Instant) -> Result<Flow,
             return Err(flow.silent(begun.elapsed()));
         }
         // Once it has begun to speak, a provider may pause as any stream may.
-        limit = last.min(Instant::now() + flow.idle_timeout());
+        if flow.heard() > heard {
+            heard = flow.heard();
+            limit = last.min(Instant::now() + flow.idle_timeout());
+        }
     }
 }

@@ -11,7 +11,7 @@ use domain::fault::{self, Fault};
 use egress::Outbound;
 use http::{HeaderName, Method};
 use serde_json::Map;
-use wire::codec::{self, Codec, Decoding, Mint, Native, Rendering, Target};
+use wire::codec::{self, Codec, Decoding, Mint, Native, Rendering, Request, Target};
 use wire::renames::Renames;
 
 use crate::recall;
@@ -54,6 +54,16 @@ pub struct Translation {
     pub rendering: Rendering,
     pub dropped: Dropped,
     pub renames: Renames,
+    pub continuity: Continuity,
+}
+
+/// Whether a stream may outlive its provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continuity {
+    Single,
+    Resumable,
+    /// It goes on with what another provider began.
+    Continuation,
 }
 
 impl Passage {
@@ -67,23 +77,20 @@ impl Passage {
 }
 
 pub fn prepare(call: &Call, lane: &Lane, ticket: &Ticket) -> Result<Leaving, Fault> {
-    let vendor = lane.instance.vendor;
-    let target = Target {
-        model: &lane.target.model,
-        stream: call.stream,
-        vendor,
-        max_output: lane.facts.as_ref().and_then(|facts| facts.max_output_tokens),
-    };
+    let target = target(call, lane);
     let Surface::Converse(client) = call.surface else {
-        if vendor.paths.surface(call.surface, call.stream).is_none() {
+        if target.vendor.paths.surface(call.surface, call.stream).is_none() {
             return Err(unsupported(call.surface, lane));
         }
         let native = codec::native(call.surface);
         let body = native.splice(&call.request, &target);
         return Ok(Leaving { surface: call.surface, body, passage: Passage::Native(native) });
     };
-    let upstream = vendor.format_for(client, target.model).ok_or_else(|| unsupported(call.surface, lane))?;
-    let surface = Surface::Converse(upstream);
+    let upstream = upstream(call, lane, client)?;
+    if is_resumable(call, ticket) {
+        let prompt = whole_prompt(call, client)?;
+        return translate(call, lane, ticket, prompt, (client, upstream), Continuity::Resumable);
+    }
     let request = match upstream == client && responses::goes_on_here(call, lane) {
         true => Cow::Borrowed(&call.request),
         false => responses::with_history(call)?,
@@ -91,13 +98,58 @@ pub fn prepare(call: &Call, lane: &Lane, ticket: &Ticket) -> Result<Leaving, Fau
     if upstream == client && !codec::carries_sealed_state(&request.body) {
         let codec = codec::of(client);
         let body = codec.splice(&request, &target);
-        return Ok(Leaving { surface, body, passage: Passage::Native(codec) });
+        return Ok(Leaving { surface: Surface::Converse(client), body, passage: Passage::Native(codec) });
     }
-    let prompt = match request {
-        Cow::Borrowed(_) => call.prompt(client)?.clone(),
-        Cow::Owned(request) => codec::of(client).parse(&request)?,
-    };
-    translate(call, lane, ticket, prompt, (client, upstream), &target)
+    let prompt = read(call, request, client)?;
+    translate(call, lane, ticket, prompt, (client, upstream), Continuity::Single)
+}
+
+/// The rest of an answer that broke off; `ask` makes the question for a target of that format.
+pub fn prepare_rest(
+    call: &Call,
+    lane: &Lane,
+    ticket: &Ticket,
+    ask: impl FnOnce(Prompt, Format) -> Prompt,
+) -> Result<Leaving, Fault> {
+    let Surface::Converse(client) = call.surface else { return Err(unsupported(call.surface, lane)) };
+    let upstream = upstream(call, lane, client)?;
+    let prompt = ask(whole_prompt(call, client)?, upstream);
+    translate(call, lane, ticket, prompt, (client, upstream), Continuity::Continuation)
+}
+
+/// Such a stream is always translated, so that any provider can go on with it. Several answers at once, and what only
+/// one provider remembers, can be passed on only as they are.
+fn is_resumable(call: &Call, ticket: &Ticket) -> bool {
+    ticket.gateway().policy.resume_streams
+        && call.stream
+        && call.request.choices <= 1
+        && responses::history_is_known(call)
+}
+
+fn target<'a>(call: &Call, lane: &'a Lane) -> Target<'a> {
+    Target {
+        model: &lane.target.model,
+        stream: call.stream,
+        vendor: lane.instance.vendor,
+        max_output: lane.facts.as_ref().and_then(|facts| facts.max_output_tokens),
+    }
+}
+
+fn upstream(call: &Call, lane: &Lane, client: Format) -> Result<Format, Fault> {
+    let format = lane.instance.vendor.format_for(client, &lane.target.model);
+    format.ok_or_else(|| unsupported(call.surface, lane))
+}
+
+/// The prompt with everything said before in it.
+fn whole_prompt(call: &Call, client: Format) -> Result<Prompt, Fault> {
+    read(call, responses::with_history(call)?, client)
+}
+
+fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt, Fault> {
+    match request {
+        Cow::Borrowed(_) => call.prompt(client).cloned(),
+        Cow::Owned(request) => codec::of(client).parse(&request),
+    }
 }
 
 fn translate(
@@ -106,12 +158,12 @@ fn translate(
     ticket: &Ticket,
     prompt: Prompt,
     (client, upstream): (Format, Format),
-    target: &Target<'_>,
+    continuity: Continuity,
 ) -> Result<Leaving, Fault> {
     let mut prompt = recall::restore(prompt, ticket);
     let tools = prompt.tools.clone().into();
     let renames = Renames::fit(&mut prompt, upstream);
-    let encoded = codec::of(upstream).encode(&prompt, target)?;
+    let encoded = codec::of(upstream).encode(&prompt, &target(call, lane))?;
     if ticket.gateway().policy.strict_translation
         && let Some(name) = encoded.dropped.names().first()
     {
@@ -147,6 +199,7 @@ fn translate(
         },
         dropped: encoded.dropped,
         renames,
+        continuity,
     };
     Ok(Leaving {
         surface: Surface::Converse(upstream),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::console::Notice;
 use crate::gateway::Gateway;
 use crate::health::Transition;
 use crate::settle::Ticket;
@@ -10,23 +11,34 @@ use crate::snapshot::routes::Lane;
 /// A call goes on to its next target.
 pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {
     let Some(to) = to else { return };
-    let reason = ticket.last_error().unwrap_or_default();
-    tracing::debug!(
-        request_id = ticket.request_id.as_str(),
-        from = from.target.selector(),
-        to = to.target.selector(),
-        reason,
-        "call moves on"
-    );
+    let gateway = ticket.gateway();
+    let notice = Notice::Fallback {
+        request_id: ticket.request_id.as_str().to_owned(),
+        from: from.target.selector(),
+        to: to.target.selector(),
+        reason: ticket.last_error().unwrap_or_default().to_owned().into(),
+    };
+    gateway.console.say(gateway.clock.now(), notice);
 }
 
 /// A breaker has opened or closed.
 pub fn transition(lane: &Lane, transition: Option<Transition>, gateway: &Gateway) {
     let Some(transition) = transition else { return };
-    let _ = gateway;
-    let provider = lane.target.selector();
-    match transition {
-        Transition::Opened => tracing::warn!(provider, "a target fails repeatedly and is given a pause"),
-        Transition::Closed => tracing::info!(provider, "a target has recovered"),
-    }
+    let target = lane.target.selector();
+    let state = match transition {
+        Transition::Opened => {
+            tracing::warn!(target, "a target fails repeatedly and is given a pause");
+            "open"
+        }
+        Transition::Closed => {
+            tracing::info!(target, "a target has recovered");
+            "closed"
+        }
+    };
+    let notice = Notice::Breaker {
+        provider_name: lane.target.instance.to_string(),
+        model: lane.target.model.to_string(),
+        state,
+    };
+    gateway.console.say(gateway.clock.now(), notice);
 }

@@ -168,6 +168,7 @@ impl Fare {
             }
             None => Usage::default(),
         };
+        let complete = complete && !metered.unfinished;
         if !complete && self.inference && !failed {
             // What a provider says in the middle is not the last word.
             usage.tokens.output += counted.saturating_sub(usage.tokens.total_output());

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::call::Format;
-use domain::fault::{self, Fault};
-use domain::usage::Usage;
+use domain::canon::Reply;
+use domain::fault::{self, Fault, Recourse};
+use domain::usage::{Tokens, Usage};
 use wire::codec::{Class, Native};
 use wire::fault::Broken;
 use wire::formats::chat;
 use wire::sse::{Event, Splitter};
 
+use super::overlap::Overlap;
 use super::translated::Translated;
-use crate::dispatch::{Passage, UpstreamBody, tell};
+use crate::dispatch::{Passage, Resumable, UpstreamBody, tell};
 use crate::gateway::Gateway;
 use crate::health::Admission;
 use crate::receive::Call;
@@ -48,11 +50,13 @@ pub struct Flow {
     /// The event that ends a response, for the store.
     last_words: Option<Bytes>,
     created: i64,
-    /// Bytes that came before any content.
-    held: usize,
+    /// Signs of life so far: whole events and, before any content, comments.
+    heard: u64,
     idle_timeout: Duration,
     /// The target counts the stream as under way for as long as it flows.
     admission: Option<Admission>,
+    /// What it takes to go on elsewhere, where that is wanted.
+    resumable: Option<Box<Resumable>>,
 }
 
 /// How events become the client's.
@@ -94,10 +98,54 @@ impl Flow {
             content_bytes: 0,
             last_words: None,
             created: ticket.created(),
-            held: 0,
+            heard: 0,
             idle_timeout,
             admission: None,
+            resumable: None,
         }
+    }
+
+    /// The stream is to survive its provider, if it can.
+    pub fn arm(&mut self, resumable: impl FnOnce() -> Box<Resumable>) {
+        if matches!(&self.manner, Manner::Translated(translated) if translated.is_resumable()) {
+            self.resumable = Some(resumable());
+        }
+    }
+
+    /// What goes on after a fault: how, and what was said until then. The account gets what the provider consumed.
+    pub fn break_off(&mut self, ticket: &mut Ticket) -> Option<(Box<Resumable>, Reply)> {
+        let Manner::Translated(translated) = &self.manner else { return None };
+        let goes_on = self.fault.as_ref().is_some_and(|fault| fault.recourse != Recourse::Nowhere)
+            && translated.is_resumable();
+        let resumable = self.resumable.take_if(|resumable| goes_on && resumable.may_go_on())?;
+        let so_far = translated.reply().clone();
+        self.discharge(ticket);
+        self.learn();
+        self.tally(ticket);
+        Some((resumable, so_far))
+    }
+
+    /// Another provider goes on.
+    pub fn join(&mut self, next: Self, overlap: Overlap, resumable: Box<Resumable>, earlier: Tokens) {
+        let (Manner::Translated(translated), Manner::Translated(rest)) = (&mut self.manner, next.manner)
+        else {
+            return;
+        };
+        translated.join(*rest, overlap, earlier, resumable.resumed());
+        self.body = next.body;
+        self.splitter = next.splitter;
+        self.lane = next.lane;
+        self.ended = next.ended;
+        self.fault = next.fault;
+        self.idle_timeout = next.idle_timeout;
+        self.admission = next.admission;
+        self.resumable = Some(resumable);
+        self.collect();
+    }
+
+    /// Said before what is still to leave.
+    pub fn preface(&mut self, bytes: Bytes) {
+        self.outgoing.push_front(bytes);
     }
 
     pub fn has_opened(&self) -> bool {
@@ -110,6 +158,11 @@ impl Flow {
 
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
+    }
+
+    /// Grows with every sign of life; a byte alone is none.
+    pub fn heard(&self) -> u64 {
+        self.heard
     }
 
     pub fn idle_timeout(&self) -> Duration {
@@ -131,6 +184,13 @@ impl Flow {
     pub fn give_up(&mut self, fault: Fault) {
         self.body = None;
         self.ended = true;
+        if let Manner::Translated(translated) = &mut self.manner
+            && translated.conclude()
+        {
+            self.opened = true;
+            self.collect();
+            return;
+        }
         self.fault = Some(fault);
     }
 
@@ -214,8 +274,8 @@ impl Flow {
         self.conclude();
         // Who talks that long without saying anything is passed on: nothing is held without a bound.
         if !self.opened && self.fault.is_none() {
-            self.held += chunk.len();
-            self.opened = self.held > MOST_HELD;
+            let held: usize = self.outgoing.iter().map(Bytes::len).sum();
+            self.opened = held > MOST_HELD;
         }
     }
 
@@ -256,9 +316,11 @@ impl Flow {
     /// Notes what an event says; the bytes the client is to see, if any.
     fn inspect(&mut self, event: &Event) -> Option<Bytes> {
         if event.is_comment_only() {
+            self.heard += u64::from(!self.opened);
             let native = matches!(self.manner, Manner::Native(_));
             return (self.opened && native).then(|| event.raw.clone());
         }
+        self.heard += 1;
         match &mut self.manner {
             Manner::Native(manner) => {
                 manner.events += 1;
@@ -290,6 +352,13 @@ impl Flow {
         hide_usage: bool,
     ) -> bool {
         let data = event.data();
+        if !is_whole(&data) {
+            self.give_up(fault::upstream_invalid_response(
+                &self.lane.target.instance,
+                "an event is not JSON",
+            ));
+            return false;
+        }
         self.content_bytes += seen.content_bytes as u64;
         if self.provider_id.is_none() {
             self.provider_id = native.event_id(&data);
@@ -351,27 +420,42 @@ impl Flow {
 
     /// Hands over what was learnt to the call's account.
     pub fn report(&mut self, ticket: &mut Ticket) {
-        if let Manner::Translated(translated) = &mut self.manner {
-            let learnt = translated.learnt();
-            self.provider_id = learnt.provider_id;
-            self.content_bytes = learnt.content_bytes;
-            self.usage = learnt.usage;
-            self.last_words = learnt.last_words;
-            if self.format == Format::Chat {
-                ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
-            }
+        self.learn();
+        if let Manner::Translated(translated) = &self.manner
+            && self.format == Format::Chat
+        {
+            ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
         }
+        self.discharge(ticket);
+        let native = matches!(self.manner, Manner::Native(_));
+        responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
+        if let Some(id) = self.provider_id.clone() {
+            ticket.provider_id(id);
+        }
+        self.tally(ticket);
+    }
+
+    /// The target is done with the stream; one that died under way failed.
+    fn discharge(&mut self, ticket: &Ticket) {
         if let (Some(admission), Some(fault)) = (self.admission.take(), &self.fault)
             && fault.is_failure()
         {
             let transition = admission.failed(ticket.now(), &fault.code);
             tell::transition(&self.lane, transition, ticket.gateway());
         }
-        let native = matches!(self.manner, Manner::Native(_));
-        responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
-        if let Some(id) = self.provider_id.clone() {
-            ticket.provider_id(id);
+    }
+
+    fn learn(&mut self) {
+        if let Manner::Translated(translated) = &mut self.manner {
+            let learnt = translated.learnt();
+            self.provider_id = learnt.provider_id;
+            self.content_bytes = learnt.content_bytes;
+            self.usage = learnt.usage;
+            self.last_words = learnt.last_words;
         }
+    }
+
+    fn tally(&mut self, ticket: &mut Ticket) {
         ticket.produced(self.content_bytes);
         if let Some((mut usage, raw)) = self.usage.take() {
             // Figures that came before the end are what was consumed so far, not the bill.
@@ -396,6 +480,12 @@ impl Flow {
             let _ = tokio::time::timeout(LINGER, rest).await;
         });
     }
+}
+
+/// An event's data is an object, whole, or the mark of the end: what is cut off must not reach the client as complete.
+fn is_whole(data: &[u8]) -> bool {
+    let data = data.trim_ascii();
+    data.is_empty() || data == b"[DONE]" || (data.starts_with(b"{") && data.ends_with(b"}"))
 }
 
 /// Where a slice lies in the chunk it was cut from, if it was.

@@ -1,14 +1,18 @@
 //! A stream between two dialects: each event of the provider is read, and what it says is written for the client at once.
 
 use bytes::{Bytes, BytesMut};
-use domain::canon::{Collector, Event, Reply};
+use domain::canon::{Block, Collector, Event, Reply};
 use domain::fault::Fault;
-use domain::usage::Usage;
+use domain::usage::{Tokens, Usage};
 use wire::codec::{Decoder, Renderer};
 use wire::renames::Renames;
 use wire::sse;
 
-use crate::dispatch::Translation;
+use super::ahead::Ahead;
+use super::held::{Held, Told};
+use super::overlap::Overlap;
+use super::seam::{Break, Seam};
+use crate::dispatch::{Continuity, Translation};
 
 pub struct Translated {
     decoder: Box<dyn Decoder>,
@@ -24,9 +28,37 @@ pub struct Translated {
     /// What the end of the answer was told with: a response is repeated there whole.
     last_words: Vec<u8>,
     renames: Renames,
+    /// The id of a continuation, which is then who served.
+    continued_as: Option<String>,
+    course: Course,
 }
 
-/// What the account is told about the stream.
+/// What else happens to events on their way.
+enum Course {
+    Straight,
+    Resumable(Box<Resumable>),
+    /// Nothing is written before this is joined to the stream it continues.
+    Ahead(Ahead),
+}
+
+#[derive(Default)]
+struct Resumable {
+    held: Held,
+    seam: Option<Seam>,
+    /// Blocks the client is in the middle of.
+    open: Vec<(u32, Kind)>,
+    next: u32,
+    finished: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Thinking,
+    Other,
+}
+
+/// What the account is told about the stream, or about its last part.
 pub struct Learnt {
     pub provider_id: Option<String>,
     pub content_bytes: u64,
@@ -48,6 +80,12 @@ impl Translated {
             usage: None,
             last_words: Vec::new(),
             renames: translation.renames,
+            continued_as: None,
+            course: match translation.continuity {
+                Continuity::Single => Course::Straight,
+                Continuity::Resumable => Course::Resumable(Box::default()),
+                Continuity::Continuation => Course::Ahead(Ahead::default()),
+            },
         }
     }
 
@@ -83,8 +121,8 @@ impl Translated {
 
     pub fn learnt(&mut self) -> Learnt {
         Learnt {
-            provider_id: self.collector.so_far().id.clone(),
-            content_bytes: self.content_bytes,
+            provider_id: self.continued_as.clone().or_else(|| self.collector.so_far().id.clone()),
+            content_bytes: std::mem::take(&mut self.content_bytes),
             usage: self.usage.take(),
             last_words: Some(std::mem::take(&mut self.last_words).into()),
         }
@@ -94,22 +132,119 @@ impl Translated {
         self.collector.so_far()
     }
 
+    /// Another target could go on with what was said until now.
+    pub fn is_resumable(&self) -> bool {
+        match &self.course {
+            Course::Resumable(course) => !course.open.iter().any(|(_, kind)| *kind == Kind::Other),
+            _ => false,
+        }
+    }
+
+    /// The provider had said why its answer ends and only its last word is missing: the gateway says it.
+    pub fn conclude(&mut self) -> bool {
+        let finished = matches!(&self.course, Course::Resumable(course) if course.finished) && !self.ended;
+        if finished {
+            self.tell(Event::End);
+        }
+        finished
+    }
+
+    /// Goes on with what another provider says. What broke off is ended as well as it can be: a thought is over, a call
+    /// of which nothing was told restarts.
+    pub fn join(&mut self, next: Self, overlap: Overlap, earlier: Tokens, number: u32) {
+        let Course::Ahead(ahead) = next.course else { return };
+        self.decoder = next.decoder;
+        self.renames = next.renames;
+        self.content_bytes = next.content_bytes;
+        self.usage = next.usage;
+        let Course::Resumable(course) = &mut self.course else { return };
+        course.held = Held::default();
+        let broken = course.open.iter().rev().find(|(_, kind)| *kind == Kind::Text).map(|(index, _)| *index);
+        let over: Vec<u32> =
+            course.open.iter().map(|(index, _)| *index).filter(|index| Some(*index) != broken).collect();
+        let state = Break { broken_text: broken, next: course.next, earlier, number };
+        course.seam = Some(Seam::new(self.collector.so_far(), overlap, state));
+        over.into_iter().for_each(|index| self.tell(Event::Close { index }));
+        ahead.events.into_iter().for_each(|event| self.pass(event));
+    }
+
     fn write(&mut self) {
-        for mut event in self.events.drain(..) {
+        let mut events = std::mem::take(&mut self.events);
+        for mut event in events.drain(..) {
             self.renames.restore(&mut event);
-            self.content |= event.is_content();
             self.content_bytes += event.content_bytes() as u64;
-            self.collector.take(&event);
-            let begun = self.written.len();
-            self.renderer.write(&event, &mut self.written);
-            match event {
-                Event::Usage { usage, raw } => self.usage = Some((*usage, raw)),
-                Event::Finish { .. } | Event::End => {
-                    self.last_words.extend_from_slice(&self.written[begun..]);
-                    self.ended |= matches!(event, Event::End);
-                }
-                _ => {}
+            if let Event::Usage { usage, raw } = &event {
+                self.usage = Some(((**usage).clone(), raw.clone()));
             }
+            self.pass(event);
+        }
+        self.events = events;
+    }
+
+    fn pass(&mut self, event: Event) {
+        match &mut self.course {
+            Course::Straight => self.tell(event),
+            Course::Ahead(ahead) => {
+                self.ended |= matches!(event, Event::End);
+                self.content |= ahead.take(event);
+            }
+            Course::Resumable(course) => {
+                if let Event::Begin { id, .. } = &event
+                    && course.seam.is_some()
+                {
+                    self.continued_as.clone_from(id);
+                }
+                for event in course.take(event) {
+                    self.tell(event);
+                }
+            }
+        }
+    }
+
+    /// Writes an event for the client.
+    fn tell(&mut self, event: Event) {
+        self.content |= event.is_content();
+        self.collector.take(&event);
+        let begun = self.written.len();
+        self.renderer.write(&event, &mut self.written);
+        if let Event::Finish { .. } | Event::End = event {
+            self.last_words.extend_from_slice(&self.written[begun..]);
+            self.ended |= matches!(event, Event::End);
+        }
+        if let Course::Resumable(course) = &mut self.course {
+            course.note(&event);
+        }
+    }
+}
+
+impl Resumable {
+    /// What the client may be told now.
+    fn take(&mut self, event: Event) -> Vec<Event> {
+        let mut told = Vec::new();
+        match (self.held.take(event), &mut self.seam) {
+            (Told::Nothing, _) => {}
+            (Told::Event(event), None) => told.push(event),
+            (Told::Event(event), Some(seam)) => seam.take(event, &mut told),
+            (Told::Call(events), None) => told = events,
+            (Told::Call(events), Some(seam)) => seam.call(events, &mut told),
+        }
+        told
+    }
+
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::Open { index, block } => {
+                self.next = self.next.max(index + 1);
+                let kind = match block {
+                    Block::Text => Kind::Text,
+                    Block::Thinking => Kind::Thinking,
+                    _ => Kind::Other,
+                };
+                self.open.push((*index, kind));
+            }
+            Event::Close { index } => self.open.retain(|(open, _)| open != index),
+            Event::Finish { .. } => self.finished = true,
+            _ => {}
         }
     }
 }

@@ -111,13 +111,8 @@ fn limits_of_an_instance_are_its_own() {
     };
     let routes = compile(&[hasty, place("calm", "openai", None)]);
     let ms = |ms| Some(Duration::from_millis(ms));
-    let expected = Limits {
-        first_byte: ms(100),
-        idle: ms(200),
-        total: ms(300),
-        retries: Some(0),
-        ..Limits::default()
-    };
+    let expected =
+        Limits { first_byte: ms(100), idle: ms(200), total: ms(300), retries: Some(0), ..Limits::default() };
     assert_eq!(routes.instances["hasty"].core.limits, expected);
     assert_eq!(routes.instances["calm"].core.limits, Limits::default());
 }

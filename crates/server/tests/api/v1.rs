@@ -10,6 +10,7 @@ mod models;
 mod passthrough;
 mod plain;
 mod responses;
+mod resume;
 mod translation;
 mod vendors;
 mod websocket;

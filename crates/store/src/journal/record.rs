@@ -106,6 +106,7 @@ fn detail(object: &mut Object<'_>, receipt: &Receipt) {
         [] => {}
         attempts => object.some("attempts", Some(attempts)),
     }
+    object.count("resumed", u64::from(receipt.resumed));
     object.some("reported_cost", receipt.usage.reported_cost.as_ref());
     object.some_text("caveat", receipt.usage.caveat.as_deref());
     if let Some(raw) = &receipt.raw_usage {
@@ -319,6 +320,7 @@ mod tests {
             first_byte_us: Some(11),
             overhead_us: 12,
             attempts: vec![Attempt { error: Some(text("e")), ..Attempt::default() }],
+            resumed: 1,
             usage: Usage {
                 tokens: Tokens { input: 1, ..Tokens::default() },
                 estimated: true,

@@ -1,5 +1,7 @@
 //! From a behaviour's name to an answer: the table in `upstream.rs`, as code.
 
+mod tale;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,6 +14,7 @@ use super::reply::{Reply, Stop, ToolCall, UsageStyle, numbered_words, pieces, wo
 use super::sample::sample;
 use super::script::{Answer, Step};
 use super::{agent, models, saga};
+pub use tale::{LOOK, TALE};
 
 /// A stream that breaks has sent this many pieces before.
 const MIDDLE: usize = 3;
@@ -48,6 +51,7 @@ impl Play<'_> {
             "empty-body" if self.asked.streams => Answer::stream(Vec::new()),
             "empty-body" => Answer::whole(""),
             "huge-event" => self.huge(64 * 1024),
+            _ if behaviour.starts_with("tale") => tale::answer(self, behaviour),
             _ => self.numbered(behaviour),
         }
     }

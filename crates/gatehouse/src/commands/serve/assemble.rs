@@ -247,6 +247,7 @@ fn policy(settings: &Settings) -> Policy {
         request_timeout: settings.upstream.request_timeout,
         accounting: settings.usage.enabled,
         strict_translation: settings.translation.strict,
+        resume_streams: settings.upstream.resume_streams,
         response_ttl: settings.responses.ttl,
         passthrough: passthrough::Rules {
             enabled: settings.server.enable_passthrough_routes,

@@ -193,6 +193,8 @@ mod tests {
             error_rate: 0.0,
             latency_ewma: Some(Duration::from_millis(20)),
             in_flight: 0,
+            p95_first_byte: None,
+            consecutive_failures: 0,
             last_error: None,
         }
     }

@@ -47,8 +47,7 @@ fn at_home() -> Wishes {
 #[tokio::test]
 async fn a_listed_model_is_shown_with_what_is_known() {
     house::each(async |house| {
-        let found = entry(&house, "openai/gpt-4o").await;
-        let mut shape = found.clone();
+        let mut shape = entry(&house, "openai/gpt-4o").await;
         let pricing = shape["model"]["metadata"]["pricing"].take();
         house::check_snapshot("model in the inventory", &serde_json::to_string_pretty(&shape).unwrap());
         assert_eq!(pricing["currency"], "USD");
@@ -192,7 +191,6 @@ struct LaterOverride {
 impl Resource for LaterOverride {
     const KIND: &'static str = ModelOverride::KIND;
 
-    #[expect(clippy::misnamed_getters, reason = "as the real one is")]
     fn name(&self) -> &str {
         &self.selector
     }

@@ -1,0 +1,133 @@
+//! How a target is asked for the rest of an answer that broke off.
+
+#[cfg(test)]
+mod tests;
+
+use domain::call::Format;
+use domain::canon::{Content, OutputFormat, Part, Prompt, Reply, Role, ToolCall, ToolChoice, Turn};
+use wire::vendors::Rules;
+
+use crate::stream::Overlap;
+
+/// The last words are quoted: enough of them to be recognised, no more than can be repeated without a slip.
+const FEWEST_QUOTED: usize = 24;
+const MOST_QUOTED: usize = 60;
+
+/// An answer that is nearly as long as it may get still gets room to end.
+const LEAST_OUTPUT: u64 = 64;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The last turn is the assistant's, and the model goes on with it.
+    Prefill,
+    /// A turn of the user's asks for it.
+    Instruct,
+}
+
+impl Way {
+    pub fn of(rules: &Rules, format: Format) -> Self {
+        // Other formats take a last assistant turn and answer it.
+        if rules.prefill && format == Format::Messages { Self::Prefill } else { Self::Instruct }
+    }
+}
+
+/// The question for the rest, and what the answer may repeat.
+pub fn ask(mut prompt: Prompt, so_far: &Reply, way: Way) -> (Prompt, Overlap) {
+    let text: String = so_far.parts.iter().filter_map(Part::as_text).collect();
+    let calls: Vec<&ToolCall> = so_far.parts.iter().filter_map(as_call).collect();
+    if text.trim().is_empty() && calls.is_empty() {
+        // Nothing was said that the answer could not begin with again.
+        return (prompt, Overlap::with_space_of(&text));
+    }
+    let spent = catalog::estimate_tokens_from_bytes(text.len() as u64);
+    prompt.max_output = prompt.max_output.map(|most| most.saturating_sub(spent).max(LEAST_OUTPUT.min(most)));
+    if !calls.is_empty() {
+        release(&mut prompt.tool_choice);
+    }
+    // A schema is for a whole answer: held to it, the model could only begin again.
+    let output = prompt.output.take();
+    if way == Way::Prefill && calls.is_empty() {
+        prefill(&mut prompt, &text);
+        return (prompt, Overlap::with_space_of(&text));
+    }
+    if !text.trim().is_empty() {
+        prompt.turns.push(Turn::new(Role::Assistant, vec![said(text.clone())]));
+    }
+    let instruction = instruction(&text, &calls, output.as_ref());
+    prompt.turns.push(Turn::new(Role::User, vec![said(instruction)]));
+    (prompt, Overlap::with_quoted(&text, last_words(&text)))
+}
+
+fn as_call(part: &Part) -> Option<&ToolCall> {
+    match &part.content {
+        Content::ToolCall(call) => Some(call),
+        _ => None,
+    }
+}
+
+/// Nothing of the client's belongs to a part that the gateway wrote.
+fn said(text: String) -> Part {
+    Part::text(text).at("resumed")
+}
+
+/// A call that had to be made has been made.
+fn release(choice: &mut Option<ToolChoice>) {
+    match choice {
+        Some(ToolChoice::Required | ToolChoice::Named(_)) => *choice = Some(ToolChoice::Auto),
+        Some(ToolChoice::Among { required, .. }) => *required = false,
+        _ => {}
+    }
+}
+
+/// The client itself may have begun the assistant's turn: it is one text then.
+fn prefill(prompt: &mut Prompt, text: &str) {
+    if let Some(Turn { role: Role::Assistant, parts }) = prompt.turns.last_mut() {
+        match parts.last_mut().map(|part| &mut part.content) {
+            Some(Content::Text(begun)) => begun.push_str(text),
+            _ => parts.push(said(text.to_owned())),
+        }
+        return;
+    }
+    prompt.turns.push(Turn::new(Role::Assistant, vec![said(text.to_owned())]));
+}
+
+fn instruction(text: &str, calls: &[&ToolCall], output: Option<&OutputFormat>) -> String {
+    let mut words = String::from("Your last message broke off because of a technical fault. ");
+    if !calls.is_empty() {
+        words.push_str("In it you had already called these tools; do not call them again in the same way:\n");
+        for call in calls {
+            words.push_str(&format!("- {} with {}\n", call.name, call.arguments));
+        }
+    }
+    match output {
+        Some(OutputFormat::Json) => words.push_str("As a whole it must become one JSON object. "),
+        Some(OutputFormat::Schema { schema, .. }) => {
+            words
+                .push_str(&format!("As a whole it must become one JSON document of this schema: {schema}\n"));
+        }
+        None => {}
+    }
+    let quoted = last_words(text);
+    if quoted.is_empty() {
+        words.push_str("Go on with what was still to come. If nothing was, say nothing.");
+        return words;
+    }
+    words.push_str(
+        "Go on exactly where it broke off, as if it had not: begin by repeating its last words verbatim and continue \
+         from there. Write nothing else: no introduction, no comment, no new beginning. Its last words are:\n",
+    );
+    words.push_str(quoted);
+    words
+}
+
+/// Whole words, if there are any.
+fn last_words(text: &str) -> &str {
+    let text = text.trim_end();
+    let back = |count: usize| text.char_indices().rev().nth(count - 1).map_or(0, |(place, _)| place);
+    let (latest, earliest) = (back(FEWEST_QUOTED), back(MOST_QUOTED));
+    let space = text[earliest..latest].char_indices().rev().find(|(_, letter)| letter.is_whitespace());
+    match space {
+        Some((place, letter)) => &text[earliest + place + letter.len_utf8()..],
+        None => &text[if earliest == 0 { 0 } else { latest }..],
+    }
+}

@@ -1,0 +1,88 @@
+//! What is asked, by what was said.
+
+use domain::canon::StopReason;
+
+use super::*;
+
+fn reply(parts: Vec<Part>) -> Reply {
+    Reply { parts, stop: StopReason::EndTurn, ..Reply::default() }
+}
+
+fn call() -> Part {
+    let (id, name, arguments) = ("c".into(), "look".into(), "{\"at\":\"it\"}".into());
+    Part::new(Content::ToolCall(ToolCall { id, name, arguments, custom: false, opaque: None }))
+}
+
+fn prompt() -> Prompt {
+    let mut prompt = Prompt::new(Format::Chat);
+    prompt.turns = vec![Turn::new(Role::User, vec![Part::text("Tell me.")])];
+    prompt
+}
+
+fn shape(prompt: &Prompt) -> Vec<(Role, String)> {
+    prompt.turns.iter().map(|turn| (turn.role, turn.joined_text())).collect()
+}
+
+#[test]
+fn a_model_that_goes_on_by_itself_is_shown_the_text() {
+    let (asked, mut overlap) = ask(prompt(), &reply(vec![Part::text("Once upon ")]), Way::Prefill);
+    assert_eq!(shape(&asked)[1], (Role::Assistant, "Once upon ".into()));
+    assert_eq!(asked.turns.len(), 2);
+    assert_eq!(overlap.push(" a time"), "a time");
+    let mut begun = prompt();
+    begun.turns.push(Turn::new(Role::Assistant, vec![Part::text("Well: ")]));
+    let (asked, _) = ask(begun, &reply(vec![Part::text("once")]), Way::Prefill);
+    assert_eq!(shape(&asked)[1..], [(Role::Assistant, "Well: once".into())]);
+}
+
+#[test]
+fn others_are_told_where_it_broke_off() {
+    let text = "Once upon a time there was a gateway that never gave up ";
+    let (asked, mut overlap) = ask(prompt(), &reply(vec![Part::text(text)]), Way::Instruct);
+    let turns = shape(&asked);
+    assert_eq!(turns[1], (Role::Assistant, text.into()));
+    assert_eq!(turns[2].0, Role::User);
+    assert!(turns[2].1.ends_with(":\ngateway that never gave up"), "{}", turns[2].1);
+    assert_eq!(overlap.push("gateway that never gave up and"), "and");
+}
+
+#[test]
+fn nothing_said_is_asked_again_and_calls_are_named() {
+    let thought = Part::new(Content::Thinking(Default::default()));
+    for way in [Way::Prefill, Way::Instruct] {
+        assert_eq!(ask(prompt(), &reply(vec![thought.clone(), Part::text(" ")]), way).0, prompt());
+        let mut forced = prompt();
+        forced.tool_choice = Some(ToolChoice::Required);
+        let (asked, _) = ask(forced, &reply(vec![call()]), way);
+        let turns = shape(&asked);
+        assert_eq!(turns.len(), 2);
+        assert!(turns[1].1.contains("- look with {\"at\":\"it\"}"), "{}", turns[1].1);
+        assert_eq!(asked.tool_choice, Some(ToolChoice::Auto));
+    }
+}
+
+#[test]
+fn a_schema_is_told_and_not_enforced_and_the_limit_shrinks() {
+    let mut limited = prompt();
+    limited.max_output = Some(1000);
+    limited.output = Some(OutputFormat::Schema {
+        name: "s".into(),
+        description: None,
+        schema: serde_json::json!({"type": "object"}),
+        strict: None,
+    });
+    let (asked, _) = ask(limited, &reply(vec![Part::text("{\"a\":".repeat(100))]), Way::Instruct);
+    assert_eq!(asked.output, None);
+    assert!(shape(&asked)[2].1.contains("{\"type\":\"object\"}"));
+    assert!(asked.max_output.is_some_and(|most| (64..1000).contains(&most)), "{:?}", asked.max_output);
+}
+
+#[test]
+fn enough_words_are_quoted() {
+    for text in ["short", "ein etwas längerer Text, der weit genug geht", &"ß".repeat(100), "a\n\nb", ""] {
+        let quoted = last_words(text);
+        assert!(text.ends_with(quoted), "{text}");
+        let count = quoted.chars().count();
+        assert!(count <= MOST_QUOTED && (count >= FEWEST_QUOTED || quoted == text), "{quoted}");
+    }
+}

@@ -1,0 +1,124 @@
+//! What a continuation says once more: recognised piece by piece as it arrives, and left out.
+
+#[cfg(test)]
+mod tests;
+
+/// Fewer characters may be alike by chance.
+const LEAST: usize = 16;
+
+/// Compares what arrives with the end of what was said. Nothing is held back longer than a longer overlap is possible.
+pub struct Overlap {
+    /// What was said, without the space it ends with: few repeat that exactly.
+    said: String,
+    space: String,
+    arrived: String,
+    /// Where in `said` all that has arrived may begin.
+    starts: Vec<usize>,
+    /// Bytes of the longest overlap that is complete.
+    longest: usize,
+    /// What the target was asked to begin with: an end of what was said. Where it does, nothing more is compared, for in
+    /// a text that repeats itself a longer overlap would be chance.
+    quoted: String,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Words,
+    /// The words are over; so many bytes of the space were repeated.
+    Space(usize),
+    Passing,
+}
+
+impl Overlap {
+    /// The continuation may begin with any end of what was said, or with all of it.
+    pub fn with(said: &str) -> Self {
+        let (words, space) = said.split_at(said.trim_end().len());
+        let starts = match words.char_indices().rev().nth(LEAST - 1) {
+            Some((last, _)) => {
+                words.char_indices().map(|(start, _)| start).take_while(|at| *at <= last).collect()
+            }
+            None => vec![0],
+        };
+        let stage = if words.is_empty() { Stage::Space(0) } else { Stage::Words };
+        Self {
+            said: words.to_owned(),
+            space: space.to_owned(),
+            arrived: String::new(),
+            starts,
+            longest: 0,
+            quoted: String::new(),
+            stage,
+        }
+    }
+
+    /// The target was asked to begin with these last words.
+    pub fn with_quoted(said: &str, quoted: &str) -> Self {
+        Self { quoted: quoted.to_owned(), ..Self::with(said) }
+    }
+
+    /// The target went on from the words themselves: only the space behind them, which it was not shown, may come again.
+    pub fn with_space_of(said: &str) -> Self {
+        Self { stage: Stage::Space(0), starts: Vec::new(), ..Self::with(said) }
+    }
+
+    /// More of the continuation; gives what of it is new.
+    pub fn push(&mut self, more: &str) -> String {
+        match self.stage {
+            Stage::Passing => more.to_owned(),
+            Stage::Space(known) => self.pass_space(known, more),
+            Stage::Words => {
+                self.compare(more);
+                if !self.quoted.is_empty() && self.arrived.starts_with(&self.quoted) {
+                    self.longest = self.quoted.len();
+                    return self.decide();
+                }
+                if self.starts.is_empty() { self.decide() } else { String::new() }
+            }
+        }
+    }
+
+    /// Nothing more comes; gives what was held back and is no overlap.
+    pub fn finish(&mut self) -> String {
+        match self.stage {
+            Stage::Words if !self.arrived.is_empty() => self.decide(),
+            _ => String::new(),
+        }
+    }
+
+    fn compare(&mut self, more: &str) {
+        let before = self.arrived.len();
+        self.arrived.push_str(more);
+        let (said, arrived, longest) = (self.said.as_bytes(), self.arrived.as_bytes(), &mut self.longest);
+        self.starts.retain(|start| {
+            let rest = &said[*start..];
+            let known = rest.len().min(arrived.len());
+            if rest[before..known] != arrived[before..known] {
+                return false;
+            }
+            if known == rest.len() {
+                *longest = (*longest).max(known);
+            }
+            known < rest.len()
+        });
+    }
+
+    fn decide(&mut self) -> String {
+        let arrived = std::mem::take(&mut self.arrived);
+        self.starts.clear();
+        if self.longest == 0 {
+            self.stage = Stage::Passing;
+            return arrived;
+        }
+        self.pass_space(0, &arrived[self.longest..])
+    }
+
+    fn pass_space(&mut self, known: usize, more: &str) -> String {
+        let left = &self.space[known..];
+        let alike = left.chars().zip(more.chars()).take_while(|(one, other)| one == other);
+        let repeated: usize = alike.map(|(letter, _)| letter.len_utf8()).sum();
+        let goes_on = repeated == more.len() && repeated < left.len();
+        self.stage = if goes_on { Stage::Space(known + repeated) } else { Stage::Passing };
+        more[repeated..].to_owned()
+    }
+}

@@ -1,0 +1,297 @@
+//! Streams whose provider dies in the middle, continued by another: the client gets one answer, whole and once.
+
+mod account;
+
+use std::time::Duration;
+
+use pipeline::gateway::Policy;
+use serde_json::{Value, json};
+use testkit::{LOOK, Script, TALE};
+
+use crate::house::{self, Answer, Client, House, Wishes};
+
+const CLIENTS: [Client; 3] = [Client::Chat, Client::Responses, Client::Messages];
+
+/// Who begins and who goes on, by the formats they speak; Claude 4.5 goes on from the assistant's own words.
+const PAIRS: [&str; 6] = [
+    "claude-sonnet-4-5~chat-chat",
+    "claude-sonnet-4-5~chat-messages",
+    "claude-sonnet-4-5~messages-chat",
+    "claude-sonnet-4-5~messages-messages",
+    "claude-opus-4-8~chat-messages",
+    "claude-opus-4-8~messages-messages",
+];
+
+fn resuming() -> Wishes {
+    let policy =
+        Policy { resume_streams: true, stream_idle_timeout: Duration::from_millis(400), ..Policy::default() };
+    Wishes { policy, loopback_listener: true, ..Wishes::default() }
+}
+
+async fn add(house: &House, name: &str, kind: &str, priority: i64, models: &[&str]) {
+    let body = json!({
+        "name": name, "type": kind, "base_url": house.upstream.base_url(), "api_key": "sk-of-the-tests",
+        "priority": priority, "models": models,
+    });
+    house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+}
+
+/// Four providers, of which two serve each of the pairs.
+async fn furnish(house: &House) {
+    let serving = |first: bool, format: &str| -> Vec<&str> {
+        let named = |pair: &&str| {
+            let (one, other) = pair.split_once('~').and_then(|(_, pair)| pair.split_once('-')).unwrap();
+            format == if first { one } else { other }
+        };
+        PAIRS.into_iter().filter(named).collect()
+    };
+    for (name, kind, first, format) in [
+        ("chat-one", "openai_compatible", true, "chat"),
+        ("chat-two", "openai_compatible", false, "chat"),
+        ("messages-one", "anthropic", true, "messages"),
+        ("messages-two", "anthropic", false, "messages"),
+    ] {
+        add(house, name, kind, i64::from(!first), &serving(first, format)).await;
+    }
+}
+
+fn script(house: &House, behaviours: &[&str]) {
+    behaviours.iter().for_each(|behaviour| house.upstream.push(Script::like(behaviour)));
+}
+
+async fn ask(house: &House, client: Client, model: &str, behaviours: &[&str]) -> Answer {
+    script(house, behaviours);
+    let mut body = client.body(model, "Tell me the tale.");
+    if client == Client::Chat {
+        body["stream_options"] = json!({"include_usage": true});
+    }
+    client.send(house, model, true, body).send().await.expect_status(200)
+}
+
+/// One stream as its dialect wants it: one id, blocks and events counted without a gap, one end.
+#[track_caller]
+fn check_whole(client: Client, answer: &Answer, text: &str, resumed: u32, case: &str) {
+    assert_eq!(client.text(answer), text, "{case}: {}", answer.text());
+    client.check_end(answer);
+    let events = answer.named_events();
+    let count = |kind: &str| events.iter().filter(|(name, _)| name == kind).count();
+    match client {
+        Client::Chat => {
+            let ids: Vec<&Value> = events.iter().map(|(_, data)| &data["id"]).collect();
+            assert!(ids.windows(2).all(|pair| pair[0] == pair[1]), "{case}: {ids:?}");
+            let ends = events.iter().filter(|(_, data)| data["choices"][0]["finish_reason"].is_string());
+            assert_eq!(ends.count(), 1, "{case}: {}", answer.text());
+        }
+        Client::Responses => {
+            for (number, (_, data)) in events.iter().enumerate() {
+                assert_eq!(data["sequence_number"], number, "{case}: {}", answer.text());
+            }
+            let last = &events.last().unwrap().1["response"];
+            assert_eq!(last["id"], events[0].1["response"]["id"], "{case}");
+            let output = last["output"].as_array().unwrap();
+            assert_eq!(count("response.output_item.added"), output.len(), "{case}: {}", answer.text());
+            assert_eq!(count("response.output_item.done"), output.len(), "{case}: {}", answer.text());
+            let told: String = output.iter().filter_map(|item| item["content"][0]["text"].as_str()).collect();
+            assert_eq!(told, text, "{case}");
+        }
+        _ => {
+            assert_eq!((count("message_start"), count("message_delta"), count("message_stop")), (1, 1, 1));
+            assert_eq!(
+                count("content_block_start"),
+                count("content_block_stop"),
+                "{case}: {}",
+                answer.text()
+            );
+            let starts = events.iter().filter(|(name, _)| name == "content_block_start");
+            for (number, (_, data)) in starts.enumerate() {
+                assert_eq!(data["index"], number, "{case}: {}", answer.text());
+            }
+        }
+    }
+    let comment = answer.text().contains(&format!(" resumed={resumed}\n"));
+    assert_eq!(comment, resumed > 0, "{case}: {}", answer.text());
+}
+
+#[tokio::test]
+async fn a_stream_that_dies_is_continued_whoever_speaks_what() {
+    house::each_with(resuming, async |house| {
+        furnish(&house).await;
+        for client in CLIENTS {
+            for pair in PAIRS {
+                for (death, rest) in [
+                    ("tale-cut-40", "tale"),
+                    ("tale-reset-47", "tale-again"),
+                    ("tale-eof-90", "tale-anew"),
+                    ("tale-error-150", "tale-again"),
+                    ("tale-hang-10", "tale-again"),
+                ] {
+                    let case = format!("{client:?} {pair} {death} {rest}");
+                    let answer = ask(&house, client, pair, &[death, rest]).await;
+                    check_whole(client, &answer, TALE, 1, &case);
+                }
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_may_die_at_any_character() {
+    house::each_with(resuming, async |house| {
+        furnish(&house).await;
+        let rests = ["tale", "tale-again", "tale-anew"];
+        for place in 1..=TALE.chars().count() {
+            for number in [place, place + 3] {
+                let (client, pair) = (CLIENTS[number % 3], PAIRS[(number + place / 9) % 6]);
+                let rest = rests[(place / 3) % 3];
+                let case = format!("{client:?} {pair} {place} {rest}");
+                let answer = ask(&house, client, pair, &[&format!("tale-cut-{place}"), rest]).await;
+                check_whole(client, &answer, TALE, 1, &case);
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_may_die_more_than_once_but_not_forever() {
+    house::each_with(resuming, async |house| {
+        furnish(&house).await;
+        for client in CLIENTS {
+            for pair in PAIRS {
+                let deaths = ["tale-cut-30", "tale-again-cut-50", "tale-reset-40", "tale-again"];
+                let answer = ask(&house, client, pair, &deaths).await;
+                check_whole(client, &answer, TALE, 3, &format!("{client:?} {pair}"));
+                let deaths = ["tale-cut-30", "tale-cut-30", "tale-cut-30", "tale-cut-30", "tale"];
+                let answer = ask(&house, client, pair, &deaths).await;
+                client.check_broken(&answer);
+                let told = client.text(&answer);
+                let count = told.chars().count();
+                // Space that a provider repeats is not told again.
+                assert!(TALE.starts_with(&told) && (116..=120).contains(&count), "{client:?} {pair}: {told}");
+                house.upstream.reset();
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn with_one_target_the_same_is_asked_again_and_may_refuse() {
+    house::each_with(resuming, async |house| {
+        for client in CLIENTS {
+            let answer = ask(&house, client, "openai/gpt-4.1~tale", &["tale-cut-40", "tale"]).await;
+            check_whole(client, &answer, TALE, 1, &format!("{client:?}"));
+            let answer = ask(&house, client, "openai/gpt-4.1~tale", &["tale-cut-40", "error-500"]).await;
+            client.check_broken(&answer);
+            assert!(TALE.starts_with(&client.text(&answer)), "{}", answer.text());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_the_setting_it_breaks_off() {
+    let wishes = || Wishes { policy: Policy::default(), ..resuming() };
+    house::each_with(wishes, async |house| {
+        furnish(&house).await;
+        for client in CLIENTS {
+            for pair in PAIRS {
+                let answer = ask(&house, client, pair, &["tale-cut-40"]).await;
+                client.check_broken(&answer);
+            }
+        }
+    })
+    .await;
+}
+
+fn with_tools(client: Client, model: &str) -> Value {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let mut body = client.body(model, "How is the weather?");
+    body["tools"] = match client {
+        Client::Chat => {
+            json!([{"type": "function", "function": {"name": "get_weather", "parameters": schema}}])
+        }
+        Client::Responses => json!([{"type": "function", "name": "get_weather", "parameters": schema}]),
+        _ => json!([{"name": "get_weather", "input_schema": schema}]),
+    };
+    body
+}
+
+/// Id and arguments of every call of a stream.
+fn calls(client: Client, answer: &Answer) -> Vec<(String, Value)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for (_, data) in answer.named_events() {
+        match client {
+            Client::Chat => {
+                for delta in data["choices"][0]["delta"]["tool_calls"].as_array().into_iter().flatten() {
+                    if delta["id"].is_string() {
+                        assert_eq!(delta["index"], found.len());
+                        found.push((text(&delta["id"]), String::new()));
+                    }
+                    found.last_mut().unwrap().1.push_str(&text(&delta["function"]["arguments"]));
+                }
+            }
+            Client::Responses => {
+                let item = &data["item"];
+                if data["type"] == "response.output_item.done" && item["type"] == "function_call" {
+                    found.push((text(&item["call_id"]), text(&item["arguments"])));
+                }
+            }
+            _ => {
+                if data["content_block"]["type"] == "tool_use" {
+                    found.push((text(&data["content_block"]["id"]), String::new()));
+                }
+                if data["delta"]["type"] == "input_json_delta" {
+                    found.last_mut().unwrap().1.push_str(&text(&data["delta"]["partial_json"]));
+                }
+            }
+        }
+    }
+    found.into_iter().map(|(id, arguments)| (id, serde_json::from_str(&arguments).unwrap())).collect()
+}
+
+/// The text has twelve pieces, each call four or five.
+#[tokio::test]
+async fn a_call_that_is_cut_restarts_and_one_that_was_made_stays() {
+    house::each_with(resuming, async |house| {
+        furnish(&house).await;
+        for client in CLIENTS {
+            for pair in PAIRS {
+                for place in [3, 12, 13, 15, 18, 20] {
+                    let case = format!("{client:?} {pair} {place}");
+                    script(&house, &[&format!("tale-calls-cut-{place}"), "tale-calls"]);
+                    let body = with_tools(client, pair);
+                    let answer = client.send(&house, pair, true, body).send().await.expect_status(200);
+                    check_whole(client, &answer, LOOK, 1, &case);
+                    let calls = calls(client, &answer);
+                    let cities: Vec<&Value> = calls.iter().map(|(_, arguments)| &arguments["city"]).collect();
+                    assert_eq!(cities, ["Paris", "Zürich"], "{case}: {}", answer.text());
+                    assert_ne!(calls[0].0, calls[1].0, "{case}");
+                    let reason = ["\"finish_reason\":\"tool_calls\"", "\"stop_reason\":\"tool_use\""];
+                    let told = reason.iter().any(|reason| answer.text().contains(reason));
+                    assert!(told || client == Client::Responses, "{case}: {}", answer.text());
+                }
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_thought_that_is_cut_is_over_and_not_thought_again() {
+    house::each_with(resuming, async |house| {
+        furnish(&house).await;
+        for client in CLIENTS {
+            for pair in PAIRS.into_iter().filter(|pair| !pair.contains("opus")) {
+                let case = format!("{client:?} {pair}");
+                let answer = ask(&house, client, pair, &["tale-thought-cut-4", "tale-thought"]).await;
+                check_whole(client, &answer, TALE, 1, &case);
+                assert!(answer.text().contains("must "), "{case}: {}", answer.text());
+                assert!(!answer.text().contains("first,"), "{case}: {}", answer.text());
+            }
+        }
+    })
+    .await;
+}

@@ -1,0 +1,69 @@
+//! One receipt for all who took part.
+
+use http_body_util::BodyExt as _;
+use serde_json::json;
+use testkit::{Script, TALE};
+
+use super::{PAIRS, ask, check_whole, furnish, resuming};
+use crate::house::{self, Client};
+
+#[tokio::test]
+async fn a_resumed_stream_is_one_receipt_of_all_its_parts() {
+    house::each_with(resuming, async |house| {
+        furnish(&house).await;
+        for (number, pair) in PAIRS.into_iter().enumerate() {
+            let answer = ask(&house, Client::Chat, pair, &["tale-cut-60", "tale-cut-60", "tale"]).await;
+            check_whole(Client::Chat, &answer, TALE, 2, pair);
+            assert!(answer.text().contains(" attempts=3 resumed=2\n"), "{}", answer.text());
+            let rows = house.receipts(number + 1).await;
+            let row = rows.last().unwrap();
+            assert_eq!((&row["status_code"], &row["estimated"]), (&json!(200), &json!(true)), "{row:#}");
+            assert!(row["caveat"].as_str().is_some_and(|caveat| caveat.contains("resumed")), "{row:#}");
+            let bill = house.upstream.bill();
+            let parts = &bill[bill.len() - 3..];
+            assert_eq!(row["provider_id"], parts[2].id, "{row:#}");
+            // Two of three parts are estimates.
+            for (name, billed) in [
+                ("input_tokens", parts.iter().map(|line| line.prompt_tokens).sum::<u64>()),
+                ("output_tokens", parts.iter().map(|line| line.completion_tokens).sum::<u64>()),
+            ] {
+                let found = row[name].as_u64().unwrap();
+                assert!(found > billed / 4 && found < 4 * billed + 64, "{name}: {found} for {billed}");
+            }
+            let told = answer.named_events();
+            let usage = told.iter().find(|(_, data)| data["usage"].is_object()).unwrap();
+            assert_eq!(usage.1["usage"]["total_tokens"], row["total_tokens"], "{pair}: {row:#}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_leaves_while_it_is_resumed_leaves_one_receipt() {
+    house::each_with(resuming, async |house| {
+        furnish(&house).await;
+        for (number, pair) in PAIRS.into_iter().enumerate() {
+            for script in ["tale-cut-60", "hang"] {
+                house.upstream.push(Script::like(script));
+            }
+            let mut body = Client::Chat.body(pair, "Tell me the tale.");
+            body["stream"] = json!(true);
+            let response = house.post("/v1/chat/completions", body).open().await;
+            let mut heard = String::new();
+            let mut body = response.into_body();
+            while let Ok(Some(Ok(frame))) =
+                tokio::time::timeout(std::time::Duration::from_millis(300), body.frame()).await
+            {
+                heard.push_str(&String::from_utf8_lossy(frame.data_ref().unwrap()));
+            }
+            assert!(heard.contains("Once") && !heard.contains("[DONE]"), "{heard}");
+            drop(body);
+            let rows = house.receipts(number + 1).await;
+            let row = rows.last().unwrap();
+            assert_eq!((&row["status_code"], &row["estimated"]), (&json!(499), &json!(true)), "{row:#}");
+            assert!(row["output_tokens"].as_u64().is_some_and(|count| (5..60).contains(&count)), "{row:#}");
+            house.upstream.reset();
+        }
+    })
+    .await;
+}
