@@ -31,7 +31,7 @@ def main():
     print(f"chaos: {options.rounds} rounds of {len(chosen)} faults, {options.rate:g} calls/s, seed {options.seed}", flush=True)
     directory = pathlib.Path(tempfile.mkdtemp(prefix="chaos-"))
     providers = [cast.Provider(name) for name in cast.NAMES]
-    gateway = rig.Gateway(directory, **cast.settings(providers))
+    gateway = rig.Gateway(directory, REQUEST_TIMEOUT="20s")
     try:
         passed, failed = run(gateway, providers, chosen, options)
     except BaseException:
@@ -60,7 +60,7 @@ def run(gateway, providers, chosen, options):
     phases = []
     for turn in range(options.rounds):
         for number, fault in enumerate(chosen):
-            phases.append(suffer(fault, providers[(number + turn) % 3], options))
+            phases.append(suffer(fault, providers[(number + turn) % 3], load, options))
             phase = phases[-1]
             print(f"chaos: {fault.name} at {phase.provider} is over", flush=True)
     calls = load.stop()
@@ -70,13 +70,13 @@ def run(gateway, providers, chosen, options):
     return report(calls, phases, watch, audit.rows_of(gateway, calls), options)
 
 
-def suffer(fault, provider, options):
+def suffer(fault, provider, load, options):
     phase = audit.Phase(fault, provider.name, time.monotonic())
     fault.begin(provider)
     time.sleep(max(0.0, phase.begun + options.fault_seconds - time.monotonic()))
     phase.met = fault.end(provider)
     phase.ended = time.monotonic()
-    time.sleep(options.gap_seconds)
+    load.visit(load.routes[f"combo-{provider.name}"][1], options.gap_seconds)
     calls, _ = provider.met()
     phase.returned = {model: min(times) for model, times in calls.items()}
     return phase

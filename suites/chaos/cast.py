@@ -52,11 +52,6 @@ class Provider(rig.Upstream):
         self.process.send_signal(signal.SIGCONT)
 
 
-def settings(providers):
-    """The three instances by environment would have other names; they are made through the admin API."""
-    return {"REQUEST_TIMEOUT": "20s", "TTFT_TIMEOUT": "10s"}
-
-
 def equip(gateway, providers, open_ms, silence_ms):
     """Provider instances, a pool for each strategy, and combos that each begin with another provider."""
     for provider in providers:
@@ -83,12 +78,11 @@ def equip(gateway, providers, open_ms, silence_ms):
         routes[name] = (strategy, {model: f"{name}/{model}" for model in MODELS})
     for turn, first in enumerate(NAMES):
         order = NAMES[turn:] + NAMES[:turn]
-        strategy = ["primary_fallback", "round_robin", "adaptive"][turn]
         names = {model: f"combo-{first}-{model}" for model in MODELS}
         for model, name in names.items():
             selectors = [f"{instance}/{model}" for instance in order]
-            made(gateway.admin("POST", "/combos", json={"name": name, "selectors": selectors, "strategy": strategy}))
-        routes[f"combo-{first}"] = (strategy, names)
+            made(gateway.admin("POST", "/combos", json={"name": name, "selectors": selectors}))
+        routes[f"combo-{first}"] = ("primary_fallback", names)
     return routes
 
 

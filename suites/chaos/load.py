@@ -10,7 +10,7 @@ import http1
 import rig
 import sse
 
-MIX = ["text", "text", "text", "long-20", "long-20", "drip-5", "tools"]
+MIX = ["text", "text", "text", "long-20", "long-20", "drip-5", "drip-5", "tools", "tools"]
 TOOL = "look_at"
 
 
@@ -41,11 +41,26 @@ class Load:
         self.pause = workers / rate
         self.stopping = threading.Event()
         self.calls = [[] for _ in range(workers)]
+        self.visits = []
         self.threads = [threading.Thread(target=self._work, args=(n,), daemon=True) for n in range(workers)]
 
     def start(self):
         for thread in self.threads:
             thread.start()
+
+    def visit(self, routes, seconds):
+        """Calls these, one after the other and over again: who is well again must not wait for a caller."""
+        until = time.monotonic() + seconds
+        with http1.Connection(self.port, timeout=30) as connection:
+            while time.monotonic() < until:
+                for model, route in routes.items():
+                    format = sorted(sse.PATHS)[len(self.visits) % 3]
+                    name = f"chaos-{self.seed}-visit-{len(self.visits)}"
+                    call = Call(name, route, "primary_fallback", model, format, len(self.visits) % 2 == 0, time.monotonic())
+                    self.visits.append(call)
+                    make(connection, call)
+                    call.end = time.monotonic()
+                time.sleep(0.25)
 
     def stop(self):
         """Lets the calls in flight end and gives them all, in the order in which they began."""
@@ -54,7 +69,7 @@ class Load:
             thread.join(timeout=40)
             if thread.is_alive():
                 raise AssertionError("a worker hangs: an answer neither came nor broke off")
-        return sorted((call for calls in self.calls for call in calls), key=lambda call: call.start)
+        return sorted((call for calls in [*self.calls, self.visits] for call in calls), key=lambda call: call.start)
 
     def _work(self, number):
         chance = random.Random(f"{self.seed}-{number}")

@@ -59,7 +59,9 @@ def calls(stage, chance, count):
         death = texts.death(chance, len(text) + 1, whole - 1)
         saga = texts.Saga(text, [death], calls=made)
         first = chance.choice(["openai", "groq", "prefill", "claude"])
-        writer.add(saga, [first, chance.choice(sorted(KINDS))])
+        # Calls are told when they are complete: without a text there may be nothing to go on with.
+        resumes = True if text else None
+        writer.add(saga, [first, chance.choice(sorted(KINDS))], resumes=resumes)
     return writer.cases
 
 

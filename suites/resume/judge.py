@@ -20,8 +20,8 @@ class Case:
     saga: object
     # Nobody tells it to the end.
     hopeless: bool = False
-    # Some teller begins the saga and dies.
-    resumes: bool = True
+    # Some teller says something and dies; None where it may have said nothing yet.
+    resumes: bool | None = True
     told: object = None
     faults: list = dataclasses.field(default_factory=list)
     doubled: int = 0
@@ -55,7 +55,7 @@ class Case:
             self.faults.append(f"ids {told.ids}")
         if self.client in RAW:
             flagged = any(FLAG in comment for comment in told.comments)
-            if flagged != self.resumes:
+            if self.resumes not in (flagged, None):
                 self.faults.append(f"comments {told.comments}")
 
     def judge_hopeless(self):
@@ -86,7 +86,7 @@ class Case:
     def judge_row(self, rows):
         if len(rows) != 1:
             self.faults.append(f"{len(rows)} usage rows")
-        elif not self.hopeless and (FLAG in json.dumps(rows[0])) != self.resumes:
+        elif not self.hopeless and self.resumes not in (FLAG in json.dumps(rows[0]), None):
             self.faults.append(f"flagged {not self.resumes}: {rows[0]}")
         elif rows[0]["output_tokens"] <= 0 and self.saga.text:
             self.faults.append(f"nothing was charged: {rows[0]}")

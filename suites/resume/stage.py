@@ -41,7 +41,7 @@ class Stage:
                 "api_key": rig.PROVIDER_KEY,
                 "base_url": origin + path,
                 "models": [family + model for model in models],
-                "resilience": {"breaker_failures": 1000, "idle_timeout_ms": SILENCE_MS},
+                "resilience": {"breaker_failures": 100, "idle_timeout_ms": SILENCE_MS},
             }
             answer = self.gateway.admin("PUT", f"/providers/{kind}", json=body)
             assert answer.status_code in (200, 201), answer.text
