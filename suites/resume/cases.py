@@ -82,5 +82,7 @@ def hopeless(stage, chance, count):
         client = (RAW + SDKS)[number % 6]
         saga = texts.saga(chance, 2)
         saga.deaths[0]["after"] = max(1, saga.deaths[0]["after"] // 2)
+        # Who has nothing left to tell would end well.
+        saga.deaths[1]["after"] = min(len(saga.text) - 1, saga.deaths[1]["after"])
         writer.add(saga, writer.kinds(2), client, hopeless=True)
     return writer.cases

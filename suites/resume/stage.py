@@ -17,8 +17,8 @@ KINDS = {
     "gemini": ("gemini", "/v1beta", ""),
 }
 # So few of one model's calls die that no breaker minds.
-DEATHS_PER_LANE = 14
-LANES = 24
+DEATHS_PER_LANE = 5
+LANES = 60
 SILENCE_MS = 400
 
 
