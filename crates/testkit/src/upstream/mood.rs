@@ -46,7 +46,8 @@ impl Mood {
         }
         match self.reset {
             Some(Reset::BeforeHead) => play.answer("reset-before-head"),
-            Some(Reset::BeforeContent) => silenced(play.answer(behaviour)),
+            // The beginning of a call would already be content.
+            Some(Reset::BeforeContent) => silenced(play.answer("text")),
             None => play.answer(self.like.as_deref().unwrap_or(behaviour)),
         }
     }
