@@ -59,6 +59,8 @@ suite compat run_in_suites "$python" -m compat
 suite agents run_in_suites "$python" -m agents --quick
 suite faults run_in_suites "$python" -m faults --quick
 suite kill9 run_in_suites "$python" -m kill9 --kills 5
+suite chaos run_in_suites "$python" -m chaos --quick
+suite resume run_in_suites "$python" -m resume --quick
 
 echo
 printf '%s\n' "${summary[@]}"

@@ -57,6 +57,7 @@
 //! | `gzip-bomb` | 256 MiB of spaces, packed to 1.7 MB |
 //! | `flaky-N`, `flaky-N-BEHAVIOUR` | the first N calls of this name are `error-500` (that behaviour), the others `text` |
 //! | `recovers-NNN`, `recovers-NNN-BEHAVIOUR` | `error-503` (that behaviour) until NNN ms after its first call, then `text` |
+//! | `saga-N` | tells the text that the request holds, dies the N-th death it names, goes on where another stopped: see `saga.rs` |
 //! | `tale`, `tale-again`, `tale-anew` | the same text every time; its rest when asked for that: as such, with the quoted words again, from the beginning |
 //! | `tale-thought`, `tale-call`, `tale-calls` | it with reasoning before; one or two calls behind a text |
 //! | `tale…-cut-NNN`, `-reset-`, `-eof-`, `-hang-`, `-error-` | such an answer broken after NNN characters of text (pieces, where there is more than text) |
@@ -68,7 +69,8 @@
 //!
 //! The prompt costs eight and one for each word, in every dialect; the completion one for each piece sent. `GET /bill`,
 //! `GET /requests`, `GET /calls` (how often each model was called) and `POST /reset` serve suites that run outside this
-//! process; bill and calls can be asked for one model: `?model=NAME`, as it is written, nothing decoded.
+//! process, as does `/mood`: one fault for every call, see `mood.rs`. Bill and calls can be asked for one model:
+//! `?model=NAME`, as it is written, nothing decoded.
 
 mod agent;
 mod asked;
@@ -87,6 +89,7 @@ mod memory;
 mod messages;
 mod models;
 mod moment;
+mod mood;
 mod name;
 mod openai;
 mod plain;
@@ -94,6 +97,7 @@ mod refusal;
 mod reply;
 mod responses;
 mod route;
+mod saga;
 mod sample;
 mod script;
 mod serve;

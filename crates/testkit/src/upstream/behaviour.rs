@@ -12,7 +12,7 @@ use super::dialect::{Dialect, Voice};
 use super::reply::{Reply, Stop, ToolCall, UsageStyle, numbered_words, pieces, words};
 use super::sample::sample;
 use super::script::{Answer, Step};
-use super::{agent, models};
+use super::{agent, models, saga};
 pub use tale::{LOOK, TALE};
 
 /// A stream that breaks has sent this many pieces before.
@@ -85,6 +85,8 @@ impl Play<'_> {
             let pause = Step::Wait(Duration::from_millis(millis));
             answer.steps = answer.steps.into_iter().flat_map(|step| [pause.clone(), step]).collect();
             answer
+        } else if let Some(life) = saga::life(behaviour) {
+            saga::answer(self, life)
         } else if let Some(kibibytes) = number("huge-event-") {
             self.huge(kibibytes)
         } else {

@@ -14,6 +14,7 @@ use super::desk::{Desk, Visit};
 use super::dialect::Dialect;
 use super::memory::Memory;
 use super::moment::Calls;
+use super::mood::Temper;
 use super::name::ModelName;
 use super::refusal::{Refusal, Verdict};
 use super::route::{Models, Route};
@@ -29,6 +30,7 @@ pub(super) struct House {
     answered: AtomicU64,
     pub bill: Bill,
     pub calls: Calls,
+    pub temper: Temper,
     memory: Memory,
     requests: Mutex<VecDeque<Recorded>>,
     scripts: Mutex<VecDeque<Script>>,
@@ -50,6 +52,7 @@ impl House {
             answered: AtomicU64::new(0),
             bill: Bill::default(),
             calls: Calls::default(),
+            temper: Temper::default(),
             memory: Memory::default(),
             requests: Mutex::default(),
             scripts: Mutex::default(),
@@ -142,7 +145,9 @@ impl House {
         let play = Play { asked: &desk.asked, voice: desk.voice.as_ref() };
         let answer = match &script {
             Some(Script::Like(other)) => play.answer(&ModelName::parse(other).behaviour),
-            _ => play.answer(called.now(&desk.asked.name.behaviour)),
+            _ => {
+                self.temper.meet(&desk.asked.name.whole).answer(&play, called.now(&desk.asked.name.behaviour))
+            }
         };
         let entry = self.open_line(&answer, route.dialect(), &visit.id, &desk.asked.name.whole);
         (answer, entry)

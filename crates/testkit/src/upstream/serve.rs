@@ -71,6 +71,8 @@ async fn serve(
         }
         ("GET", "/calls") => return Ok(ok(house.calls.told(model).to_string())),
         ("GET", "/requests") => return Ok(ok(requests_json(&house))),
+        ("GET", "/mood") => return Ok(ok(house.temper.tell(house.bill.unfinished()).to_string())),
+        ("POST", "/mood") => return Ok(mood(&house, &raw, reset.clone())),
         ("POST", "/reset") => {
             house.reset();
             return Ok(ok("{}".into()));
@@ -113,6 +115,16 @@ async fn play(house: &House, reset: ResetSwitch, knock: &Knock<'_>) -> Result<Re
     }
     let body = Playback::new(answer.steps, answer.length, entry, reset);
     response.header("x-request-id", "req_scripted").body(body).map_err(io::Error::other)
+}
+
+fn mood(house: &House, raw: &[u8], reset: ResetSwitch) -> Response<Playback> {
+    let (status, said) = match house.temper.set(raw) {
+        Ok(said) => (http::StatusCode::OK, said),
+        Err(why) => (http::StatusCode::BAD_REQUEST, json!({"error": {"message": why}})),
+    };
+    let mut response = document(said.to_string(), reset);
+    *response.status_mut() = status;
+    response
 }
 
 fn document(body: impl Into<Bytes>, reset: ResetSwitch) -> Response<Playback> {
