@@ -102,7 +102,7 @@ async fn what_may_be_done_twice_is_repeated_once_on_a_fresh_connection() {
     }
     assert_eq!(upstream.connections(), 4);
     let error = egress.send(post(&destination, "/", &["x"])).await.err().unwrap();
-    assert!(error.is_stale() && !error.is_connect());
+    assert_eq!(error.kind(), EgressErrorKind::Closed);
     assert_eq!(upstream.connections(), 4);
 }
 
