@@ -77,7 +77,6 @@ def main():
     parser = argparse.ArgumentParser(prog="faults")
     parser.add_argument("--quick", action="store_true", help="each row once with another target and once without")
     parser.add_argument("--only", default="", help="cases whose name holds this text")
-    parser.add_argument("--rules", action="store_true", help="fall back by FALLBACK_RULES instead of combos")
     parser.add_argument("--keep", action="store_true", help="keep the directory with the logs")
     options = parser.parse_args()
     begun = time.monotonic()
@@ -124,6 +123,8 @@ def repeat(house, pool, found):
         repeated += len(again)
         for case in again:
             case.round = attempt
+        for gateway in (house.gateway, house.hasty):
+            house.furnish(gateway, [case for case in again if case.gateway_of(house) is gateway])
         shared = [case for case in again if case.lane != "alone"]
         list(pool.map(lambda own: work(house, own), [shared[0::2], shared[1::2]]))
         work(house, [case for case in again if case.lane == "alone"])

@@ -35,12 +35,15 @@ class Case:
     ready: bool = True
     # Each repetition has models of its own, without a past.
     round: int = 0
-    # The other target is named by a rule of the settings, not by a combo.
-    by_rule: bool = False
 
     def __post_init__(self):
         self.number = next(COUNTER)
         self.kinds = ROUTES[self.dialect, self.route]
+
+    @property
+    def by_rule(self):
+        """The other target is named by a rule of the settings, not by a combo: both must lead to the same."""
+        return self.route == "other"
 
     @property
     def group(self):

@@ -52,14 +52,15 @@ class House:
         self.origin = self.upstream.url.removesuffix("/v1")
         self.local = threading.local()
         self.dropped = []
+        # By gateway: the models of each instance.
+        self.furniture = {}
         # One that holds answers back for long, and one that hardly does, with little patience for slow clients.
         hasty = {"STREAM_HEARTBEAT": "200ms", "BODY_TIMEOUT": "1s", "HEADER_TIMEOUT": "1s", "SHUTDOWN_GRACE": "1s"}
         self.gateway = rig.Gateway(self.directory / "gateway", SHUTDOWN_GRACE="1s", **SETTINGS)
         self.hasty = rig.Gateway(self.directory / "hasty", **(SETTINGS | hasty))
 
     def start(self, cases):
-        if self.options.rules:
-            self.write_rules(cases)
+        self.write_rules(cases)
         for gateway in (self.gateway, self.hasty):
             # The hasty one closes connections that rest, perhaps just when one is used again.
             limits = httpx.Limits(max_keepalive_connections=0)
@@ -73,12 +74,11 @@ class House:
             self.warm_up(gateway)
 
     def write_rules(self, cases):
-        """Combos and rules must lead to the same: with this the second column is made of rules."""
+        """For the cases that have their other target by a rule, not by a combo."""
         for gateway in (self.gateway, self.hasty):
             rules = []
             for case in self.in_every_round([case for case in cases if case.gateway_of(self) is gateway]):
-                if case.fallback:
-                    case.by_rule = True
+                if case.fallback and case.by_rule:
                     rules.append("=".join("/".join(case.target(side)) for side in ("bad", "good")))
             text = f"routing:\n  fallback_rules: {json.dumps(';'.join(rules))}\n"
             (gateway.directory / "gatehouse.yaml").write_text(text)
@@ -93,15 +93,16 @@ class House:
                 self.call(gateway, dialect, "warm-oa/nothing", stream, f"warm-error-{dialect}-{stream}")
 
     def furnish(self, gateway, cases):
-        models = {}
-        for case in self.in_every_round(cases):
-            for instance, model in case.models():
-                models.setdefault(instance, []).append(model)
-        for instance in models:
-            self.instance(gateway, instance, sorted(set(models[instance])))
-        wanted = {f"{instance}/{model}" for instance, names in models.items() for model in names}
+        """What these cases need in this round, beside what there is already."""
+        known = self.furniture.setdefault(id(gateway), {})
+        wanted = [(instance, model) for case in cases for instance, model in case.models()]
+        for instance in sorted({instance for instance, _ in wanted}):
+            models = {model for name, model in wanted if name == instance} | known.get(instance, set())
+            self.instance(gateway, instance, sorted(models), new=instance not in known)
+            known[instance] = models
+        wanted = {"/".join(target) for target in wanted}
         rig.eventually(lambda: wanted <= set(gateway.models()), what="the models of the instances")
-        for case in self.in_every_round(cases):
+        for case in cases:
             if case.fallback and not case.by_rule:
                 self.combo(gateway, case)
 
@@ -112,7 +113,7 @@ class House:
                 yield case
             case.round = 0
 
-    def instance(self, gateway, name, models):
+    def instance(self, gateway, name, models, new=True):
         side, kind = name.split("-")[:2]
         provider_type, path = KINDS[kind]
         base = {
@@ -122,17 +123,15 @@ class House:
         }.get(side, self.origin + path)
         # Discovery finds the upstream's own list; what is named here is added to it.
         body = {"name": name, "type": provider_type, "base_url": base, "api_key": rig.PROVIDER_KEY, "models": models}
-        limits = LIMITS.get(side, {})
-        answer = gateway.admin("POST", "/providers", json=body | {"resilience": limits})
-        if answer.status_code == 400 and "resilience" in answer.text:
-            self.note("the admin API takes no 'resilience': documents that hang cannot move on in time")
-            answer = gateway.admin("POST", "/providers", json=body)
-        assert answer.status_code == 201, f"POST /providers: {answer.status_code} {answer.text}"
+        body["resilience"] = LIMITS.get(side, {})
+        method, path = ("POST", "/providers") if new else ("PUT", f"/providers/{name}")
+        answer = gateway.admin(method, path, json=body)
+        assert answer.status_code in (200, 201), f"{method} {path}: {answer.status_code} {answer.text}"
 
     def combo(self, gateway, case):
         body = {"name": case.name_of_combo, "selectors": ["/".join(case.target(side)) for side in ("bad", "good")]}
         answer = gateway.admin("POST", "/combos", json=body)
-        case.ready &= answer.status_code == 201
+        case.ready = answer.status_code == 201
         if not case.ready:
             self.note(f"POST /admin/api/v1/combos: {answer.status_code} {answer.text[:200]}")
 

@@ -34,6 +34,8 @@ class Noted:
 class Scene:
     """`act(scene)` runs it. `bad` and `good` are behaviours; with `good` there is a combo of both."""
 
+    by_rule = False
+
     def __init__(self, group, act, dialect="chat", stream=False, bad="text", good=None, lane="wait", **more):
         self.group, self.act, self.dialect, self.stream, self.lane = group, act, dialect, stream, lane
         self.side = more.get("side", "bad")
@@ -44,7 +46,7 @@ class Scene:
         self.kind = ROUTES[dialect, "own"][0]
         self.faults, self.heard, self.seconds, self.ready = [], [], 0.0, True
         self.calls_made = 0
-        self.round, self.by_rule = 0, False
+        self.round = 0
         self.lock = threading.Lock()
 
     @property
@@ -85,7 +87,7 @@ class Scene:
 
     @property
     def selector(self):
-        return self.name_of_combo if self.fallback and not self.by_rule else "/".join(self.target("bad"))
+        return self.name_of_combo if self.fallback else "/".join(self.target("bad"))
 
     @property
     def beside(self):

@@ -28,8 +28,6 @@ def cools_down_and_moves(scene):
     scene.served(by="good", attempts=2)
     scene.served(by="good", attempts=1)
     fits("calls of the faulty target", scene.calls_of(), [1])
-    if scene.by_rule:
-        return
     # The combo goes round the cooldown; who asks for the target itself is told how long.
     judge_retry_after(scene.refused(429, LIMITED, "/".join(scene.target("bad"))), (25, 30))
 
