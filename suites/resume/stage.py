@@ -60,7 +60,7 @@ class Stage:
 
     def combo(self, *selectors):
         """The name of the combo that leads along these."""
-        name = "~".join(selector.replace("/", ".").replace("~", "_") for selector in selectors)
+        name = ":".join(selector.replace("/", ".").replace("~", "_") for selector in selectors)
         if name not in self.combos:
             body = {"name": name, "selectors": list(selectors)}
             answer = self.gateway.admin("POST", "/combos", json=body)

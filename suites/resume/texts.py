@@ -80,7 +80,8 @@ def doubtful(said, rest, manner):
     """In a repetitive text nobody can tell what is new from a repetition other than the one that was asked for."""
     if manner == "plain":
         words = said.rstrip()
-        return any(words.endswith(rest[:length]) for length in range(8, min(len(words), len(rest)) + 1))
+        shared = any(words.endswith(rest[:length]) for length in range(8, min(len(words), len(rest)) + 1))
+        return shared or rest.startswith(words)
     again = len(said) if manner == "restart" else manner["repeat"] if manner != "obey" else 0
     start = said[len(said) - again :][:16]
     return again > 0 and said.count(start) > 1
