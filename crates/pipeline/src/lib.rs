@@ -95,6 +95,6 @@ where
     };
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
-    let plan = resolved.plan(&call.circumstances(gateway, ticket.seed_number(), true));
+    let plan = resolved.plan(|| call.circumstances(gateway, ticket.seed_number(), true));
     Ok((call, plan))
 }

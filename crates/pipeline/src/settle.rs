@@ -463,12 +463,12 @@ fn book(gateway: &Gateway, lane: Option<&Lane>, mut receipt: Box<Receipt>, earli
         duration_us = receipt.duration_us,
         "call settled"
     );
+    gateway.console.settled(&receipt);
     if gateway.policy.accounting
         && let Err(error) = gateway.journal.close_call(&receipt)
     {
         gateway.metrics.journal_failures.inc();
         tracing::error!(%error, request_id = receipt.request_id, "the journal cannot be written; the receipt is kept in memory");
-        gateway.unwritten.keep((*receipt).clone());
+        gateway.unwritten.keep(*receipt);
     }
-    gateway.console.settled(receipt);
 }
