@@ -230,7 +230,7 @@ pub fn key_provider_access_denied(provider: &str) -> Fault {
         403,
         FaultKind::Authorization,
         "key_provider_access_denied",
-        format!("This key may not use the provider '{provider}'."),
+        format!("This key may not use the provider of '{provider}'."),
     )
     .param("model")
 }
@@ -405,14 +405,12 @@ pub fn circuit_open(provider: &str, after: Duration) -> Fault {
     .retry_after(after)
 }
 
-/// No call was made: the provider said when to come back.
-pub fn cooling_down(provider: &str, after: Duration) -> Fault {
-    Fault::new(
-        429,
-        FaultKind::RateLimit,
-        "rate_limit_exceeded",
-        format!("The provider '{provider}' has asked the gateway to wait."),
-    )
-    .blame(Blame::Upstream)
-    .retry_after(after)
+/// No call was made: the provider said when to come back, because it was `busy` or we were at a limit.
+pub fn cooling_down(provider: &str, busy: bool) -> Fault {
+    let (status, kind, code) = match busy {
+        true => (503, FaultKind::Provider, "overloaded"),
+        false => (429, FaultKind::RateLimit, "rate_limit_exceeded"),
+    };
+    let message = format!("The provider '{provider}' has asked the gateway to wait.");
+    Fault::new(status, kind, code, message).blame(Blame::Upstream)
 }

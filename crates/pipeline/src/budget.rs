@@ -22,7 +22,7 @@ impl RetryBudget {
     /// `active`: calls under way, the one that asks among them.
     pub fn try_retry(&self, active: u64) -> Option<RetryGuard> {
         let another = |retrying: u32| {
-            let allowed = retrying < RETRIES_FLOOR || u64::from(retrying) * CALLS_PER_RETRY < active;
+            let allowed = retrying < RETRIES_FLOOR || u64::from(retrying + 1) * CALLS_PER_RETRY <= active;
             allowed.then(|| retrying + 1)
         };
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, another).ok()?;

@@ -45,9 +45,22 @@ pub enum Answer {
 
 /// A target about to be asked.
 struct Trying {
-    lane: Arc<Lane>,
     leaving: Leaving,
+    asked: Asked,
+}
+
+/// A target that is being asked.
+struct Asked {
+    lane: Arc<Lane>,
     admission: Admission,
+}
+
+/// What an attempt has to keep to.
+#[derive(Clone, Copy)]
+struct Bounds {
+    deadline: Instant,
+    /// There is nobody else to ask.
+    alone: bool,
 }
 
 /// A target that was asked.
@@ -58,6 +71,10 @@ struct Tried {
 
 /// How long an account that is used up is left alone.
 const EXHAUSTED: Duration = Duration::from_secs(600);
+/// Who is at a limit and does not say for how long, while others are free.
+const A_BREATH: Duration = Duration::from_secs(1);
+/// Nobody is left alone for longer, whatever it asks for.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// Owns all it needs: a client that is waiting is sent heartbeats while this goes on.
 pub async fn dispatch(
@@ -66,51 +83,24 @@ pub async fn dispatch(
     reservation: Reservation,
     mut ticket: Ticket,
 ) -> (Ticket, Result<Answer, Fault>) {
-    let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
+    let deadline = Instant::now() + patience(&plan, &ticket);
+    hedge::count(&ticket);
     let resumable = resume::targets(&plan, &call, &ticket);
     let mut course = Course::new(plan.lanes);
     // Held while the retry it was given for goes on.
     let mut _retrying = None;
     while let Some(lane) = course.target().cloned() {
-        let now = ticket.now();
-        let admission = match lane.health.admit(now) {
-            Ok(admission) => admission,
-            Err(availability) => {
-                course.pass_over(&availability, now);
-                continue;
-            }
+        let Some(trying) = ready(lane, &call, &mut course, &ticket) else {
+            _retrying = None;
+            continue;
         };
-        let leaving = match outbound::prepare(&call, &lane, &ticket) {
-            Ok(leaving) => leaving,
-            Err(fault) => match course.lacks(fault) {
-                Next::Nowhere(fault) => return (ticket, Err(fault)),
-                Next::Elsewhere | Next::Again(..) => continue,
-            },
-        };
-        let trying = Trying { lane, leaving, admission };
-        let tried = match hedge::partner(&course, &trying.lane, &ticket) {
-            None => try_one(&call, trying, &reservation, &mut ticket, deadline).await,
-            Some(partner) => {
-                let other = partner.lane.clone();
-                let race = hedge::race(&call, trying, partner, &reservation, &mut ticket, deadline);
-                let (tried, hedged) = Box::pin(race).await;
-                if hedged {
-                    course.strike(&other);
-                }
-                tried
-            }
-        };
-        let Tried { lane, outcome } = tried;
+        let Tried { lane, outcome } =
+            ask(&call, trying, &mut course, &reservation, &mut ticket, deadline).await;
         let fault = match outcome {
             Ok(answer) => return (ticket, Ok(resume::arm(answer, call, resumable, reservation))),
             Err(fault) => fault,
         };
-        let next = if Instant::now() < deadline {
-            course.failed(fault, &moment(&ticket, deadline))
-        } else {
-            Next::Nowhere(fault)
-        };
-        match next {
+        match after(fault, &mut course, &ticket, deadline) {
             Next::Nowhere(fault) => return (ticket, Err(fault)),
             Next::Elsewhere => {
                 _retrying = None;
@@ -124,7 +114,58 @@ pub async fn dispatch(
             }
         }
     }
-    (ticket, Err(course.verdict()))
+    let now = ticket.now();
+    (ticket, Err(course.verdict(now)))
+}
+
+/// The call for this target, if it can be asked now and asked this; else the course moves on.
+fn ready(lane: Arc<Lane>, call: &Call, course: &mut Course, ticket: &Ticket) -> Option<Trying> {
+    let now = ticket.now();
+    let admission = match lane.health.admit(now) {
+        Ok(admission) => admission,
+        Err(availability) => {
+            course.pass_over(&availability, now);
+            return None;
+        }
+    };
+    match outbound::prepare(call, &lane, ticket) {
+        Ok(leaving) => Some(Trying { leaving, asked: Asked { lane, admission } }),
+        Err(fault) => {
+            course.lacks(fault);
+            None
+        }
+    }
+}
+
+async fn ask(
+    call: &Call,
+    trying: Trying,
+    course: &mut Course,
+    reservation: &Reservation,
+    ticket: &mut Ticket,
+    deadline: Instant,
+) -> Tried {
+    if let Some(partner) = hedge::partner(course, &trying.asked.lane, ticket) {
+        let other = partner.lane.clone();
+        let raced = Box::pin(hedge::race(call, trying, partner, reservation, ticket, deadline)).await;
+        if raced.hedged {
+            course.strike(&other);
+        }
+        if let Some(fault) = raced.beside {
+            course.failed_beside(fault, ticket.now());
+        }
+        return raced.tried;
+    }
+    let alone = course.alternative(ticket.now()).is_none();
+    try_one(call, trying, reservation, ticket, Bounds { deadline, alone }).await
+}
+
+fn after(fault: Fault, course: &mut Course, ticket: &Ticket, deadline: Instant) -> Next {
+    if Instant::now() < deadline {
+        course.failed(fault, &moment(ticket, deadline))
+    } else {
+        Next::Nowhere(fault)
+    }
 }
 
 async fn try_one(
@@ -132,24 +173,24 @@ async fn try_one(
     trying: Trying,
     reservation: &Reservation,
     ticket: &mut Ticket,
-    deadline: Instant,
+    Bounds { deadline, alone }: Bounds,
 ) -> Tried {
-    let Trying { lane, leaving, admission } = trying;
+    let Trying { leaving, asked } = trying;
     ticket.leave_out(leaving.dropped());
-    ticket.leave(&lane, reservation);
+    ticket.leave(&asked.lane, reservation);
     let before = ticket.now();
-    let outcome = attempt(call, leaving, &lane, ticket, deadline).await;
+    let outcome = attempt(call, leaving, &asked.lane, ticket, deadline).await;
     let duration = ticket.now().saturating_sub(before);
     ticket.waited(duration);
-    conclude(lane, admission, outcome, duration, ticket)
+    conclude(asked, outcome, duration, alone, ticket)
 }
 
 /// What came of an attempt goes into the books and into what is known of the target's health.
 fn conclude(
-    lane: Arc<Lane>,
-    admission: Admission,
+    Asked { lane, admission }: Asked,
     mut outcome: Result<Answer, Fault>,
     duration: Duration,
+    alone: bool,
     ticket: &mut Ticket,
 ) -> Tried {
     let now = ticket.now();
@@ -166,18 +207,35 @@ fn conclude(
             }
         }
         Err(fault) => {
-            if fault.recourse == Recourse::Exhausted {
-                fault.retry_after = Some(EXHAUSTED);
-            }
-            if let Some(after) = fault.retry_after {
-                lane.health.cool_down(now, after);
-            }
+            cool(&lane, fault, now, alone);
+            ticket.refused(&lane);
             if fault.is_failure() {
                 tell::transition(&lane, admission.failed(now, &fault.code), ticket.gateway());
             }
         }
     }
     Tried { lane, outcome }
+}
+
+/// A target that says when to come back is left alone until then. One that does not say so is let breathe if somebody
+/// else can be asked.
+fn cool(lane: &Lane, fault: &mut Fault, now: Duration, alone: bool) {
+    let length = match fault.recourse {
+        Recourse::Nowhere => return,
+        Recourse::Exhausted => Some(EXHAUSTED),
+        _ => fault.retry_after.map(|after| after.min(LONGEST)),
+    };
+    fault.retry_after = length;
+    let breath = (fault.status == 429 && !alone).then_some(A_BREATH);
+    if let Some(length) = length.filter(|length| !length.is_zero()).or(breath) {
+        lane.health.cool_down(now, length, fault.status == 503);
+    }
+}
+
+/// One deadline covers all attempts; a provider that is given longer than the setting says gets it.
+fn patience(plan: &Plan, ticket: &Ticket) -> Duration {
+    let policy = &ticket.gateway().policy;
+    plan.lanes.iter().map(|lane| lane.total_timeout(policy)).fold(policy.request_timeout, Duration::max)
 }
 
 fn moment(ticket: &Ticket, deadline: Instant) -> Moment<'_> {

@@ -57,6 +57,8 @@ pub enum Availability {
     /// The provider said how long it wants to be left alone.
     Cooling {
         until: Duration,
+        /// It was overloaded, as opposed to us being at a limit.
+        busy: bool,
     },
     /// Also while another call holds the probe, for a short while.
     Open {
@@ -115,6 +117,7 @@ struct State {
     rules: BreakerRules,
     breaker: Breaker,
     cooling_until: Option<Duration>,
+    busy: bool,
     figures: Figures,
     last_error: Option<String>,
 }
@@ -152,11 +155,12 @@ impl Health {
     }
 
     /// Extends a cooldown, never shortens it.
-    pub fn cool_down(&self, now: Duration, length: Duration) {
+    pub fn cool_down(&self, now: Duration, length: Duration, busy: bool) {
         let until = Some(now.saturating_add(length));
         let mut state = self.state.lock();
         if state.cooling_until < until {
             state.cooling_until = until;
+            state.busy = busy;
             self.post(&state);
         }
     }
@@ -249,7 +253,7 @@ impl State {
         let breaker = self.breaker.availability(now);
         match (self.cooling(now), breaker) {
             (Some(until), Availability::Open { until: open }) if open > until => breaker,
-            (Some(until), _) => Availability::Cooling { until },
+            (Some(until), _) => Availability::Cooling { until, busy: self.busy },
             (None, _) => breaker,
         }
     }

@@ -53,7 +53,7 @@ where
     B::Error: std::fmt::Display,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
-    match prepare(gateway, &arrival, body, &mut ticket).await {
+    match prepare(gateway, &arrival, body, &mut ticket, true).await {
         Ok((call, plan)) => {
             let reservation = reserve::reserve(&plan, &call);
             let streams = call.stream;
@@ -69,12 +69,13 @@ where
     }
 }
 
-/// Everything before a call may leave: who asks, for what, and who may serve it.
+/// Everything before a call may leave: who asks, for what, and who may serve it. What is not `real` uses up nobody's turn.
 async fn prepare<B>(
     gateway: &Gateway,
     arrival: &Arrival,
     body: B,
     ticket: &mut Ticket,
+    real: bool,
 ) -> Result<(Call, Plan), Fault>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
@@ -95,6 +96,6 @@ where
     };
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
-    let plan = resolved.plan(|| call.circumstances(gateway, ticket.seed_number(), true));
+    let plan = resolved.plan(|| call.circumstances(gateway, ticket.seed_number(), real));
     Ok((call, plan))
 }

@@ -183,7 +183,16 @@ impl Metrics {
         live.entry(format!("{provider}/{model}")).or_insert_with(fresh).clone()
     }
 
+    /// Another address or another credential: what is known of the targets' health no longer holds.
+    pub fn forget(&self, provider: &str) {
+        self.live.lock().retain(|_, live| live.labels.provider != provider);
+    }
+
     pub fn attempted(&self, live: &Live, attempt: &Attempt) {
+        // Nothing came of it, by our own choice.
+        if attempt.status == 0 {
+            return;
+        }
         let handles = self.handles(live);
         if attempt.error.is_none() {
             handles.attempts_ok.inc()

@@ -32,10 +32,10 @@ pub fn list_for_anthropic(access: &Access<'_>, names_only: bool) -> Value {
 
 /// Takes anything a request's `model` takes.
 pub fn retrieve(access: &Access<'_>, id: &str) -> Result<Value, Fault> {
-    let lanes = resolve::candidates(&access.snapshot.routes, id, None)?;
-    let lane = lanes.into_iter().find(|lane| access.permits(lane));
+    let lanes = resolve::candidates(&access.snapshot.routes, id);
     // What a caller may not use does not exist for it.
-    let lane = lane.ok_or_else(|| domain::fault::model_not_found(id, &[]))?;
+    let lane = lanes.into_iter().find(|lane| access.permits(lane));
+    let lane = lane.ok_or_else(|| resolve::not_found(access, id))?;
     let kind = kind(access, id);
     Ok(Entry { id: id.to_owned(), lane, kind }.for_openai())
 }
@@ -52,8 +52,7 @@ fn entries<'a>(access: &Access<'a>, names_only: bool) -> Vec<Entry<'a>> {
         }));
     }
     for name in routes.names.all() {
-        let lanes = resolve::candidates(routes, name, None).unwrap_or_default();
-        if let Some(lane) = lanes.into_iter().find(|lane| access.permits(lane)) {
+        if let Some(lane) = resolve::candidates(routes, name).into_iter().find(|lane| access.permits(lane)) {
             entries.push(Entry { id: name.to_owned(), lane, kind: kind(access, name) });
         }
     }

@@ -71,6 +71,12 @@ impl Call {
         Circumstances { now: gateway.clock.tick(), seed, input_tokens, output_tokens, real }
     }
 
+    /// The body has a member of that name.
+    pub fn has(&self, name: &str) -> bool {
+        let body = &self.request.body;
+        self.request.object.members.iter().any(|member| &body[member.key.clone()] == name.as_bytes())
+    }
+
     pub fn prompt(&self, format: Format) -> Result<&Prompt, Fault> {
         let parsed = self.prompt.get_or_init(|| codec::of(format).parse(&self.request));
         parsed.as_ref().map_err(Clone::clone)
@@ -91,13 +97,10 @@ impl Asks for Call {
     /// Looked for only when another model might have to stand in.
     fn needs(&self) -> Needs {
         let body = &self.request.body;
-        let has = |name: &str| {
-            self.request.object.members.iter().any(|member| &body[member.key.clone()] == name.as_bytes())
-        };
         let mentions = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
         let pictures = ["\"image_url\"", "\"input_image\"", "\"image\"", "\"inlineData\"", "\"inline_data\""];
         Needs {
-            tools: has("tools"),
+            tools: self.has("tools"),
             vision: pictures.iter().any(|text| mentions(text)),
             json_schema: mentions("\"json_schema\""),
         }

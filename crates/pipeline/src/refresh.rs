@@ -147,6 +147,14 @@ impl Refresher {
                 (selector, found)
             })
             .collect();
+        for (provider, _) in &providers {
+            let known = before.routes.instances.get(&provider.name).map(|instance| &instance.provider);
+            let moved =
+                |known: &Provider| known.base_url != provider.base_url || known.api_key != provider.api_key;
+            if known.is_some_and(moved) {
+                self.gateway.metrics.forget(&provider.name);
+            }
+        }
         let ground = routes::Ground {
             listings: &self.inventory.listings(),
             overrides: &overrides,

@@ -63,7 +63,7 @@ pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, 
         Some(instance) => forced(routes, model, instance, trail)?,
         None => chosen(asking, model, trail)?,
     };
-    let choice = permitted(choice, access, trail)?;
+    let choice = permitted(choice, access, model, trail)?;
     let fallbacks = match asking.forced {
         Some(_) => Vec::new(),
         None => fallback::further(asking, model, &choice, trail),
@@ -106,18 +106,18 @@ impl Resolved {
     }
 }
 
-/// Where a selector leads, for whoever may use all of it.
-pub fn candidates(routes: &Routes, model: &str, hint: Option<&str>) -> Result<Vec<Arc<Lane>>, Fault> {
-    let mut finder = Finder { routes, bound: None, trail: &mut () };
-    let choice = match hint {
-        Some(hint) => hinted(&mut finder, model, hint)?,
-        None => finder.find(model, Through::ALL),
-    };
-    let lanes = choice.as_ref().map(names::leaves).unwrap_or_default();
-    if lanes.is_empty() {
-        return Err(fault::model_not_found(model, &routes.nearest(model, &|_| true)));
-    }
-    Ok(lanes)
+/// Where a selector leads, for whoever may use all of it; nowhere, if that is so.
+pub fn candidates(routes: &Routes, selector: &str) -> Vec<Arc<Lane>> {
+    let choice = Finder { routes, bound: None, trail: &mut () }.find(selector, Through::ALL);
+    choice.as_ref().map(names::leaves).unwrap_or_default()
+}
+
+/// There is no such model. Only what the caller may use is offered instead.
+pub fn not_found(access: &Access<'_>, model: &str) -> Fault {
+    let routes = &access.snapshot.routes;
+    let usable = |lane: &Lane| access.permits(lane);
+    let usable_name = |name: &str| candidates(routes, name).iter().any(|lane| access.permits(lane));
+    fault::model_not_found(model, &routes.nearest(model, &usable, &usable_name))
 }
 
 fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {
@@ -133,8 +133,7 @@ fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<La
         Some(hint) => hinted(&mut finder, model, hint)?,
         None => finder.find(model, Through::ALL),
     };
-    let usable = |lane: &Lane| asking.access.permits(lane);
-    found.ok_or_else(|| fault::model_not_found(model, &routes.nearest(model, &usable)))
+    found.ok_or_else(|| not_found(&asking.access, model))
 }
 
 /// The body names a pool, an instance or a type beside the model.
@@ -183,15 +182,21 @@ fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> R
 }
 
 /// Keeps what the caller may use; when that is nothing, the first refusal is the answer.
-fn permitted(choice: Lanes, access: &Access<'_>, trail: &mut impl Trail) -> Result<Lanes, Fault> {
-    let mut refusal = None;
+fn permitted(
+    choice: Lanes,
+    access: &Access<'_>,
+    model: &str,
+    trail: &mut impl Trail,
+) -> Result<Lanes, Fault> {
+    let mut first = None;
     let kept = names::prune(choice, &mut |lane| match access.judge(lane) {
         Ok(()) => true,
-        Err(fault) => {
-            trail.note("refused", || format!("{}: {}", lane.target.selector(), fault.code));
-            refusal.get_or_insert(fault);
+        Err(refusal) => {
+            trail.note("refused", || format!("{}: {}", lane.target.selector(), refusal.code()));
+            first.get_or_insert(refusal);
             false
         }
     });
-    kept.ok_or_else(|| refusal.unwrap_or_else(fault::internal_error))
+    // In the caller's words: what stands behind a name is not for everyone to know.
+    kept.ok_or_else(|| first.map_or_else(fault::internal_error, |refusal| refusal.of(model)))
 }

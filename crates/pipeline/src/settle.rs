@@ -291,13 +291,10 @@ impl Ticket {
         });
     }
 
-    /// Ends the call with a fault before anything was sent. Providers do not bill calls they refuse; what one began
-    /// to answer is estimated.
+    /// Ends the call with a fault before anything was sent.
     pub fn refuse(mut self, fault: Fault) -> Refused {
         self.fail(&fault);
-        if !self.spent.load(Ordering::Relaxed) {
-            self.usage.get_or_insert_default();
-        }
+        self.usage.get_or_insert_default();
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
         let mut headers = self.headers(overhead_us);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::combo::Combo;
-use super::{Resource, pools_named, selectable_name, selector_fits};
+use super::{Resource, places_named, selectable_name, selector_fits};
 use crate::fault::{self, Fault};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,6 @@ impl Resource for Alias {
 
     fn references(&self) -> Vec<(&'static str, String)> {
         let combo = (Combo::KIND, self.target.clone());
-        pools_named(&self.target).chain([combo]).collect()
+        places_named(&self.target).chain([combo]).collect()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::alias::Alias;
-use super::{Resource, pools_named, selectable_name, selector_fits, weights_fit};
+use super::{Resource, places_named, selectable_name, selector_fits, weights_fit};
 use crate::fault::{self, Fault};
 use crate::strategy::Strategy;
 
@@ -55,6 +55,6 @@ impl Resource for Combo {
 
     fn references(&self) -> Vec<(&'static str, String)> {
         let aliases = self.selectors.iter().map(|selector| (Alias::KIND, selector.clone()));
-        self.selectors.iter().flat_map(|selector| pools_named(selector)).chain(aliases).collect()
+        self.selectors.iter().flat_map(|selector| places_named(selector)).chain(aliases).collect()
     }
 }

@@ -95,7 +95,7 @@ pub(super) fn occupy(target: &Target, calls: u32) -> Vec<Admission> {
 }
 
 pub(super) fn cool(target: &Target) {
-    target.health.cool_down(call(0).now, Duration::from_secs(5));
+    target.health.cool_down(call(0).now, Duration::from_secs(5), false);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::clock::Timestamp;
-use domain::fault::{self, Fault};
+use domain::fault::{self, Blame, Fault};
 use egress::EgressError;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::time::{Instant, timeout_at};
@@ -34,14 +34,21 @@ pub async fn attempt(
     let policy = &ticket.gateway().policy;
     let instance = &lane.target.instance;
     let waited = if call.stream { lane.first_event_timeout(policy) } else { lane.total_timeout(policy) };
-    let limit = deadline.min(Instant::now() + waited);
-    let too_slow = || fault::upstream_timeout(instance, waited);
+    let begun = Instant::now();
+    let limit = deadline.min(begun + waited);
+    let too_slow = || {
+        let given = limit.saturating_duration_since(begun);
+        let fault = fault::upstream_timeout(instance, given);
+        // What is left of the call's own time may be too little for anybody.
+        if given < waited.mul_f64(0.9) { fault.blame(Blame::Gateway) } else { fault }
+    };
     let head =
         timeout_at(limit, upstream::send(&mut leaving, call, lane, ticket)).await.map_err(|_| too_slow())?;
     let (status, headers, body) = head?;
     let passage = leaving.passage;
     let native = passage.upstream();
-    let body = expect_success(native, lane, status, &headers, body, ticket.gateway().clock.now()).await?;
+    let body =
+        expect_success(native, lane, status, &headers, body, (limit, ticket.gateway().clock.now())).await?;
     if call.stream {
         expect_event_stream(lane, &headers)?;
         let flow = Flow::new(body, lane.clone(), passage, call, ticket);
@@ -66,13 +73,14 @@ async fn expect_success(
     status: StatusCode,
     headers: &HeaderMap,
     body: UpstreamBody,
-    now: Timestamp,
+    (limit, now): (Instant, Timestamp),
 ) -> Result<UpstreamBody, Fault> {
     if status.is_success() {
         return Ok(body);
     }
     let instance = &lane.target.instance;
-    let text = tokio::time::timeout(ERROR_PATIENCE, body.collect(ERROR_LIMIT)).await;
+    let patience = limit.min(Instant::now() + ERROR_PATIENCE);
+    let text = timeout_at(patience, body.collect(ERROR_LIMIT)).await;
     let text = text.ok().and_then(Result::ok).unwrap_or_default();
     tracing::debug!(provider = &**instance, status = status.as_u16(), "provider refused the call");
     let mut fault = native.read_error(status.as_u16(), &text, instance);

@@ -14,6 +14,8 @@ const FIRST_BACKOFF: Duration = Duration::from_millis(250);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
 /// Said when a provider is at its limits and does not say for how long.
 const A_MOMENT: Duration = Duration::from_secs(1);
+/// What is over by now is still told as a time to wait.
+const LEAST_WAIT: Duration = Duration::from_millis(1);
 const LONGEST_OVERLOAD: Duration = Duration::from_secs(120);
 
 pub struct Course {
@@ -21,7 +23,7 @@ pub struct Course {
     current: Option<Arc<Lane>>,
     /// Attempts at the current target, and what came of the last one.
     tries: u32,
-    last: Option<Box<Fault>>,
+    last: Option<Box<(Fault, Duration)>>,
     /// Made when there is something to hear: most calls meet no fault.
     heard: Option<Box<Heard>>,
 }
@@ -29,14 +31,18 @@ pub struct Course {
 /// What the targets said, as far as it decides the answer.
 #[derive(Default)]
 struct Heard {
+    /// Failures of a provider.
+    failed: Option<Fault>,
+    overloaded: Option<Fault>,
     /// An upstream 429, or a target that had asked to wait.
     limited: Option<Fault>,
-    overloaded: Option<Fault>,
     open: Option<Fault>,
+    /// What another try would not mend: a credential, a model that is not there.
+    refused: Option<Fault>,
+    /// Targets that cannot be asked this.
     lacking: Option<Fault>,
-    other: Option<Fault>,
     /// When the first of them can be asked again.
-    soonest: Option<Duration>,
+    free_at: Option<Duration>,
 }
 
 pub enum Next {
@@ -76,8 +82,9 @@ impl Course {
     }
 
     pub fn move_on(&mut self) {
-        if let Some(fault) = self.last.take() {
-            self.heard.get_or_insert_default().note(*fault);
+        if let Some(last) = self.last.take() {
+            let (fault, at) = *last;
+            self.heard.get_or_insert_default().note(fault, at);
         }
         self.current = self.lanes.next();
         self.tries = 0;
@@ -96,30 +103,28 @@ impl Course {
         let heard = self.heard.get_or_insert_default();
         match availability {
             Availability::Open { until } => {
-                let left = until.saturating_sub(now);
-                heard.free_in(left);
-                heard.open = Some(fault::circuit_open(instance, left));
+                heard.free_at(*until);
+                heard.open = Some(fault::circuit_open(instance, until.saturating_sub(now)));
             }
-            Availability::Cooling { until } => {
-                let left = until.saturating_sub(now);
-                heard.free_in(left);
-                heard.limited.get_or_insert_with(|| fault::cooling_down(instance, left));
+            Availability::Cooling { until, busy } => {
+                heard.free_at(*until);
+                let place = if *busy { &mut heard.overloaded } else { &mut heard.limited };
+                place.get_or_insert_with(|| fault::cooling_down(instance, *busy));
             }
             Availability::Ready | Availability::Probe => {}
         }
         self.move_on();
     }
 
-    /// Nothing was sent: the target cannot be asked this.
-    pub fn lacks(&mut self, fault: Fault) -> Next {
-        match fault.recourse {
-            Recourse::Nowhere => Next::Nowhere(fault),
-            _ => {
-                self.heard.get_or_insert_default().lacking = Some(fault);
-                self.move_on();
-                Next::Elsewhere
-            }
-        }
+    /// Nothing was sent: this target cannot be asked this. Another may.
+    pub fn lacks(&mut self, fault: Fault) {
+        self.heard.get_or_insert_default().lacking.get_or_insert(fault);
+        self.move_on();
+    }
+
+    /// A target that was tried beside the current one failed, too.
+    pub fn failed_beside(&mut self, fault: Fault, now: Duration) {
+        self.heard.get_or_insert_default().note(fault, now);
     }
 
     pub fn failed(&mut self, fault: Fault, moment: &Moment<'_>) -> Next {
@@ -128,7 +133,7 @@ impl Course {
             return Next::Nowhere(fault);
         }
         let next = self.again(&fault, moment);
-        self.last = Some(Box::new(fault));
+        self.last = Some(Box::new((fault, moment.now)));
         next.unwrap_or_else(|| {
             self.move_on();
             Next::Elsewhere
@@ -157,42 +162,40 @@ impl Course {
     }
 
     /// Nothing is left to try.
-    pub fn verdict(mut self) -> Fault {
+    pub fn verdict(mut self, now: Duration) -> Fault {
         self.move_on();
-        let Heard { limited, overloaded, open, lacking, other, soonest } = *self.heard.unwrap_or_default();
-        if let Some(fault) = other {
-            return fault;
+        let Heard { failed, overloaded, limited, open, refused, lacking, free_at } =
+            *self.heard.unwrap_or_default();
+        let after = free_at.map(|at| at.saturating_sub(now).max(LEAST_WAIT));
+        // A later try could help: the client is told when.
+        if let Some(fault) = failed {
+            return Fault { retry_after: after, ..fault };
         }
-        if let Some(mut fault) = overloaded {
-            fault.code = "overloaded".into();
-            let after = soonest.or(fault.retry_after).unwrap_or(A_MOMENT);
-            return fault.retry_after(after.min(LONGEST_OVERLOAD));
+        if let Some(fault) = overloaded {
+            let after = after.unwrap_or(A_MOMENT).min(LONGEST_OVERLOAD);
+            return Fault { code: "overloaded".into(), ..fault }.retry_after(after);
         }
-        if let Some(fault) = limited {
-            let after = soonest.or(fault.retry_after).unwrap_or(A_MOMENT);
-            return fault.retry_after(after);
+        if let Some(fault) = limited.or(open) {
+            return fault.retry_after(after.unwrap_or(A_MOMENT));
         }
-        if let Some(fault) = open {
-            let after = soonest.unwrap_or(A_MOMENT);
-            return fault.retry_after(after);
-        }
-        lacking.unwrap_or_else(fault::internal_error)
+        refused.or(lacking).unwrap_or_else(fault::internal_error)
     }
 }
 
 impl Heard {
-    fn free_in(&mut self, left: Duration) {
-        self.soonest = Some(self.soonest.map_or(left, |known| known.min(left)));
+    fn free_at(&mut self, at: Duration) {
+        self.free_at = Some(self.free_at.map_or(at, |known| known.min(at)));
     }
 
-    fn note(&mut self, fault: Fault) {
+    fn note(&mut self, fault: Fault, now: Duration) {
         if let Some(after) = fault.retry_after {
-            self.free_in(after);
+            self.free_at(now + after);
         }
         match fault.status {
             429 => self.limited = Some(fault),
             503 => self.overloaded = Some(fault),
-            _ => self.other = Some(fault),
+            _ if fault.is_failure() || fault.recourse == Recourse::Here => self.failed = Some(fault),
+            _ => self.refused = Some(fault),
         }
     }
 }

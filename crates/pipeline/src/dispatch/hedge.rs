@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::canon::Dropped;
 use domain::fault::Fault;
 use tokio::time::Instant;
 
-use super::{Answer, Course, Tried, Trying, attempt, conclude, outbound};
-use crate::health::Admission;
+use super::{Answer, Asked, Course, Tried, Trying, attempt, conclude, outbound};
 use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::settle::Ticket;
@@ -22,22 +22,36 @@ pub struct Partner {
 /// Why the slower one of two was cancelled, in the list of attempts.
 const OUTRUN: &str = "outrun";
 
+/// To be said once for each call.
+pub fn count(ticket: &Ticket) {
+    let gateway = ticket.gateway();
+    if gateway.policy.hedge_max_share > 0.0 {
+        gateway.hedge_budget.call();
+    }
+}
+
 /// Nobody, unless hedging is on, another target is free and it is known what is slow for this one.
 pub fn partner(course: &Course, lane: &Lane, ticket: &Ticket) -> Option<Partner> {
-    let gateway = ticket.gateway();
-    if gateway.policy.hedge_max_share <= 0.0 {
+    if ticket.gateway().policy.hedge_max_share <= 0.0 {
         return None;
     }
-    gateway.hedge_budget.call();
     let delay = lane.health.p95_first_byte()?;
     course.alternative(ticket.now()).map(|lane| Partner { lane: lane.clone(), delay })
 }
 
-struct Racer {
-    lane: Arc<Lane>,
-    admission: Admission,
+struct Runner {
+    asked: Asked,
     started: Duration,
-    dropped: domain::canon::Dropped,
+    dropped: Dropped,
+}
+
+/// What came of it.
+pub struct Raced {
+    pub tried: Tried,
+    /// The competitor was started.
+    pub hedged: bool,
+    /// It failed as well.
+    pub beside: Option<Fault>,
 }
 
 /// Both at the same time, once the first has taken too long.
@@ -48,13 +62,13 @@ pub async fn race(
     reservation: &Reservation,
     ticket: &mut Ticket,
     deadline: Instant,
-) -> (Tried, bool) {
-    let dropped = trying.leaving.dropped();
-    let Trying { lane, leaving, admission } = trying;
-    ticket.leave(&lane, reservation);
-    let first = Racer { lane, admission, started: ticket.now(), dropped };
+) -> Raced {
+    let Trying { leaving, asked } = trying;
+    let dropped = leaving.dropped();
+    ticket.leave(&asked.lane, reservation);
+    let first = Runner { asked, started: ticket.now(), dropped };
     let (outcome, second) = {
-        let mut running = std::pin::pin!(attempt(call, leaving, &first.lane, ticket, deadline));
+        let mut running = std::pin::pin!(attempt(call, leaving, &first.asked.lane, ticket, deadline));
         let waited = tokio::time::timeout(partner.delay, running.as_mut()).await;
         match waited {
             Ok(outcome) => (Ended::First(outcome), None),
@@ -67,8 +81,7 @@ pub async fn race(
             },
         }
     };
-    let hedged = second.is_some();
-    (settle(first, second, outcome, ticket), hedged)
+    settle(first, second, outcome, ticket)
 }
 
 /// The competitor, if there may be one.
@@ -77,7 +90,7 @@ fn compete(
     lane: &Arc<Lane>,
     reservation: &Reservation,
     ticket: &Ticket,
-) -> Option<(Racer, outbound::Leaving)> {
+) -> Option<(Runner, outbound::Leaving)> {
     let gateway = ticket.gateway();
     let leaving = outbound::prepare(call, lane, ticket).ok()?;
     let admission = lane.health.admit(ticket.now()).ok()?;
@@ -86,7 +99,8 @@ fn compete(
     }
     ticket.note_leaving(lane, reservation);
     let dropped = leaving.dropped();
-    Some((Racer { lane: lane.clone(), admission, started: ticket.now(), dropped }, leaving))
+    let asked = Asked { lane: lane.clone(), admission };
+    Some((Runner { asked, started: ticket.now(), dropped }, leaving))
 }
 
 /// How the race ended.
@@ -120,33 +134,37 @@ async fn first_content(
     }
 }
 
-fn settle(first: Racer, second: Option<Racer>, ended: Ended, ticket: &mut Ticket) -> Tried {
+fn settle(first: Runner, second: Option<Runner>, ended: Ended, ticket: &mut Ticket) -> Raced {
     let now = ticket.now();
     ticket.waited(now.saturating_sub(first.started));
-    let conclude = |racer: Racer, outcome, ticket: &mut Ticket| {
-        ticket.switch(&racer.lane, racer.dropped);
-        conclude(racer.lane, racer.admission, outcome, now.saturating_sub(racer.started), ticket)
+    let hedged = second.is_some();
+    let conclude = |runner: Runner, outcome, ticket: &mut Ticket| {
+        ticket.switch(&runner.asked.lane, runner.dropped);
+        conclude(runner.asked, outcome, now.saturating_sub(runner.started), false, ticket)
     };
-    let outrun = |racer: &Racer, ticket: &mut Ticket| {
-        let attempt = racer.lane.attempt(0, Some(OUTRUN.into()), now.saturating_sub(racer.started));
-        ticket.attempted(&racer.lane, attempt);
+    let outrun = |runner: &Runner, ticket: &mut Ticket| {
+        let lane = &runner.asked.lane;
+        let took = now.saturating_sub(runner.started);
+        runner.asked.admission.took_longer_than(now, took);
+        ticket.attempted(lane, lane.attempt(0, Some(OUTRUN.into()), took));
     };
-    match (ended, second) {
+    let (tried, beside) = match (ended, second) {
         (Ended::First(outcome), second) => {
             if let Some(second) = &second {
                 outrun(second, ticket);
             }
-            conclude(first, outcome, ticket)
+            (conclude(first, outcome, ticket), None)
         }
         (Ended::Second(outcome), Some(second)) => {
             outrun(&first, ticket);
-            conclude(second, outcome, ticket)
+            (conclude(second, outcome, ticket), None)
         }
         (Ended::Both(fault, other), Some(second)) => {
-            conclude(second, Err(other), ticket);
-            conclude(first, Err(fault), ticket)
+            let beside = conclude(second, Err(other), ticket).outcome.err();
+            (conclude(first, Err(fault), ticket), beside)
         }
-        (Ended::Second(outcome), None) => conclude(first, outcome, ticket),
-        (Ended::Both(fault, _), None) => conclude(first, Err(fault), ticket),
-    }
+        (Ended::Second(outcome), None) => (conclude(first, outcome, ticket), None),
+        (Ended::Both(fault, _), None) => (conclude(first, Err(fault), ticket), None),
+    };
+    Raced { tried, hedged, beside }
 }

@@ -124,7 +124,11 @@ fn is_resumable(call: &Call, ticket: &Ticket) -> bool {
         && call.stream
         && call.request.choices <= 1
         && responses::history_is_known(call)
+        && !ONLY_THERE.iter().any(|name| call.has(name))
 }
+
+/// Members of a response that lead to state of one provider.
+const ONLY_THERE: [&str; 3] = ["background", "conversation", "prompt"];
 
 fn target<'a>(call: &Call, lane: &'a Lane) -> Target<'a> {
     Target {

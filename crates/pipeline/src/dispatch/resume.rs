@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use wire::codec::Mint;
 
 use super::outbound::{self, Leaving, Passage};
-use super::{Answer, Tried, Trying, continuation, try_one};
+use super::{Answer, Asked, Bounds, Tried, Trying, continuation, try_one};
 use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::resolve::Plan;
@@ -82,8 +82,12 @@ pub async fn resume(
     ticket.carry_over(&so_far).await;
     let dead = ticket.lane().cloned();
     resumable.order(dead.as_ref());
+    let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
     for lane in resumable.lanes.clone() {
-        if let Some((flow, overlap)) = go_on(&resumable, &so_far, &lane, &mut ticket).await {
+        if Instant::now() >= deadline {
+            break;
+        }
+        if let Some((flow, overlap)) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await {
             resumable.resumed += 1;
             ticket.goes_on(resumable.resumed);
             return Resumed { resumable, ticket, continuation: Some((flow, overlap)) };
@@ -101,23 +105,31 @@ async fn go_on(
     so_far: &Reply,
     lane: &Arc<Lane>,
     ticket: &mut Ticket,
+    deadline: Instant,
 ) -> Option<(Box<Flow>, Overlap)> {
     let call = &resumable.call;
     let rules = (lane.instance.vendor.rules)(&lane.target.model);
-    let mut overlap = None;
+    let (mut overlap, mut may_be_empty) = (None, true);
     let leaving = outbound::prepare_rest(call, lane, ticket, |prompt, format| {
         let way = continuation::Way::of(&rules, format);
+        // Who was asked to begin with the last words and says nothing has not understood.
+        may_be_empty =
+            way == continuation::Way::Prefill || !so_far.parts.iter().any(|part| part.as_text().is_some());
         let (prompt, expected) = continuation::ask(prompt, so_far, way);
         overlap = Some(expected);
         prompt
     });
     let leaving = with_own_ids(leaving.ok()?, ticket, resumable.resumed + 1);
     let admission = lane.health.admit(ticket.now()).ok()?;
-    let trying = Trying { lane: lane.clone(), leaving, admission };
+    let trying = Trying { leaving, asked: Asked { lane: lane.clone(), admission } };
     let reservation = ticket.reservation_with(&resumable.reservation);
-    let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
-    let Tried { outcome, .. } = try_one(call, trying, &reservation, ticket, deadline).await;
+    let Tried { outcome, .. } =
+        try_one(call, trying, &reservation, ticket, Bounds { deadline, alone: false }).await;
     match outcome {
+        Ok(Answer::Stream(flow)) if flow.says_nothing() && !may_be_empty => {
+            ticket.broke(&fault::upstream_invalid_response(&lane.target.instance, "it does not go on"));
+            None
+        }
         Ok(Answer::Stream(flow)) => Some((flow, overlap?)),
         _ => None,
     }

@@ -61,6 +61,11 @@ impl Admission {
         transition
     }
 
+    /// The call was cancelled because another target had answered by then: no outcome, but a sign of how slow this one is.
+    pub fn took_longer_than(&self, now: Duration, time: Duration) {
+        self.health.state.lock().figures.took(now, time, &self.health.published);
+    }
+
     /// `reason`: the code of an error.
     pub fn failed(&self, now: Duration, reason: &str) -> Option<Transition> {
         let mut state = self.health.state.lock();

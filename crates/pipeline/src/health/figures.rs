@@ -76,6 +76,10 @@ impl Published {
 impl Figures {
     pub fn succeeded(&mut self, now: Duration, first_byte: Duration, published: &Published) {
         published.note(now, 0.0);
+        self.took(now, first_byte, published);
+    }
+
+    pub fn took(&mut self, now: Duration, first_byte: Duration, published: &Published) {
         let average = match published.latency() {
             None => first_byte,
             Some(known) => {

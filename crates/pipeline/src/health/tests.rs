@@ -198,10 +198,10 @@ fn a_probe_that_outlasts_another_opening_stays_the_only_one() {
 #[test]
 fn a_cooldown_is_extended_and_never_shortened() {
     let health = target();
-    health.cool_down(at(0), at(20));
-    health.cool_down(at(1), at(5));
-    assert_eq!(refusal(&health, at(19)), Availability::Cooling { until: at(20) });
-    health.cool_down(at(1), at(29));
+    health.cool_down(at(0), at(20), false);
+    health.cool_down(at(1), at(5), false);
+    assert_eq!(refusal(&health, at(19)), Availability::Cooling { until: at(20), busy: false });
+    health.cool_down(at(1), at(29), false);
     assert_eq!(health.view(at(20)).cooling_for, Some(at(10)));
     assert_eq!(health.availability(at(30)), Availability::Ready);
     succeed(&health, at(30));
@@ -211,10 +211,10 @@ fn a_cooldown_is_extended_and_never_shortened() {
 #[test]
 fn of_cooldown_and_breaker_the_longer_counts() {
     let health = opened(at(0));
-    health.cool_down(at(0), at(10));
+    health.cool_down(at(0), at(10), false);
     assert_eq!(health.availability(at(5)), Availability::Open { until: at(30) });
-    health.cool_down(at(0), at(60));
-    assert_eq!(health.availability(at(5)), Availability::Cooling { until: at(60) });
+    health.cool_down(at(0), at(60), false);
+    assert_eq!(health.availability(at(5)), Availability::Cooling { until: at(60), busy: false });
     assert_eq!(health.availability(at(60)), Availability::Probe);
 }
 
@@ -330,7 +330,7 @@ proptest! {
                         }
                         Err(refusal) => {
                             prop_assert_eq!(refusal, look);
-                            let (Availability::Open { until } | Availability::Cooling { until }) = refusal else {
+                            let (Availability::Open { until } | Availability::Cooling { until, .. }) = refusal else {
                                 return Err(TestCaseError::fail("refused though there"));
                             };
                             prop_assert!(until > now);
@@ -350,7 +350,7 @@ proptest! {
                 Step::Drop(index) => if index < calls.len() {
                     drop(calls.swap_remove(index));
                 },
-                Step::Cool(seconds) => health.cool_down(now, at(seconds)),
+                Step::Cool(seconds) => health.cool_down(now, at(seconds), false),
                 Step::Wait(seconds) => now += at(seconds),
             }
             let probes = calls.iter().filter(|(_, probe)| *probe).count();

@@ -7,7 +7,7 @@ use domain::fault::{self, Fault, FaultKind};
 use egress::Destination;
 
 use super::Rules;
-use crate::resolve::access::Access;
+use crate::resolve::access::{Access, Refusal};
 use crate::snapshot::routes::{Instance, Routes};
 
 /// An instance of that name, else the first of that type; one that is switched off is not there.
@@ -56,13 +56,14 @@ pub(super) fn judge(
 ) -> Result<(), Fault> {
     let nameless: &[&str] = if models.is_empty() { &[""] } else { models };
     for model in nameless {
-        let judged = access.judge(&instance.passing_lane(model));
-        match judged {
-            Err(fault) if fault.code == "key_provider_access_denied" => return Err(fault.param("provider")),
+        match access.judge(&instance.passing_lane(model)) {
+            Err(Refusal::Provider) => return Err(Refusal::Provider.of(instance.name()).param("provider")),
             _ if limited && models.is_empty() && access.caller.key().is_some() => {
                 return Err(unreadable_model());
             }
-            Err(fault) if !models.is_empty() => return Err(fault),
+            Err(refusal) if !models.is_empty() => {
+                return Err(refusal.of(&format!("{}/{model}", instance.name())));
+            }
             _ => {}
         }
     }

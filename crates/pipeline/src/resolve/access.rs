@@ -18,24 +18,50 @@ pub struct Access<'a> {
     pub enabled_by_default: bool,
 }
 
+/// Why a target may not be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    Override,
+    Provider,
+    Model,
+}
+
+impl Refusal {
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Override => "model_access_denied",
+            Self::Provider => "key_provider_access_denied",
+            Self::Model => "key_model_access_denied",
+        }
+    }
+
+    /// Told about the name the caller sent.
+    pub fn of(self, name: &str) -> Fault {
+        match self {
+            Self::Override => fault::model_access_denied(name),
+            Self::Provider => fault::key_provider_access_denied(name),
+            Self::Model => fault::key_model_access_denied(name),
+        }
+    }
+}
+
 impl Access<'_> {
-    pub fn judge(&self, lane: &Lane) -> Result<(), Fault> {
-        let target = &lane.target;
+    pub fn judge(&self, lane: &Lane) -> Result<(), Refusal> {
         if !lane.permits(self.user_path, self.enabled_by_default) {
-            return Err(fault::model_access_denied(&target.selector()));
+            return Err(Refusal::Override);
         }
         let Some(key) = self.caller.key() else { return Ok(()) };
         if let Some(name) = &key.provider_pool {
             let pool = self.snapshot.routes.names.pools.get(&**name);
-            let member = |name: &String| **name == *target.instance;
+            let member = |name: &String| **name == *lane.target.instance;
             if !pool.is_some_and(|pool| pool.document.members.iter().any(member)) {
-                return Err(fault::key_provider_access_denied(&target.instance));
+                return Err(Refusal::Provider);
             }
         }
         match lane.judge(&key.lists) {
             Verdict::Allowed => Ok(()),
-            Verdict::ProviderDenied => Err(fault::key_provider_access_denied(&target.instance)),
-            Verdict::ModelDenied => Err(fault::key_model_access_denied(&target.selector())),
+            Verdict::ProviderDenied => Err(Refusal::Provider),
+            Verdict::ModelDenied => Err(Refusal::Model),
         }
     }
 

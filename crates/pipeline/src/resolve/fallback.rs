@@ -97,7 +97,8 @@ fn alike(asking: &Asking<'_>, named: &[Arc<Lane>], trail: &mut impl Trail) -> Ve
             && lane.facts.as_ref().is_some_and(|facts| needs.are_met_by(facts.abilities))
     };
     found.extend(routes.lanes_by_priority().filter(relative).cloned());
-    found.retain(|lane| !named.iter().any(|known| known.target == lane.target));
+    found
+        .retain(|lane| !named.iter().any(|known| known.target == lane.target) && asking.access.permits(lane));
     found.truncate(MOST);
     if !found.is_empty() {
         trail.note("fallback_auto", || {

@@ -75,32 +75,20 @@ fn sum<T: std::ops::Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn usage(input: u64, reported: Option<i64>) -> Usage {
-        let tokens = Tokens { input, output: 1, ..Tokens::default() };
-        Usage { tokens, reported_cost: reported.map(Nanos), ..Usage::default() }
-    }
-
-    #[test]
-    fn parts_are_summed_and_marked() {
-        let mut earlier = Earlier::default();
-        earlier.add(None, &usage(10, Some(5)));
-        earlier.add(None, &usage(20, None));
-        let mut receipt = Receipt { usage: usage(3, Some(7)), resumed: 2, ..Receipt::default() };
-        (receipt.cost, receipt.cost_source) = price(None, &receipt.usage);
-        earlier.complete(&mut receipt);
-        assert_eq!((receipt.usage.tokens.input, receipt.usage.tokens.output), (33, 3));
-        assert_eq!(receipt.total_cost(), Some(Nanos(12)));
-        assert!(receipt.usage.estimated);
-        assert_eq!(receipt.usage.caveat.as_deref(), Some("resumed; a part has no price"));
-    }
-}
-
 /// The account of a call that another provider goes on with.
 impl Ticket {
+    /// A target has not served the call. Providers do not bill what they refuse; an answer that had begun and could not be
+    /// read to its end costs, whatever comes after it.
+    pub fn refused(&mut self, lane: &Lane) {
+        if std::mem::take(self.spent.get_mut()) {
+            let input = catalog::estimate_tokens_from_bytes(self.prompt.len() as u64);
+            let tokens = Tokens { input, ..Tokens::default() };
+            let usage = Usage { tokens, estimated: true, ..Usage::default() };
+            self.earlier.get_or_insert_default().add(Some(lane), &usage);
+        }
+        self.left = false;
+    }
+
     /// The last attempt, which had begun well, came to this end.
     pub fn broke(&mut self, fault: &Fault) {
         self.edit(|receipt| {
@@ -153,5 +141,29 @@ impl Ticket {
             whole.cost = whole.cost.map(|cost| cost + earlier.cost.unwrap_or_default());
         }
         whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(input: u64, reported: Option<i64>) -> Usage {
+        let tokens = Tokens { input, output: 1, ..Tokens::default() };
+        Usage { tokens, reported_cost: reported.map(Nanos), ..Usage::default() }
+    }
+
+    #[test]
+    fn parts_are_summed_and_marked() {
+        let mut earlier = Earlier::default();
+        earlier.add(None, &usage(10, Some(5)));
+        earlier.add(None, &usage(20, None));
+        let mut receipt = Receipt { usage: usage(3, Some(7)), resumed: 2, ..Receipt::default() };
+        (receipt.cost, receipt.cost_source) = price(None, &receipt.usage);
+        earlier.complete(&mut receipt);
+        assert_eq!((receipt.usage.tokens.input, receipt.usage.tokens.output), (33, 3));
+        assert_eq!(receipt.total_cost(), Some(Nanos(12)));
+        assert!(receipt.usage.estimated);
+        assert_eq!(receipt.usage.caveat.as_deref(), Some("resumed; a part has no price"));
     }
 }

@@ -224,10 +224,13 @@ impl Instance {
         if let Some(lane) = self.lanes.get(model) {
             return Some(lane.clone());
         }
-        let open = !self.authoritative && !model.is_empty() && model.len() <= 300;
+        let open = !self.authoritative && !model.is_empty() && model.len() <= LONGEST_NAME;
         open.then(|| Arc::new(compile::unlisted(&self.provider, &self.core, model)))
     }
 }
+
+/// The longest name of a model.
+const LONGEST_NAME: usize = 300;
 
 #[derive(Default)]
 pub struct Routes {
@@ -278,14 +281,24 @@ impl Routes {
     }
 
     /// Up to three known names that look like a name nobody knows.
-    pub fn nearest(&self, model: &str, usable: &dyn Fn(&Lane) -> bool) -> Vec<String> {
+    pub fn nearest(
+        &self,
+        model: &str,
+        usable: &dyn Fn(&Lane) -> bool,
+        usable_name: &dyn Fn(&str) -> bool,
+    ) -> Vec<String> {
+        // The distance costs the product of both lengths, and nobody has names that long.
+        if model.len() > LONGEST_NAME {
+            return Vec::new();
+        }
         let bare = model.rsplit('/').next().unwrap_or(model);
         let lanes = self.lanes().filter(|lane| usable(lane));
         let models =
             lanes.map(|lane| (strsim::damerau_levenshtein(bare, &lane.target.model), lane.target.selector()));
         let names = self.names.all().map(|name| (strsim::damerau_levenshtein(model, name), name.to_owned()));
         let near = |(distance, _): &(usize, String)| *distance <= bare.chars().count().max(4) / 2;
-        let mut scored: Vec<(usize, String)> = models.chain(names).filter(near).collect();
+        let names = names.filter(near).filter(|(_, name)| usable_name(name));
+        let mut scored: Vec<(usize, String)> = models.filter(near).chain(names).collect();
         scored.sort();
         scored.into_iter().take(3).map(|(_, name)| name).collect()
     }

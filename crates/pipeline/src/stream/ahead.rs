@@ -9,6 +9,8 @@ pub struct Ahead {
     thoughts: Vec<u32>,
     /// Calls that are not complete.
     calls: Vec<u32>,
+    /// Words, a call, or what only one format knows: more than an end.
+    pub says_something: bool,
 }
 
 impl Ahead {
@@ -23,10 +25,19 @@ impl Ahead {
                 self.calls.push(*index);
                 false
             }
-            Event::Open { block: Block::Foreign { .. }, .. } | Event::Finish { .. } | Event::End => true,
-            Event::Close { index } => self.calls.contains(index),
+            Event::Finish { .. } | Event::End => true,
+            Event::Open { block: Block::Foreign { .. }, .. } => {
+                self.says_something = true;
+                true
+            }
+            Event::Close { index } => {
+                self.says_something |= self.calls.contains(index);
+                self.calls.contains(index)
+            }
             Event::Delta { index, delta: Delta::Text(text) } => {
-                !text.is_empty() && !self.thoughts.contains(index)
+                let told = !text.is_empty() && !self.thoughts.contains(index);
+                self.says_something |= told;
+                told
             }
             _ => false,
         };

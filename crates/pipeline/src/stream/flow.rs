@@ -116,6 +116,11 @@ impl Flow {
         self.outgoing.push_front(bytes);
     }
 
+    /// It has opened, but with an end and nothing before it.
+    pub fn says_nothing(&self) -> bool {
+        matches!(&self.manner, Manner::Translated(translated) if translated.says_nothing())
+    }
+
     pub fn has_opened(&self) -> bool {
         self.opened
     }

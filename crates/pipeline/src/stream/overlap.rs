@@ -14,8 +14,9 @@ pub struct Overlap {
     arrived: String,
     /// Where in `said` all that has arrived may begin.
     starts: Vec<usize>,
-    /// Bytes of the longest overlap that is complete.
+    /// Bytes of the longest overlap that is complete, and how many there are: of several, all but one are chance.
     longest: usize,
+    complete: usize,
     /// What the target was asked to begin with: an end of what was said. Where it does, nothing more is compared, for in
     /// a text that repeats itself a longer overlap would be chance.
     quoted: String,
@@ -28,6 +29,10 @@ enum Stage {
     /// The words are over; so many bytes of the space were repeated.
     Space(usize),
     Passing,
+}
+
+fn is_flourish(letter: char) -> bool {
+    letter.is_whitespace() || matches!(letter, '…' | '.' | '"' | '“' | '«' | '„')
 }
 
 impl Overlap {
@@ -47,6 +52,7 @@ impl Overlap {
             arrived: String::new(),
             starts,
             longest: 0,
+            complete: 0,
             quoted: String::new(),
             stage,
         }
@@ -69,11 +75,15 @@ impl Overlap {
             Stage::Space(known) => self.pass_space(known, more),
             Stage::Words => {
                 self.compare(more);
-                if !self.quoted.is_empty() && self.arrived.starts_with(&self.quoted) {
-                    self.longest = self.quoted.len();
+                if let Some(end) = self.quotation() {
+                    (self.longest, self.complete) = (end, 1);
                     return self.decide();
                 }
-                if self.starts.is_empty() { self.decide() } else { String::new() }
+                if self.starts.is_empty() && !self.quotation_may_come() {
+                    self.decide()
+                } else {
+                    String::new()
+                }
             }
         }
     }
@@ -89,7 +99,8 @@ impl Overlap {
     fn compare(&mut self, more: &str) {
         let before = self.arrived.len();
         self.arrived.push_str(more);
-        let (said, arrived, longest) = (self.said.as_bytes(), self.arrived.as_bytes(), &mut self.longest);
+        let (said, arrived) = (self.said.as_bytes(), self.arrived.as_bytes());
+        let (longest, complete) = (&mut self.longest, &mut self.complete);
         self.starts.retain(|start| {
             let rest = &said[*start..];
             let known = rest.len().min(arrived.len());
@@ -98,17 +109,31 @@ impl Overlap {
             }
             if known == rest.len() {
                 *longest = (*longest).max(known);
+                *complete += 1;
             }
             known < rest.len()
         });
     }
 
+    /// Where the words that were asked for end, if it begins with them; some set them in marks of their own.
+    fn quotation(&self) -> Option<usize> {
+        let bare = self.arrived.trim_start_matches(is_flourish);
+        let begins = !self.quoted.is_empty() && bare.starts_with(&self.quoted);
+        begins.then(|| self.arrived.len() - bare.len() + self.quoted.len())
+    }
+
+    fn quotation_may_come(&self) -> bool {
+        let bare = self.arrived.trim_start_matches(is_flourish);
+        !self.quoted.is_empty() && bare.len() < self.quoted.len() && self.quoted.starts_with(bare)
+    }
+
     fn decide(&mut self) -> String {
         let arrived = std::mem::take(&mut self.arrived);
         self.starts.clear();
-        if self.longest == 0 {
-            self.stage = Stage::Passing;
-            return arrived;
+        let whole = self.longest == self.said.len();
+        if self.longest == 0 || (self.complete > 1 && !whole) {
+            // It goes straight on; the space before it was told already.
+            return self.pass_space(0, &arrived);
         }
         self.pass_space(0, &arrived[self.longest..])
     }

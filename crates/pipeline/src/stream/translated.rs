@@ -141,6 +141,11 @@ impl Translated {
     }
 
     /// The provider had said why its answer ends and only its last word is missing: the gateway says it.
+    /// A continuation that ends without having said anything.
+    pub fn says_nothing(&self) -> bool {
+        matches!(&self.course, Course::Ahead(ahead) if !ahead.says_something)
+    }
+
     pub fn conclude(&mut self) -> bool {
         let finished = matches!(&self.course, Course::Resumable(course) if course.finished) && !self.ended;
         if finished {

@@ -85,8 +85,8 @@ impl Names {
                 format!("No enabled member of the pool '{prefix}' serves '{model}'.{}", self.near(selector))
             });
         }
-        let lanes = resolve::candidates(&self.routes, selector, None);
-        lanes.map(|lanes| selectors(&lanes)).map_err(|_| self.lost(selector))
+        let lanes = resolve::candidates(&self.routes, selector);
+        if lanes.is_empty() { Err(self.lost(selector)) } else { Ok(selectors(&lanes)) }
     }
 
     fn lost(&self, selector: &str) -> String {
@@ -101,7 +101,7 @@ impl Names {
         let names = self.aliases.keys().chain(self.pools.keys()).chain(self.combos.keys());
         let own = nearest::nearest(selector, names.map(String::as_str)).map(str::to_owned);
         let near: Vec<String> =
-            own.into_iter().chain(self.routes.nearest(selector, &|_| true)).take(3).collect();
+            own.into_iter().chain(self.routes.nearest(selector, &|_| true, &|_| false)).take(3).collect();
         match near.as_slice() {
             [] => String::new(),
             near => format!(" Nearest: '{}'.", near.join("', '")),

@@ -78,14 +78,9 @@ pub async fn create(
     principal: Principal<Write<Providers>>,
     Strict(body): Strict<ProviderBody>,
 ) -> Result<Response, Problem> {
+    let _turn = app.naming.lock().await;
     let provider = body.provider(None)?;
-    if principal
-        .snapshot
-        .routes
-        .instances
-        .get(&provider.name)
-        .is_some_and(|known| known.source != Source::Default)
-    {
+    if configured(&app, &provider.name).is_some() {
         return Err(fault::conflict(format!("There is already a provider '{}'.", provider.name))
             .param("name")
             .into());
@@ -129,13 +124,20 @@ pub async fn replace(
 ) -> Result<Response, Problem> {
     let name = record::name("name", body.name.take(), name)?;
     body.name = Some(name.clone());
-    let known =
-        principal.snapshot.routes.instances.get(&name).filter(|known| known.source != Source::Default);
-    let provider = body.provider(known.map(|known| &known.provider))?;
+    let _turn = app.naming.lock().await;
+    let known = configured(&app, &name);
+    let provider = body.provider(known.as_ref().map(|known| &known.provider))?;
     let status = if known.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     write(&app, principal.caller.actor(), provider, Writing::Upsert, record::if_match(&headers), status).await
 }
 
+/// As it is now: who waited for its turn must not bring back what another has just replaced.
+fn configured(app: &App, name: &str) -> Option<Arc<Instance>> {
+    let snapshot = app.gateway.snapshot();
+    snapshot.routes.instances.get(name).filter(|known| known.source != Source::Default).cloned()
+}
+
+/// To be called in one's turn.
 async fn write(
     app: &Arc<App>,
     actor: &str,
@@ -145,7 +147,6 @@ async fn write(
     status: StatusCode,
 ) -> Result<Response, Problem> {
     judge_address(app, &provider)?;
-    let _turn = app.naming.lock().await;
     Names::load(app).await?.free(Provider::KIND, &provider.name)?;
     let stored =
         app.refresher.store().collection::<Provider>().put(&provider, writing, actor, if_match).await?;

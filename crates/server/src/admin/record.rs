@@ -26,7 +26,8 @@ pub fn parse_time(param: &str, text: &str) -> Result<Timestamp, Fault> {
 }
 
 pub fn if_match(headers: &HeaderMap) -> Option<&str> {
-    headers.get(IF_MATCH)?.to_str().ok().filter(|value| *value != "*")
+    // What cannot be read matches nothing.
+    headers.get(IF_MATCH).map(|value| value.to_str().unwrap_or_default())
 }
 
 /// The name of what is put: the path's, which the body may repeat and not change.

@@ -51,13 +51,15 @@ impl Access {
 pub struct Overrides(HashMap<String, (Arc<Access>, Metadata)>);
 
 impl Overrides {
-    /// One for the instance wins, as a whole, over one for its type.
-    pub fn of(provider: &Provider, all: &BTreeMap<String, ModelOverride>) -> Self {
+    /// One for the instance wins, as a whole, over one for its type. Where an instance has the type's name, an override is
+    /// that instance's, and only a denial reaches the others of the type: as key lists are read.
+    pub fn of(provider: &Provider, type_is_taken: bool, all: &BTreeMap<String, ModelOverride>) -> Self {
         let mut own = HashMap::new();
         for name in [&provider.provider_type, &provider.name] {
             let prefix = format!("{name}/");
             let below = all.range(prefix.clone()..).take_while(|(selector, _)| selector.starts_with(&prefix));
-            for (selector, found) in below {
+            let elsewhere = type_is_taken && *name != provider.name;
+            for (selector, found) in below.filter(|(_, found)| !(elsewhere && found.enabled)) {
                 let compiled = (Arc::new(Access::compile(found)), found.metadata.clone());
                 own.insert(selector[prefix.len()..].to_owned(), compiled);
             }

@@ -36,7 +36,10 @@ impl Flow {
         self.splitter = next.splitter;
         self.lane = next.lane;
         self.ended = next.ended;
-        self.fault = next.fault;
+        self.fault = None;
+        if let Some(fault) = next.fault {
+            self.give_up(fault);
+        }
         self.idle_timeout = next.idle_timeout;
         self.admission = next.admission;
         self.resumable = Some(resumable);
