@@ -8,7 +8,7 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::admin::{self, auth_keys, changes, console, providers, usage};
+use crate::admin::{self, auth_keys, changes, console, explain, providers, usage};
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
 
@@ -59,6 +59,7 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(changes::list))
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))
+        .routes(routes!(explain::create))
         .routes(routes!(openapi::serve))
 }
 

@@ -3,6 +3,7 @@
 mod auth_keys;
 mod changes;
 mod console;
+mod explain;
 mod models;
 mod providers;
 mod usage;
