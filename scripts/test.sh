@@ -57,7 +57,10 @@ run_in_suites() { (cd suites && "$@"); }
 suite sdk run_in_suites "$python" -m pytest sdk
 suite compat run_in_suites "$python" -m compat
 suite agents run_in_suites "$python" -m agents --quick
+suite faults run_in_suites "$python" -m faults --quick
 suite kill9 run_in_suites "$python" -m kill9 --kills 5
+suite chaos run_in_suites "$python" -m chaos --quick
+suite resume run_in_suites "$python" -m resume --quick
 
 echo
 printf '%s\n' "${summary[@]}"

@@ -18,7 +18,7 @@ pub struct KeyFacts {
     pub user_path: Option<UserPath>,
     pub tenant_id: Option<Arc<str>>,
     pub lists: AccessLists,
-    /// The pool whose members alone may serve it.
+    /// The pool whose members alone may serve its calls.
     pub provider_pool: Option<Arc<str>>,
     pub expires_at: Option<Timestamp>,
     pub active: bool,

@@ -61,6 +61,13 @@ fn selector_fits(param: &str, selector: &str) -> Result<(), Fault> {
     Err(fault::invalid_parameter(param, "A selector is a name or 'provider/model', without blanks."))
 }
 
+/// The pools a selector may mean, by its whole text or by what stands before its slash. That one of that name exists
+/// is not said: a reference to what is not there holds nothing.
+fn pools_named(selector: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let prefix = selector.split_once('/').map(|(prefix, _)| prefix);
+    [Some(selector), prefix].into_iter().flatten().map(|name| (pool::Pool::KIND, name.to_owned()))
+}
+
 fn weights_fit(weights: &BTreeMap<String, f64>, members: &[String]) -> Result<(), Fault> {
     for (name, weight) in weights {
         if !members.contains(name) {

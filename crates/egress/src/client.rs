@@ -85,20 +85,12 @@ impl Egress {
         let started = origin.tick();
         if let Some(connection) = origin.http2() {
             match exchange_http2(connection, prepared.clone(), origin).await {
-                Err(failure) if prepared.is_whole() && self.is_stale(&failure, started) => {
-                    if !repeatable {
-                        return Err(failure.error.stale());
-                    }
-                }
+                Err(failure) if repeatable && prepared.is_whole() && self.is_stale(&failure, started) => {}
                 outcome => return outcome.map_err(|failure| failure.error),
             }
         } else if let Some(connection) = origin.check_out().await {
             match exchange_http1(connection, prepared.clone(), origin).await {
-                Err(failure) if prepared.is_whole() && self.is_stale(&failure, started) => {
-                    if !repeatable {
-                        return Err(failure.error.stale());
-                    }
-                }
+                Err(failure) if repeatable && prepared.is_whole() && self.is_stale(&failure, started) => {}
                 outcome => return outcome.map_err(|failure| failure.error),
             }
         }

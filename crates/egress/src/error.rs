@@ -24,25 +24,15 @@ pub enum EgressErrorKind {
 pub struct EgressError {
     kind: EgressErrorKind,
     message: Cow<'static, str>,
-    stale: bool,
 }
 
 impl EgressError {
     pub fn new(kind: EgressErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, message: message.into(), stale: false }
+        Self { kind, message: message.into() }
     }
 
     pub fn kind(&self) -> EgressErrorKind {
         self.kind
-    }
-
-    /// It came at once, on a connection that had been idle: a fresh one may do better.
-    pub fn is_stale(&self) -> bool {
-        self.stale
-    }
-
-    pub(crate) fn stale(self) -> Self {
-        Self { stale: true, ..self }
     }
 
     /// Nothing of the request was sent.

@@ -13,46 +13,26 @@ const CALLS_PER_RETRY: u64 = 5;
 
 /// When everything fails at once, retries must not multiply the load.
 #[derive(Clone, Default)]
-pub struct RetryBudget(Arc<Counts>);
-
-#[derive(Default)]
-struct Counts {
-    active: AtomicU32,
-    retrying: AtomicU32,
-}
-
-/// A call under way.
-pub struct ActiveGuard(Arc<Counts>);
+pub struct RetryBudget(Arc<AtomicU32>);
 
 /// A retry under way.
-pub struct RetryGuard(Arc<Counts>);
+pub struct RetryGuard(Arc<AtomicU32>);
 
 impl RetryBudget {
-    pub fn enter(&self) -> ActiveGuard {
-        self.0.active.fetch_add(1, Ordering::Relaxed);
-        ActiveGuard(Arc::clone(&self.0))
-    }
-
-    pub fn try_retry(&self) -> Option<RetryGuard> {
-        let active = u64::from(self.0.active.load(Ordering::Relaxed));
+    /// `active`: calls under way, the one that asks among them.
+    pub fn try_retry(&self, active: u64) -> Option<RetryGuard> {
         let another = |retrying: u32| {
             let allowed = retrying < RETRIES_FLOOR || u64::from(retrying) * CALLS_PER_RETRY < active;
             allowed.then(|| retrying + 1)
         };
-        self.0.retrying.fetch_update(Ordering::Relaxed, Ordering::Relaxed, another).ok()?;
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, another).ok()?;
         Some(RetryGuard(Arc::clone(&self.0)))
-    }
-}
-
-impl Drop for ActiveGuard {
-    fn drop(&mut self) {
-        self.0.active.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Drop for RetryGuard {
     fn drop(&mut self) {
-        self.0.retrying.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The live console: the last few hundred events of this process, numbered, for whoever is watching.
 
 mod bell;
+mod call;
 mod entry;
 mod ring;
 #[cfg(test)]
@@ -19,8 +20,8 @@ use ring::Ring;
 pub use entry::{Entry, NAMES, Notice};
 pub use ring::{BITE, Batch, CAPACITY};
 
-/// A call gives its receipt away and rings a bell: it neither copies nor formats anything, and how many are watching
-/// makes no difference to it.
+/// A call leaves a few words in a buffer that is there already and rings a bell: it formats nothing, and how many are
+/// watching makes no difference to it.
 #[derive(Default)]
 pub struct Console {
     ring: Mutex<Ring>,
@@ -30,20 +31,13 @@ pub struct Console {
 
 impl Console {
     /// A call is over.
-    pub fn settled(&self, mut receipt: Box<Receipt>) {
-        // Never shown, and cheaper to give back now than when it has left the processor's caches.
-        receipt.raw_usage = None;
-        self.push(Event::Settled(receipt));
+    pub fn settled(&self, receipt: &Receipt) {
+        self.ring.lock().settle(receipt);
+        self.bell.ring();
     }
 
     pub fn say(&self, at: Timestamp, notice: Notice) {
-        self.push(Event::Said(at, Box::new(notice)));
-    }
-
-    fn push(&self, event: Event) {
-        let oldest = self.ring.lock().push(event);
-        // What has to make room is taken apart outside of the lock.
-        drop(oldest);
+        self.ring.lock().push(Event::Said(at, Box::new(notice)));
         self.bell.ring();
     }
 

@@ -71,7 +71,6 @@ pub async fn dispatch(
     mut ticket: Ticket,
 ) -> (Ticket, Result<Answer, Fault>) {
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
-    let _active = ticket.gateway().retry_budget.enter();
     let resumable = resume::targets(&plan, &call, &ticket);
     let mut course = Course::new(plan.lanes);
     // Held while the retry it was given for goes on.
@@ -124,7 +123,7 @@ pub async fn dispatch(
             Next::Again(pause, guard) => {
                 _retrying = Some(guard);
                 let before = ticket.now();
-                tokio::time::sleep(pause).await;
+                Box::pin(tokio::time::sleep(pause)).await;
                 ticket.waited(ticket.now().saturating_sub(before));
             }
         }
@@ -194,6 +193,7 @@ fn moment(ticket: &Ticket, deadline: Instant) -> Moment<'_> {
         chance: f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),
         retries: &gateway.policy.retries,
         budget: &gateway.retry_budget,
+        active: u64::try_from(gateway.metrics.in_flight.get()).unwrap_or_default(),
         now: ticket.now(),
     }
 }

@@ -96,6 +96,6 @@ where
     };
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
-    let plan = resolved.plan(&call.circumstances(gateway, arrival.request_id.number(), true));
+    let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), true));
     Ok((call, plan))
 }

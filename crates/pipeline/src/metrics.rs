@@ -75,6 +75,11 @@ impl Live {
         self.health.clone()
     }
 
+    /// Models that are counted under this name although it is not theirs.
+    pub fn strangers(&self) -> Vec<(String, Arc<Health>)> {
+        self.strangers.lock().iter().map(|(model, health)| (model.clone(), health.clone())).collect()
+    }
+
     /// The health of a model that is counted under another name.
     pub fn health_of(&self, model: &str) -> Arc<Health> {
         let mut strangers = self.strangers.lock();

@@ -66,7 +66,7 @@ pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, 
     let choice = permitted(choice, access, trail)?;
     let fallbacks = match asking.forced {
         Some(_) => Vec::new(),
-        None => fallback::further(asking, model, &names::leaves(&choice), trail),
+        None => fallback::further(asking, model, &choice, trail),
     };
     Ok(Resolved { choice, fallbacks, mode: asking.fallback.mode })
 }
@@ -95,13 +95,14 @@ impl Resolved {
         ranked
     }
 
-    pub fn plan(&self, circumstances: &Circumstances) -> Plan {
-        if let choose::Choice::One(lane) = &self.choice
-            && self.fallbacks.is_empty()
-        {
-            return Plan { lanes: vec![lane.clone()] };
+    pub fn plan(self, circumstances: impl FnOnce() -> Circumstances) -> Plan {
+        match self.choice {
+            choose::Choice::One(lane) if self.fallbacks.is_empty() => Plan { lanes: vec![lane] },
+            _ => {
+                let ranked = self.ranked(&circumstances());
+                Plan { lanes: ranked.into_iter().map(|candidate| candidate.choice).collect() }
+            }
         }
-        Plan { lanes: self.ranked(circumstances).into_iter().map(|candidate| candidate.choice).collect() }
     }
 }
 

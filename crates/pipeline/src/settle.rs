@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::caller::Caller;
-use domain::canon::{Dropped, Reply};
+use domain::canon::Dropped;
 use domain::fault::{self, Fault};
 use domain::ids;
 use domain::receipt::{Attempt, OpeningRef, Receipt};
-use domain::usage::{Tokens, Usage};
+use domain::usage::Usage;
 use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderValue};
 use store::Owner;
@@ -277,60 +277,6 @@ impl Ticket {
         self.content_bytes = content_bytes;
     }
 
-    /// The last attempt, which had begun well, came to this end.
-    pub fn broke(&mut self, fault: &Fault) {
-        self.edit(|receipt| {
-            if let Some(attempt) = receipt.attempts.last_mut() {
-                attempt.error = Some(fault.code.to_string());
-            }
-        });
-    }
-
-    /// Sets down what the provider consumed that has died, so that the account can go on with another. Nothing is
-    /// taken away before it is set down: the client may leave while this waits.
-    pub async fn carry_over(&mut self, so_far: &Reply) {
-        let counted = match self.usage.clone() {
-            Some(usage) => usage,
-            None => {
-                let (prompt, bytes) = (self.prompt.clone(), self.content_bytes);
-                let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
-                let model = self.lane.as_ref().map(|lane| lane.target.model.clone()).unwrap_or_default();
-                let count = move || estimate::rest(&model, &prompt, repeated, bytes);
-                self.gateway.tasks.spawn_blocking(count).await.unwrap_or_default()
-            }
-        };
-        let earlier = self.earlier.get_or_insert_default();
-        earlier.add(self.lane.as_deref(), &counted);
-        earlier.shown =
-            so_far.parts.iter().filter_map(|part| part.as_text()).map(|text| text.len() as u64).sum();
-        self.content_bytes = 0;
-        // Until somebody goes on, nothing more is consumed.
-        self.usage = Some(Usage::default());
-    }
-
-    pub fn goes_on(&mut self, resumed: u32) {
-        self.usage = None;
-        self.edit(|receipt| receipt.resumed = resumed);
-    }
-
-    pub fn resumed(&self) -> u32 {
-        self.receipt.as_ref().map_or(0, |receipt| receipt.resumed)
-    }
-
-    pub fn earlier_tokens(&self) -> Tokens {
-        self.earlier.as_ref().map(|earlier| earlier.tokens).unwrap_or_default()
-    }
-
-    /// What the rest may cost at worst, and what is spent already.
-    pub fn reservation_with(&self, rest: &Reservation) -> Reservation {
-        let mut whole = rest.clone();
-        if let Some(earlier) = &self.earlier {
-            whole.usage.tokens += earlier.tokens;
-            whole.cost = whole.cost.map(|cost| cost + earlier.cost.unwrap_or_default());
-        }
-        whole
-    }
-
     fn fail(&mut self, fault: &Fault) {
         self.edit(|receipt| {
             receipt.status = fault.status;
@@ -458,12 +404,12 @@ fn book(gateway: &Gateway, lane: Option<&Lane>, mut receipt: Box<Receipt>, earli
         duration_us = receipt.duration_us,
         "call settled"
     );
+    gateway.console.settled(&receipt);
     if gateway.policy.accounting
         && let Err(error) = gateway.journal.close_call(&receipt)
     {
         gateway.metrics.journal_failures.inc();
         tracing::error!(%error, request_id = receipt.request_id, "the journal cannot be written; the receipt is kept in memory");
-        gateway.unwritten.keep((*receipt).clone());
+        gateway.unwritten.keep(*receipt);
     }
-    gateway.console.settled(receipt);
 }

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::App;
 use crate::fault::Problem;
+use crate::nearest;
 
 pub struct Strict<T>(pub T);
 
@@ -37,10 +38,14 @@ fn describe(path: &str, message: &str) -> Fault {
     let message = message.split(" at line ").next().unwrap_or(message);
     match quoted.as_slice() {
         [unknown, known @ ..] if message.starts_with("unknown field") => {
-            let nearest = known.iter().min_by_key(|name| strsim::damerau_levenshtein(name, unknown));
-            let nearest =
-                nearest.filter(|name| strsim::damerau_levenshtein(name, unknown) <= name.len().max(4) / 2);
-            fault::unknown_parameter(*unknown, nearest.copied())
+            // Inside another object it is named by its path, which ends in it.
+            let place = if path.ends_with(unknown) { path } else { *unknown };
+            fault::unknown_parameter(place, nearest::nearest(unknown, known.iter().copied()))
+        }
+        [unknown, known @ ..] if message.starts_with("unknown variant") => {
+            let hint = nearest::hint(unknown, known.iter().copied());
+            let message = format!("'{path}' is one of {}, not '{unknown}'.{hint}", known.join(", "));
+            fault::invalid_parameter(path, message)
         }
         [missing, ..] if message.starts_with("missing field") => {
             fault::invalid_parameter(*missing, format!("The field '{missing}' is missing."))

@@ -7,6 +7,7 @@ mod cors;
 mod door;
 mod fault;
 mod inference;
+mod nearest;
 mod openapi;
 mod path;
 mod patient;
@@ -33,6 +34,8 @@ pub struct App {
     pub gateway: Arc<Gateway>,
     pub refresher: Arc<Refresher>,
     pub config: Config,
+    /// Held from the check of a name until its writing is in force: two records that would shut each other out come one by one.
+    naming: tokio::sync::Mutex<()>,
     draining: AtomicBool,
 }
 
@@ -45,6 +48,7 @@ pub struct Config {
     pub usage_enabled: bool,
     pub admin_enabled: bool,
     pub dashboard_enabled: bool,
+    pub combos_enabled: bool,
     pub cors_origins: Vec<String>,
 }
 
@@ -57,6 +61,7 @@ impl Default for Config {
             usage_enabled: true,
             admin_enabled: true,
             dashboard_enabled: true,
+            combos_enabled: true,
             cors_origins: Vec::new(),
         }
     }
@@ -64,7 +69,13 @@ impl Default for Config {
 
 impl App {
     pub fn new(gateway: Arc<Gateway>, refresher: Arc<Refresher>, config: Config) -> Arc<Self> {
-        Arc::new(Self { gateway, refresher, config, draining: AtomicBool::new(false) })
+        Arc::new(Self {
+            gateway,
+            refresher,
+            config,
+            naming: Default::default(),
+            draining: AtomicBool::new(false),
+        })
     }
 
     /// From now on `/ready` says no: load balancers send their calls elsewhere. Who watches the console leaves at

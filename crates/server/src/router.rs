@@ -8,7 +8,9 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::admin::{self, auth_keys, changes, console, explain, providers, usage};
+use crate::admin::{
+    self, aliases, auth_keys, changes, combos, console, explain, model_overrides, pools, providers, usage,
+};
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
 
@@ -54,6 +56,15 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(providers::discover))
         .routes(routes!(admin::models::list))
         .routes(routes!(admin::models::categories))
+        .routes(routes!(pools::list, pools::create))
+        .routes(routes!(pools::read, pools::replace, pools::delete))
+        .routes(routes!(combos::list, combos::create))
+        .routes(routes!(combos::read, combos::replace, combos::delete))
+        .routes(routes!(combos::validate))
+        .routes(routes!(aliases::list))
+        .routes(routes!(aliases::read, aliases::replace, aliases::delete))
+        .routes(routes!(model_overrides::list))
+        .routes(routes!(model_overrides::read, model_overrides::replace, model_overrides::delete))
         .routes(routes!(usage::summary))
         .routes(routes!(usage::log))
         .routes(routes!(changes::list))

@@ -12,8 +12,9 @@
 //! | `GET /v1/models`, `/v1beta/models`, `/ollama/api/tags`, `/openai/models` | lists; Anthropic's shape with `anthropic-version` | as above, OpenAI's and Azure's open |
 //!
 //! A model is named by a behaviour, or by a family, `~` and a behaviour: `claude-opus-4-8~tools`,
-//! `gpt-5-mini~reasoning`, `gemini-3-pro~parallel-tools`. The family's generation decides what is refused. A [`Script`]
-//! pushed beforehand (first in, first out) answers the next request whatever its model.
+//! `gpt-5-mini~reasoning`, `gemini-3-pro~parallel-tools`. The family's generation decides what is refused. What follows an
+//! `@` makes one behaviour many models: `error-500@3`. A [`Script`] pushed beforehand (first in, first out) answers the
+//! next request whatever its model.
 //!
 //! | Behaviour | What it does |
 //! |---|---|
@@ -31,24 +32,35 @@
 //! | `stop`, `max-tokens` | ended by the first stop sequence, by the limit |
 //! | `refusal`, `content-filter` | the model refuses; a filter cuts it off (Gemini: a blocked prompt, a blocked candidate) |
 //! | `strict` | like `text`, but an unknown top-level field of the chat format is 400 |
-//! | `slow-NNN` | first byte after NNN ms |
+//! | `slow-NNN`, `late-NNN-BEHAVIOUR` | first byte after NNN ms; the same before that behaviour |
 //! | `drip-NNN` | NNN ms before every event |
 //! | `no-usage`, `weird-usage` | never tells usage; tells negative and absurd counts |
 //! | `usage-every-chunk`, `azure-first` | chat: a running usage on every chunk; a first chunk without choices and id |
 //! | `huge-event`, `huge-event-NNN` | one text of 64 MiB (NNN KiB) in one event (one body) |
-//! | `hang`, `hang-after-head`, `hang-mid-stream` | silence: at once, after the head, after some content |
-//! | `reset-before-head`, `reset-mid-stream` | the connection is reset |
-//! | `cut-mid-stream` | the connection is closed without the chunk terminator |
-//! | `eof-mid-stream` | ends cleanly after some content, without any end the dialect has |
+//! | `hang`, `hang-after-head`, `hang-before-content`, `hang-mid-stream` | silence: at once, after the head, after all that comes before content, after some content |
+//! | `reset-before-head`, `…-before-content`, `…-mid-stream` | the connection is reset |
+//! | `cut-before-head`, `…-before-content`, `…-mid-stream` | the connection is closed without the chunk terminator |
+//! | `eof-before-content`, `eof-mid-stream` | ends cleanly, without any end the dialect has |
 //! | `error-NNN` | that status with the dialect's error body; 429 carries `Retry-After: 30` |
-//! | `error-429-NNN` | 429 with `Retry-After: NNN` |
+//! | `error-NNN-FORM` | the same with `Retry-After` as a number of seconds, `date-SS` (a date that far ahead), `past`, `absurd` (ten years), `garbage` or `none`; with `ms-MM`, `retry-after-ms: MM` |
+//! | `insufficient-quota` | 429 that no waiting helps (Messages: 400) |
 //! | `unauthorized` | 401 |
 //! | `error-in-stream` | 200, then an error before any content (Messages: after `message_start`; Responses: an `error` event after `response.in_progress`) |
 //! | `error-after-content` | some content, then an error (Responses: `response.failed`) |
+//! | `html`, `bad-json`, `bad-sse`, `empty-body` | 200 with a web page, a broken document, what is neither event nor document, nothing |
+//! | `truncated-json`, `bad-event-mid-stream` | half of the document (some content, then half an event) and an orderly end; some content, then an event of broken JSON |
+//! | `wrong-type`, `swapped` | a right answer as `text/plain`; a document for a stream and a stream for a document |
+//! | `sse-crlf`, `sse-cr`, `sse-bom`, `sse-lines`, `sse-comments` | the same events with other line ends, a byte order mark, data on two lines, comments between them |
+//! | `pings`, `ping-events`, `ping-flood` | nothing but comments, or ping events, every 20 ms, or as fast as they are taken; documents: spaces |
+//! | `endless` | a stream of the same word, as fast as it is taken |
+//! | `bytewise`, `bytewise-NNN` | every byte in a write of its own, NNN ms apart |
+//! | `gzip-bomb` | 256 MiB of spaces, packed to 1.7 MB |
+//! | `flaky-N`, `flaky-N-BEHAVIOUR` | the first N calls of this name are `error-500` (that behaviour), the others `text` |
+//! | `recovers-NNN`, `recovers-NNN-BEHAVIOUR` | `error-503` (that behaviour) until NNN ms after its first call, then `text` |
+//! | `saga-N` | tells the text that the request holds, dies the N-th death it names, goes on where another stopped: see `saga.rs` |
 //! | `tale`, `tale-again`, `tale-anew` | the same text every time; its rest when asked for that: as such, with the quoted words again, from the beginning |
 //! | `tale-thought`, `tale-call`, `tale-calls` | it with reasoning before; one or two calls behind a text |
 //! | `tale…-cut-NNN`, `-reset-`, `-eof-`, `-hang-`, `-error-` | such an answer broken after NNN characters of text (pieces, where there is more than text) |
-//! | `html`, `bad-json`, `empty-body` | 200 with a web page, a broken document, nothing |
 //!
 //! The chat format is lenient for plain names: it refuses no model, no messages, an unknown role, a result without its
 //! call, a temperature outside 0..2. Everything else, and chat with a `~`, refuses as the real provider does: unknown
@@ -56,7 +68,9 @@
 //! thought signatures are taken back only as they were issued. Plain names in Messages are of generation 4.5.
 //!
 //! The prompt costs eight and one for each word, in every dialect; the completion one for each piece sent. `GET /bill`,
-//! `GET /requests` and `POST /reset` serve suites that run outside this process.
+//! `GET /requests`, `GET /calls` (how often each model was called) and `POST /reset` serve suites that run outside this
+//! process, as does `/mood`: one fault for every call, see `mood.rs`. Bill and calls can be asked for one model:
+//! `?model=NAME`, as it is written, nothing decoded.
 
 mod agent;
 mod asked;
@@ -66,12 +80,16 @@ mod body;
 mod chat;
 mod desk;
 mod dialect;
+mod failing;
 mod generate;
 mod house;
 mod line;
+mod mangled;
 mod memory;
 mod messages;
 mod models;
+mod moment;
+mod mood;
 mod name;
 mod openai;
 mod plain;
@@ -79,6 +97,7 @@ mod refusal;
 mod reply;
 mod responses;
 mod route;
+mod saga;
 mod sample;
 mod script;
 mod serve;

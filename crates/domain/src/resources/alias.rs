@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Resource, selectable_name, selector_fits};
+use super::combo::Combo;
+use super::{Resource, pools_named, selectable_name, selector_fits};
 use crate::fault::{self, Fault};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,5 +29,10 @@ impl Resource for Alias {
             return Err(fault::invalid_parameter("target", "An alias cannot lead to itself."));
         }
         Ok(())
+    }
+
+    fn references(&self) -> Vec<(&'static str, String)> {
+        let combo = (Combo::KIND, self.target.clone());
+        pools_named(&self.target).chain([combo]).collect()
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
-use super::Resource;
+use super::{Resource, pool::Pool};
 use crate::clock::Timestamp;
 use crate::fault::{self, Fault};
 use crate::ids::Entropy;
@@ -81,6 +81,12 @@ impl Resource for AuthKey {
             return Err(fault::invalid_parameter("scopes", "A key needs at least one scope."));
         }
         Ok(())
+    }
+
+    /// A key that is over holds nothing back.
+    fn references(&self) -> Vec<(&'static str, String)> {
+        let pool = self.provider_pool_id.clone().filter(|_| self.deactivated_at.is_none());
+        pool.map(|pool| (Pool::KIND, pool)).into_iter().collect()
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Resource, selectable_name, selector_fits, weights_fit};
+use super::alias::Alias;
+use super::{Resource, pools_named, selectable_name, selector_fits, weights_fit};
 use crate::fault::{self, Fault};
 use crate::strategy::Strategy;
 
@@ -50,5 +51,10 @@ impl Resource for Combo {
             }
         }
         weights_fit(&self.weights, &self.selectors)
+    }
+
+    fn references(&self) -> Vec<(&'static str, String)> {
+        let aliases = self.selectors.iter().map(|selector| (Alias::KIND, selector.clone()));
+        self.selectors.iter().flat_map(|selector| pools_named(selector)).chain(aliases).collect()
     }
 }

@@ -53,12 +53,38 @@ impl Resource for ModelOverride {
         if !self.selector.contains('/') {
             return Err(fault::invalid_parameter("selector", "An override is for a 'provider/model'."));
         }
+        if self.selector.contains('*') {
+            return Err(fault::invalid_parameter(
+                "selector",
+                "An override is for one model: '*' is no pattern here.",
+            ));
+        }
         for (index, path) in self.user_paths.iter().enumerate() {
             let param = format!("user_paths[{index}]");
             if !path.starts_with('/') {
                 return Err(fault::invalid_parameter(param, format!("'{path}' does not begin with '/'.")));
             }
             UserPath::parse(path).map_err(|reason| fault::invalid_parameter(param, reason))?;
+        }
+        self.metadata.validate()
+    }
+}
+
+impl Metadata {
+    fn validate(&self) -> Result<(), Fault> {
+        let sizes = [("context_window", self.context_window), ("max_output_tokens", self.max_output_tokens)];
+        if let Some((name, _)) = sizes.into_iter().find(|(_, size)| *size == Some(0)) {
+            return Err(fault::invalid_parameter(
+                format!("metadata.{name}"),
+                format!("'{name}' is a number of tokens from 1 on; leave it out where it is not known."),
+            ));
+        }
+        let too_long = |name: &String| name.chars().count() > 200;
+        if self.display_name.as_ref().is_some_and(too_long) {
+            return Err(fault::invalid_parameter(
+                "metadata.display_name",
+                "A name has at most 200 characters.",
+            ));
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ pub struct Provider {
     /// Lower wins when several instances serve the same bare model id.
     #[serde(default)]
     pub priority: i64,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Resilience::is_usual")]
     pub resilience: Resilience,
 }
 
@@ -89,6 +89,12 @@ fn out_of_bounds(name: &str, bounds: &str) -> Fault {
     let param = format!("resilience.{name}");
     let message = format!("'{param}' must be {bounds}.");
     fault::invalid_parameter(param, message)
+}
+
+impl Resilience {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 fn enabled() -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::task::TaskTracker;
 
 use super::upstream::{OK, TurnedClock, Upstream, egress, post, text};
-use crate::{Egress, EgressConfig, EgressErrorKind, Trust};
+use crate::{Egress, EgressConfig, EgressErrorKind, Outbound, Trust};
 
 async fn patient() -> Upstream {
     Upstream::start(|mut peer, _| async move {
@@ -83,9 +83,10 @@ async fn a_connection_closed_while_idle_is_noticed() {
     assert_eq!(upstream.connections(), 5);
 }
 
-/// The upstream reads the second request and closes: only a repeat on a fresh connection can succeed.
+/// The upstream reads the second request and closes: only a repeat on a fresh connection can succeed. What must not be
+/// done twice is not repeated here, and the caller is told what it met.
 #[tokio::test]
-async fn a_request_lost_to_a_closing_connection_is_repeated_once() {
+async fn what_may_be_done_twice_is_repeated_once_on_a_fresh_connection() {
     let upstream = Upstream::start(|mut peer, _| async move {
         peer.request().await;
         peer.say(OK).await;
@@ -94,9 +95,14 @@ async fn a_request_lost_to_a_closing_connection_is_repeated_once() {
     .await;
     let egress = egress(EgressConfig::default());
     let destination = upstream.destination(&egress);
+    let put = || Outbound { method: http::Method::PUT, ..post(&destination, "/", &["x"]) };
     for _ in 0..4 {
-        assert_eq!(text(&egress, &destination).await, "ok");
+        let inbound = egress.send(put()).await.unwrap();
+        inbound.body.collect(10).await.unwrap();
     }
+    assert_eq!(upstream.connections(), 4);
+    let error = egress.send(post(&destination, "/", &["x"])).await.err().unwrap();
+    assert_eq!(error.kind(), EgressErrorKind::Closed);
     assert_eq!(upstream.connections(), 4);
 }
 

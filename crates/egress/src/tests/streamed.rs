@@ -168,7 +168,8 @@ async fn what_a_dying_idle_connection_swallowed_is_sent_again_if_it_is_small() {
         let egress = egress(EgressConfig::default());
         let destination = upstream.destination(&egress);
         assert_eq!(text(&egress, &destination).await, "ok");
-        let (request, sender, _) = streamed(&destination, Some(piece.len() as u64));
+        let (mut request, sender, _) = streamed(&destination, Some(piece.len() as u64));
+        request.method = http::Method::PUT;
         sender.send(Ok(piece)).unwrap();
         drop(sender);
         assert_eq!(egress.send(request).await.is_ok(), repeated);

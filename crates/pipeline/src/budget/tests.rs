@@ -7,36 +7,32 @@ use super::{HedgeBudget, RetryBudget};
 #[test]
 fn three_retries_are_always_allowed() {
     let budget = RetryBudget::default();
-    let _call = budget.enter();
-    let retries: Vec<_> = (0..3).map(|_| budget.try_retry().unwrap()).collect();
-    assert!(budget.try_retry().is_none());
+    let retries: Vec<_> = (0..3).map(|_| budget.try_retry(1).unwrap()).collect();
+    assert!(budget.try_retry(1).is_none());
     drop(retries);
-    assert!(budget.try_retry().is_some());
+    assert!(budget.try_retry(1).is_some());
 }
 
 #[test]
 fn a_fifth_of_the_calls_under_way_may_be_retries() {
     let budget = RetryBudget::default();
-    let mut calls: Vec<_> = (0..100).map(|_| budget.enter()).collect();
-    let mut retries: Vec<_> = std::iter::from_fn(|| budget.try_retry()).collect();
+    let mut retries: Vec<_> = std::iter::from_fn(|| budget.try_retry(100)).collect();
     assert_eq!(retries.len(), 20);
-    calls.truncate(50);
     retries.truncate(10);
-    assert!(budget.try_retry().is_none());
+    assert!(budget.try_retry(50).is_none());
     retries.pop();
-    assert!(budget.try_retry().is_some());
+    assert!(budget.try_retry(50).is_some());
 }
 
 #[test]
 fn retries_are_counted_exactly_under_concurrency() {
     let budget = RetryBudget::default();
-    let _calls: Vec<_> = (0..40).map(|_| budget.enter()).collect();
     let under_way = AtomicU32::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..5_000 {
-                    let guards: Vec<_> = (0..4).map_while(|_| budget.try_retry()).collect();
+                    let guards: Vec<_> = (0..4).map_while(|_| budget.try_retry(40)).collect();
                     let held = guards.len() as u32;
                     assert!(under_way.fetch_add(held, Ordering::SeqCst) + held <= 8);
                     under_way.fetch_sub(held, Ordering::SeqCst);
@@ -45,7 +41,7 @@ fn retries_are_counted_exactly_under_concurrency() {
             });
         }
     });
-    assert_eq!(std::iter::from_fn(|| budget.try_retry()).map(std::mem::forget).count(), 8);
+    assert_eq!(std::iter::from_fn(|| budget.try_retry(40)).map(std::mem::forget).count(), 8);
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use domain::clock::Timestamp;
-use domain::money::Nanos;
-use domain::receipt::Receipt;
 use serde::Serialize;
+
+use super::call::Finished;
 
 /// What an event can be called.
 pub const NAMES: [&str; 4] = ["request", "fallback", "breaker", "config"];
@@ -39,7 +39,7 @@ pub enum Notice {
 }
 
 pub enum Event {
-    Settled(Box<Receipt>),
+    Settled(Box<Finished>),
     Said(Timestamp, Box<Notice>),
 }
 
@@ -68,7 +68,7 @@ impl Entry {
     /// Where a call is booked; what concerns the whole installation is nobody's.
     pub fn user_path(&self) -> Option<&str> {
         match &self.event {
-            Event::Settled(receipt) => Some(&receipt.user_path),
+            Event::Settled(call) => Some(call.user_path()),
             Event::Said(..) => None,
         }
     }
@@ -76,11 +76,7 @@ impl Entry {
     /// On one line.
     pub fn json(&self) -> &str {
         self.json.get_or_init(|| match &self.event {
-            Event::Settled(receipt) => {
-                let took = i64::try_from(receipt.duration_us).unwrap_or(i64::MAX);
-                let over = Timestamp(receipt.at.micros().saturating_add(took));
-                self.write(over, &Settled::of(receipt))
-            }
+            Event::Settled(call) => self.write(call.over(), &call.shown()),
             Event::Said(at, notice) => self.write(*at, notice),
         })
     }
@@ -99,58 +95,4 @@ struct Shown<'a, T> {
     at: String,
     #[serde(flatten)]
     about: &'a T,
-}
-
-#[derive(Serialize)]
-struct Settled<'a> {
-    request_id: &'a str,
-    method: &'a str,
-    path: &'a str,
-    requested_model: &'a str,
-    provider_name: &'a str,
-    model: &'a str,
-    status: u16,
-    stream: bool,
-    duration_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ttft_ms: Option<u64>,
-    overhead_us: u64,
-    attempts: usize,
-    user_path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    auth_key_id: Option<&'a str>,
-    input_tokens: u64,
-    output_tokens: u64,
-    /// US dollars; null when there is no price.
-    total_cost: Option<f64>,
-    cache_type: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error_code: Option<&'a str>,
-}
-
-impl<'a> Settled<'a> {
-    fn of(receipt: &'a Receipt) -> Self {
-        let tokens = &receipt.usage.tokens;
-        Self {
-            request_id: &receipt.request_id,
-            method: &receipt.method,
-            path: &receipt.endpoint,
-            requested_model: &receipt.requested_model,
-            provider_name: &receipt.provider_name,
-            model: &receipt.model,
-            status: receipt.status,
-            stream: receipt.stream,
-            duration_ms: receipt.duration_us / 1000,
-            ttft_ms: receipt.first_byte_us.map(|micros| micros / 1000),
-            overhead_us: receipt.overhead_us,
-            attempts: receipt.attempts.len(),
-            user_path: &receipt.user_path,
-            auth_key_id: receipt.auth_key_id.as_deref(),
-            input_tokens: tokens.total_input(),
-            output_tokens: tokens.total_output(),
-            total_cost: receipt.total_cost().map(Nanos::usd),
-            cache_type: &receipt.cache_type,
-            error_code: receipt.error_code.as_deref(),
-        }
-    }
 }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use domain::receipt::Receipt;
+
 use super::entry::{Entry, Event};
 
 /// How many events are kept.
@@ -40,12 +42,29 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// Gives back what had to make room.
-    pub fn push(&mut self, event: Event) -> Option<Slot> {
-        let oldest = if self.slots.len() == CAPACITY { self.slots.pop_front() } else { None };
+    /// A call takes over the buffer of the one that has to make room. A buffer that is freed by another thread than
+    /// made it costs more than all the rest of this.
+    pub fn settle(&mut self, receipt: &Receipt) {
+        let mut call = match self.make_room() {
+            Some(Slot::Fresh(Some(Event::Settled(call)))) => call,
+            _ => Box::default(),
+        };
+        call.fill(receipt);
+        self.add(Event::Settled(call));
+    }
+
+    pub fn push(&mut self, event: Event) {
+        self.make_room();
+        self.add(event);
+    }
+
+    fn make_room(&mut self) -> Option<Slot> {
+        if self.slots.len() == CAPACITY { self.slots.pop_front() } else { None }
+    }
+
+    fn add(&mut self, event: Event) {
         self.slots.push_back(Slot::Fresh(Some(event)));
         self.last_id += 1;
-        oldest
     }
 
     pub fn last_id(&self) -> u64 {

@@ -18,7 +18,7 @@ fn receipt(request_id: impl Into<String>) -> Box<Receipt> {
 
 fn console_with(events: usize) -> Console {
     let console = Console::default();
-    (1..=events).for_each(|number| console.settled(receipt(number.to_string())));
+    (1..=events).for_each(|number| console.settled(&receipt(number.to_string())));
     console
 }
 
@@ -76,7 +76,7 @@ fn every_kind_of_event_has_its_shape() {
         error_message: Some("words".into()),
         ..Receipt::default()
     };
-    console.settled(Box::new(settled));
+    console.settled(&settled);
     let at = Timestamp::from_seconds(1_767_225_602);
     let fallback = Notice::Fallback {
         request_id: "r1".into(),
@@ -120,7 +120,7 @@ proptest! {
         let console = Console::default();
         let (mut position, mut accounted) = (0, 0);
         for burst in bursts {
-            (0..burst).for_each(|_| console.settled(receipt("")));
+            (0..burst).for_each(|_| console.settled(&receipt("")));
             let batch = console.read(position);
             prop_assert!(!batch.restarted);
             accounted += batch.missed;
@@ -163,7 +163,7 @@ async fn nobody_sleeps_through_an_event() {
     // These leave, some of them just when they are called: their call must reach somebody else.
     let leaving: Vec<_> = (0..EVENTS).map(|_| tracker.spawn(watch(console.clone(), u64::MAX))).collect();
     for leaver in leaving {
-        console.settled(receipt(""));
+        console.settled(&receipt(""));
         leaver.abort();
         tokio::task::yield_now().await;
     }
@@ -198,7 +198,7 @@ async fn cost(watchers: usize) -> Duration {
         }
         let receipt = receipt(number.to_string());
         let before = clock.tick();
-        console.settled(receipt);
+        console.settled(&receipt);
         costs.push(clock.tick() - before);
     }
     for watcher in watching {

@@ -97,7 +97,10 @@ fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
 /// A document that says it is something else is not read for luck; one that says nothing is.
 fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     let media_type = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    if media_type.is_empty() || memchr::memmem::find(&media_type.to_ascii_lowercase(), b"json").is_some() {
+    if media_type.is_empty()
+        || media_type.starts_with(b"application/json")
+        || memchr::memmem::find(&media_type.to_ascii_lowercase(), b"json").is_some()
+    {
         return Ok(());
     }
     Err(fault::upstream_invalid_response(

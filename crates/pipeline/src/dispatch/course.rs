@@ -21,8 +21,9 @@ pub struct Course {
     current: Option<Arc<Lane>>,
     /// Attempts at the current target, and what came of the last one.
     tries: u32,
-    last: Option<Fault>,
-    heard: Heard,
+    last: Option<Box<Fault>>,
+    /// Made when there is something to hear: most calls meet no fault.
+    heard: Option<Box<Heard>>,
 }
 
 /// What the targets said, as far as it decides the answer.
@@ -54,13 +55,15 @@ pub struct Moment<'a> {
     pub chance: f64,
     pub retries: &'a Retries,
     pub budget: &'a RetryBudget,
+    /// Calls under way.
+    pub active: u64,
     pub now: Duration,
 }
 
 impl Course {
     pub fn new(lanes: Vec<Arc<Lane>>) -> Self {
         let mut lanes = lanes.into_iter();
-        Self { current: lanes.next(), lanes, tries: 0, last: None, heard: Heard::default() }
+        Self { current: lanes.next(), lanes, tries: 0, last: None, heard: None }
     }
 
     pub fn target(&self) -> Option<&Arc<Lane>> {
@@ -74,7 +77,7 @@ impl Course {
 
     pub fn move_on(&mut self) {
         if let Some(fault) = self.last.take() {
-            self.heard.note(fault);
+            self.heard.get_or_insert_default().note(*fault);
         }
         self.current = self.lanes.next();
         self.tries = 0;
@@ -90,16 +93,17 @@ impl Course {
     pub fn pass_over(&mut self, availability: &Availability, now: Duration) {
         let Some(lane) = &self.current else { return };
         let instance = &lane.target.instance;
+        let heard = self.heard.get_or_insert_default();
         match availability {
             Availability::Open { until } => {
                 let left = until.saturating_sub(now);
-                self.heard.free_in(left);
-                self.heard.open = Some(fault::circuit_open(instance, left));
+                heard.free_in(left);
+                heard.open = Some(fault::circuit_open(instance, left));
             }
             Availability::Cooling { until } => {
                 let left = until.saturating_sub(now);
-                self.heard.free_in(left);
-                self.heard.limited.get_or_insert_with(|| fault::cooling_down(instance, left));
+                heard.free_in(left);
+                heard.limited.get_or_insert_with(|| fault::cooling_down(instance, left));
             }
             Availability::Ready | Availability::Probe => {}
         }
@@ -111,7 +115,7 @@ impl Course {
         match fault.recourse {
             Recourse::Nowhere => Next::Nowhere(fault),
             _ => {
-                self.heard.lacking = Some(fault);
+                self.heard.get_or_insert_default().lacking = Some(fault);
                 self.move_on();
                 Next::Elsewhere
             }
@@ -124,7 +128,7 @@ impl Course {
             return Next::Nowhere(fault);
         }
         let next = self.again(&fault, moment);
-        self.last = Some(fault);
+        self.last = Some(Box::new(fault));
         next.unwrap_or_else(|| {
             self.move_on();
             Next::Elsewhere
@@ -149,13 +153,13 @@ impl Course {
         if pause >= moment.left {
             return None;
         }
-        moment.budget.try_retry().map(|guard| Next::Again(pause, guard))
+        moment.budget.try_retry(moment.active).map(|guard| Next::Again(pause, guard))
     }
 
     /// Nothing is left to try.
     pub fn verdict(mut self) -> Fault {
         self.move_on();
-        let Heard { limited, overloaded, open, lacking, other, soonest } = self.heard;
+        let Heard { limited, overloaded, open, lacking, other, soonest } = *self.heard.unwrap_or_default();
         if let Some(fault) = other {
             return fault;
         }

@@ -119,6 +119,7 @@ impl Walk {
             chance: 0.0,
             retries: &gateway.policy.retries,
             budget: &gateway.retry_budget,
+            active: 0,
             now,
         };
         self.course.failed(fault.clone(), &moment);

@@ -5,10 +5,13 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::stream::Flow;
 
+/// So many pieces without content are taken in at a stretch.
+const PATIENCE: u32 = 8;
+
 /// `first` bounds the silence before the first event, `last` everything before content.
 pub async fn hold(mut flow: Flow, first: Instant, last: Instant) -> Result<Flow, Fault> {
     let begun = Instant::now();
-    let (mut limit, mut heard) = (first, flow.heard());
+    let (mut limit, mut heard, mut turns) = (first, flow.heard(), 0u32);
     loop {
         if flow.has_opened() {
             return Ok(flow);
@@ -18,6 +21,14 @@ pub async fn hold(mut flow: Flow, first: Instant, last: Instant) -> Result<Flow,
         }
         if timeout_at(limit, flow.advance()).await.is_err() {
             return Err(flow.silent(begun.elapsed()));
+        }
+        // A provider that says nothing as fast as it can must not keep us from seeing that the client has left.
+        turns += 1;
+        if turns % PATIENCE == 0 {
+            tokio::task::yield_now().await;
+            if Instant::now() >= limit {
+                return Err(flow.silent(begun.elapsed()));
+            }
         }
         // Once it has begun to speak, a provider may pause as any stream may.
         if flow.heard() > heard {

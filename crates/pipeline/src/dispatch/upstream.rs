@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use domain::clock::Timestamp;
-use domain::fault::{self, Fault, Recourse};
+use domain::fault::{self, Fault};
 use egress::{EgressError, InboundBody};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::Body as _;
@@ -73,8 +73,7 @@ pub async fn send(
         ticket.gateway().egress.send(outbound::build(destination, leaving, call, lane, ticket)).await;
     let inbound = inbound.map_err(|error| {
         tracing::debug!(provider = &**instance, reason = error.reason(), "provider not reached");
-        let fault = fault::upstream_unreachable(instance, error.reason());
-        if error.is_stale() { fault.recourse(Recourse::Here) } else { fault }
+        fault::upstream_unreachable(instance, error.reason())
     })?;
     Ok((inbound.status, inbound.headers, UpstreamBody::Network(inbound.body)))
 }

@@ -39,7 +39,7 @@ pub(super) fn destination(instance: &Instance) -> Result<Arc<Destination>, Fault
 pub(super) fn limits_models(access: &Access<'_>, instance: &Instance) -> bool {
     access.caller.key().is_some_and(|key| lists_models(&key.lists))
         || !access.enabled_by_default
-        || instance.has_overrides()
+        || instance.restricts(access.user_path)
 }
 
 /// A list that lets every model pass limits nothing.

@@ -26,6 +26,8 @@ pub struct Download {
 enum Source {
     Upstream(Box<InboundBody>),
     Whole(Bytes),
+    /// The provider broke off; what came before is let go first.
+    Broken(Box<Fault>),
     Ended,
 }
 
@@ -47,11 +49,13 @@ impl Download {
         Self { source: Source::Whole(bytes), fare, idle: Duration::ZERO, timer: None, heard: Instant::now() }
     }
 
-    /// Without its terminator, so that nobody takes what came for the whole.
-    fn cut(&mut self, fault: &Fault) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        self.source = Source::Ended;
-        self.fare.break_off(fault);
-        Poll::Ready(Some(Err(io::Error::other(fault.message.clone()))))
+    /// Without its terminator, so that nobody takes what came for the whole. The server drops what it has not written
+    /// when a body fails, so the failure comes one turn after the last bytes.
+    fn cut(&mut self, fault: Fault, context: &Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        self.fare.break_off(&fault);
+        self.source = Source::Broken(Box::new(fault));
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn poll_idle(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -79,6 +83,11 @@ impl Body for Download {
             let body = match &mut self.source {
                 Source::Upstream(body) => body,
                 Source::Ended => return Poll::Ready(None),
+                Source::Broken(fault) => {
+                    let error = io::Error::other(std::mem::take(&mut fault.message));
+                    self.source = Source::Ended;
+                    return Poll::Ready(Some(Err(error)));
+                }
                 Source::Whole(bytes) => {
                     let bytes = std::mem::take(bytes);
                     self.source = Source::Ended;
@@ -100,7 +109,7 @@ impl Body for Download {
                 }
                 Poll::Ready(Some(Err(_))) => {
                     let fault = self.fare.interrupted();
-                    return self.cut(&fault);
+                    return self.cut(fault, context);
                 }
                 Poll::Ready(None) => {
                     self.source = Source::Ended;
@@ -110,7 +119,7 @@ impl Body for Download {
                 Poll::Pending => {
                     ready!(self.poll_idle(context));
                     let fault = fault::upstream_timeout(self.fare.instance(), self.idle);
-                    return self.cut(&fault);
+                    return self.cut(fault, context);
                 }
             }
         }
@@ -118,7 +127,7 @@ impl Body for Download {
 
     fn is_end_stream(&self) -> bool {
         match &self.source {
-            Source::Upstream(_) => false,
+            Source::Upstream(_) | Source::Broken(_) => false,
             Source::Whole(bytes) => bytes.is_empty(),
             Source::Ended => true,
         }
@@ -128,6 +137,7 @@ impl Body for Download {
         match &self.source {
             Source::Upstream(body) => body.size_hint(),
             Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Source::Broken(_) => SizeHint::default(),
             Source::Ended => SizeHint::with_exact(0),
         }
     }

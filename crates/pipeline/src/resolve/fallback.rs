@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::model::Abilities;
 
 use super::Asking;
-use super::names::{self, Finder, Through};
+use super::names::{self, Finder, Lanes, Through};
 use super::trail::Trail;
 use crate::snapshot::routes::Lane;
 
@@ -51,19 +51,15 @@ impl Needs {
     }
 }
 
-pub fn further(
-    asking: &Asking<'_>,
-    model: &str,
-    named: &[Arc<Lane>],
-    trail: &mut impl Trail,
-) -> Vec<Arc<Lane>> {
+pub fn further(asking: &Asking<'_>, model: &str, choice: &Lanes, trail: &mut impl Trail) -> Vec<Arc<Lane>> {
     let Fallback { mode, rules } = asking.fallback;
     if *mode == Mode::Off || (*mode == Mode::Manual && rules.is_empty()) {
         return Vec::new();
     }
-    let mut found = by_rule(asking, model, named, trail);
+    let named = names::leaves(choice);
+    let mut found = by_rule(asking, model, &named, trail);
     if *mode == Mode::Auto {
-        found.extend(alike(asking, named, trail));
+        found.extend(alike(asking, &named, trail));
     }
     found.retain(|lane| asking.access.permits(lane));
     found

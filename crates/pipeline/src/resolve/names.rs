@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
 use domain::strategy::Strategy;
 
@@ -12,7 +13,8 @@ use crate::snapshot::routes::{Instance, Lane, Routes};
 
 pub type Lanes = Choice<Arc<Lane>>;
 
-/// Which kinds of name a selector may still be. Each is passed at most once, so that no circle can be walked.
+/// Which kinds of name a selector may still be. A combo is passed at most once, and an alias at most once before and once
+/// behind it, so that no circle can be walked.
 #[derive(Clone, Copy)]
 pub struct Through {
     combos: bool,
@@ -36,7 +38,7 @@ impl<T: Trail> Finder<'_, T> {
         if through.combos
             && let Some(combo) = names.combos.get(selector)
         {
-            return self.combo(combo, through);
+            return self.combo(combo);
         }
         if through.aliases
             && let Some(alias) = names.aliases.get(selector)
@@ -60,10 +62,11 @@ impl<T: Trail> Finder<'_, T> {
         self.anywhere(selector)
     }
 
-    fn combo(&mut self, combo: &Named<domain::resources::combo::Combo>, through: Through) -> Option<Lanes> {
+    fn combo(&mut self, combo: &Named<Combo>) -> Option<Lanes> {
         let document = &combo.document;
         self.trail.note("combo", || format!("'{}': {}", combo.name, document.selectors.join(", ")));
-        let inner = Through { combos: false, ..through };
+        // What stands in a combo may be an alias again, however the combo was reached.
+        let inner = Through { combos: false, aliases: true };
         let mut members = Vec::with_capacity(document.selectors.len());
         for selector in &document.selectors {
             let weight = document.weights.get(selector).copied().unwrap_or(1.0);

@@ -1,9 +1,14 @@
 //! What providers consumed that died in the middle of a stream, each at its own price.
 
+use domain::canon::Reply;
+use domain::fault::Fault;
 use domain::money::{Cost, Nanos};
 use domain::receipt::{CostSource, Receipt};
 use domain::usage::{Tokens, Usage};
 
+use super::Ticket;
+use crate::estimate;
+use crate::reserve::Reservation;
 use crate::snapshot::routes::Lane;
 
 #[derive(Clone, Debug, Default)]
@@ -91,5 +96,62 @@ mod tests {
         assert_eq!(receipt.total_cost(), Some(Nanos(12)));
         assert!(receipt.usage.estimated);
         assert_eq!(receipt.usage.caveat.as_deref(), Some("resumed; a part has no price"));
+    }
+}
+
+/// The account of a call that another provider goes on with.
+impl Ticket {
+    /// The last attempt, which had begun well, came to this end.
+    pub fn broke(&mut self, fault: &Fault) {
+        self.edit(|receipt| {
+            if let Some(attempt) = receipt.attempts.last_mut() {
+                attempt.error = Some(fault.code.to_string());
+            }
+        });
+    }
+
+    /// Sets down what the provider consumed that has died, so that the account can go on with another. Nothing is
+    /// taken away before it is set down: the client may leave while this waits.
+    pub async fn carry_over(&mut self, so_far: &Reply) {
+        let counted = match self.usage.clone() {
+            Some(usage) => usage,
+            None => {
+                let (prompt, bytes) = (self.prompt.clone(), self.content_bytes);
+                let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
+                let model = self.lane.as_ref().map(|lane| lane.target.model.clone()).unwrap_or_default();
+                let count = move || estimate::rest(&model, &prompt, repeated, bytes);
+                self.gateway.tasks.spawn_blocking(count).await.unwrap_or_default()
+            }
+        };
+        let earlier = self.earlier.get_or_insert_default();
+        earlier.add(self.lane.as_deref(), &counted);
+        earlier.shown =
+            so_far.parts.iter().filter_map(|part| part.as_text()).map(|text| text.len() as u64).sum();
+        self.content_bytes = 0;
+        // Until somebody goes on, nothing more is consumed.
+        self.usage = Some(Usage::default());
+    }
+
+    pub fn goes_on(&mut self, resumed: u32) {
+        self.usage = None;
+        self.edit(|receipt| receipt.resumed = resumed);
+    }
+
+    pub fn resumed(&self) -> u32 {
+        self.receipt.as_ref().map_or(0, |receipt| receipt.resumed)
+    }
+
+    pub fn earlier_tokens(&self) -> Tokens {
+        self.earlier.as_ref().map(|earlier| earlier.tokens).unwrap_or_default()
+    }
+
+    /// What the rest may cost at worst, and what is spent already.
+    pub fn reservation_with(&self, rest: &Reservation) -> Reservation {
+        let mut whole = rest.clone();
+        if let Some(earlier) = &self.earlier {
+            whole.usage.tokens += earlier.tokens;
+            whole.cost = whole.cost.map(|cost| cost + earlier.cost.unwrap_or_default());
+        }
+        whole
     }
 }

@@ -195,9 +195,17 @@ impl Instance {
         self.lanes.get(model).cloned().unwrap_or_else(unlisted)
     }
 
-    /// Some of its models are not for everyone.
-    pub fn has_overrides(&self) -> bool {
-        !self.core.overrides.is_empty()
+    /// Some of its models are not for callers of this path.
+    pub fn restricts(&self, path: &UserPath) -> bool {
+        self.core.overrides.restrict(path)
+    }
+
+    /// Every model that was ever asked of it, or might be, and how it is doing.
+    pub fn health(&self) -> Vec<(String, Arc<Health>)> {
+        let listed = self.lanes.values().map(|lane| (lane.target.model.to_string(), lane.health.clone()));
+        let mut all: Vec<_> = listed.chain(self.core.other.strangers()).collect();
+        all.sort_by(|(one, _), (other, _)| one.cmp(other));
+        all
     }
 
     /// What it serves when nobody says which model: the first that its operator named, or the only one it has.

@@ -1,5 +1,7 @@
 //! Events between provider and client: forwarded as received where both speak the same, else translated one by one.
 
+mod account;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,21 +10,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::call::Format;
-use domain::canon::Reply;
-use domain::fault::{self, Fault, Recourse};
-use domain::usage::{Tokens, Usage};
+use domain::fault::{self, Fault};
+use domain::usage::Usage;
 use wire::codec::{Class, Native};
 use wire::fault::Broken;
 use wire::formats::chat;
 use wire::sse::{Event, Splitter};
 
-use super::overlap::Overlap;
 use super::translated::Translated;
-use crate::dispatch::{Passage, Resumable, UpstreamBody, tell};
+use crate::dispatch::{Passage, Resumable, UpstreamBody};
 use crate::gateway::Gateway;
 use crate::health::Admission;
 use crate::receive::Call;
-use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 
@@ -50,7 +49,7 @@ pub struct Flow {
     /// The event that ends a response, for the store.
     last_words: Option<Bytes>,
     created: i64,
-    /// Signs of life so far: whole events and, before any content, comments.
+    /// Whole events so far; a comment is none.
     heard: u64,
     idle_timeout: Duration,
     /// The target counts the stream as under way for as long as it flows.
@@ -112,37 +111,6 @@ impl Flow {
         }
     }
 
-    /// What goes on after a fault: how, and what was said until then. The account gets what the provider consumed.
-    pub fn break_off(&mut self, ticket: &mut Ticket) -> Option<(Box<Resumable>, Reply)> {
-        let Manner::Translated(translated) = &self.manner else { return None };
-        let goes_on = self.fault.as_ref().is_some_and(|fault| fault.recourse != Recourse::Nowhere)
-            && translated.is_resumable();
-        let resumable = self.resumable.take_if(|resumable| goes_on && resumable.may_go_on())?;
-        let so_far = translated.reply().clone();
-        self.discharge(ticket);
-        self.learn();
-        self.tally(ticket);
-        Some((resumable, so_far))
-    }
-
-    /// Another provider goes on.
-    pub fn join(&mut self, next: Self, overlap: Overlap, resumable: Box<Resumable>, earlier: Tokens) {
-        let (Manner::Translated(translated), Manner::Translated(rest)) = (&mut self.manner, next.manner)
-        else {
-            return;
-        };
-        translated.join(*rest, overlap, earlier, resumable.resumed());
-        self.body = next.body;
-        self.splitter = next.splitter;
-        self.lane = next.lane;
-        self.ended = next.ended;
-        self.fault = next.fault;
-        self.idle_timeout = next.idle_timeout;
-        self.admission = next.admission;
-        self.resumable = Some(resumable);
-        self.collect();
-    }
-
     /// Said before what is still to leave.
     pub fn preface(&mut self, bytes: Bytes) {
         self.outgoing.push_front(bytes);
@@ -160,7 +128,7 @@ impl Flow {
         self.fault.as_ref()
     }
 
-    /// Grows with every sign of life; a byte alone is none.
+    /// Grows with every event: bytes and comments alone are no sign of life.
     pub fn heard(&self) -> u64 {
         self.heard
     }
@@ -316,7 +284,6 @@ impl Flow {
     /// Notes what an event says; the bytes the client is to see, if any.
     fn inspect(&mut self, event: &Event) -> Option<Bytes> {
         if event.is_comment_only() {
-            self.heard += u64::from(!self.opened);
             let native = matches!(self.manner, Manner::Native(_));
             return (self.opened && native).then(|| event.raw.clone());
         }
@@ -415,56 +382,6 @@ impl Flow {
                 };
                 wire::fault::event(fault, self.format, broken)
             }
-        }
-    }
-
-    /// Hands over what was learnt to the call's account.
-    pub fn report(&mut self, ticket: &mut Ticket) {
-        self.learn();
-        if let Manner::Translated(translated) = &self.manner
-            && self.format == Format::Chat
-        {
-            ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
-        }
-        self.discharge(ticket);
-        let native = matches!(self.manner, Manner::Native(_));
-        responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
-        if let Some(id) = self.provider_id.clone() {
-            ticket.provider_id(id);
-        }
-        self.tally(ticket);
-    }
-
-    /// The target is done with the stream; one that died under way failed.
-    fn discharge(&mut self, ticket: &Ticket) {
-        if let (Some(admission), Some(fault)) = (self.admission.take(), &self.fault)
-            && fault.is_failure()
-        {
-            let transition = admission.failed(ticket.now(), &fault.code);
-            tell::transition(&self.lane, transition, ticket.gateway());
-        }
-    }
-
-    fn learn(&mut self) {
-        if let Manner::Translated(translated) = &mut self.manner {
-            let learnt = translated.learnt();
-            self.provider_id = learnt.provider_id;
-            self.content_bytes = learnt.content_bytes;
-            self.usage = learnt.usage;
-            self.last_words = learnt.last_words;
-        }
-    }
-
-    fn tally(&mut self, ticket: &mut Ticket) {
-        ticket.produced(self.content_bytes);
-        if let Some((mut usage, raw)) = self.usage.take() {
-            // Figures that came before the end are what was consumed so far, not the bill.
-            if !self.ended || self.fault.is_some() {
-                usage.estimated = true;
-                let passed = catalog::estimate_tokens_from_bytes(self.content_bytes);
-                usage.tokens.output = usage.tokens.output.max(passed);
-            }
-            ticket.consumed(usage, &raw);
         }
     }
 

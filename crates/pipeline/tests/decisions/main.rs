@@ -8,5 +8,6 @@
 
 mod access;
 mod authenticate;
+mod names;
 mod resolve;
 mod snapshots;

@@ -27,7 +27,7 @@ fn planned(snapshot: &Snapshot, caller: &Caller, body: &Value) -> Result<Plan, F
     let resolved = resolve(&call.asking(access, &arrival, &policy)?, &mut ())?;
     let circumstances =
         Circumstances { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
-    Ok(resolved.plan(&circumstances))
+    Ok(resolved.plan(|| circumstances))
 }
 
 fn plan(snapshot: &Snapshot, caller: &Caller, model: &str, hint: Option<&str>) -> Result<Vec<String>, Fault> {

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use store::{Stored, Write as Writing};
 use utoipa::ToSchema;
 
+use super::names::Names;
 use super::record;
 use crate::App;
 use crate::body::Strict;
@@ -45,6 +46,7 @@ pub struct CreateKey {
     pub allowed_models: Option<Vec<String>>,
     #[serde(default)]
     pub denied_models: Option<Vec<String>>,
+    /// The pool whose members alone may serve its calls.
     #[serde(default)]
     pub provider_pool_id: Option<String>,
     #[serde(default)]
@@ -112,6 +114,10 @@ pub async fn create(
     let raw = auth_key::mint(&*gateway.entropy);
     let id = ids::prefixed("key", gateway.clock.now(), &*gateway.entropy);
     let key = draft(request, id, raw.reveal(), &principal.caller)?;
+    let _turn = app.naming.lock().await;
+    if let Some(pool) = &key.provider_pool_id {
+        Names::load(&app).await?.pool("provider_pool_id", pool)?;
+    }
     let stored = app
         .refresher
         .store()
@@ -134,9 +140,6 @@ fn draft(request: CreateKey, id: String, raw: &str, creator: &Caller) -> Result<
     for scope in &scopes {
         creator.require(*scope)?;
     }
-    if request.provider_pool_id.as_deref().is_some_and(|pool| !pool.is_empty()) {
-        return Err(fault::invalid_parameter("provider_pool_id", "There is no pool of that name."));
-    }
     let expires_at = request
         .expiry
         .filter(|text| !text.is_empty())
@@ -152,7 +155,7 @@ fn draft(request: CreateKey, id: String, raw: &str, creator: &Caller) -> Result<
         allowed_providers: request.allowed_providers,
         allowed_models: request.allowed_models,
         denied_models: request.denied_models,
-        provider_pool_id: None,
+        provider_pool_id: request.provider_pool_id.filter(|pool| !pool.is_empty()),
         rate_limits: request.rate_limits.unwrap_or_default(),
         expires_at,
         deactivated_at: None,

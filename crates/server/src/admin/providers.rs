@@ -2,7 +2,6 @@
 
 mod draft;
 mod health;
-mod live;
 mod view;
 
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use domain::fault::{self, Fault};
+use domain::resources::Resource as _;
 use domain::resources::provider::{Provider, Source};
 use http::{HeaderMap, StatusCode};
 use pipeline::inventory;
@@ -19,6 +19,7 @@ use serde::Serialize;
 use store::Write as Writing;
 use utoipa::ToSchema;
 
+use super::names::Names;
 use super::record;
 use crate::App;
 use crate::body::Strict;
@@ -26,6 +27,7 @@ use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{Principal, Providers, Read, Write};
 use draft::ProviderBody;
+pub use health::{ProviderHealth, of as health_of};
 use view::{ProviderView, StatusView, TypeView};
 
 #[derive(Serialize, ToSchema)]
@@ -116,7 +118,7 @@ pub async fn read(
     request_body = ProviderBody,
     responses((status = 200, description = "Replaced", body = ProviderView), (status = 201, description = "Created", body = ProviderView),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
-        (status = 412, description = "Changed in the meantime")),
+        (status = 409, description = "The name is taken by another kind"), (status = 412, description = "Changed in the meantime")),
     security(("bearer" = ["admin:providers:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
@@ -125,11 +127,8 @@ pub async fn replace(
     headers: HeaderMap,
     Strict(mut body): Strict<ProviderBody>,
 ) -> Result<Response, Problem> {
-    if body.name.get_or_insert_with(|| name.clone()) != &name {
-        return Err(
-            fault::invalid_parameter("name", "The name in the body is not the name in the path.").into()
-        );
-    }
+    let name = record::name("name", body.name.take(), name)?;
+    body.name = Some(name.clone());
     let known =
         principal.snapshot.routes.instances.get(&name).filter(|known| known.source != Source::Default);
     let provider = body.provider(known.map(|known| &known.provider))?;
@@ -146,6 +145,8 @@ async fn write(
     status: StatusCode,
 ) -> Result<Response, Problem> {
     judge_address(app, &provider)?;
+    let _turn = app.naming.lock().await;
+    Names::load(app).await?.free(Provider::KIND, &provider.name)?;
     let stored =
         app.refresher.store().collection::<Provider>().put(&provider, writing, actor, if_match).await?;
     app.refresher.refresh().await?;
@@ -196,6 +197,7 @@ pub async fn delete(
         );
     }
     let providers = app.refresher.store().collection::<Provider>();
+    let _turn = app.naming.lock().await;
     providers.delete(&name, principal.caller.actor(), record::if_match(&headers)).await?;
     app.refresher.refresh().await?;
     Ok(StatusCode::NO_CONTENT)

@@ -29,6 +29,17 @@ pub fn if_match(headers: &HeaderMap) -> Option<&str> {
     headers.get(IF_MATCH)?.to_str().ok().filter(|value| *value != "*")
 }
 
+/// The name of what is put: the path's, which the body may repeat and not change.
+pub fn name(param: &str, sent: Option<String>, path: String) -> Result<String, Fault> {
+    match sent {
+        Some(sent) if sent != path => {
+            let message = format!("The {param} in the body is not the {param} in the path.");
+            Err(fault::invalid_parameter(param, message))
+        }
+        _ => Ok(path),
+    }
+}
+
 /// A stored record and its ETag.
 pub fn answer(status: StatusCode, etag: &str, record: impl Serialize) -> Response {
     (status, [(ETAG, etag.to_owned())], Json(record)).into_response()

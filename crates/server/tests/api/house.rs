@@ -16,7 +16,7 @@ use domain::capability::{Capabilities, Edition};
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
-use domain::resources::provider::{Provider, Source};
+use domain::resources::provider::{Provider, Resilience, Source};
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig};
 use http::Method;
@@ -312,8 +312,13 @@ pub fn provider(vendor: &str, upstream: &Upstream) -> Provider {
         headers: Default::default(),
         enabled: true,
         priority: 0,
-        resilience: Default::default(),
+        resilience: steadfast(),
     }
+}
+
+/// One attempt each, and no pause after any number of failures: what tests of single answers want.
+fn steadfast() -> Resilience {
+    Resilience { max_retries: Some(0), breaker_failures: Some(u32::MAX), ..Resilience::default() }
 }
 
 fn empty_snapshot() -> Snapshot {

@@ -45,6 +45,7 @@ fn sample(method: &Method, path: &str) -> String {
         ("{call}", "openai/text:generateContent"),
         ("{id}", "key_0"),
         ("{name}", "openai"),
+        ("{selector}", "openai/text"),
         ("{provider}", "openai"),
         ("{endpoint}", "models"),
     ];

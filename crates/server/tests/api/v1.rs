@@ -11,6 +11,7 @@ mod passthrough;
 mod plain;
 mod responses;
 mod resume;
+mod routing;
 mod translation;
 mod vendors;
 mod websocket;

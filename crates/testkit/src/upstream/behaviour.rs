@@ -9,11 +9,10 @@ use serde_json::Value;
 
 use super::asked::{Asked, Choice, Seen};
 use super::dialect::{Dialect, Voice};
-use super::refusal::Refusal;
 use super::reply::{Reply, Stop, ToolCall, UsageStyle, numbered_words, pieces, words};
 use super::sample::sample;
 use super::script::{Answer, Step};
-use super::{agent, models};
+use super::{agent, models, saga};
 pub use tale::{LOOK, TALE};
 
 /// A stream that breaks has sent this many pieces before.
@@ -32,45 +31,62 @@ impl Play<'_> {
         match behaviour {
             "hang" => Answer { before: vec![Step::Hang], ..self.render(&reply()) },
             "hang-after-head" => Answer { steps: vec![Step::Hang], ..self.render(&reply()) },
+            "hang-before-content" => self.speechless(&reply(), Step::Hang),
             "hang-mid-stream" => self.broken(&reply(), &[Step::Hang]),
             "reset-before-head" => Answer { before: vec![Step::Reset], ..Answer::default() },
+            "cut-before-head" => Answer { before: vec![Step::Cut], ..Answer::default() },
+            "reset-before-content" => self.speechless(&reply(), Step::Reset),
+            "cut-before-content" => self.speechless(&reply(), Step::Cut),
+            "eof-before-content" => Answer { length: None, ..self.speechless(&reply(), Step::End) },
             "reset-mid-stream" => self.broken(&reply(), &[Step::Reset]),
             "cut-mid-stream" => self.broken(&reply(), &[Step::Cut]),
             "eof-mid-stream" => Answer { length: None, ..self.broken(&reply(), &[Step::End]) },
-            "unauthorized" => self.failure(401, 0),
+            "unauthorized" => self.failure(401),
+            "insufficient-quota" => self.out_of_quota(),
             "error-in-stream" if self.asked.streams => Answer::stream(self.voice.failing_start(&reply())),
             "error-in-stream" => Answer::whole(self.voice.failing_document(&reply()).to_string()),
             "error-after-content" if self.asked.streams => self.failing_later(&reply()),
-            "error-after-content" => self.failure(500, 0),
+            "error-after-content" => self.failure(500),
             "html" => Answer {
                 content_type: "text/html".into(),
                 ..Answer::whole("<html><h1>Bad gateway</h1></html>")
             },
             "bad-json" if self.asked.streams => Answer::stream(vec![Step::send(self.voice.broken_event())]),
             "bad-json" => Answer::whole("{\"id\": \"chatcmpl-1\", \"choices\": [{"),
+            "bad-event-mid-stream" if self.asked.streams => {
+                self.broken(&reply(), &[Step::send(self.voice.broken_event()), Step::End])
+            }
+            "truncated-json" | "bad-event-mid-stream" => self.truncated(&reply()),
+            "bad-sse" if self.asked.streams => Answer::stream(vec![Step::send("no event\nnor this one\n\n")]),
+            "bad-sse" => Answer::whole("no document"),
             "empty-body" if self.asked.streams => Answer::stream(Vec::new()),
             "empty-body" => Answer::whole(""),
             "huge-event" => self.huge(64 * 1024),
             _ if behaviour.starts_with("tale") => tale::answer(self, behaviour),
-            _ => self.numbered(behaviour),
+            _ => self
+                .mangled(behaviour)
+                .or_else(|| self.failing(behaviour))
+                .unwrap_or_else(|| self.numbered(behaviour)),
         }
     }
 
     /// Names that end in a number.
     fn numbered(&self, behaviour: &str) -> Answer {
         let number = |prefix: &str| behaviour.strip_prefix(prefix).and_then(|text| text.parse::<u64>().ok());
-        if let Some(seconds) = number("error-429-") {
-            self.failure(429, seconds)
-        } else if let Some(status) = number("error-").filter(|status| (400..600).contains(status)) {
-            self.failure(status as u16, 30)
-        } else if let Some(millis) = number("slow-") {
+        if let Some(millis) = number("slow-") {
             let before = vec![Step::Wait(Duration::from_millis(millis))];
             Answer { before, ..self.render(&self.reply("text")) }
+        } else if let Some((millis, other)) = late(behaviour) {
+            let mut answer = self.answer(other);
+            answer.before.insert(0, Step::Wait(Duration::from_millis(millis)));
+            answer
         } else if let Some(millis) = number("drip-") {
             let mut answer = self.render(&self.reply("long-20"));
             let pause = Step::Wait(Duration::from_millis(millis));
             answer.steps = answer.steps.into_iter().flat_map(|step| [pause.clone(), step]).collect();
             answer
+        } else if let Some(life) = saga::life(behaviour) {
+            saga::answer(self, life)
         } else if let Some(kibibytes) = number("huge-event-") {
             self.huge(kibibytes)
         } else {
@@ -78,7 +94,7 @@ impl Play<'_> {
         }
     }
 
-    fn render(&self, reply: &Reply) -> Answer {
+    pub fn render(&self, reply: &Reply) -> Answer {
         let answer = if self.asked.streams {
             Answer::stream(self.voice.events(reply))
         } else {
@@ -90,7 +106,7 @@ impl Play<'_> {
         Answer { billed: Some(reply.billed()), ..answer }
     }
 
-    fn reply(&self, behaviour: &str) -> Reply {
+    pub fn reply(&self, behaviour: &str) -> Reply {
         let asked = self.asked;
         let mut reply = Reply::new(asked);
         let length = behaviour.strip_prefix("long-").and_then(|text| text.parse::<usize>().ok());
@@ -199,6 +215,26 @@ impl Play<'_> {
         answer
     }
 
+    /// What comes before any content, then the fault. A document breaks after its head.
+    fn speechless(&self, reply: &Reply, fault: Step) -> Answer {
+        let mut answer = self.render(reply);
+        let costs = |step: &Step| matches!(step, Step::Send { completion: 1.., .. });
+        let silent = answer.steps.iter().take_while(|step| !costs(step)).count();
+        answer.steps.truncate(silent);
+        answer.steps.push(fault);
+        answer
+    }
+
+    /// Half of it, and yet an orderly end; a stream ends in the middle of an event.
+    fn truncated(&self, reply: &Reply) -> Answer {
+        if self.asked.streams {
+            let event = self.voice.broken_event().trim_end();
+            return self.broken(reply, &[Step::send(event), Step::End]);
+        }
+        let body = self.voice.document(reply).to_string();
+        Answer::whole(body[..body.len() / 2].to_owned())
+    }
+
     fn failing_later(&self, reply: &Reply) -> Answer {
         let mut answer = self.broken(reply, &[]);
         let end = self.voice.failing_end(reply, answer.steps.len());
@@ -225,24 +261,12 @@ impl Play<'_> {
         }
         answer
     }
+}
 
-    fn failure(&self, status: u16, retry_after: u64) -> Answer {
-        let refusal = |message: &str| Refusal::new(status, message);
-        let refusal = match status {
-            401 => refusal("Incorrect API key provided: sk-***.").code("invalid_api_key"),
-            404 => refusal("The model does not exist.").code("model_not_found"),
-            429 => refusal("Rate limit reached for requests.").code("rate_limit_exceeded"),
-            529 => refusal("Overloaded"),
-            500.. => refusal("The server had an error while processing your request."),
-            _ => refusal("The request was refused by the script.").code("scripted"),
-        };
-        let body = self.voice.dialect().error(&refusal).to_string();
-        let mut answer = Answer { status, ..Answer::whole(body) };
-        if status == 429 {
-            answer.headers.push(("retry-after".into(), retry_after.to_string()));
-        }
-        answer
-    }
+/// `late-NNN-BEHAVIOUR`
+fn late(behaviour: &str) -> Option<(u64, &str)> {
+    let (millis, other) = behaviour.strip_prefix("late-")?.split_once('-')?;
+    Some((millis.parse().ok()?, other))
 }
 
 fn filler(kibibytes: u64) -> impl Iterator<Item = Bytes> {

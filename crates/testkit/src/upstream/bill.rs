@@ -40,6 +40,12 @@ impl Bill {
         self.0.lock().iter().map(|line| line.lock().clone()).collect()
     }
 
+    /// Answers under way; what the upstream broke off counts too.
+    pub fn unfinished(&self) -> usize {
+        let lines = self.0.lock();
+        lines.iter().map(|line| line.lock()).filter(|line| !line.finished && !line.cancelled).count()
+    }
+
     pub fn clear(&self) {
         self.0.lock().clear();
     }

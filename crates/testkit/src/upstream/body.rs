@@ -74,6 +74,14 @@ impl Body for Playback {
                     }
                     return Poll::Ready(Some(Ok(Frame::data(bytes))));
                 }
+                Some(Step::Repeat { bytes, pause, completion }) => {
+                    self.entry.sent(completion, 0);
+                    self.steps.push_front(Step::Repeat { bytes: bytes.clone(), pause, completion });
+                    if !pause.is_zero() {
+                        self.rest(pause);
+                    }
+                    return Poll::Ready(Some(Ok(Frame::data(bytes))));
+                }
                 Some(Step::Wait(pause)) => self.rest(pause),
                 // The connection, which watches for the client's end, drops this body; nothing else wakes it.
                 Some(Step::Hang) => {

@@ -13,6 +13,8 @@ use super::chat::{self, Surface};
 use super::desk::{Desk, Visit};
 use super::dialect::Dialect;
 use super::memory::Memory;
+use super::moment::Calls;
+use super::mood::Temper;
 use super::name::ModelName;
 use super::refusal::{Refusal, Verdict};
 use super::route::{Models, Route};
@@ -27,6 +29,8 @@ pub(super) struct House {
     port: u16,
     answered: AtomicU64,
     pub bill: Bill,
+    pub calls: Calls,
+    pub temper: Temper,
     memory: Memory,
     requests: Mutex<VecDeque<Recorded>>,
     scripts: Mutex<VecDeque<Script>>,
@@ -47,6 +51,8 @@ impl House {
             port,
             answered: AtomicU64::new(0),
             bill: Bill::default(),
+            calls: Calls::default(),
+            temper: Temper::default(),
             memory: Memory::default(),
             requests: Mutex::default(),
             scripts: Mutex::default(),
@@ -63,6 +69,7 @@ impl House {
 
     pub fn reset(&self) {
         self.bill.clear();
+        self.calls.clear();
         self.requests.lock().clear();
         self.scripts.lock().clear();
     }
@@ -134,10 +141,13 @@ impl House {
             Ok(desk) => desk,
             Err(refusal) => return refused(route.dialect(), &refusal),
         };
+        let called = self.calls.note(&desk.asked.name.whole);
         let play = Play { asked: &desk.asked, voice: desk.voice.as_ref() };
         let answer = match &script {
             Some(Script::Like(other)) => play.answer(&ModelName::parse(other).behaviour),
-            _ => play.answer(&desk.asked.name.behaviour),
+            _ => {
+                self.temper.meet(&desk.asked.name.whole).answer(&play, called.now(&desk.asked.name.behaviour))
+            }
         };
         let entry = self.open_line(&answer, route.dialect(), &visit.id, &desk.asked.name.whole);
         (answer, entry)

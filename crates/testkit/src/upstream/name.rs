@@ -1,4 +1,5 @@
-//! A model's name: the behaviour, and before a `~` the model it stands for, whose generation decides the rules.
+//! A model's name: the behaviour, before a `~` the model it stands for, whose generation decides the rules, and after
+//! an `@` a mark that means nothing.
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ impl ModelName {
             Some((family, behaviour)) => (Some(family.to_owned()), behaviour),
             None => (None, name),
         };
+        let behaviour = behaviour.split_once('@').map_or(behaviour, |(behaviour, _)| behaviour);
         Self { whole: name.to_owned(), behaviour: behaviour.to_owned(), family }
     }
 

@@ -94,6 +94,12 @@ pub enum Step {
         completion: u64,
         reasoning: u64,
     },
+    /// These bytes again and again, until the client goes away; each time they cost that much.
+    Repeat {
+        bytes: Bytes,
+        pause: Duration,
+        completion: u64,
+    },
     Wait(Duration),
     /// Silence, until the client goes away.
     Hang,

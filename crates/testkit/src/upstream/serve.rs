@@ -62,9 +62,17 @@ async fn serve(
     let (parts, body) = request.into_parts();
     let raw = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let ok = |body: String| document(body, reset.clone());
+    let model = parts.uri.query().and_then(|query| query.strip_prefix("model="));
     match (parts.method.as_str(), parts.uri.path()) {
-        ("GET", "/bill") => return Ok(ok(json!(house.bill.lines()).to_string())),
+        ("GET", "/bill") => {
+            let mut lines = house.bill.lines();
+            lines.retain(|line| model.is_none_or(|model| line.model == model));
+            return Ok(ok(json!(lines).to_string()));
+        }
+        ("GET", "/calls") => return Ok(ok(house.calls.told(model).to_string())),
         ("GET", "/requests") => return Ok(ok(requests_json(&house))),
+        ("GET", "/mood") => return Ok(ok(house.temper.tell(house.bill.unfinished()).to_string())),
+        ("POST", "/mood") => return Ok(mood(&house, &raw, reset.clone())),
         ("POST", "/reset") => {
             house.reset();
             return Ok(ok("{}".into()));
@@ -97,7 +105,7 @@ async fn play(house: &House, reset: ResetSwitch, knock: &Knock<'_>) -> Result<Re
                 entry.break_off();
                 return Err(io::Error::other("the script breaks off here"));
             }
-            Step::Send { .. } => {}
+            Step::Send { .. } | Step::Repeat { .. } => {}
         }
     }
     let mut response =
@@ -107,6 +115,16 @@ async fn play(house: &House, reset: ResetSwitch, knock: &Knock<'_>) -> Result<Re
     }
     let body = Playback::new(answer.steps, answer.length, entry, reset);
     response.header("x-request-id", "req_scripted").body(body).map_err(io::Error::other)
+}
+
+fn mood(house: &House, raw: &[u8], reset: ResetSwitch) -> Response<Playback> {
+    let (status, said) = match house.temper.set(raw) {
+        Ok(said) => (http::StatusCode::OK, said),
+        Err(why) => (http::StatusCode::BAD_REQUEST, json!({"error": {"message": why}})),
+    };
+    let mut response = document(said.to_string(), reset);
+    *response.status_mut() = status;
+    response
 }
 
 fn document(body: impl Into<Bytes>, reset: ResetSwitch) -> Response<Playback> {

@@ -1,6 +1,7 @@
 //! The upstream, asked over a real socket.
 
 mod every_dialect;
+mod faults;
 pub(super) mod socket;
 
 use std::time::Duration;

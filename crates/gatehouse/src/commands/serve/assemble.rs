@@ -316,6 +316,7 @@ fn server_config(settings: &Settings) -> Config {
         usage_enabled: settings.usage.enabled,
         admin_enabled: settings.admin.endpoints_enabled,
         dashboard_enabled: settings.admin.ui_enabled,
+        combos_enabled: settings.combos.enabled,
         cors_origins: settings.server.cors_origins.clone(),
     }
 }

@@ -65,8 +65,9 @@ impl Overrides {
         Self(own)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Some model is not for callers of this path.
+    pub fn restrict(&self, path: &UserPath) -> bool {
+        self.0.values().any(|(access, _)| !access.permits(path))
     }
 
     pub fn find(&self, model: &str) -> Option<&(Arc<Access>, Metadata)> {

@@ -22,6 +22,7 @@ pub struct Limits {
 impl From<&Resilience> for Limits {
     fn from(own: &Resilience) -> Self {
         let usual = BreakerRules::default();
+        let failures = own.breaker_failures.unwrap_or(usual.failures);
         let time = |ms: Option<u64>| ms.map(Duration::from_millis);
         Self {
             first_byte: time(own.first_byte_timeout_ms),
@@ -29,7 +30,9 @@ impl From<&Resilience> for Limits {
             total: time(own.total_timeout_ms),
             retries: own.max_retries,
             breaker: BreakerRules {
-                failures: own.breaker_failures.unwrap_or(usual.failures),
+                failures,
+                // Who may fail more often in a row may do so in a span, too.
+                window_least: usual.window_least.max(failures.saturating_mul(4)),
                 open_for: time(own.breaker_open_ms).unwrap_or(usual.open_for),
                 ..usual
             },

@@ -7,9 +7,9 @@ use pipeline::snapshot::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::live::{self, BreakerState, HealthView};
 use crate::App;
 use crate::admin::record;
+use pipeline::health::{BreakerState, HealthView};
 
 /// Above this share of failures an instance is degraded.
 const TOLERATED: f64 = 0.1;
@@ -53,12 +53,8 @@ pub struct ModelHealth {
 /// The instance as a whole, and its models that have been used.
 pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) {
     let now = app.gateway.clock.tick();
-    let lived: Vec<(&str, HealthView)> = instance
-        .lanes
-        .iter()
-        .map(|(model, lane)| (&**model, live::view(lane, now)))
-        .filter(|(_, seen)| speaks(seen))
-        .collect();
+    let seen = instance.health().into_iter().map(|(model, health)| (model, health.view(now)));
+    let lived: Vec<(String, HealthView)> = seen.filter(|(_, seen)| speaks(seen)).collect();
     let listing = app.refresher.inventory.listing(instance.name()).unwrap_or_default();
     let views: Vec<&HealthView> = lived.iter().map(|(_, seen)| seen).collect();
     let (state, reason) = match obstacle(instance) {

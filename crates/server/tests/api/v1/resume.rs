@@ -31,7 +31,7 @@ fn resuming() -> Wishes {
 async fn add(house: &House, name: &str, kind: &str, priority: i64, models: &[&str]) {
     let body = json!({
         "name": name, "type": kind, "base_url": house.upstream.base_url(), "api_key": "sk-of-the-tests",
-        "priority": priority, "models": models,
+        "priority": priority, "models": models, "resilience": {"breaker_failures": 100},
     });
     house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
 }

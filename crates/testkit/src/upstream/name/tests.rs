@@ -9,6 +9,8 @@ fn a_family_stands_before_the_behaviour() {
     assert!(name.is_reasoning() && name.is_strict() && name.is_openai());
     let plain = ModelName::parse("text");
     assert_eq!((plain.behaviour.as_str(), plain.family.as_deref(), plain.is_strict()), ("text", None, false));
+    let marked = ModelName::parse("gpt-4.1~text@7");
+    assert_eq!((marked.behaviour.as_str(), marked.whole.as_str()), ("text", "gpt-4.1~text@7"));
     assert!(ModelName::parse("o4-mini~text").is_reasoning());
     assert!(!ModelName::parse("other~text").is_reasoning() && !ModelName::parse("other~text").is_openai());
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::socket::{Heard, ask_with, with};
 use crate::upstream::{Script, Upstream};
 
-const HEADERS: [(&str, &str); 5] = [
+pub(super) const HEADERS: [(&str, &str); 5] = [
     ("authorization", "Bearer k"),
     ("x-api-key", "k"),
     ("anthropic-version", "2023-06-01"),
@@ -13,11 +13,11 @@ const HEADERS: [(&str, &str); 5] = [
     ("api-key", "k"),
 ];
 
-const DIALECTS: [&str; 6] = ["chat", "azure", "ollama", "responses", "messages", "generate"];
+pub(super) const DIALECTS: [&str; 6] = ["chat", "azure", "ollama", "responses", "messages", "generate"];
 const PIXEL: &str = "AAAA";
 
 /// The request of a dialect, its image included when asked for.
-fn request(dialect: &str, model: &str, stream: bool, image: bool) -> (String, Value) {
+pub(super) fn request(dialect: &str, model: &str, stream: bool, image: bool) -> (String, Value) {
     let path = match dialect {
         "chat" => "/v1/chat/completions".to_owned(),
         "azure" => format!("/openai/deployments/{model}/chat/completions?api-version=2024-10-21"),
@@ -57,7 +57,7 @@ fn request(dialect: &str, model: &str, stream: bool, image: bool) -> (String, Va
     (path, body)
 }
 
-async fn ask(upstream: &Upstream, dialect: &str, model: &str, stream: bool) -> Heard {
+pub(super) async fn ask(upstream: &Upstream, dialect: &str, model: &str, stream: bool) -> Heard {
     let (path, body) = request(dialect, model, stream, false);
     ask_with(upstream, "POST", &path, &HEADERS, &body.to_string()).await
 }

@@ -55,7 +55,7 @@ pub(in crate::upstream) async fn send(
     send_with(upstream, method, path, &[], body).await
 }
 
-async fn send_with(
+pub(in crate::upstream) async fn send_with(
     upstream: &Upstream,
     method: &str,
     path: &str,

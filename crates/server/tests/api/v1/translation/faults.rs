@@ -99,7 +99,11 @@ async fn an_error_before_content_has_its_real_status() {
                         let of = format!("{client:?} {model} {stream}: {} {}", answer.status, answer.text());
                         assert!(expected.contains(&answer.status), "{of}");
                         client.refusal(&answer);
-                        assert!(answer.status != 429 || answer.header("retry-after") == Some("30"), "{of}");
+                        assert!(
+                            answer.status != 429
+                                || matches!(answer.header("retry-after"), Some("28" | "29" | "30")),
+                            "{of}"
+                        );
                     }
                 }
             }

@@ -1,0 +1,95 @@
+//! What a stream tells the call's account: at its end, and when another provider goes on with it.
+
+use domain::call::Format;
+use domain::canon::Reply;
+use domain::fault::Recourse;
+use domain::usage::Tokens;
+
+use super::{Flow, Manner};
+use crate::dispatch::{Resumable, tell};
+use crate::responses;
+use crate::settle::Ticket;
+use crate::stream::Overlap;
+
+impl Flow {
+    /// What goes on after a fault: how, and what was said until then. The account gets what the provider consumed.
+    pub fn break_off(&mut self, ticket: &mut Ticket) -> Option<(Box<Resumable>, Reply)> {
+        let Manner::Translated(translated) = &self.manner else { return None };
+        let goes_on = self.fault.as_ref().is_some_and(|fault| fault.recourse != Recourse::Nowhere)
+            && translated.is_resumable();
+        let resumable = self.resumable.take_if(|resumable| goes_on && resumable.may_go_on())?;
+        let so_far = translated.reply().clone();
+        self.discharge(ticket);
+        self.learn();
+        self.tally(ticket);
+        Some((resumable, so_far))
+    }
+
+    /// Another provider goes on.
+    pub fn join(&mut self, next: Self, overlap: Overlap, resumable: Box<Resumable>, earlier: Tokens) {
+        let (Manner::Translated(translated), Manner::Translated(rest)) = (&mut self.manner, next.manner)
+        else {
+            return;
+        };
+        translated.join(*rest, overlap, earlier, resumable.resumed());
+        self.body = next.body;
+        self.splitter = next.splitter;
+        self.lane = next.lane;
+        self.ended = next.ended;
+        self.fault = next.fault;
+        self.idle_timeout = next.idle_timeout;
+        self.admission = next.admission;
+        self.resumable = Some(resumable);
+        self.collect();
+    }
+
+    /// Hands over what was learnt to the call's account.
+    pub fn report(&mut self, ticket: &mut Ticket) {
+        self.learn();
+        if let Manner::Translated(translated) = &self.manner
+            && self.format == Format::Chat
+        {
+            ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
+        }
+        self.discharge(ticket);
+        let native = matches!(self.manner, Manner::Native(_));
+        responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
+        if let Some(id) = self.provider_id.clone() {
+            ticket.provider_id(id);
+        }
+        self.tally(ticket);
+    }
+
+    /// The target is done with the stream; one that died under way failed.
+    fn discharge(&mut self, ticket: &Ticket) {
+        if let (Some(admission), Some(fault)) = (self.admission.take(), &self.fault)
+            && fault.is_failure()
+        {
+            let transition = admission.failed(ticket.now(), &fault.code);
+            tell::transition(&self.lane, transition, ticket.gateway());
+        }
+    }
+
+    fn learn(&mut self) {
+        if let Manner::Translated(translated) = &mut self.manner {
+            let learnt = translated.learnt();
+            self.provider_id = learnt.provider_id;
+            self.content_bytes = learnt.content_bytes;
+            self.usage = learnt.usage;
+            self.last_words = learnt.last_words;
+        }
+    }
+
+    fn tally(&mut self, ticket: &mut Ticket) {
+        ticket.produced(self.content_bytes);
+        if let Some((mut usage, raw)) = self.usage.take() {
+            // Figures that came before the end are what was consumed so far, not the bill.
+            if !self.ended || self.fault.is_some() {
+                usage.estimated = true;
+                let passed = catalog::estimate_tokens_from_bytes(self.content_bytes);
+                usage.tokens.output = usage.tokens.output.max(passed);
+            }
+            ticket.consumed(usage, &raw);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Combos, aliases and pools: where names lead, what stands in for what, and who may go there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::caller::{Caller, KeyFacts};
+use domain::resources::alias::Alias;
+use domain::resources::combo::Combo;
+use domain::resources::pool::Pool;
+use domain::strategy::Strategy;
+use domain::user_path::UserPath;
+use pipeline::choose::Circumstances;
+use pipeline::gateway::Policy;
+use pipeline::receive;
+use pipeline::resolve::access::Access;
+use pipeline::resolve::fallback::{Fallback, Mode};
+use pipeline::resolve::resolve;
+use pipeline::snapshot::Snapshot;
+use pipeline::snapshot::names::Names;
+use serde_json::json;
+
+use crate::authenticate::arrival;
+use crate::snapshots::{compile, key, place, with_routes};
+
+fn pool(name: &str, members: &[&str]) -> Pool {
+    Pool {
+        name: name.into(),
+        description: String::new(),
+        members: members.iter().map(|&member| member.to_owned()).collect(),
+        strategy: Strategy::PrimaryFallback,
+        weights: Default::default(),
+        health_aware: true,
+    }
+}
+
+fn combo(name: &str, selectors: &[&str]) -> Combo {
+    Combo {
+        name: name.into(),
+        description: String::new(),
+        selectors: selectors.iter().map(|&selector| selector.to_owned()).collect(),
+        strategy: Strategy::PrimaryFallback,
+        weights: Default::default(),
+    }
+}
+
+fn alias(name: &str, target: &str) -> Alias {
+    Alias { name: name.into(), target: target.into(), description: String::new() }
+}
+
+/// Three instances, and names that lead in circles where they may.
+fn snapshot() -> Snapshot {
+    let mut routes = compile(&[
+        place("east", "openai", Some(&["gpt-5", "gpt-4o"])),
+        place("west", "openai", Some(&["gpt-5", "gpt-4o-mini"])).priority(1),
+        place("lab", "groq", Some(&["llama-3", "gpt-5"])).priority(2),
+        place("off", "groq", Some(&["llama-3"])).disabled(),
+    ]);
+    let pools = vec![pool("coast", &["west", "east", "off"]), pool("lone", &["lab"])];
+    let combos = vec![
+        combo("best", &["coast/gpt-5", "fast"]),
+        combo("twice", &["east/gpt-5", "east/gpt-5"]),
+        combo("inside", &["best", "lab/llama-3"]),
+        combo("loop", &["again", "lab/llama-3"]),
+        combo("half", &["nowhere/x", "lab/llama-3"]),
+    ];
+    let aliases = vec![
+        alias("fast", "lab/llama-3"),
+        alias("team/main", "best"),
+        alias("again", "loop"),
+        alias("chain", "fast"),
+        alias("gpt-4o", "west/gpt-4o-mini"),
+    ];
+    routes.names = Names::compile(pools, combos, aliases, &Names::default());
+    with_routes(routes)
+}
+
+fn plan(caller: &Caller, fallback: Fallback, model: &str) -> Result<Vec<String>, u16> {
+    let snapshot = snapshot();
+    let arrival = arrival(None);
+    let body = json!({"model": model, "messages": [{"role": "user", "content": "hi"}], "tools": []});
+    let call = receive::parse(body.to_string().into(), &arrival).map_err(|fault| fault.status)?;
+    let (policy, root) = (Policy { fallback, ..Policy::default() }, UserPath::root());
+    let access = Access { snapshot: &snapshot, caller, user_path: &root, enabled_by_default: true };
+    let asking = call.asking(access, &arrival, &policy).map_err(|fault| fault.status)?;
+    let resolved = resolve(&asking, &mut ()).map_err(|fault| fault.status)?;
+    let now = Circumstances { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
+    Ok(resolved.plan(|| now).lanes.iter().map(|lane| lane.target.selector()).collect())
+}
+
+#[track_caller]
+fn check(caller: &Caller, fallback: Fallback, model: &str, expected: Result<&[&str], u16>) {
+    let found = plan(caller, fallback, model);
+    let expected = expected.map(|names| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+    assert_eq!(found, expected, "{model}");
+}
+
+#[test]
+fn names_come_before_models_and_lead_in_no_circle() {
+    for (model, expected) in [
+        ("best", Ok(&["west/gpt-5", "east/gpt-5", "lab/llama-3"][..])),
+        ("team/main", Ok(&["west/gpt-5", "east/gpt-5", "lab/llama-3"])),
+        ("fast", Ok(&["lab/llama-3"])),
+        ("coast/gpt-5", Ok(&["west/gpt-5", "east/gpt-5"])),
+        ("coast/gpt-4o", Ok(&["east/gpt-4o"])),
+        ("coast/nothing", Err(404)),
+        // Nobody said which model, and the members have several.
+        ("coast", Err(404)),
+        // An alias takes the calls for the model whose name it has; the model is still there by its provider.
+        ("gpt-4o", Ok(&["west/gpt-4o-mini"])),
+        ("east/gpt-4o", Ok(&["east/gpt-4o"])),
+        ("twice", Ok(&["east/gpt-5"])),
+        // A combo within a combo, an alias behind an alias: not a name there.
+        ("inside", Ok(&["lab/llama-3"])),
+        ("loop", Ok(&["lab/llama-3"])),
+        ("chain", Err(404)),
+        ("half", Ok(&["lab/llama-3"])),
+        ("gpt-5", Ok(&["east/gpt-5", "west/gpt-5", "lab/gpt-5"])),
+        ("openai/gpt-5", Ok(&["east/gpt-5", "west/gpt-5"])),
+    ] {
+        check(&Caller::Master, Fallback::default(), model, expected);
+    }
+}
+
+#[test]
+fn a_key_bound_to_a_pool_goes_nowhere_else() {
+    let bound =
+        |pool: &str| Caller::Key(Arc::new(KeyFacts { provider_pool: Some(pool.into()), ..key("bound") }));
+    for (pool, model, expected) in [
+        ("coast", "gpt-5", Ok(&["west/gpt-5", "east/gpt-5"][..])),
+        ("coast", "best", Ok(&["west/gpt-5", "east/gpt-5"])),
+        ("coast", "east/gpt-5", Ok(&["east/gpt-5"])),
+        ("coast", "lab/gpt-5", Err(403)),
+        ("coast", "fast", Err(403)),
+        ("lone", "best", Ok(&["lab/llama-3"])),
+        ("lone", "coast/gpt-5", Err(403)),
+        // A pool that is gone lets nobody through.
+        ("gone", "gpt-5", Err(403)),
+    ] {
+        check(&bound(pool), Fallback::default(), model, expected);
+    }
+}
+
+#[test]
+fn what_stands_in_is_as_the_mode_says() {
+    let rule = |from: &str, to: &[&str]| (from.to_owned(), to.iter().map(|&to| to.to_owned()).collect());
+    let off = || Fallback { mode: Mode::Off, rules: vec![rule("fast", &["east/gpt-5"])] };
+    check(&Caller::Master, off(), "best", Ok(&["west/gpt-5"]));
+    check(&Caller::Master, off(), "fast", Ok(&["lab/llama-3"]));
+    let ruled = || Fallback {
+        mode: Mode::Manual,
+        rules: vec![rule("lab/llama-3", &["best"]), rule("gpt-4o-mini", &["nowhere", "east/gpt-4o"])],
+    };
+    check(&Caller::Master, ruled(), "fast", Ok(&["lab/llama-3", "west/gpt-5", "east/gpt-5"]));
+    check(&Caller::Master, ruled(), "west/gpt-4o-mini", Ok(&["west/gpt-4o-mini", "east/gpt-4o"]));
+    let auto = || Fallback { mode: Mode::Auto, rules: Vec::new() };
+    check(&Caller::Master, auto(), "west/gpt-5", Ok(&["west/gpt-5", "east/gpt-5", "lab/gpt-5"]));
+    // The same family, with the tools that are asked for.
+    check(&Caller::Master, auto(), "east/gpt-4o", Ok(&["east/gpt-4o", "west/gpt-4o-mini"]));
+    check(&Caller::Master, auto(), "lab/llama-3", Ok(&["lab/llama-3"]));
+}

@@ -1,0 +1,108 @@
+//! Documents that are listed, read, written and deleted in the same way; what differs is in `Served`.
+
+use axum::Json;
+use axum::response::{IntoResponse as _, Response};
+use domain::fault::{self, Fault};
+use domain::resources::Resource;
+use http::{HeaderMap, StatusCode};
+use serde::Serialize;
+use store::{Collection, StoreError, Stored, Write as Writing};
+
+use super::names::Names;
+use super::record;
+use crate::App;
+use crate::fault::Problem;
+use crate::query::Pairs;
+
+pub trait Served: Resource {
+    type View: Serialize;
+    /// What people call it.
+    const TITLE: &'static str;
+
+    fn view(stored: Stored<Self>, app: &App) -> Self::View;
+
+    /// What can only be judged by looking at the others.
+    fn check(&self, names: &Names) -> Result<(), Fault>;
+}
+
+const MOST: i64 = 10_000;
+
+fn collection<T: Served>(app: &App) -> Collection<T> {
+    app.refresher.store().collection::<T>()
+}
+
+fn missing<T: Served>(name: &str) -> Fault {
+    fault::not_found(format!("There is no {} '{name}'.", T::TITLE))
+}
+
+/// An array by name, whole unless a part is asked for; how many there are is in the head.
+pub async fn list<T: Served>(app: &App, pairs: &Pairs) -> Result<Response, Problem> {
+    let (limit, offset) = record::page(pairs, MOST, MOST)?;
+    let all = collection::<T>(app).all().await?;
+    let total = [("x-total-count", all.len().to_string())];
+    let part = all.into_iter().skip(offset as usize).take(limit as usize);
+    let views: Vec<T::View> = part.map(|stored| T::view(stored, app)).collect();
+    Ok((total, Json(views)).into_response())
+}
+
+pub async fn find<T: Served>(app: &App, name: &str) -> Result<Stored<T>, Problem> {
+    let stored = collection::<T>(app).get(name).await?;
+    Ok(stored.ok_or_else(|| missing::<T>(name))?)
+}
+
+pub async fn read<T: Served>(app: &App, name: &str) -> Result<Response, Problem> {
+    let stored = find::<T>(app, name).await?;
+    Ok(record::answer(StatusCode::OK, &stored.etag(), T::view(stored, app)))
+}
+
+pub async fn create<T: Served>(app: &App, actor: &str, value: T) -> Result<Response, Problem> {
+    write(app, actor, value, Writing::Create, None).await
+}
+
+/// Replaces what is there, or creates it.
+pub async fn replace<T: Served>(
+    app: &App,
+    actor: &str,
+    value: T,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    write(app, actor, value, Writing::Upsert, record::if_match(headers)).await
+}
+
+async fn write<T: Served>(
+    app: &App,
+    actor: &str,
+    value: T,
+    writing: Writing,
+    if_match: Option<&str>,
+) -> Result<Response, Problem> {
+    value.validate()?;
+    let _turn = app.naming.lock().await;
+    // Asked for as it lies in storage: one that can no longer be read may be replaced by one that can.
+    let exists = app.refresher.store().documents().find(T::KIND, value.name()).await?.is_some();
+    if exists && writing == Writing::Create {
+        let message = format!("The {} '{}' exists already.", T::TITLE, value.name());
+        return Err(fault::conflict(message).param("name").into());
+    }
+    value.check(&Names::load(app).await?)?;
+    let stored = collection::<T>(app).put(&value, writing, actor, if_match).await?;
+    app.refresher.refresh().await?;
+    let status = if exists { StatusCode::OK } else { StatusCode::CREATED };
+    Ok(record::answer(status, &stored.etag(), T::view(stored, app)))
+}
+
+/// Refused while others refer to it.
+pub async fn delete<T: Served>(
+    app: &App,
+    actor: &str,
+    name: &str,
+    headers: &HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let _turn = app.naming.lock().await;
+    match collection::<T>(app).delete(name, actor, record::if_match(headers)).await {
+        Err(StoreError::NotFound) => return Err(missing::<T>(name).into()),
+        deleted => drop(deleted?),
+    }
+    app.refresher.refresh().await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,161 @@
+//! `/admin/api/v1/model-overrides`: who may use a model, and what is told about it. Slashes need no encoding.
+
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::fault::{self, Fault};
+use domain::resources::Resource as _;
+use domain::resources::model_override::{Metadata, ModelOverride};
+use domain::user_path::UserPath;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use store::Stored;
+use utoipa::ToSchema;
+use wire::vendors;
+
+use super::crud::{self, Served};
+use super::names::Names;
+use super::record;
+use crate::App;
+use crate::body::Strict;
+use crate::fault::Problem;
+use crate::nearest;
+use crate::path::Named;
+use crate::principal::{ModelOverrides, Principal, Read, Write};
+use crate::query::Pairs;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverrideBody {
+    /// May be left out: it is in the path.
+    #[serde(default)]
+    pub selector: Option<String>,
+    /// Default: true.
+    #[serde(default)]
+    pub enabled: Option<bool>,
+    /// Subtrees that may use it, each with a leading slash; none means everyone.
+    #[serde(default)]
+    pub user_paths: Option<Vec<String>>,
+    #[serde(default)]
+    pub metadata: Option<Metadata>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct OverrideView {
+    pub selector: String,
+    pub enabled: bool,
+    pub user_paths: Vec<String>,
+    pub metadata: Metadata,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl OverrideBody {
+    fn document(self, selector: String) -> Result<ModelOverride, Fault> {
+        let mut document = ModelOverride {
+            selector,
+            enabled: self.enabled.unwrap_or(true),
+            user_paths: self.user_paths.unwrap_or_default(),
+            metadata: self.metadata.unwrap_or_default(),
+        };
+        // Judged as they were sent, kept as they are compared.
+        document.validate()?;
+        for path in &mut document.user_paths {
+            if let Ok(normal) = UserPath::parse(path) {
+                *path = normal.as_str().to_owned();
+            }
+        }
+        Ok(document)
+    }
+}
+
+impl Served for ModelOverride {
+    type View = OverrideView;
+    const TITLE: &'static str = "model override";
+
+    fn view(stored: Stored<Self>, _: &App) -> OverrideView {
+        OverrideView {
+            selector: stored.value.selector,
+            enabled: stored.value.enabled,
+            user_paths: stored.value.user_paths,
+            metadata: stored.value.metadata,
+            created_at: record::time(stored.created_at),
+            updated_at: record::time(stored.updated_at),
+        }
+    }
+
+    /// The model may be one that nobody lists yet: it can be closed before it appears.
+    fn check(&self, names: &Names) -> Result<(), Fault> {
+        let provider = self.selector.split_once('/').map_or(&*self.selector, |(provider, _)| provider);
+        if names.routes.knows(provider) || vendors::find(provider).is_some() {
+            return Ok(());
+        }
+        let instances = names.routes.instances.keys().map(String::as_str);
+        let types = vendors::list().iter().map(|vendor| vendor.name);
+        let hint = nearest::hint(provider, instances.chain(types));
+        let message = format!("'{provider}' is neither a provider nor a type of provider.{hint}");
+        Err(fault::invalid_parameter("selector", message))
+    }
+}
+
+/// Model overrides, by selector.
+#[utoipa::path(get, path = "/admin/api/v1/model-overrides", tag = "model-overrides",
+    params(("limit" = Option<i64>, Query, description = "1 to 10000, default 10000"), ("offset" = Option<i64>, Query, description = "Default 0")),
+    responses((status = 200, description = "The overrides; X-Total-Count has their number", body = Vec<OverrideView>),
+        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:model-overrides:read"])))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    _: Principal<Read<ModelOverrides>>,
+    Query(pairs): Query<Pairs>,
+) -> Result<Response, Problem> {
+    crud::list::<ModelOverride>(&app, &pairs).await
+}
+
+/// One override.
+#[utoipa::path(get, path = "/admin/api/v1/model-overrides/{*selector}", tag = "model-overrides",
+    params(("selector" = String, Path, description = "provider/model")),
+    responses((status = 200, description = "The override", body = OverrideView), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such override")),
+    security(("bearer" = ["admin:model-overrides:read"])))]
+pub async fn read(
+    State(app): State<Arc<App>>,
+    _: Principal<Read<ModelOverrides>>,
+    Named(selector): Named,
+) -> Result<Response, Problem> {
+    crud::read::<ModelOverride>(&app, &selector).await
+}
+
+/// Replace or create an override.
+#[utoipa::path(put, path = "/admin/api/v1/model-overrides/{*selector}", tag = "model-overrides",
+    params(("selector" = String, Path, description = "provider/model")), request_body = OverrideBody,
+    responses((status = 200, description = "Replaced", body = OverrideView), (status = 201, description = "Created", body = OverrideView),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:model-overrides:write"])))]
+pub async fn replace(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<ModelOverrides>>,
+    Named(selector): Named,
+    headers: HeaderMap,
+    Strict(mut body): Strict<OverrideBody>,
+) -> Result<Response, Problem> {
+    let selector = record::name("selector", body.selector.take(), selector)?;
+    crud::replace(&app, principal.caller.actor(), body.document(selector)?, &headers).await
+}
+
+/// Remove an override: the model is as its provider and the catalogue have it.
+#[utoipa::path(delete, path = "/admin/api/v1/model-overrides/{*selector}", tag = "model-overrides",
+    params(("selector" = String, Path, description = "provider/model")),
+    responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such override"), (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:model-overrides:write"])))]
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<ModelOverrides>>,
+    Named(selector): Named,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    crud::delete::<ModelOverride>(&app, principal.caller.actor(), &selector, &headers).await
+}

@@ -1,0 +1,148 @@
+//! Every name a request can send as its model: who holds it, and where it leads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::fault::{self, Fault};
+use domain::resources::Resource;
+use domain::resources::alias::Alias;
+use domain::resources::combo::Combo;
+use domain::resources::pool::Pool;
+use domain::resources::provider::Provider;
+use pipeline::resolve;
+use pipeline::snapshot::routes::{Instance, Lane, Routes};
+use store::StoreError;
+
+use crate::App;
+use crate::nearest;
+
+/// As stored at this moment, not as last compiled: a check must see what another process has just written.
+pub struct Names {
+    pub routes: Arc<Routes>,
+    pub pools: BTreeMap<String, Pool>,
+    pub aliases: BTreeMap<String, Alias>,
+    pub combos: BTreeMap<String, Combo>,
+}
+
+impl Names {
+    pub async fn load(app: &App) -> Result<Self, StoreError> {
+        Ok(Self {
+            routes: app.gateway.snapshot().routes.clone(),
+            pools: stored(app).await?,
+            aliases: stored(app).await?,
+            combos: stored(app).await?,
+        })
+    }
+
+    /// A name is held by one kind only: no request should have to know which of two comes first. Who holds it already
+    /// keeps it, for the environment can bring in a provider of any name.
+    pub fn free(&self, kind: &str, name: &str) -> Result<(), Fault> {
+        let holders = [
+            (Combo::KIND, "a combo", self.combos.contains_key(name)),
+            (Alias::KIND, "an alias", self.aliases.contains_key(name)),
+            (Pool::KIND, "a pool", self.pools.contains_key(name)),
+            (Provider::KIND, "a provider", self.routes.instances.contains_key(name)),
+        ];
+        let holding: Vec<_> = holders.into_iter().filter(|(_, _, holds)| *holds).collect();
+        match holding.first() {
+            Some((_, title, _)) if holding.iter().all(|(holder, ..)| *holder != kind) => {
+                Err(fault::conflict(format!("'{name}' is already the name of {title}.")).param("name"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a selector of the combo `own` leads, as `instance/model`, or why it leads nowhere.
+    pub fn of_combo(&self, own: &str, selector: &str) -> Result<Vec<String>, String> {
+        let is_combo = |name: &str| name == own || self.combos.contains_key(name);
+        if is_combo(selector) {
+            return Err(format!(
+                "'{selector}' is a combo, and a combo is not made of combos. A model of that name is written 'provider/{selector}'."
+            ));
+        }
+        match self.aliases.get(selector) {
+            Some(alias) if is_combo(&alias.target) => Err(format!(
+                "The alias '{selector}' leads to the combo '{}', and a combo is not made of combos.",
+                alias.target
+            )),
+            Some(alias) => self.targets(&alias.target),
+            None => self.targets(selector),
+        }
+    }
+
+    /// Where a selector that is neither combo nor alias leads, as `instance/model`.
+    pub fn targets(&self, selector: &str) -> Result<Vec<String>, String> {
+        if let Some(pool) = self.pools.get(selector) {
+            let targets = members(&self.routes, pool, Instance::own_model);
+            return targets.ok_or_else(|| {
+                format!("No enabled member of the pool '{selector}' has a configured model: name one, as in '{selector}/model'.")
+            });
+        }
+        if let Some((prefix, model)) = selector.split_once('/')
+            && let Some(pool) = self.pools.get(prefix)
+        {
+            return members(&self.routes, pool, |instance| instance.lane(model)).ok_or_else(|| {
+                format!("No enabled member of the pool '{prefix}' serves '{model}'.{}", self.near(selector))
+            });
+        }
+        let lanes = resolve::candidates(&self.routes, selector, None);
+        lanes.map(|lanes| selectors(&lanes)).map_err(|_| self.lost(selector))
+    }
+
+    fn lost(&self, selector: &str) -> String {
+        let prefix = selector.split_once('/').map_or(selector, |(prefix, _)| prefix);
+        match self.routes.instances.get(prefix) {
+            Some(instance) if !instance.provider.enabled => format!("The provider '{prefix}' is disabled."),
+            _ => format!("'{selector}' leads nowhere.{}", self.near(selector)),
+        }
+    }
+
+    fn near(&self, selector: &str) -> String {
+        let names = self.aliases.keys().chain(self.pools.keys()).chain(self.combos.keys());
+        let own = nearest::nearest(selector, names.map(String::as_str)).map(str::to_owned);
+        let near: Vec<String> =
+            own.into_iter().chain(self.routes.nearest(selector, &|_| true)).take(3).collect();
+        match near.as_slice() {
+            [] => String::new(),
+            near => format!(" Nearest: '{}'.", near.join("', '")),
+        }
+    }
+
+    /// The name of an instance, or a hint at the nearest.
+    pub fn instance(&self, param: String, name: &str) -> Result<(), Fault> {
+        if self.routes.instances.contains_key(name) {
+            return Ok(());
+        }
+        let hint = nearest::hint(name, self.routes.instances.keys().map(String::as_str));
+        Err(fault::invalid_parameter(param, format!("There is no provider '{name}'.{hint}")))
+    }
+
+    pub fn pool(&self, param: &str, name: &str) -> Result<(), Fault> {
+        if self.pools.contains_key(name) {
+            return Ok(());
+        }
+        let hint = nearest::hint(name, self.pools.keys().map(String::as_str));
+        Err(fault::invalid_parameter(param, format!("There is no pool '{name}'.{hint}")))
+    }
+}
+
+/// The targets of the members that are enabled and have one; none when there are none.
+fn members(
+    routes: &Routes,
+    pool: &Pool,
+    lane: impl Fn(&Instance) -> Option<Arc<Lane>>,
+) -> Option<Vec<String>> {
+    let instances = pool.members.iter().filter_map(|member| routes.instances.get(member));
+    let enabled = instances.filter(|instance| instance.provider.enabled);
+    let lanes: Vec<_> = enabled.filter_map(|instance| lane(instance)).collect();
+    (!lanes.is_empty()).then(|| selectors(&lanes))
+}
+
+fn selectors(lanes: &[Arc<Lane>]) -> Vec<String> {
+    lanes.iter().map(|lane| lane.target.selector()).collect()
+}
+
+async fn stored<T: Resource>(app: &App) -> Result<BTreeMap<String, T>, StoreError> {
+    let documents = app.refresher.store().collection::<T>().all().await?;
+    Ok(documents.into_iter().map(|stored| (stored.value.name().to_owned(), stored.value)).collect())
+}

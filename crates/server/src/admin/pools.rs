@@ -1,0 +1,196 @@
+//! `/admin/api/v1/pools`: provider instances that stand in for each other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::fault::Fault;
+use domain::resources::Resource;
+use domain::resources::pool::Pool;
+use domain::strategy::Strategy;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use store::Stored;
+use utoipa::ToSchema;
+
+use super::crud::{self, Served};
+use super::names::Names;
+use super::providers::{self, ProviderHealth};
+use super::record;
+use crate::App;
+use crate::body::Strict;
+use crate::fault::Problem;
+use crate::path::Named;
+use crate::principal::{Pools, Principal, Read, Write};
+use crate::query::Pairs;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolBody {
+    /// In a PUT it may be left out.
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Provider instances, 1 to 100.
+    pub members: Vec<String>,
+    /// Default: round_robin.
+    #[serde(default)]
+    pub strategy: Option<Strategy>,
+    /// By member; 1 where none is named.
+    #[serde(default)]
+    pub weights: Option<BTreeMap<String, f64>>,
+    /// Members in trouble are passed over while others are well. Default: true.
+    #[serde(default)]
+    pub health_aware: Option<bool>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct PoolView {
+    pub name: String,
+    pub description: String,
+    pub members: Vec<String>,
+    pub strategy: Strategy,
+    pub weights: BTreeMap<String, f64>,
+    pub health_aware: bool,
+    /// The members as they are now.
+    pub members_status: Vec<MemberStatus>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct MemberStatus {
+    pub name: String,
+    /// There is an instance of that name.
+    pub known: bool,
+    pub enabled: bool,
+    /// Null when it is not known.
+    pub health: Option<ProviderHealth>,
+}
+
+impl PoolBody {
+    fn pool(self, name: String) -> Pool {
+        Pool {
+            name,
+            description: self.description.unwrap_or_default(),
+            members: self.members,
+            strategy: self.strategy.unwrap_or(Strategy::RoundRobin),
+            weights: self.weights.unwrap_or_default(),
+            health_aware: self.health_aware.unwrap_or(true),
+        }
+    }
+}
+
+impl Served for Pool {
+    type View = PoolView;
+    const TITLE: &'static str = "pool";
+
+    fn view(stored: Stored<Self>, app: &App) -> PoolView {
+        let (created_at, updated_at) = (record::time(stored.created_at), record::time(stored.updated_at));
+        let pool = stored.value;
+        PoolView {
+            members_status: pool.members.iter().map(|member| status(app, member)).collect(),
+            name: pool.name,
+            description: pool.description,
+            members: pool.members,
+            strategy: pool.strategy,
+            weights: pool.weights,
+            health_aware: pool.health_aware,
+            created_at,
+            updated_at,
+        }
+    }
+
+    fn check(&self, names: &Names) -> Result<(), Fault> {
+        names.free(Self::KIND, &self.name)?;
+        let mut members = self.members.iter().enumerate();
+        members.try_for_each(|(index, member)| names.instance(format!("members[{index}]"), member))
+    }
+}
+
+/// How a member is doing.
+fn status(app: &App, member: &str) -> MemberStatus {
+    let snapshot = app.gateway.snapshot();
+    let instance = snapshot.routes.instances.get(member);
+    MemberStatus {
+        name: member.to_owned(),
+        known: instance.is_some(),
+        enabled: instance.is_some_and(|instance| instance.provider.enabled),
+        health: instance.map(|instance| providers::health_of(app, instance).0),
+    }
+}
+
+/// Pools, by name.
+#[utoipa::path(get, path = "/admin/api/v1/pools", tag = "pools",
+    params(("limit" = Option<i64>, Query, description = "1 to 10000, default 10000"), ("offset" = Option<i64>, Query, description = "Default 0")),
+    responses((status = 200, description = "The pools; X-Total-Count has their number", body = Vec<PoolView>),
+        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:pools:read"])))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    _: Principal<Read<Pools>>,
+    Query(pairs): Query<Pairs>,
+) -> Result<Response, Problem> {
+    crud::list::<Pool>(&app, &pairs).await
+}
+
+/// Add a pool.
+#[utoipa::path(post, path = "/admin/api/v1/pools", tag = "pools", request_body = PoolBody,
+    responses((status = 201, description = "The pool", body = PoolView), (status = 400, description = "Invalid request"),
+        (status = 401, description = "Unauthorized"), (status = 409, description = "The name is taken")),
+    security(("bearer" = ["admin:pools:write"])))]
+pub async fn create(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Pools>>,
+    Strict(mut body): Strict<PoolBody>,
+) -> Result<Response, Problem> {
+    let name = body.name.take().unwrap_or_default();
+    crud::create(&app, principal.caller.actor(), body.pool(name)).await
+}
+
+/// One pool, with its members as they are now.
+#[utoipa::path(get, path = "/admin/api/v1/pools/{name}", tag = "pools", params(("name" = String, Path, description = "The pool")),
+    responses((status = 200, description = "The pool", body = PoolView), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such pool")),
+    security(("bearer" = ["admin:pools:read"])))]
+pub async fn read(
+    State(app): State<Arc<App>>,
+    _: Principal<Read<Pools>>,
+    Named(name): Named,
+) -> Result<Response, Problem> {
+    crud::read::<Pool>(&app, &name).await
+}
+
+/// Replace or create a pool.
+#[utoipa::path(put, path = "/admin/api/v1/pools/{name}", tag = "pools", params(("name" = String, Path, description = "The pool")),
+    request_body = PoolBody,
+    responses((status = 200, description = "Replaced", body = PoolView), (status = 201, description = "Created", body = PoolView),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 409, description = "The name is taken by another kind"), (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:pools:write"])))]
+pub async fn replace(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Pools>>,
+    Named(name): Named,
+    headers: HeaderMap,
+    Strict(mut body): Strict<PoolBody>,
+) -> Result<Response, Problem> {
+    let name = record::name("name", body.name.take(), name)?;
+    crud::replace(&app, principal.caller.actor(), body.pool(name), &headers).await
+}
+
+/// Remove a pool.
+#[utoipa::path(delete, path = "/admin/api/v1/pools/{name}", tag = "pools", params(("name" = String, Path, description = "The pool")),
+    responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"), (status = 404, description = "No such pool"),
+        (status = 409, description = "Still in use"), (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:pools:write"])))]
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Pools>>,
+    Named(name): Named,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    crud::delete::<Pool>(&app, principal.caller.actor(), &name, &headers).await
+}

@@ -1,0 +1,127 @@
+//! `/admin/api/v1/model-overrides`.
+
+use http::Method;
+use serde_json::json;
+
+use super::{complaint, each_furnished, history, refuses};
+use crate::house;
+
+const PATH: &str = "/admin/api/v1/model-overrides";
+
+#[tokio::test]
+async fn an_override_lives() {
+    each_furnished(async |house| {
+        let body = json!({
+            "enabled": true, "user_paths": ["/team//search/", "/ops"],
+            "metadata": {"display_name": "Text", "context_window": 8192, "max_output_tokens": 1024, "capabilities": {"tools": false}},
+        });
+        let path = format!("{PATH}/openai%2Ftext");
+        let created = house.put(&*path, body).send().await.expect_status(201);
+        house::check_snapshot("model override", &house::pretty(created.json()));
+        let read = house.get(&*path).send().await.expect_status(200);
+        assert_eq!((read.header("etag"), read.json()), (created.header("etag"), created.json()));
+        assert_eq!(house.get(PATH).send().await.json(), json!([created.json()]));
+        let replaced = house.put(&*path, json!({"enabled": false})).send().await.expect_status(200).json();
+        assert_eq!((&replaced["enabled"], &replaced["user_paths"], &replaced["metadata"]), (&json!(false), &json!([]), &json!({})));
+        house.call(Method::DELETE, &*path).send().await.expect_status(204);
+        for method in [Method::GET, Method::DELETE] {
+            let gone = house.call(method, &*path).refusal().await;
+            assert_eq!((gone.0, &*gone.1), (404, "not_found"));
+        }
+        let told = history(&house, "model_override").await;
+        let told: Vec<_> = told.iter().map(|(action, name)| (action.as_str(), name.as_str())).collect();
+        assert_eq!(told, [("delete", "openai/text"), ("update", "openai/text"), ("create", "openai/text")]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn slashes_are_encoded_or_not() {
+    each_furnished(async |house| {
+        let (plain, encoded) = ("second/meta-llama/llama-3", "second%2Fmeta-llama%2Fllama-3");
+        house.put(format!("{PATH}/{plain}"), json!({})).send().await.expect_status(201);
+        house.put(format!("{PATH}/{encoded}"), json!({"selector": plain})).send().await.expect_status(200);
+        for name in [plain, encoded] {
+            let shown = house.get(format!("{PATH}/{name}")).send().await.expect_status(200).json();
+            assert_eq!((&shown["selector"], &shown["enabled"]), (&json!(plain), &json!(true)));
+        }
+        house.call(Method::DELETE, format!("{PATH}/{encoded}")).send().await.expect_status(204);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_provider_is_known_and_the_model_may_come_later() {
+    each_furnished(async |house| {
+        for selector in ["openai/gpt-99", "openai_compatible/text", "groq/llama"] {
+            house
+                .put(format!("{PATH}/{selector}"), json!({"enabled": false}))
+                .send()
+                .await
+                .expect_status(201);
+        }
+        for selector in ["opneai/text", "text", "openai", "openai/*", "openai//text", "openai/a%20b"] {
+            let found = house.put(format!("{PATH}/{selector}"), json!({})).refusal().await;
+            assert_eq!(found, (400, "invalid_parameter".into(), Some("selector".into())), "{selector}");
+        }
+        let said = complaint(&house, "PUT", "/admin/api/v1/model-overrides/secnod/text", json!({})).await;
+        assert!(said.contains("'second'"), "{said}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn bodies_are_checked_by_field() {
+    each_furnished(async |house| {
+        let path = "/admin/api/v1/model-overrides/openai%2Ftext";
+        let (code, unknown) = ("invalid_parameter", "unknown_parameter");
+        let cases = [
+            ("PUT", path, json!({"selector": "openai/long"}), 400, code, "selector"),
+            ("PUT", path, json!({"enabled": "yes"}), 400, code, "enabled"),
+            ("PUT", path, json!({"user_paths": ["/a", "team"]}), 400, code, "user_paths[1]"),
+            ("PUT", path, json!({"user_paths": ["/a/../b"]}), 400, code, "user_paths[0]"),
+            ("PUT", path, json!({"metadata": {"context_window": -1}}), 400, code, "metadata.context_window"),
+            (
+                "PUT",
+                path,
+                json!({"metadata": {"max_output_tokens": 0}}),
+                400,
+                code,
+                "metadata.max_output_tokens",
+            ),
+            (
+                "PUT",
+                path,
+                json!({"metadata": {"capabilities": {"tools": 1}}}),
+                400,
+                code,
+                "metadata.capabilities.tools",
+            ),
+            ("PUT", path, json!({"metadata": {"contextwindow": 5}}), 400, unknown, "metadata.contextwindow"),
+            ("PUT", path, json!({"enabeld": true}), 400, unknown, "enabeld"),
+        ];
+        refuses(&house, &cases).await;
+        let said = complaint(&house, "PUT", path, json!({"metadata": {"contextwindow": 5}})).await;
+        assert!(said.contains("'context_window'"), "{said}");
+        assert_eq!(house.get(PATH).send().await.json(), json!([]), "nothing was written");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lost_update_is_refused() {
+    each_furnished(async |house| {
+        let path = format!("{PATH}/openai/text");
+        let put = || house.put(&*path, json!({"enabled": false}));
+        let etag = put().send().await.expect_status(201).header("etag").unwrap().to_owned();
+        let newer = put().header("if-match", &etag).send().await.expect_status(200);
+        assert_eq!(
+            put().header("if-match", &etag).refusal().await,
+            (412, "precondition_failed".into(), Some("If-Match".into()))
+        );
+        let delete = |etag: &str| house.call(Method::DELETE, &*path).header("if-match", etag);
+        assert_eq!(delete(&etag).refusal().await.0, 412);
+        delete(newer.header("etag").unwrap()).send().await.expect_status(204);
+    })
+    .await;
+}

@@ -1,0 +1,175 @@
+//! Retries, cooldowns, breakers and failover, as a client and the provider see them.
+
+use std::time::Duration;
+
+use pipeline::gateway::{Policy, Retries};
+use pipeline::resolve::fallback::{Fallback, Mode};
+use serde_json::json;
+
+use super::{combo, each, served};
+use crate::house::Wishes;
+
+#[tokio::test]
+async fn a_target_that_fails_is_tried_again_and_then_left() {
+    each(Wishes::default, json!({}), async |house| {
+        let answer = house.chat("one/flaky-2@a").send().await;
+        assert_eq!(served(&answer), (200, "one/flaky-2@a", "3"));
+        combo(&house, "best", &["one/error-500", "two/text"]).await;
+        for call in [house.chat("best"), house.stream("best")] {
+            let answer = call.send().await;
+            assert_eq!((answer.status, answer.header("x-gateway-model")), (200, Some("two/text")));
+            assert_eq!(answer.header("x-should-retry"), None);
+        }
+        let answer = house.chat("one/error-500@alone").send().await;
+        assert_eq!(served(&answer), (500, "one/error-500@alone", "3"));
+        assert_eq!(answer.header("x-should-retry"), Some("false"));
+        house.receipts(4).await;
+    })
+    .await;
+}
+
+/// Faults that only another target can mend, and those that nobody can.
+#[tokio::test]
+async fn each_fault_has_its_recourse() {
+    each(Wishes::default, json!({}), async |house| {
+        for (fault, attempts) in [
+            ("unauthorized", "2"),
+            ("error-404", "2"),
+            ("bad-json", "2"),
+            ("html", "2"),
+            ("error-429", "2"),
+            ("insufficient-quota", "2"),
+            ("reset-before-head", "2"),
+            ("error-in-stream", "4"),
+        ] {
+            let name = format!("best-{fault}");
+            combo(&house, &name, &[&format!("one/{fault}"), "two/text"]).await;
+            let answer = house.stream(&name).send().await;
+            assert_eq!(served(&answer), (200, "two/text", attempts), "{fault}: {}", answer.text());
+        }
+        combo(&house, "wrong", &["one/error-400", "two/text"]).await;
+        let answer = house.chat("wrong").send().await;
+        assert_eq!(served(&answer), (400, "one/error-400", "1"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_asks_to_be_left_alone_is() {
+    let wishes = || Wishes {
+        policy: Policy {
+            retries: Retries { most: 2, longest_wait: Duration::from_millis(300) },
+            ..Policy::default()
+        },
+        ..Wishes::default()
+    };
+    each(wishes, json!({}), async |house| {
+        // Short enough to wait for.
+        let answer = house.chat("one/flaky-1-error-429-ms-100").send().await;
+        assert_eq!(served(&answer), (200, "one/flaky-1-error-429-ms-100", "2"));
+        // Too long: the answer says so, and the next call is not even sent.
+        let answer = house.chat("one/error-429-17").send().await;
+        assert_eq!((served(&answer).0, answer.header("retry-after")), (429, Some("17")));
+        assert_eq!(answer.header("x-should-retry"), None, "a later try could help");
+        let before = house.upstream.requests().len();
+        let answer = house.chat("one/error-429-17").send().await;
+        assert_eq!((answer.status, answer.header("x-gateway-attempts")), (429, Some("0")));
+        assert!(matches!(answer.header("retry-after"), Some("16" | "17")));
+        assert_eq!(house.upstream.requests().len(), before);
+        // It is that model of that instance alone.
+        house.chat("two/text").send().await.expect_status(200);
+        house.chat("one/text").send().await.expect_status(200);
+        let answer = house.chat("one/insufficient-quota").send().await;
+        assert_eq!((answer.status, answer.header("retry-after")), (429, Some("600")));
+        // A 503 among the limited.
+        combo(&house, "busy", &["one/error-429-9", "two/error-503-30"]).await;
+        let answer = house.chat("busy").send().await;
+        assert_eq!(answer.refusal().1, "overloaded");
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("9")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_breaker_opens_and_closes() {
+    let patience = json!({"max_retries": 0, "breaker_open_ms": 200});
+    each(Wishes::default, patience, async |house| {
+        let model = "one/flaky-5";
+        for _ in 0..5 {
+            assert_eq!(house.chat(model).send().await.status, 500);
+        }
+        let before = house.upstream.requests().len();
+        let answer = house.chat(model).send().await;
+        assert_eq!(answer.refusal().1, "circuit_open");
+        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+        assert_eq!(house.upstream.requests().len(), before);
+        let status = house.get("/admin/api/v1/providers/status").send().await.json();
+        let one = status.as_array().unwrap().iter().find(|provider| provider["name"] == "one").unwrap();
+        assert_eq!(one["models"][0]["breaker"], "open", "{one:#}");
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        for _ in 0..2 {
+            house.chat(model).send().await.expect_status(200);
+        }
+        let events = house.get("/admin/api/v1/console/recent?event=breaker").send().await.json();
+        let states: Vec<_> =
+            events["events"].as_array().unwrap().iter().map(|event| event["state"].clone()).collect();
+        assert_eq!(states, ["open", "closed"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn fallback_may_be_off_by_rule_or_automatic() {
+    let with = |mode: Mode, rules: &[(&str, &str)]| {
+        let rules = rules.iter().map(|(from, to)| ((*from).to_owned(), vec![(*to).to_owned()])).collect();
+        move || Wishes {
+            policy: Policy { fallback: Fallback { mode, rules }, ..Policy::default() },
+            ..Wishes::default()
+        }
+    };
+    let off = with(Mode::Off, &[]);
+    let off = || off.clone()();
+    each(off, json!({"max_retries": 0}), async |house| {
+        combo(&house, "best", &["one/error-500", "two/text"]).await;
+        assert_eq!(served(&house.chat("best").send().await), (500, "one/error-500", "1"));
+    })
+    .await;
+    let ruled = with(Mode::Manual, &[("one/error-500", "two/text")]);
+    let ruled = || ruled.clone()();
+    each(ruled, json!({"max_retries": 0}), async |house| {
+        assert_eq!(served(&house.chat("one/error-500").send().await), (200, "two/text", "2"));
+    })
+    .await;
+    let auto = with(Mode::Auto, &[]);
+    let auto = || auto.clone()();
+    each(auto, json!({"max_retries": 0}), async |house| {
+        house.refresher.discover().await;
+        let script = testkit::Script::like("error-500");
+        house.upstream.push(script);
+        assert_eq!(served(&house.chat("one/text").send().await), (200, "two/text", "2"));
+    })
+    .await;
+}
+
+/// One deadline covers everything.
+#[tokio::test]
+async fn nobody_waits_beyond_the_deadline() {
+    let limit = Duration::from_millis(400);
+    let wishes = move || Wishes {
+        policy: Policy { request_timeout: limit, first_event_timeout: limit, ..Policy::default() },
+        ..Wishes::default()
+    };
+    each(wishes, json!({"first_byte_timeout_ms": 100, "total_timeout_ms": 150}), async |house| {
+        combo(&house, "best", &["one/hang", "two/text"]).await;
+        for call in [house.chat("best"), house.stream("best")] {
+            assert_eq!(served(&call.send().await), (200, "two/text", "2"));
+        }
+        combo(&house, "dead", &["one/hang", "two/hang", "one/hang-after-head", "two/hang-after-head"]).await;
+        for call in [house.chat("dead"), house.stream("dead")] {
+            let begun = std::time::Instant::now();
+            assert_eq!(call.send().await.status, 504);
+            assert!(begun.elapsed() < limit + Duration::from_millis(100), "{:?}", begun.elapsed());
+        }
+    })
+    .await;
+}

@@ -1,0 +1,52 @@
+//! A slow target gets a competitor.
+
+use std::time::{Duration, Instant};
+
+use pipeline::gateway::Policy;
+use serde_json::json;
+
+use super::{combo, each, served};
+use crate::house::Wishes;
+
+fn hedging(share: f64) -> impl Fn() -> Wishes {
+    move || Wishes { policy: Policy { hedge_max_share: share, ..Policy::default() }, ..Wishes::default() }
+}
+
+#[tokio::test]
+async fn the_faster_of_two_answers_and_the_other_is_cancelled() {
+    each(hedging(0.5), json!({}), async |house| {
+        combo(&house, "best", &["one/text", "two/text"]).await;
+        for _ in 0..25 {
+            assert_eq!(served(&house.chat("best").send().await), (200, "one/text", "1"));
+        }
+        for call in [house.chat("best"), house.stream("best")] {
+            house.upstream.push(testkit::Script::like("slow-3000"));
+            let begun = Instant::now();
+            let answer = call.send().await;
+            assert_eq!(served(&answer), (200, "two/text", "2"), "{}", answer.text());
+            assert!(begun.elapsed() < Duration::from_secs(2));
+        }
+        let rows = house.receipts(27).await;
+        assert!(rows.iter().all(|row| row["status_code"] == 200 && row["estimated"] == false), "{rows:#?}");
+        assert_eq!(rows[26]["provider_name"], "two");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn hedges_are_a_share_of_the_calls() {
+    each(hedging(0.05), json!({}), async |house| {
+        combo(&house, "best", &["one/text", "two/text"]).await;
+        for _ in 0..25 {
+            house.chat("best").send().await.expect_status(200);
+        }
+        let mut hedged = 0;
+        for _ in 0..4 {
+            house.upstream.push(testkit::Script::like("slow-150"));
+            let answer = house.chat("best").send().await;
+            hedged += i32::from(answer.header("x-gateway-attempts") == Some("2"));
+        }
+        assert_eq!(hedged, 1, "of 29 calls 5 % may be sent twice");
+    })
+    .await;
+}

@@ -1,0 +1,1 @@
+"""One of three providers is faulty in turns; nobody must notice."""

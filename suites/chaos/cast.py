@@ -1,0 +1,90 @@
+"""Three providers on scripted upstreams, each a process that can be put in a mood, stopped, frozen and started again."""
+
+import signal
+import subprocess
+import time
+
+import httpx
+
+import rig
+
+NAMES = ["one", "two", "three"]
+# Each of another kind, so that a call that goes on elsewhere is translated again.
+KINDS = {"one": ("openai", "/v1"), "two": ("anthropic", "/v1"), "three": ("gemini", "/v1beta")}
+MODELS = ["text", "long-20", "drip-5", "tools"]
+
+STRATEGIES = ["round_robin", "weighted", "random", "least_loaded", "latency", "cost", "adaptive", "primary_fallback"]
+
+
+class Provider(rig.Upstream):
+    def __init__(self, name):
+        self.name = name
+        self.port = rig.free_port()
+        self.spawn()
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", trust_env=False, timeout=10)
+
+    def spawn(self):
+        command = [rig.binary("scripted-upstream"), "--port", str(self.port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+
+    def mood(self, **mood):
+        answer = self.http.post("/mood", json=mood)
+        assert answer.status_code == 200, answer.text
+
+    def met(self):
+        """Since the mood was set: when each call of each model came, in seconds; and how many answers are under way."""
+        told = self.http.get("/mood").json()
+        calls = {}
+        for milliseconds, model in told["calls"]:
+            calls.setdefault(model, []).append(milliseconds / 1000)
+        return calls, told["unfinished"]
+
+    def finish(self):
+        """Waits until every answer begun is at its end: a stream that breaks after content is not this suite's."""
+        rig.eventually(lambda: not self.met()[1], timeout=5, what=f"the end of {self.name}'s answers")
+        time.sleep(0.1)
+
+    def freeze(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
+
+def equip(gateway, providers, open_ms, silence_ms):
+    """Provider instances, a pool for each strategy, and combos that each begin with another provider."""
+    for provider in providers:
+        kind, path = KINDS[provider.name]
+        body = {
+            "type": kind,
+            "api_key": rig.PROVIDER_KEY,
+            "base_url": f"http://127.0.0.1:{provider.port}{path}",
+            "models": MODELS,
+            "resilience": {
+                "breaker_open_ms": open_ms,
+                "first_byte_timeout_ms": silence_ms,
+                "total_timeout_ms": silence_ms,
+            },
+        }
+        made(gateway.admin("PUT", f"/providers/{provider.name}", json=body))
+    routes = {}
+    for strategy in STRATEGIES:
+        name = f"pool-{strategy.replace('_', '-')}"
+        body = {"name": name, "members": NAMES, "strategy": strategy}
+        if strategy == "weighted":
+            body["weights"] = {"one": 3, "two": 2, "three": 1}
+        made(gateway.admin("POST", "/pools", json=body))
+        routes[name] = (strategy, {model: f"{name}/{model}" for model in MODELS})
+    for turn, first in enumerate(NAMES):
+        order = NAMES[turn:] + NAMES[:turn]
+        names = {model: f"combo-{first}-{model}" for model in MODELS}
+        for model, name in names.items():
+            selectors = [f"{instance}/{model}" for instance in order]
+            made(gateway.admin("POST", "/combos", json={"name": name, "selectors": selectors}))
+        routes[f"combo-{first}"] = ("primary_fallback", names)
+    return routes
+
+
+def made(answer):
+    assert answer.status_code in (200, 201), (answer.request.method, str(answer.request.url), answer.text)

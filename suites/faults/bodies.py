@@ -1,0 +1,142 @@
+"""Requests that are wrong as bytes: too large, too deep, twice the same key, no UTF-8, too slow, ambiguous."""
+
+import json
+import time
+
+import http1
+import rig
+from faults.clients import DIALECTS, PATHS, type_for
+from faults.outcomes import GRACE, SLACK, fits
+from faults.scene import Booked, Noted, Scene
+
+
+def head(path, request_id, *lines):
+    return "\r\n".join(
+        [
+            f"POST {path} HTTP/1.1",
+            "host: gateway",
+            f"authorization: Bearer {rig.MASTER_KEY}",
+            "content-type: application/json",
+            f"x-request-id: {request_id}",
+            *lines,
+            "",
+            "",
+        ]
+    ).encode()
+
+
+def wrong(make, status, code, row=True, closes=False):
+    """`make(scene)` gives the body."""
+
+    def act(scene):
+        request_id = scene.next_id()
+        body = make(scene)
+        with http1.Connection(scene.gateway.port) as connection:
+            try:
+                connection.send(head(PATHS[scene.dialect], request_id, f"content-length: {len(body)}") + body)
+            except http1.Broken:
+                pass  # Refused before all of it was sent.
+            answer = connection.response()
+            expect(scene, answer, status, code)
+            if closes:
+                assert connection.at_end(), "the connection was not closed"
+        if row:
+            scene.heard.append((Noted(request_id), Booked((status,))))
+
+    return act
+
+
+def expect(scene, answer, status, code):
+    assert answer.status == status, f"expected {status} {code}, found {answer.status} {answer.body[:300]!r}"
+    error = answer.json()["error"]
+    fits("error.type", error["type"], [type_for(scene.dialect, status)])
+    if scene.dialect != "messages":
+        fits("error.code", error["code"], [code])
+
+
+def written(scene, **more):
+    return json.dumps(scene.body(**more))
+
+
+def twice(scene):
+    return written(scene).replace('{"model"', '{"model": "text", "model"', 1).encode()
+
+
+def twice_escaped(scene):
+    return written(scene).replace('{"model"', '{"mod\\u0065l": "text", "model"', 1).encode()
+
+
+def deep(scene):
+    return written(scene, metadata="DEEP").replace('"DEEP"', "[" * 100_000 + "]" * 100_000).encode()
+
+
+def not_text(scene):
+    return written(scene, user="BYTES").encode().replace(b"BYTES", b"\xff\xfe")
+
+
+def huge(scene):
+    return written(scene, user="x" * (11 << 20)).encode()
+
+
+def slow_body(scene):
+    request_id = scene.next_id()
+    begun = time.monotonic()
+    with http1.Connection(scene.gateway.port) as connection:
+        connection.send(head(PATHS[scene.dialect], request_id, "content-length: 1000") + b'{"model":')
+        answer = connection.response()
+        scene.seconds = time.monotonic() - begun
+        expect(scene, answer, 408, "request_timeout")
+        assert connection.at_end(), "the connection was not closed"
+    assert scene.seconds <= 1 + GRACE + SLACK, f"BODY_TIMEOUT is 1 s, it took {scene.seconds:.2f} s"
+
+
+def slow_head(scene):
+    begun = time.monotonic()
+    with http1.Connection(scene.gateway.port) as connection:
+        connection.send(b"POST /v1/messages HTTP/1.1\r\nhost: gateway\r\n")
+        try:
+            fits("status", connection.response().status, [408])
+        except http1.Broken:
+            pass  # Closed without a word.
+    scene.seconds = time.monotonic() - begun
+    assert scene.seconds <= 1 + GRACE + SLACK, f"HEADER_TIMEOUT is 1 s, it took {scene.seconds:.2f} s"
+
+
+SMUGGLED = {
+    "two lengths": ["content-length: 2", "content-length: 4"],
+    "length and chunks": ["content-length: 2", "transfer-encoding: chunked"],
+    "unknown coding": ["transfer-encoding: xchunked"],
+    "chunks not last": ["transfer-encoding: chunked, gzip"],
+    "signed length": ["content-length: +2"],
+}
+
+
+def smuggled(lines):
+    def act(scene):
+        with http1.Connection(scene.gateway.port) as connection:
+            hidden = b"0\r\n\r\nGET /health HTTP/1.1\r\n\r\n"
+            connection.send(head(PATHS[scene.dialect], scene.next_id(), *lines) + hidden)
+            try:
+                fits("status", connection.response().status, [400, 501])
+            except http1.Broken:
+                return  # Closed without a word.
+            assert connection.at_end(), "the connection was not closed: what follows could be taken for a request"
+
+    return act
+
+
+def cases(quick):
+    found = []
+    for dialect in DIALECTS[:1] if quick else DIALECTS:
+        for group, act in (
+            ("body of 11 MiB", wrong(huge, 413, "request_too_large", row=False, closes=True)),
+            ("body 100,000 levels deep", wrong(deep, 400, "invalid_json")),
+            ("model twice", wrong(twice, 400, "invalid_json")),
+            ("model twice, once escaped", wrong(twice_escaped, 400, "invalid_json")),
+            ("body not UTF-8", wrong(not_text, 400, "invalid_json")),
+        ):
+            found.append(Scene(group, act, dialect))
+        found.append(Scene("slow body", slow_body, dialect, in_haste=True))
+    found.append(Scene("slow head", slow_head, in_haste=True))
+    found += [Scene(f"smuggling: {name}", smuggled(lines)) for name, lines in SMUGGLED.items()]
+    return found

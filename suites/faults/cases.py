@@ -1,0 +1,160 @@
+"""One row in one column: a call by an SDK, judged; and what is looked up in the books afterwards."""
+
+import dataclasses
+import itertools
+
+from faults.clients import DIALECTS, HANGS, PATHS
+from faults.house import Memory
+from faults.outcomes import GRACE, SLACK, Refused, Served
+
+# Where a dialect's calls go: to its own kind, or to another, with another yet to fall back on.
+ROUTES = {
+    ("chat", "own"): ("oa", "oa"),
+    ("responses", "own"): ("oa", "oa"),
+    ("messages", "own"): ("an", "an"),
+    ("chat", "other"): ("an", "ge"),
+    ("responses", "other"): ("ge", "oa"),
+    ("messages", "other"): ("oa", "an"),
+}
+COUNTER = itertools.count(1)
+# What the SDK itself takes for an answer of 64 MiB.
+PARSING = 2.0
+
+
+@dataclasses.dataclass
+class Case:
+    row: object
+    dialect: str
+    stream: bool
+    fallback: bool
+    route: str
+    faults: list = dataclasses.field(default_factory=list)
+    heard: list = dataclasses.field(default_factory=list)
+    seconds: float = 0.0
+    # Whether what it needs could be configured.
+    ready: bool = True
+    # Each repetition has models of its own, without a past.
+    round: int = 0
+
+    def __post_init__(self):
+        self.number = next(COUNTER)
+        self.kinds = ROUTES[self.dialect, self.route]
+
+    @property
+    def by_rule(self):
+        """The other target is named by a rule of the settings, not by a combo: both must lead to the same."""
+        return self.route == "other"
+
+    @property
+    def group(self):
+        return self.row.name
+
+    @property
+    def lane(self):
+        return self.row.lane
+
+    @property
+    def name(self):
+        form = "stream" if self.stream else "document"
+        column = "fallback" if self.fallback else "none"
+        return f"{self.row.name} | {self.dialect} | {form} | {column} | {self.route} ({self.kinds[0]})"
+
+    @property
+    def tag(self):
+        return f"{self.number}.{self.round}"
+
+    @property
+    def name_of_combo(self):
+        return f"combo-{self.tag}"
+
+    @property
+    def countable(self):
+        return self.row.side == "bad"
+
+    def gateway_of(self, house):
+        return house.gateway
+
+    def target(self, side):
+        if side == "good":
+            return f"good-{self.kinds[1]}", f"text@{self.tag}"
+        return f"{self.row.side}-{self.kinds[0]}", f"{self.row.behaviour}@{self.tag}"
+
+    def models(self):
+        sides = ("bad", "good") if self.fallback else ("bad",)
+        return [self.target(side) for side in sides]
+
+    @property
+    def selector(self):
+        return self.name_of_combo if self.fallback and not self.by_rule else "/".join(self.target("bad"))
+
+    @property
+    def outcome(self):
+        plain = self.row.stream if self.stream else self.row.document
+        if self.fallback and self.row.with_another:
+            return self.row.with_another
+        if self.fallback and isinstance(plain, Refused) and plain.moves:
+            # Nothing is waited for that another target could answer, but what was spent on the first.
+            return Served("good", plain.tries_before_moving, within=plain.within + 0.5, least=plain.least)
+        return plain
+
+    def said(self):
+        stream = ', "stream": true' if self.stream else ""
+        upstream = "/".join(self.target("bad"))
+        return f'POST {PATHS[self.dialect]} {{"model": "{self.selector}"{stream}}} (faulty: {upstream})'
+
+    def run(self, house):
+        assert self.ready, "the combo could not be created"
+        self.house = house
+        gateway = self.gateway_of(house)
+        memory = Memory(gateway.process) if self.row.memory else None
+        outcome = self.outcome
+        request_id = f"fault-{self.tag}"
+        patience = HANGS + outcome.within
+        heard = house.call(gateway, self.dialect, self.selector, self.stream, request_id, timeout=patience)
+        self.heard.append((heard, outcome))
+        self.seconds = heard.seconds
+        limit = outcome.within + GRACE + SLACK + (PARSING if self.row.memory else 0)
+        assert heard.seconds <= limit, f"time: expected ≤ {limit:.2f} s, took {heard.seconds:.2f} s: {heard.short()}"
+        assert heard.seconds >= outcome.least, f"time: expected ≥ {outcome.least:.2f} s, took {heard.seconds:.2f} s"
+        self.judge(outcome, heard)
+        if self.row.hangs:
+            left = house.closed(self.target("bad")[1], GRACE + SLACK)
+            assert left is not None, "the connection to the upstream was not closed"
+        if memory:
+            assert memory.grown() < self.row.memory, f"memory: +{memory.grown():.0f} MiB, expected < {self.row.memory}"
+
+    def judge(self, outcome, heard):
+        if self.row.memory and heard.error is None and heard.header("x-gateway-provider") == self.target("bad")[0]:
+            # The huge answer may also come as a whole.
+            assert heard.finished and len(heard.text) == 64 << 20, heard.short()
+            self.heard[-1] = (heard, Served())
+            return
+        outcome.judge(self, heard)
+
+    def calls_of_bad(self):
+        return self.house.calls(self.target("bad")[1])
+
+    def audit(self, house, rows):
+        """One row for each call, and the right one."""
+        for heard, outcome in self.heard:
+            found = rows.get(heard.request_id, [])
+            assert len(found) == 1, f"usage rows: expected 1, found {len(found)}"
+            outcome.judge_row(self, heard, found[0])
+
+
+def grid(rows, quick):
+    for index, row in enumerate(rows):
+        columns = list(itertools.product(DIALECTS, (False, True), (False, True), ("own", "other")))
+        possible = [
+            Case(row, dialect, stream, fallback, route)
+            for dialect, stream, fallback, route in columns
+            if ROUTES[dialect, route][0] in row.kinds
+        ]
+        yield from sample(possible, index) if quick else possible
+
+
+def sample(cases, index):
+    """Two of a row, over the rows every dialect and form in turn: one alone, one with another target."""
+    for fallback in (False, True):
+        fitting = [case for case in cases if case.fallback is fallback]
+        yield fitting[(index * 5 + fallback * 3) % len(fitting)]

@@ -1,0 +1,213 @@
+"""One call by an official SDK, and everything that was heard of it."""
+
+import dataclasses
+import time
+
+import anthropic
+import httpx2
+import openai
+
+import rig
+
+# Split characters are part of every fault: two bytes, three and four.
+PROMPT = "one two Grüße € 🙂"
+GREETING = f"Hello from the upstream. You said: {PROMPT}"
+DIALECTS = ("chat", "responses", "messages")
+PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}
+# A call that is not over by then hangs.
+HANGS = 8.0
+
+
+@dataclasses.dataclass
+class Heard:
+    request_id: str
+    seconds: float = 0.0
+    # Of the head; None when there was none.
+    status: int | None = None
+    headers: dict = dataclasses.field(default_factory=dict)
+    raw: bytes = b""
+    text: str = ""
+    # The dialect's own sign that the answer is whole.
+    finished: bool = False
+    # A response that said of itself that it failed.
+    failed: bool = False
+    error: Exception | None = None
+
+    @property
+    def inside(self):
+        """The error object, wherever the SDK keeps it."""
+        body = getattr(self.error, "body", None)
+        if isinstance(body, dict) and isinstance(body.get("error"), dict):
+            body = body["error"]
+        return body if isinstance(body, dict) else {}
+
+    def header(self, name):
+        return self.headers.get(name)
+
+    @property
+    def attempts(self):
+        value = self.header("x-gateway-attempts")
+        return int(value) if value and value.isdigit() else value
+
+    def short(self):
+        error = f"{type(self.error).__name__}: {str(self.error)[:300]}" if self.error else "no error"
+        return f"status {self.status}, {len(self.text)} characters, finished={self.finished}, {error}"
+
+
+class Tee(httpx2.BaseTransport):
+    """Keeps the head and every byte of each answer, by the id of its request."""
+
+    def __init__(self):
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        self.inner = httpx2.HTTPTransport(limits=limits)
+        self.records = {}
+
+    def handle_request(self, request):
+        response = self.inner.handle_request(request)
+        record = {"status": response.status_code, "headers": dict(response.headers), "raw": bytearray()}
+        self.records[request.headers.get("x-request-id")] = record
+        response.stream = TeeStream(response.stream, record["raw"])
+        return response
+
+    def close(self):
+        self.inner.close()
+
+
+class TeeStream(httpx2.SyncByteStream):
+    def __init__(self, inner, sink):
+        self.inner = inner
+        self.sink = sink
+
+    def __iter__(self):
+        for piece in self.inner:
+            # Of a huge answer the beginning is enough.
+            if len(self.sink) < 1 << 20:
+                self.sink.extend(piece)
+            yield piece
+
+    def close(self):
+        self.inner.close()
+
+
+class Clients:
+    """The SDKs at one gateway, without retries of their own and without connections kept."""
+
+    def __init__(self, port, key=rig.MASTER_KEY):
+        self.tee = Tee()
+        http = httpx2.Client(transport=self.tee, trust_env=False, timeout=HANGS)
+        url = f"http://127.0.0.1:{port}"
+        self.openai = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=HANGS, http_client=http)
+        self.anthropic = anthropic.Anthropic(
+            base_url=url, api_key=key, max_retries=0, timeout=HANGS, http_client=http
+        )
+
+    def call(self, dialect, model, stream, request_id, timeout=HANGS, headers=None):
+        heard = Heard(request_id)
+        options = {
+            "model": model,
+            "stream": stream,
+            "timeout": timeout,
+            "extra_headers": {"x-request-id": request_id} | (headers or {}),
+        }
+        begun = time.monotonic()
+        try:
+            SPEAKERS[dialect](self, heard, stream, options)
+        except Exception as error:  # Whatever the SDK raises is what is judged.
+            heard.error = error
+        heard.seconds = time.monotonic() - begun
+        if record := self.tee.records.pop(request_id, None):
+            heard.status, heard.headers, heard.raw = record["status"], record["headers"], bytes(record["raw"])
+        return heard
+
+
+def chat(clients, heard, stream, options):
+    messages = [{"role": "user", "content": PROMPT}]
+    answer = clients.openai.chat.completions.create(messages=messages, **options)
+    for part in answer if stream else [answer]:
+        for choice in part.choices:
+            heard.text += (choice.delta if stream else choice.message).content or ""
+            heard.finished |= choice.finish_reason == "stop"
+
+
+def responses(clients, heard, stream, options):
+    answer = clients.openai.responses.create(input=PROMPT, **options)
+    if not stream:
+        heard.text, heard.finished = answer.output_text, answer.status == "completed"
+        if answer.status == "failed":
+            raise Failed(answer.error)
+        return
+    for event in answer:
+        if event.type == "response.output_text.delta":
+            heard.text += event.delta
+        heard.finished |= event.type == "response.completed"
+        heard.failed |= event.type == "response.failed"
+
+
+class Failed(Exception):
+    """A response object that says of itself that it failed."""
+
+
+def messages(clients, heard, stream, options):
+    turns = [{"role": "user", "content": PROMPT}]
+    answer = clients.anthropic.messages.create(messages=turns, max_tokens=512, **options)
+    if not stream:
+        heard.text = "".join(block.text for block in answer.content if block.type == "text")
+        heard.finished = answer.stop_reason == "end_turn"
+        return
+    for event in answer:
+        if event.type == "content_block_delta" and event.delta.type == "text_delta":
+            heard.text += event.delta.text
+        heard.finished |= event.type == "message_stop"
+
+
+SPEAKERS = {"chat": chat, "responses": responses, "messages": messages}
+
+BY_STATUS = {
+    400: ("BadRequestError", "BadRequestError"),
+    401: ("AuthenticationError", "AuthenticationError"),
+    403: ("PermissionDeniedError", "PermissionDeniedError"),
+    404: ("NotFoundError", "NotFoundError"),
+    408: ("APIStatusError", "RequestTimeoutError"),
+    409: ("ConflictError", "ConflictError"),
+    413: ("APIStatusError", "RequestTooLargeError"),
+    429: ("RateLimitError", "RateLimitError"),
+    503: ("InternalServerError", "ServiceUnavailableError"),
+    504: ("InternalServerError", "GatewayTimeoutError"),
+    529: ("InternalServerError", "OverloadedError"),
+}
+
+
+def exception_for(dialect, status):
+    """What the SDK raises on a status."""
+    default = "InternalServerError" if status >= 500 else "APIStatusError"
+    names = BY_STATUS.get(status, (default, default))
+    return getattr(anthropic, names[1]) if dialect == "messages" else getattr(openai, names[0])
+
+
+def exception_in_band(dialect):
+    """What it raises on an error event. Anthropic's makes it a status error of the 200 that it came in."""
+    return anthropic.APIStatusError if dialect == "messages" else openai.APIError
+
+
+ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    529: "overloaded_error",
+}
+OPENAI_TYPES = {
+    401: "authentication_error",
+    403: "authorization_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+
+
+def type_for(dialect, status):
+    if dialect == "messages":
+        default = "api_error" if status >= 500 else "invalid_request_error"
+        return ANTHROPIC_TYPES.get(status, default)
+    return OPENAI_TYPES.get(status, "provider_error" if status >= 500 else "invalid_request_error")

@@ -1,0 +1,208 @@
+"""What may come out of a call, as data, and the judge of each."""
+
+import dataclasses
+import re
+
+from faults.clients import ANTHROPIC_TYPES, GREETING, exception_for, exception_in_band, type_for
+
+# Promised: the deadline and 100 ms. The rest is for the measurement: an unoptimised build on a busy machine.
+GRACE = 0.1
+SLACK = 0.3
+
+
+def several(*checks):
+    """Runs them all, so that one miss does not hide the next."""
+    missed = []
+    for check in checks:
+        try:
+            check()
+        except AssertionError as error:
+            missed.append(str(error))
+    assert not missed, "\n  ".join(missed)
+
+
+def fits(name, found, expected):
+    assert found in expected, f"{name}: expected {' or '.join(map(repr, expected))}, found {found!r}"
+
+
+def between(name, found, bounds):
+    low, high = bounds
+    assert isinstance(found, int) and low <= found <= high, f"{name}: expected {low}..{high}, found {found!r}"
+
+
+@dataclasses.dataclass
+class Served:
+    """The whole answer, from this side ("good", "bad" or "either")."""
+
+    by: str = "bad"
+    # Calls of the faulty target.
+    tries: tuple = (1, 1)
+    within: float = 1.0
+    least: float = 0.0
+    estimated: bool = False
+    # A figure of the usage was nonsense, and is flagged.
+    caveat: bool = False
+    text: str = GREETING
+
+    def judge(self, case, heard):
+        assert heard.error is None, f"expected a whole answer, found {heard.short()}"
+        assert heard.status == 200, f"expected 200, found {heard.short()}"
+        assert heard.finished, f"expected the dialect's end, found {heard.short()}"
+        if self.text is not None:
+            assert heard.text == self.text, f"text: expected {self.text!r}, found {heard.text[:200]!r}"
+        by = self.who(case, heard)
+        instance, model = case.target(by)
+        several(
+            lambda: fits("X-Gateway-Provider", heard.header("x-gateway-provider"), [instance]),
+            lambda: fits("X-Gateway-Model", heard.header("x-gateway-model"), [f"{instance}/{model}"]),
+            lambda: judge_tries(case, heard, self.tries, extra=1 if by == "good" else 0),
+            lambda: judge_end(case, heard),
+        )
+
+    def who(self, case, heard):
+        if self.by != "either":
+            return self.by
+        return "good" if heard.header("x-gateway-provider") == case.target("good")[0] else "bad"
+
+    def judge_row(self, case, heard, row):
+        fits("row status_code", row["status_code"], [200])
+        fits("row provider_name", row["provider_name"], [case.target(self.who(case, heard))[0]])
+        fits("row estimated", row["estimated"], [self.estimated])
+        low = 0 if self.caveat else 1
+        sane = all(low <= row[name] <= 1 << 40 for name in ("input_tokens", "output_tokens"))
+        assert sane, f"row tokens: {tokens(row)}"
+        caveat = row.get("caveat")
+        assert bool(caveat) == self.caveat, f"row caveat: expected {self.caveat}, found {caveat!r}"
+
+
+@dataclasses.dataclass
+class Refused:
+    """An error with its status, before anything was sent."""
+
+    status: tuple
+    codes: tuple
+    tries: tuple = (1, 1)
+    within: float = 0.5
+    least: float = 0.0
+    # Bounds of Retry-After; None forbids it, "any" leaves it open (1..300 if it is there).
+    retry_after: object = None
+    # Whether another target could have taken the call.
+    moves: bool = True
+    # Calls of the faulty target when there is another; at once, when it is one.
+    tries_before_moving: tuple = (1, 1)
+    # Whether the error follows attempts of ours, so that x-should-retry must say no.
+    final: bool = True
+
+    def judge(self, case, heard):
+        assert heard.status in self.status, f"status: expected {self.status}, found {heard.short()}"
+        kind = exception_for(case.dialect, heard.status)
+        assert type(heard.error) is kind, f"exception: expected {kind.__name__}, found {heard.short()}"
+        assert not heard.text
+        several(
+            lambda: self.judge_envelope(case, heard),
+            lambda: judge_retry_after(heard, self.retry_after),
+            lambda: self.judge_advice(heard),
+            lambda: judge_tries(case, heard, self.tries),
+        )
+
+    def judge_envelope(self, case, heard):
+        inside = heard.inside
+        fits("error.type", inside.get("type"), [type_for(case.dialect, heard.status)])
+        assert inside.get("message"), f"error.message: {inside}"
+        assert "<html" not in heard.raw.decode(errors="replace"), "the provider's page is shown to the client"
+        if case.dialect != "messages":
+            assert {"type", "message", "param", "code"} <= set(inside), f"the envelope lacks a key: {inside}"
+            # Google's codes are numbers, and are kept as text.
+            kept = (str(heard.status),) if "upstream_error" in self.codes else ()
+            fits("error.code", inside.get("code"), self.codes + kept)
+
+    def judge_advice(self, heard):
+        if self.final:
+            told = heard.header("retry-after") is not None
+            fits("x-should-retry", heard.header("x-should-retry"), [None, "true"] if told else ["false"])
+
+    def judge_row(self, case, heard, row):
+        fits("row status_code", row["status_code"], [heard.status])
+
+
+@dataclasses.dataclass
+class Cut:
+    """Some content, then an error in the client's dialect, and no clean end."""
+
+    codes: tuple
+    within: float = 1.0
+    least: float = 0.0
+    # The upstream ended it with an event of its own, which a native stream of responses passes on as it is.
+    own_end: bool = False
+
+    def judge(self, case, heard):
+        assert heard.status == 200, f"expected 200, found {heard.short()}"
+        assert heard.text and GREETING.startswith(heard.text), f"expected the beginning, found {heard.text[:200]!r}"
+        if self.own_end and case.dialect == "responses" and case.route == "own" and heard.error is None:
+            assert heard.failed and not heard.finished, f"expected response.failed, found {heard.short()}"
+        else:
+            judge_in_band(case, heard, self.codes)
+        fits("X-Gateway-Provider", heard.header("x-gateway-provider"), [case.target("bad")[0]])
+
+    def judge_row(self, case, heard, row):
+        if not self.own_end:
+            assert row["status_code"] >= 400, f"row status_code: expected an error, found {row['status_code']}"
+        fits("row estimated", row["estimated"], [True])
+        assert row["output_tokens"] > 0, f"row tokens: {tokens(row)}"
+
+
+def judge_in_band(case, heard, codes):
+    kind = exception_in_band(case.dialect)
+    assert isinstance(heard.error, kind), f"exception: expected {kind.__name__} in band, found {heard.short()}"
+    assert not heard.finished, "the answer ends as if it were whole, and then in an error"
+    raw = heard.raw.decode(errors="replace")
+    assert "[DONE]" not in raw, "[DONE] after a stream that died"
+    assert not re.search(r'"finish_reason":\s*"', raw), "a finish reason in a stream that died"
+    inside = heard.inside
+    assert inside.get("message") and inside.get("type"), f"error object: {inside}"
+    if case.dialect == "messages":
+        fits("error.type in band", inside["type"], [*ANTHROPIC_TYPES.values(), "api_error"])
+    else:
+        code = inside.get("code")
+        assert code in codes or str(code).isdigit(), f"error.code in band: expected one of {codes}, found {code!r}"
+    if case.dialect == "responses":
+        names = re.findall(r"^event: (\S+)", raw, re.M)
+        assert names[-2:] == ["response.failed", "error"], f"the last events: {names[-3:]}"
+
+
+def judge_end(case, heard):
+    """A stream ends once, as its dialect does."""
+    if not case.stream:
+        return
+    raw = heard.raw.decode(errors="replace")
+    ends = {"chat": "data: [DONE]", "responses": "event: response.completed", "messages": "event: message_stop"}
+    if len(heard.raw) < 1 << 20:
+        assert raw.count(ends[case.dialect]) == 1, f"{raw.count(ends[case.dialect])} ends"
+
+
+def judge_retry_after(heard, bounds):
+    value = heard.header("retry-after")
+    if bounds == "any":
+        if value is None:
+            return
+        bounds = (0, 300)
+    if bounds is None:
+        assert value is None, f"Retry-After: expected none, found {value!r}"
+        return
+    assert value is not None and value.isdigit(), f"Retry-After: expected {bounds[0]}..{bounds[1]}, found {value!r}"
+    between("Retry-After", int(value), bounds)
+
+
+def judge_tries(case, heard, tries, extra=0):
+    """The upstream's own count, and what the header says of it."""
+    attempts = heard.attempts
+    low, high = tries
+    if case.countable:
+        found = case.calls_of_bad()
+        between("calls of the faulty target", found, tries)
+        low = high = found
+    between("X-Gateway-Attempts", attempts, (low + extra, high + extra))
+
+
+def tokens(row):
+    return {name: row[name] for name in ("input_tokens", "output_tokens", "estimated", "caveat", "status_code")}

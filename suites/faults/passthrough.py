@@ -1,0 +1,167 @@
+"""The passthrough route by its own rules: one attempt, the status kept, a body that dies is cut."""
+
+import time
+
+import http1
+from faults.clients import DIALECTS, PATHS
+from faults.house import IDLE, TOTAL, Memory
+from faults.outcomes import GRACE, SLACK, fits
+from faults.scene import Booked, Noted, Scene
+
+
+class Passed(Scene):
+    @property
+    def name(self):
+        return f"{super().name} | /p/"
+
+    @property
+    def path(self):
+        return f"/p/{self.target('bad')[0]}{PATHS[self.dialect]}"
+
+    def said(self):
+        model = self.target("bad")[1]
+        return f'POST {self.path} {{"model": "{model}", "stream": {str(self.stream).lower()}}}'
+
+    def ask(self, booked, within=0.7):
+        """The whole answer, or the beginning of one and how it broke."""
+        request_id = self.next_id()
+        begun = time.monotonic()
+        broken = None
+        body = self.body(self.target("bad")[1])
+        if self.dialect == "chat" and self.stream:
+            # Nobody asks for it in the client's name here.
+            body["stream_options"] = {"include_usage": True}
+        connection = self.raw(request_id, body, self.path)
+        with connection:
+            answer = connection.head()
+            pieces = []
+            try:
+                for piece in arriving(connection, answer):
+                    pieces.append(piece)
+            except (http1.Broken, ValueError) as error:
+                broken = error
+            answer.body = b"".join(pieces)
+        self.seconds = time.monotonic() - begun
+        limit = within + GRACE + SLACK
+        assert self.seconds <= limit, f"time: expected ≤ {limit:.2f} s, took {self.seconds:.2f} s"
+        self.heard.append((Noted(request_id), booked))
+        if self.side == "bad":
+            fits("calls of the upstream", self.calls_of(), [1])
+        return answer, broken
+
+
+def arriving(connection, answer):
+    """The body in the pieces it comes in: gathered first, a huge one would take long."""
+    if "content-length" not in answer.headers:
+        yield from connection.pieces(answer)
+        return
+    missing = int(answer.headers["content-length"])
+    while missing > 0:
+        piece = connection._more()
+        if not piece:
+            raise http1.Broken("the connection was closed")
+        missing -= len(piece)
+        yield piece
+
+
+def keeps_status(status, retry_after=None):
+    def act(scene):
+        answer, broken = scene.ask(Booked((status,)))
+        assert broken is None, broken
+        fits("status", answer.status, [status])
+        assert isinstance(answer.json()["error"], dict), answer.body[:200]
+        fits("Retry-After", answer.headers.get("retry-after"), [retry_after])
+        fits("X-Gateway-Attempts", answer.headers.get("x-gateway-attempts"), ["1"])
+
+    return act
+
+
+def unreachable(scene):
+    answer, broken = scene.ask(Booked((502,)), within=3.0 if scene.side == "dns" else 0.7)
+    assert broken is None, broken
+    fits("status", answer.status, [502])
+    fits("error.code", answer.json()["error"].get("code"), ["upstream_unreachable", "upstream_invalid_response"])
+
+
+def times_out(scene):
+    answer, broken = scene.ask(Booked((504,)), within=TOTAL)
+    assert broken is None, broken
+    fits("status", answer.status, [504])
+    assert scene.house.closed(scene.target("bad")[1], GRACE + SLACK) is not None, "the upstream's connection stays open"
+
+
+def is_cut(within):
+    def act(scene):
+        answer, broken = scene.ask(Booked(tuple(range(400, 600)), estimated=True), within=within)
+        fits("status", answer.status, [200])
+        assert broken is not None, f"the body ends as if it were whole: {answer.body[-200:]!r}"
+        assert b"event: error" not in answer.body and b'data: {"error"' not in answer.body, "an event was put in"
+
+    return act
+
+
+def passes(holds, estimated):
+    def act(scene):
+        answer, broken = scene.ask(Booked((200,), estimated), within=2.0)
+        assert broken is None, broken
+        fits("status", answer.status, [200])
+        assert holds in answer.body, f"expected {holds!r} in {answer.body[:200]!r}"
+
+    return act
+
+
+def passes_huge(scene):
+    memory = Memory(scene.gateway.process)
+    answer, broken = scene.ask(Booked((200,), False), within=20)
+    assert broken is None, broken
+    assert len(answer.body) > 64 << 20, f"{len(answer.body)} bytes"
+    assert memory.grown() < 32, f"memory: +{memory.grown():.0f} MiB for a body that should stream"
+
+
+def passes_bomb(scene):
+    memory = Memory(scene.gateway.process)
+    answer, broken = scene.ask(Booked((200,)), within=5)
+    assert broken is None and answer.body[:2] == b"\x1f\x8b", answer.body[:20]
+    assert memory.grown() < 32, f"memory: +{memory.grown():.0f} MiB"
+
+
+STATUSES = {"error-500": 500, "error-503": 503, "error-529": 529, "error-404": 404, "error-408": 408}
+
+
+def cases(quick):
+    found = []
+    for index, dialect in enumerate(DIALECTS):
+        for stream in (False, True):
+            if quick and stream != (index % 2 == 0):
+                continue
+
+            def add(group, act, bad, **more):
+                found.append(Passed(f"passthrough: {group}", act, dialect, stream, bad, **more))
+
+            for bad, status in STATUSES.items():
+                add(f"status {status}", keeps_status(status), bad)
+            add("status 429", keeps_status(429, "7"), "error-429-7")
+            add("status 401", keeps_status(401), "unauthorized")
+            for bad in ("reset-before-head", "cut-before-head"):
+                add(bad, unreachable, bad)
+            for side in ("refused", "dns", "tls"):
+                add(f"connect: {side}", unreachable, "text", side=side)
+            add("accepted, then silent", times_out, "hang", side="calm")
+            add("headers, then silent", is_cut(TOTAL), "hang-after-head", side="calm")
+            add("silent after content", is_cut(IDLE if stream else TOTAL), "hang-mid-stream", side="calm")
+            for bad in ("reset-mid-stream", "cut-mid-stream"):
+                add(bad, is_cut(0.7), bad)
+            add("html", passes(b"<html>", None), "html")
+            add("truncated-json", passes(b"{", True), "truncated-json")
+            if stream:
+                add("EOF after content", passes(b"from ", True), "eof-mid-stream")
+            add("no usage", passes(b"Hello", True), "no-usage")
+            add("text", passes(b"Hello", False), "text")
+            add("crlf", passes(b"Hello", False), "sse-crlf")
+            add("one byte at a time", passes(b"Hello", False), "bytewise")
+            if stream:
+                add("error inside a 200", passes(b"verloaded", None), "error-in-stream")
+            if dialect == "chat":
+                add("64 MiB in one event", passes_huge, "huge-event", lane="alone")
+                add("gzip bomb", passes_bomb, "gzip-bomb", lane="alone")
+    return found

@@ -1,0 +1,301 @@
+"""What one call cannot show: cooldowns, breakers, clients that leave or do not read, heads sent early."""
+
+import concurrent.futures
+import time
+
+import rig
+from faults.clients import DIALECTS, GREETING
+from faults.house import IDLE, TOTAL, TTFT, Memory
+from faults.outcomes import GRACE, SLACK, fits, judge_in_band, judge_retry_after
+from faults.scene import Booked, Noted, Scene
+
+BREAKER = 5
+LIMITED = ["rate_limit_exceeded", "upstream_error"]
+STORM = 30
+
+
+def cools_down(scene):
+    first = scene.refused(429, LIMITED)
+    judge_retry_after(first, (28, 30))
+    second = scene.call()
+    assert second.status == 429, f"expected 429, found {second.short()}"
+    judge_retry_after(second, (25, 30))
+    fits("calls of the upstream", scene.calls_of(), [1])
+    scene.served(scene.beside)
+
+
+def cools_down_and_moves(scene):
+    scene.served(by="good", attempts=2)
+    scene.served(by="good", attempts=1)
+    fits("calls of the faulty target", scene.calls_of(), [1])
+    # The combo goes round the cooldown; who asks for the target itself is told how long.
+    judge_retry_after(scene.refused(429, LIMITED, "/".join(scene.target("bad"))), (25, 30))
+
+
+def does_not_cool_down(scene):
+    scene.call()
+    before = scene.calls_of()
+    scene.call()
+    assert scene.calls_of() > before, "a 429 without a waiting time cooled the target down"
+
+
+def quota_cools_down(scene):
+    first = scene.call()
+    assert first.status == 429, f"expected 429, found {first.short()}"
+    second = scene.call()
+    assert second.status == 429, f"expected 429, found {second.short()}"
+    judge_retry_after(second, (1, 600))
+    fits("calls of the upstream", scene.calls_of(), [1])
+
+
+def breaker_opens(scene):
+    for _ in range(BREAKER):
+        heard = scene.call()
+        if heard.status == 503:
+            break
+        assert heard.status == 500, f"expected 500 until the breaker opens, found {heard.short()}"
+    opened = scene.refused(503, ["circuit_open"])
+    judge_retry_after(opened, (1, 30))
+    assert opened.seconds < 0.3, f"an open breaker answers at once, not after {opened.seconds:.2f} s"
+    fits("calls until the breaker opened", scene.calls_of(), [BREAKER])
+    scene.served(scene.beside)
+
+
+def breaker_is_gone_round(scene):
+    for _ in range(BREAKER + 1):
+        scene.served(by="good")
+    fits("calls until the breaker opened", scene.calls_of(), [BREAKER])
+    scene.served(by="good", attempts=1)
+
+
+def breaker_recovers(scene):
+    for _ in range(BREAKER):
+        heard = scene.call()
+        fits("status", heard.status, [500])
+    judge_retry_after(scene.refused(503, ["circuit_open"]), (1, 2))
+    time.sleep(1.1)
+    for _ in range(3):
+        scene.served()
+    fits("calls of the upstream", scene.calls_of(), [BREAKER + 3])
+
+
+def breaker_stays_closed(scene):
+    for _ in range(BREAKER + 2):
+        scene.call()
+    before = scene.calls_of()
+    assert before >= BREAKER + 2, f"{before} calls reached the upstream, of {BREAKER + 2}"
+    scene.call()
+    assert scene.calls_of() > before, "the breaker opened on what is no failure of the provider"
+
+
+def all_fail(status, codes, bounds):
+    def act(scene):
+        heard = scene.refused(status, codes)
+        judge_retry_after(heard, bounds)
+        fits("calls of the second target", scene.calls_of("good") > 0, [True])
+
+    return act
+
+
+def leaves_before_the_first_byte(scene):
+    for _ in range(2):
+        leave(scene, lambda connection: time.sleep(0.1), lines=scene.calls_made + 1)
+
+
+def leaves_after_the_first_byte(scene):
+    def read(connection):
+        for piece in connection.pieces(connection.head()):
+            if b"Hello" in piece or b"word" in piece or not scene.stream:
+                return
+
+    leave(scene, read, lines=1)
+
+
+def leave(scene, until, lines):
+    """Sends, waits for the upstream to have it, hangs up, and measures until the upstream knows."""
+    request_id = scene.next_id()
+    connection = scene.raw(request_id)
+    model = scene.target("bad")[1]
+    rig.eventually(lambda: len(scene.house.bill(model)) == lines, what="the call at the upstream")
+    until(connection)
+    begun = time.monotonic()
+    connection.close()
+    took = scene.house.closed(model, 2.0)
+    scene.seconds = time.monotonic() - begun
+    assert took is not None and took <= GRACE + SLACK, f"upstream cancelled: expected ≤ 100 ms, took {took} s"
+    scene.heard.append((Noted(request_id), Booked((499,), estimated=True)))
+
+
+def leaving_is_no_failure(scene):
+    for count in range(BREAKER + 1):
+        leave(scene, lambda connection: time.sleep(0.02), lines=count + 1)
+    scene.served(by="bad")
+
+
+def late_error_goes_in_band(scene):
+    heard = scene.call(booked=Booked((504,)))
+    assert heard.status == 200 and b": keep-alive" in heard.raw, f"expected comments, found {heard.short()}"
+    assert heard.seconds <= TTFT + GRACE + SLACK, f"took {heard.seconds:.2f} s"
+    assert not heard.text
+    judge_in_band(scene, heard, ("upstream_timeout",))
+
+
+def late_failover(scene):
+    heard = scene.call()
+    assert heard.status == 200 and b": keep-alive" in heard.raw, f"expected comments, found {heard.short()}"
+    assert heard.error is None and heard.finished and heard.text == GREETING, f"found {heard.short()}"
+
+
+def late_failover_is_named(scene):
+    named_at_the_end(scene, "good", "2")
+
+
+def slow_start(scene):
+    heard = scene.call()
+    assert heard.error is None and heard.finished and heard.text == GREETING, f"found {heard.short()}"
+    assert heard.raw.count(b": keep-alive") >= 2, f"comments: {heard.raw[:200]!r}"
+
+
+def slow_start_is_named(scene):
+    named_at_the_end(scene, "bad", "1")
+
+
+def named_at_the_end(scene, side, attempts):
+    """What the head could not say; after the end, so that an SDK does not read it."""
+    request_id = scene.next_id()
+    with scene.raw(request_id) as connection:
+        text = connection.response().body.decode()
+    scene.heard.append((Noted(request_id), Booked((200,))))
+    last = text.rstrip().splitlines()[-1]
+    served = "/".join(scene.target(side))
+    told = last.replace(served, "")
+    assert last.startswith(":") and served in last and attempts in told, f"the last line: {last!r}"
+
+
+def pings_without_content(scene):
+    """Alive, by the first event's limit and the idle one: it may go on, in bounded memory, until the client leaves."""
+    memory = Memory(scene.gateway.process)
+    request_id = scene.next_id()
+    connection = scene.raw(request_id)
+    time.sleep(TTFT + IDLE + 0.5)
+    grown = memory.grown()
+    connection.close()
+    took = scene.house.closed(scene.target("bad")[1], 2.0)
+    assert took is not None and took <= GRACE + SLACK, f"upstream cancelled: expected ≤ 100 ms, took {took} s"
+    assert grown < 32, f"memory: +{grown:.0f} MiB while nothing but pings came"
+    scene.heard.append((Noted(request_id), Booked((499, 502, 503, 504))))
+
+
+def slow_reader(scene):
+    """Reads nothing: what waits for it is bounded, and after a minute without progress it is closed."""
+    memory = Memory(scene.gateway.process)
+    request_id = scene.next_id()
+    # The kernel's own buffers take some megabytes before anything is felt.
+    connection = scene.raw(request_id)
+    model = scene.target("bad")[1]
+    rig.eventually(lambda: scene.house.bill(model), what="the call at the upstream")
+    time.sleep(3)
+    sent = scene.house.bill(model)[0]["completion_tokens"]
+    time.sleep(2)
+    assert scene.house.bill(model)[0]["completion_tokens"] == sent, "the upstream is still read though nobody reads"
+    grown = memory.grown()
+    assert grown < 16, f"memory: +{grown:.0f} MiB for readers that do not read"
+    begun = time.monotonic()
+    took = scene.house.closed(model, 62)
+    scene.seconds = 5 + time.monotonic() - begun
+    connection.close()
+    assert took is not None, "not closed after 60 s without progress"
+    scene.heard.append((Noted(request_id), Booked((499,), estimated=True)))
+
+
+def huge_stream_in_order(scene):
+    heard = scene.call(timeout=30)
+    assert heard.error is None and heard.finished, f"found {heard.short()}"
+    assert heard.text == "".join(f"word{index} " for index in range(2000)), "the text has changed"
+
+
+def deadline_covers_all(scene):
+    """Each try takes 1.4 s and fails; three would take 4.2 s."""
+    heard = scene.call()
+    assert heard.status in (503, 504), f"expected 503 or 504, found {heard.short()}"
+    limit = TOTAL + GRACE + SLACK
+    assert heard.seconds <= limit, f"time: expected ≤ {limit:.2f} s for all attempts, took {heard.seconds:.2f} s"
+
+
+def storm_is_stopped(scene):
+    """Everything fails at the same time: of thirty calls six may be retried at once, not thirty."""
+    with concurrent.futures.ThreadPoolExecutor(STORM) as pool:
+        begun = [pool.submit(scene.call, f"{instance}/{model}") for instance, model in scene.more]
+        statuses = {one.result().status for one in begun}
+    fits("statuses", statuses, [{503}])
+    calls = sum(scene.house.calls(model) for _, model in scene.more)
+    assert STORM < calls <= STORM * 1.5, f"calls of the upstream: expected {STORM + 1}..{STORM * 3 // 2}, found {calls}"
+
+
+def both_forms(group, act, dialects, forms=(False, True), **more):
+    return [Scene(group, act, dialect, stream, **more) for dialect in dialects for stream in forms]
+
+
+def cooling(dialects):
+    yield from both_forms("cooldown after 429", cools_down, dialects, bad="error-429-30")
+    yield from both_forms("cooldown after 429", cools_down_and_moves, dialects, bad="error-429-30", good="text")
+    one = {"forms": (False,), "lane": "retry"}
+    yield from both_forms("no cooldown without a time", does_not_cool_down, dialects, bad="error-429-none", **one)
+    one = {"forms": (False,), "bad": "insufficient-quota"}
+    yield from both_forms("cooldown of a spent quota", quota_cools_down, ("chat", "responses"), **one)
+    limited = all_fail(429, LIMITED, (5, 7))
+    yield from both_forms("all candidates 429", limited, dialects, bad="error-429-20", good="error-429-7")
+    mixed = all_fail(503, ["overloaded"], (1, 120))
+    yield from both_forms("429 and 503", mixed, dialects, bad="error-429-20", good="error-503", lane="retry")
+
+
+def breaking(dialects):
+    failing = {"bad": "error-500", "lane": "retry"}
+    yield from both_forms("breaker opens", breaker_opens, dialects, **failing)
+    yield from both_forms("breaker opens, another target", breaker_is_gone_round, dialects, good="text", **failing)
+    yield from both_forms("breaker recovers", breaker_recovers, dialects, bad="flaky-5", side="fragile", lane="retry")
+    one = {"forms": (False,)}
+    yield from both_forms("no breaker on 4xx", breaker_stays_closed, dialects, bad="error-400", **one)
+    limited = {"bad": "error-429-none", "side": "fragile", "lane": "retry", **one}
+    yield from both_forms("no breaker on 429", breaker_stays_closed, dialects, **limited)
+
+
+def leaving(dialects):
+    silent = {"bad": "hang", "side": "calm"}
+    yield from both_forms("client leaves before the first byte", leaves_before_the_first_byte, DIALECTS, **silent)
+    talking = {"bad": "drip-50", "forms": (True,)}
+    yield from both_forms("client leaves after the first byte", leaves_after_the_first_byte, DIALECTS, **talking)
+    yield from both_forms("leaving is no failure", leaving_is_no_failure, dialects, bad="slow-500")
+
+
+def waiting():
+    silent = {"bad": "hang", "forms": (True,), "in_haste": True}
+    slow = silent | {"bad": "slow-700"}
+    past = "silence past a heartbeat"
+    yield from both_forms(past, late_error_goes_in_band, DIALECTS, **silent)
+    yield from both_forms(past, late_failover, DIALECTS, good="text", **silent)
+    yield from both_forms(f"{past}, named", late_failover_is_named, DIALECTS, good="text", **silent)
+    yield from both_forms("a slow start past heartbeats", slow_start, DIALECTS, **slow)
+    yield from both_forms("a slow start past heartbeats, named", slow_start_is_named, DIALECTS, **slow)
+
+
+def retrying():
+    slow = {"bad": "late-1400-error-503", "side": "calm", "forms": (False,), "lane": "retry"}
+    yield from both_forms("one deadline for all attempts", deadline_covers_all, DIALECTS, **slow)
+    storm = [f"late-300-error-503@storm-{number}" for number in range(STORM)]
+    yield Scene("a storm of retries", storm_is_stopped, side="calm", lane="alone", more=storm)
+
+
+def flooding(dialects):
+    alone = {"forms": (True,), "lane": "alone"}
+    yield from both_forms("endless ping events", pings_without_content, ("messages",), bad="ping-events", **alone)
+    yield from both_forms("a flood of pings", pings_without_content, ("messages",), bad="ping-flood", **alone)
+    yield from both_forms("2000 events in order", huge_stream_in_order, dialects, bad="long-2000")
+
+
+def cases(quick):
+    dialects = DIALECTS[:1] if quick else DIALECTS
+    found = [*cooling(dialects), *breaking(dialects), *leaving(dialects), *waiting(), *retrying(), *flooding(dialects)]
+    if not quick:
+        found += both_forms("slow reader", slow_reader, DIALECTS, (True,), bad="endless", lane="slow")
+    return found

@@ -1,0 +1,81 @@
+"""The gateway with providers of every kind on one scripted upstream, and combos that lead from teller to teller."""
+
+import pathlib
+import tempfile
+
+import anthropic
+import openai
+
+import rig
+
+# Kind: type, path of its base URL, what stands before the behaviour in its models' names.
+KINDS = {
+    "openai": ("openai", "/v1", ""),
+    "groq": ("groq", "/v1", ""),
+    "prefill": ("anthropic", "/v1", ""),
+    "claude": ("anthropic", "/v1", "claude-opus-4-8~"),
+    "gemini": ("gemini", "/v1beta", ""),
+}
+# So few of one model's calls die that no breaker minds.
+DEATHS_PER_LANE = 5
+LANES = 60
+SILENCE_MS = 400
+
+
+class Stage:
+    def __init__(self, **more):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="resume-"))
+        self.upstream = rig.Upstream()
+        self.gateway = rig.Gateway(self.directory, **({"RESUME_STREAMS": "true"} | more))
+        self.combos = set()
+        self.used = {}
+
+    def start(self):
+        self.gateway.start()
+        origin = self.upstream.url.removesuffix("/v1")
+        for kind, (type_name, path, family) in KINDS.items():
+            lanes = [f"saga-1-{lane}" for lane in range(LANES)] + [f"saga-2-{lane}" for lane in range(LANES)]
+            models = [*lanes, "saga-3", "error-500", "error-429"]
+            body = {
+                "type": type_name,
+                "api_key": rig.PROVIDER_KEY,
+                "base_url": origin + path,
+                "models": [family + model for model in models],
+                "resilience": {"breaker_failures": 100, "idle_timeout_ms": SILENCE_MS},
+            }
+            answer = self.gateway.admin("PUT", f"/providers/{kind}", json=body)
+            assert answer.status_code in (200, 201), answer.text
+        url = f"http://127.0.0.1:{self.gateway.port}"
+        self.openai = openai.OpenAI(base_url=f"{url}/v1", api_key=rig.MASTER_KEY, max_retries=0, timeout=30)
+        self.anthropic = anthropic.Anthropic(base_url=url, api_key=rig.MASTER_KEY, max_retries=0, timeout=30)
+
+    def selector(self, kind, model, dies=False):
+        """`kind/model`; a model whose calls die is changed before it has died too often."""
+        if dies:
+            lane = self.used.get((kind, model), 0)
+            self.used[kind, model] = lane + 1
+            assert lane // DEATHS_PER_LANE < LANES, "not enough lanes for so many deaths"
+            model = f"{model}-{lane // DEATHS_PER_LANE}"
+        return f"{kind}/{KINDS[kind][2]}{model}"
+
+    def combo(self, *selectors):
+        """The name of the combo that leads along these."""
+        name = ":".join(selector.replace("/", ".").replace("~", "_") for selector in selectors)
+        if name not in self.combos:
+            body = {"name": name, "selectors": list(selectors)}
+            answer = self.gateway.admin("POST", "/combos", json=body)
+            assert answer.status_code == 201, answer.text
+            self.combos.add(name)
+        return name
+
+    def rows(self):
+        rows = {}
+        for row in self.gateway.usage_rows():
+            rows.setdefault(row["request_id"], []).append(row)
+        return rows
+
+    def stop(self, keep=False):
+        self.gateway.stop()
+        self.upstream.stop()
+        if not keep:
+            rig.remove(self.directory)
