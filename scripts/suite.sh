@@ -16,6 +16,10 @@ if [ ! -d "suites/$name" ]; then
     exit 2
 fi
 
+# What needs neither the binary nor Python.
+if [ -e "suites/$name/run.sh" ]; then
+    exec "suites/$name/run.sh" "$@"
+fi
 python=$(scripts/venv.sh)
 if [ -z "${GATEHOUSE_BIN:-}" ]; then
     cargo build --locked --release -p gatehouse -p testkit --bins

@@ -47,6 +47,11 @@ impl RequestId {
     pub fn header(&self) -> HeaderValue {
         self.0.clone()
     }
+
+    /// What a call's chances are drawn from.
+    pub fn number(&self) -> u64 {
+        domain::ids::number(self.as_str())
+    }
 }
 
 impl Arrival {

@@ -84,7 +84,8 @@ pub fn rank<L: Candidate + Clone>(choice: &Choice<L>, circumstances: &Circumstan
             vec![Ranked { choice: target.clone(), score: None, reason: Reason::Only.in_short() }]
         }
         Choice::Among(group) => {
-            let mut ranking = Ranking { circumstances, order: Vec::with_capacity(group.members.len()) };
+            let mut ranking =
+                Ranking { circumstances, order: Vec::with_capacity(group.members.len()), used: Vec::new() };
             let mut lot = Lot::new(circumstances.seed);
             ranking.expand(group, &mut lot, circumstances.real, None);
             ranking.order
@@ -95,6 +96,8 @@ pub fn rank<L: Candidate + Clone>(choice: &Choice<L>, circumstances: &Circumstan
 struct Ranking<'a, L> {
     circumstances: &'a Circumstances,
     order: Vec<Ranked<L>>,
+    /// Turns of inner groups that were moved on, and what they were: the same pool may be named twice.
+    used: Vec<(*const Turn, u64)>,
 }
 
 /// The groups around one, for explanations.
@@ -109,7 +112,7 @@ impl<L: Candidate + Clone> Ranking<'_, L> {
     /// `moves`: this group's turn is used. Of the groups inside, only the one that stands first uses its own: if all
     /// moved, two rounds in one another would keep step, and members would never be reached.
     fn expand(&mut self, group: &Group<L>, lot: &mut Lot, moves: bool, outer: Option<&Around<'_>>) {
-        let turn = group.turn.look(moves && group.strategy == Strategy::RoundRobin);
+        let turn = self.turn(group, moves, outer.is_some());
         let mut inner_lot = lot.fork();
         for (place, standing) in standing::order(group, turn, self.circumstances, lot).into_iter().enumerate()
         {
@@ -129,6 +132,19 @@ impl<L: Candidate + Clone> Ranking<'_, L> {
                 }
             }
         }
+    }
+
+    fn turn(&mut self, group: &Group<L>, moves: bool, inside: bool) -> u64 {
+        let own = Arc::as_ptr(&group.turn);
+        if let Some((_, turn)) = self.used.iter().find(|(used, _)| *used == own) {
+            return *turn;
+        }
+        let moves = moves && group.strategy == Strategy::RoundRobin;
+        let turn = group.turn.look(moves);
+        if moves && inside {
+            self.used.push((own, turn));
+        }
+        turn
     }
 }
 

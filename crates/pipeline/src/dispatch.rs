@@ -3,9 +3,11 @@
 mod attempt;
 mod continuation;
 mod course;
+mod foresee;
 mod gate;
 mod hedge;
 mod inflate;
+mod occasion;
 mod outbound;
 mod resume;
 pub(crate) mod tell;
@@ -30,6 +32,8 @@ use crate::stream::Flow;
 
 use attempt::attempt;
 use course::{Course, Moment, Next};
+pub use foresee::{Departure, Dialect, Foreseen, Prospect, foresee};
+pub use occasion::Occasion;
 use outbound::Leaving;
 pub use outbound::{Continuity, Passage, Translation};
 pub use resume::{Resumable, Resumed, Resuming, resume};

@@ -10,6 +10,7 @@ pub mod console;
 pub mod count;
 pub mod dispatch;
 pub mod estimate;
+pub mod explain;
 pub mod gateway;
 pub mod health;
 pub mod inventory;
@@ -96,6 +97,6 @@ where
     };
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
-    let plan = resolved.plan(|| call.circumstances(gateway, ticket.seed_number(), real));
+    let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
     Ok((call, plan))
 }

@@ -7,7 +7,7 @@ use domain::canon::{Content, Opaque, Part, Prompt, Reply, Role, Thinking};
 use parking_lot::Mutex;
 use store::Owner;
 
-use crate::settle::Ticket;
+use crate::dispatch::Occasion;
 
 /// Together with the bytes, this bounds what is remembered; the oldest goes first.
 const MOST_CALLS: usize = 20_000;
@@ -56,12 +56,12 @@ impl Recall {
 }
 
 /// Puts back what the client could not carry. Where it did carry state of its own, that is left alone.
-pub fn restore(mut prompt: Prompt, ticket: &Ticket) -> Prompt {
+pub fn restore(mut prompt: Prompt, occasion: &dyn Occasion) -> Prompt {
     if prompt.format != Format::Chat {
         return prompt;
     }
-    let owner = ticket.owner();
-    let recall = &ticket.gateway().recall;
+    let owner = occasion.owner();
+    let recall = &occasion.gateway().recall;
     for turn in prompt.turns.iter_mut().filter(|turn| turn.role == Role::Assistant) {
         let carried = turn
             .parts

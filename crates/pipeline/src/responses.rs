@@ -13,7 +13,7 @@ use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
 use serde_json::Value;
-use store::{Found, Owner, StoredResponse};
+use store::{Found, Owner, Responses, StoredResponse};
 use wire::codec::{self, Request};
 use wire::formats::responses as format;
 use wire::json;
@@ -44,10 +44,18 @@ pub async fn follow_up(call: &mut Call, caller: &Caller, ticket: &mut Ticket) ->
         return Ok(());
     }
     // On the heap: most calls have nothing to look up, and must not carry the room for it about.
-    Box::pin(look_back(call, caller, ticket)).await
+    let keeping = Box::pin(look_back(call, caller, ticket.owner(), &ticket.gateway().responses)).await?;
+    ticket.keep(keeping);
+    Ok(())
 }
 
-async fn look_back(call: &mut Call, caller: &Caller, ticket: &mut Ticket) -> Result<(), Fault> {
+/// What a response goes on from becomes part of the call; how it is to be kept is what is returned.
+pub async fn look_back(
+    call: &mut Call,
+    caller: &Caller,
+    owner: Owner,
+    responses: &Responses,
+) -> Result<Keeping, Fault> {
     let request = &call.request;
     let value = |name| request.object.value(&request.body, name);
     let store = match value("store").map(|range| &request.body[range]) {
@@ -63,20 +71,18 @@ async fn look_back(call: &mut Call, caller: &Caller, ticket: &mut Ticket) -> Res
             })?)
         }
     };
-    ticket.keep(Keeping { owner: ticket.owner(), previous: previous.clone(), store });
-    if let Some(id) = previous {
-        call.previous = Some(find(&id, caller, ticket).await?);
+    if let Some(id) = &previous {
+        call.previous = Some(find(id, caller, &owner, responses).await?);
     }
-    Ok(())
+    Ok(Keeping { owner, previous, store })
 }
 
-async fn find(id: &str, caller: &Caller, ticket: &Ticket) -> Result<Previous, Fault> {
+async fn find(id: &str, caller: &Caller, owner: &Owner, responses: &Responses) -> Result<Previous, Fault> {
     let gone = || {
         let message = format!("The previous response '{id}' was not found, or is not kept.");
         fault::not_found(message).param("previous_response_id")
     };
-    let responses = &ticket.gateway().responses;
-    match responses.find_owned(id, visible_to(caller, &ticket.owner(), Action::Read).as_ref()).await? {
+    match responses.find_owned(id, visible_to(caller, owner, Action::Read).as_ref()).await? {
         Found::NotYours => Err(gone()),
         Found::Unknown if reaches_all(caller, Action::Read) => {
             Ok(Previous { at_provider: None, unknown: true, items: Vec::new(), broken: false })

@@ -95,11 +95,6 @@ impl Ticket {
         self.receipt.as_ref().map(|receipt| receipt.id.replace('-', "")).unwrap_or_default()
     }
 
-    /// The same as a number: what the call's chances are drawn from.
-    pub fn seed_number(&self) -> u64 {
-        domain::ids::number(self.request_id.as_str())
-    }
-
     /// When the call arrived, in seconds.
     pub fn created(&self) -> i64 {
         self.receipt.as_ref().map_or(0, |receipt| receipt.at.micros() / 1_000_000)

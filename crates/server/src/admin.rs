@@ -6,6 +6,7 @@ pub mod changes;
 pub mod combos;
 pub mod console;
 mod crud;
+pub mod explain;
 pub mod model_overrides;
 pub mod models;
 mod names;

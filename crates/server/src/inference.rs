@@ -1,6 +1,6 @@
 //! What models answer, in every dialect; and the checks beside it.
 
-mod call;
+pub mod call;
 pub mod chat;
 pub mod generate;
 pub mod health;

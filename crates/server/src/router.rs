@@ -9,7 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, auth_keys, changes, combos, console, model_overrides, pools, providers, usage,
+    self, aliases, auth_keys, changes, combos, console, explain, model_overrides, pools, providers, usage,
 };
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
@@ -70,6 +70,7 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(changes::list))
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))
+        .routes(routes!(explain::create))
         .routes(routes!(openapi::serve))
 }
 

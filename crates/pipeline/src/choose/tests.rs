@@ -332,3 +332,19 @@ fn an_empty_group_is_no_target() {
         assert!(order(&group(strategy, vec![nested(group(strategy, vec![]))]), call(1)).is_empty());
     }
 }
+
+/// A combo may name the same pool twice: its turn is used once, and an explanation sees the same.
+#[test]
+fn a_pool_that_is_named_twice_has_one_turn() {
+    let targets = targets(6);
+    let turn = Arc::new(Turn::default());
+    let pool = |targets: &[Target]| match among(Strategy::RoundRobin, targets) {
+        Choice::Among(group) => nested(Choice::Among(Group { turn: turn.clone(), ..group })),
+        one => nested(one),
+    };
+    let choice = group(Strategy::PrimaryFallback, vec![pool(&targets[..3]), pool(&targets[3..])]);
+    for expected in [[0, 1, 2, 3, 4, 5], [1, 2, 0, 4, 5, 3], [2, 0, 1, 5, 3, 4], [0, 1, 2, 3, 4, 5]] {
+        assert_eq!(order(&choice, look(1)), expected);
+        assert_eq!(order(&choice, call(1)), expected);
+    }
+}

@@ -14,10 +14,10 @@ use serde_json::Map;
 use wire::codec::{self, Codec, Decoding, Mint, Native, Rendering, Request, Target};
 use wire::renames::Renames;
 
+use super::occasion::Occasion;
 use crate::recall;
 use crate::receive::Call;
 use crate::responses;
-use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 use crate::traces;
 
@@ -76,7 +76,7 @@ impl Passage {
     }
 }
 
-pub fn prepare(call: &Call, lane: &Lane, ticket: &Ticket) -> Result<Leaving, Fault> {
+pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leaving, Fault> {
     let target = target(call, lane);
     let Surface::Converse(client) = call.surface else {
         if target.vendor.paths.surface(call.surface, call.stream).is_none() {
@@ -87,9 +87,9 @@ pub fn prepare(call: &Call, lane: &Lane, ticket: &Ticket) -> Result<Leaving, Fau
         return Ok(Leaving { surface: call.surface, body, passage: Passage::Native(native) });
     };
     let upstream = upstream(call, lane, client)?;
-    if is_resumable(call, ticket) {
+    if is_resumable(call, occasion) {
         let prompt = whole_prompt(call, client)?;
-        return translate(call, lane, ticket, prompt, (client, upstream), Continuity::Resumable);
+        return translate(call, lane, occasion, prompt, (client, upstream), Continuity::Resumable);
     }
     let request = match upstream == client && responses::goes_on_here(call, lane) {
         true => Cow::Borrowed(&call.request),
@@ -101,26 +101,26 @@ pub fn prepare(call: &Call, lane: &Lane, ticket: &Ticket) -> Result<Leaving, Fau
         return Ok(Leaving { surface: Surface::Converse(client), body, passage: Passage::Native(codec) });
     }
     let prompt = read(call, request, client)?;
-    translate(call, lane, ticket, prompt, (client, upstream), Continuity::Single)
+    translate(call, lane, occasion, prompt, (client, upstream), Continuity::Single)
 }
 
 /// The rest of an answer that broke off; `ask` makes the question for a target of that format.
 pub fn prepare_rest(
     call: &Call,
     lane: &Lane,
-    ticket: &Ticket,
+    occasion: &dyn Occasion,
     ask: impl FnOnce(Prompt, Format) -> Prompt,
 ) -> Result<Leaving, Fault> {
     let Surface::Converse(client) = call.surface else { return Err(unsupported(call.surface, lane)) };
     let upstream = upstream(call, lane, client)?;
     let prompt = ask(whole_prompt(call, client)?, upstream);
-    translate(call, lane, ticket, prompt, (client, upstream), Continuity::Continuation)
+    translate(call, lane, occasion, prompt, (client, upstream), Continuity::Continuation)
 }
 
 /// Such a stream is always translated, so that any provider can go on with it. Several answers at once, and what only
 /// one provider remembers, can be passed on only as they are.
-fn is_resumable(call: &Call, ticket: &Ticket) -> bool {
-    ticket.gateway().policy.resume_streams
+fn is_resumable(call: &Call, occasion: &dyn Occasion) -> bool {
+    occasion.gateway().policy.resume_streams
         && call.stream
         && call.request.choices <= 1
         && responses::history_is_known(call)
@@ -159,16 +159,16 @@ fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt
 fn translate(
     call: &Call,
     lane: &Lane,
-    ticket: &Ticket,
+    occasion: &dyn Occasion,
     prompt: Prompt,
     (client, upstream): (Format, Format),
     continuity: Continuity,
 ) -> Result<Leaving, Fault> {
-    let mut prompt = recall::restore(prompt, ticket);
+    let mut prompt = recall::restore(prompt, occasion);
     let tools = prompt.tools.clone().into();
     let renames = Renames::fit(&mut prompt, upstream);
     let encoded = codec::of(upstream).encode(&prompt, &target(call, lane))?;
-    if ticket.gateway().policy.strict_translation
+    if occasion.gateway().policy.strict_translation
         && let Some(name) = encoded.dropped.names().first()
     {
         return Err(fault::invalid_parameter(
@@ -179,7 +179,7 @@ fn translate(
             ),
         ));
     }
-    let mint = Mint::new(ticket.seed());
+    let mint = Mint::new(occasion.seed());
     let (provider, model) = (lane.target.instance.clone(), lane.target.model.clone());
     let translation = Translation {
         upstream: codec::of(upstream),
@@ -193,7 +193,7 @@ fn translate(
         },
         rendering: Rendering {
             mint,
-            created: ticket.created(),
+            created: occasion.created(),
             provider,
             model,
             latency_ms: 0,
@@ -235,13 +235,11 @@ pub fn build(
     leaving: &mut Leaving,
     call: &Call,
     lane: &Lane,
-    ticket: &Ticket,
+    occasion: &dyn Occasion,
 ) -> Outbound {
     let core = &lane.instance;
     let mut headers = if call.stream { core.stream_headers.clone() } else { core.headers.clone() };
-    if let Some(value) =
-        ticket.receipt().and_then(|receipt| receipt.trace.as_ref()).and_then(traces::traceparent)
-    {
+    if let Some(value) = occasion.trace().and_then(traces::traceparent) {
         headers = headers.with(HeaderName::from_static("traceparent"), value);
     }
     if leaving.surface == call.surface {

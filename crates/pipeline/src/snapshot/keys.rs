@@ -31,6 +31,10 @@ impl Keys {
         self.shards[usize::from(digest[0])].get(digest)
     }
 
+    pub fn by_id(&self, id: &str) -> Option<&Arc<KeyFacts>> {
+        self.find(self.digests.get(id)?)
+    }
+
     pub fn len(&self) -> usize {
         self.digests.len()
     }
@@ -114,8 +118,10 @@ mod tests {
         keys.apply([("a".to_owned(), Some(facts("a", 3)))]);
         assert!(keys.find(&[1; 32]).is_none());
         assert!(keys.find(&[3; 32]).is_some());
+        assert_eq!(keys.by_id("a").map(|key| key.digest), Some([3; 32]));
         assert!(before.find(&[1; 32]).is_some(), "a pinned snapshot does not change");
         keys.apply([("b".to_owned(), None)]);
         assert_eq!(keys.len(), 1);
+        assert!(keys.by_id("b").is_none());
     }
 }

@@ -14,7 +14,7 @@ use crate::App;
 use crate::door::{Outgoing, Visit};
 
 pub const PATH: &str = "/v1/chat/completions";
-const ENDPOINT: Endpoint = Endpoint { path: PATH, surface: Surface::Converse(Format::Chat) };
+pub(crate) const ENDPOINT: Endpoint = Endpoint { path: PATH, surface: Surface::Converse(Format::Chat) };
 
 /// Create a chat completion, streaming or not. The body is OpenAI's; fields the gateway does not know are passed on.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "inference",

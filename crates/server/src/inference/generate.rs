@@ -16,7 +16,8 @@ use crate::door::Visit;
 use crate::fault::Problem;
 use crate::path::Named;
 
-const ENDPOINT: Endpoint = Endpoint { path: "/v1beta/models", surface: Surface::Converse(Format::Generate) };
+pub(crate) const ENDPOINT: Endpoint =
+    Endpoint { path: "/v1beta/models", surface: Surface::Converse(Format::Generate) };
 
 /// Generate content: `{model}:generateContent`, `{model}:streamGenerateContent` or `{model}:countTokens`.
 #[utoipa::path(post, path = "/v1beta/models/{*call}", operation_id = "generate_content", tag = "inference",

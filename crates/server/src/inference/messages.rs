@@ -14,7 +14,8 @@ use crate::App;
 use crate::door::Visit;
 use crate::fault::Problem;
 
-const CREATE: Endpoint = Endpoint { path: "/v1/messages", surface: Surface::Converse(Format::Messages) };
+pub(crate) const CREATE: Endpoint =
+    Endpoint { path: "/v1/messages", surface: Surface::Converse(Format::Messages) };
 const COUNT: Endpoint = Endpoint { path: "/v1/messages/count_tokens", ..CREATE };
 
 /// Create a message, streaming or not. The body is Anthropic's; errors have Anthropic's shape.

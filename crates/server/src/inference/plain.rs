@@ -12,6 +12,10 @@ use super::call::{self, Endpoint};
 use crate::App;
 use crate::door::Visit;
 
+pub(crate) const EMBEDDINGS: Endpoint = Endpoint { path: "/v1/embeddings", surface: Surface::Embeddings };
+pub(crate) const RERANK: Endpoint = Endpoint { path: "/v1/rerank", surface: Surface::Rerank };
+pub(crate) const COMPLETIONS: Endpoint = Endpoint { path: "/v1/completions", surface: Surface::Completions };
+
 /// Embed texts. The body is OpenAI's.
 #[utoipa::path(post, path = "/v1/embeddings", tag = "inference",
     request_body(content = serde_json::Value, description = "An OpenAI embeddings request"),
@@ -24,8 +28,7 @@ pub async fn embeddings(
     Extension(visit): Extension<Visit>,
     request: Request,
 ) -> Response {
-    let endpoint = Endpoint { path: "/v1/embeddings", surface: Surface::Embeddings };
-    call::answer(&app, visit, request, endpoint).await.map(Body::new)
+    call::answer(&app, visit, request, EMBEDDINGS).await.map(Body::new)
 }
 
 /// Order documents by their relevance to a query: `query`, `documents`, `top_n`, `return_documents`.
@@ -40,8 +43,7 @@ pub async fn rerank(
     Extension(visit): Extension<Visit>,
     request: Request,
 ) -> Response {
-    let endpoint = Endpoint { path: "/v1/rerank", surface: Surface::Rerank };
-    call::answer(&app, visit, request, endpoint).await.map(Body::new)
+    call::answer(&app, visit, request, RERANK).await.map(Body::new)
 }
 
 /// Complete a text (legacy). The body is OpenAI's.
@@ -56,6 +58,5 @@ pub async fn completions(
     Extension(visit): Extension<Visit>,
     request: Request,
 ) -> Response {
-    let endpoint = Endpoint { path: "/v1/completions", surface: Surface::Completions };
-    call::answer(&app, visit, request, endpoint).await.map(Body::new)
+    call::answer(&app, visit, request, COMPLETIONS).await.map(Body::new)
 }

@@ -24,7 +24,7 @@ use crate::path::Named;
 use crate::principal::{Inference, Principal};
 use crate::query::{self, Pairs};
 
-pub(super) const CREATE: Endpoint =
+pub(crate) const CREATE: Endpoint =
     Endpoint { path: "/v1/responses", surface: Surface::Converse(Format::Responses) };
 
 /// Create a response, streaming or not. The body is OpenAI's; `previous_response_id` works on every provider.

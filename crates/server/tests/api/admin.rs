@@ -5,6 +5,7 @@ mod auth_keys;
 mod changes;
 mod combos;
 mod console;
+mod explain;
 mod model_overrides;
 mod models;
 mod pools;

@@ -1,0 +1,193 @@
+//! The whole decision about a request without making the call: every station that decides, and none that acts.
+
+mod shown;
+mod view;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::call::{Format, Surface};
+use domain::caller::Caller;
+use domain::fault::Fault;
+use domain::receipt::TraceContext;
+use domain::scope::{Action, Scope};
+use http_body_util::Full;
+use store::Owner;
+
+use crate::arrival::{self, Arrival};
+use crate::choose::Ranked;
+use crate::dispatch::{self, Occasion};
+use crate::gateway::Gateway;
+use crate::receive::{self, Call};
+use crate::resolve::access::Access;
+use crate::resolve::{self, Plan};
+use crate::snapshot::Snapshot;
+use crate::snapshot::routes::Lane;
+use crate::{authenticate, reserve, responses};
+
+pub use view::{
+    Candidate, Decision, EstimatedCost, Explanation, Principal, Refusal, RequestView, Resolution,
+    UpstreamRequest,
+};
+
+/// A request to be explained.
+pub struct Question {
+    /// Credentials in its headers are nobody's: `caller` says who would make the call.
+    pub arrival: Arrival,
+    pub body: Bytes,
+    pub caller: Caller,
+    /// Who wants to know.
+    pub asker: Caller,
+}
+
+/// The fault is the asker's own; what the call would meet is part of the explanation.
+pub async fn explain(
+    gateway: &Gateway,
+    snapshot: &Snapshot,
+    question: Question,
+) -> Result<Explanation, Fault> {
+    let Question { arrival, body, caller, asker } = question;
+    let same = asker.actor() == caller.actor();
+    let confided = same || responses::reaches_all(&asker, Action::Read);
+    let mut explanation = Explanation::new(shown::principal(&caller));
+    let explainer = Explainer { gateway, snapshot, arrival: &arrival, caller: &caller, confided };
+    if let Err(stop) = explainer.follow(body, &mut explanation).await {
+        match stop {
+            Stop::Asker(fault) => return Err(fault),
+            Stop::Call(fault) => explanation.decision.error = Some(shown::refusal(&fault)),
+        }
+    }
+    Ok(explanation)
+}
+
+enum Stop {
+    /// The explanation itself is refused.
+    Asker(Fault),
+    /// The call would be.
+    Call(Fault),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Call(fault)
+    }
+}
+
+struct Explainer<'a> {
+    gateway: &'a Gateway,
+    snapshot: &'a Snapshot,
+    arrival: &'a Arrival,
+    caller: &'a Caller,
+    /// What the caller said and heard before may be shown to the asker.
+    confided: bool,
+}
+
+impl Explainer<'_> {
+    /// The stations of a call, in their order.
+    async fn follow(&self, body: Bytes, explanation: &mut Explanation) -> Result<(), Stop> {
+        let Self { gateway, snapshot, arrival, .. } = *self;
+        let principal = &mut explanation.principal;
+        let caller = authenticate::again(snapshot, self.caller, arrival.at).map_err(|reason| {
+            (principal.active, principal.reason) = (false, Some(reason));
+            domain::fault::invalid_api_key()
+        })?;
+        caller.require(Scope::Inference)?;
+        let user_path = caller.user_path(arrival::user_path(&arrival.headers))?;
+        principal.user_path = user_path.as_str().to_owned();
+        let body = receive::receive(Full::new(body), &arrival.headers, &gateway.policy).await?;
+        let mut call = receive::parse(body, arrival)?;
+        let circumstances = call.circumstances(gateway, arrival.request_id.number(), false);
+        explanation.request = Some(shown::request(&call, arrival, &circumstances));
+        let occasion = Imagined { gateway, arrival, owner: self.owner(&caller, user_path.as_str()) };
+        self.look_back(&mut call, &caller, &occasion).await?;
+        let access = Access {
+            snapshot,
+            caller: &caller,
+            user_path: &user_path,
+            enabled_by_default: gateway.policy.models_enabled_by_default,
+        };
+        let asking = call.asking(access, arrival, &gateway.policy)?;
+        let mut steps = Vec::new();
+        let resolved = resolve::resolve(&asking, &mut steps);
+        let error = resolved.as_ref().err().map(shown::refusal);
+        explanation.resolution = Some(Resolution { steps, error });
+        let ranked = resolved?.ranked(&circumstances);
+        self.foresee(&call, &ranked, &occasion, &circumstances, explanation);
+        Ok(())
+    }
+
+    fn foresee(
+        &self,
+        call: &Call,
+        ranked: &[Ranked<Arc<Lane>>],
+        occasion: &Imagined<'_>,
+        circumstances: &crate::choose::Circumstances,
+        explanation: &mut Explanation,
+    ) {
+        let plan = Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() };
+        let foreseen = dispatch::foresee(call, &plan.lanes, occasion, circumstances.now);
+        let candidates = ranked.iter().zip(&foreseen.prospects).enumerate();
+        let candidates = candidates
+            .map(|(place, (candidate, prospect))| shown::candidate(place, candidate, prospect, circumstances))
+            .collect();
+        explanation.candidates = Some(candidates);
+        explanation.decision = shown::decision(&plan, &foreseen);
+        explanation.upstream_request =
+            foreseen.departure.map(|departure| shown::upstream_request(departure, &plan));
+        explanation.estimated_cost = Some(shown::cost(&reserve::reserve(&plan, call)));
+    }
+
+    /// State that the asker may not see is left out, as if nothing had been said before.
+    fn owner(&self, caller: &Caller, user_path: &str) -> Owner {
+        Owner {
+            key: if self.confided { caller.actor().to_owned() } else { String::new() },
+            user_path: user_path.to_owned(),
+            tenant: caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned)),
+        }
+    }
+
+    /// The request that would leave holds what was said before: that is shown only to whom it belongs, and to admins.
+    async fn look_back(&self, call: &mut Call, caller: &Caller, occasion: &Imagined<'_>) -> Result<(), Stop> {
+        if call.surface != Surface::Converse(Format::Responses) {
+            return Ok(());
+        }
+        let request = &call.request;
+        if !self.confided && request.object.value(&request.body, "previous_response_id").is_some() {
+            let needed = Scope::Admin(None, Action::Read).to_string();
+            return Err(Stop::Asker(domain::fault::insufficient_scope(needed)));
+        }
+        responses::look_back(call, caller, occasion.owner(), &self.gateway.responses).await?;
+        Ok(())
+    }
+}
+
+/// A call that is not made.
+struct Imagined<'a> {
+    gateway: &'a Gateway,
+    arrival: &'a Arrival,
+    owner: Owner,
+}
+
+impl Occasion for Imagined<'_> {
+    fn gateway(&self) -> &Gateway {
+        self.gateway
+    }
+
+    /// Ids are made for answers, and there is none.
+    fn seed(&self) -> String {
+        String::new()
+    }
+
+    fn created(&self) -> i64 {
+        self.arrival.at.micros() / 1_000_000
+    }
+
+    fn owner(&self) -> Owner {
+        self.owner.clone()
+    }
+
+    /// A span is made for each call.
+    fn trace(&self) -> Option<&TraceContext> {
+        None
+    }
+}

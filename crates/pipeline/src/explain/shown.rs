@@ -1,0 +1,228 @@
+//! What the stations decided, in the words of an explanation. No credential gets through here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::call::{Format, Surface};
+use domain::caller::Caller;
+use domain::fault::Fault;
+use domain::money::{Cost, Nanos};
+use domain::scope::{Action, Scope};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde_json::value::RawValue;
+use wire::vendors::Vendor;
+
+use super::view::{Candidate, Decision, EstimatedCost, Principal, Refusal, RequestView, UpstreamRequest};
+use crate::arrival::Arrival;
+use crate::choose::{Candidate as _, Circumstances, Ranked};
+use crate::dispatch::{Departure, Dialect, Foreseen, Prospect};
+use crate::health::Availability;
+use crate::receive::Call;
+use crate::reserve::Reservation;
+use crate::resolve::Plan;
+use crate::snapshot::routes::Lane;
+
+/// More of a body than this helps nobody.
+const BODY_LIMIT: usize = 64 * 1024;
+const MASK: &str = "***";
+/// Headers of the gateway's own making. All others are the operator's, and may hold a credential.
+const PLAIN: [HeaderName; 6] = [
+    header::ACCEPT,
+    header::ACCEPT_ENCODING,
+    header::CONTENT_TYPE,
+    header::USER_AGENT,
+    HeaderName::from_static("anthropic-beta"),
+    HeaderName::from_static("openai-beta"),
+];
+
+pub fn principal(caller: &Caller) -> Principal {
+    let key = caller.key();
+    let own_path = key.and_then(|key| key.user_path.clone()).unwrap_or_default();
+    let scopes = match key {
+        Some(key) => key.scopes.clone(),
+        None => vec![Scope::Inference, Scope::Admin(None, Action::Write)],
+    };
+    Principal {
+        auth_method: caller.auth_method(),
+        auth_key_id: key.map(|key| key.id.to_string()),
+        name: key.map(|key| key.name.to_string()),
+        user_path: own_path.as_str().to_owned(),
+        scopes: scopes.iter().map(Scope::to_string).collect(),
+        provider_pool: key.and_then(|key| key.provider_pool.as_deref().map(str::to_owned)),
+        active: true,
+        reason: None,
+    }
+}
+
+pub fn request(call: &Call, arrival: &Arrival, circumstances: &Circumstances) -> RequestView {
+    let request = &call.request;
+    RequestView {
+        request_id: arrival.request_id.as_str().to_owned(),
+        path: arrival.endpoint.to_owned(),
+        surface: match call.surface {
+            Surface::Converse(format) => format_name(format),
+            Surface::Completions => "completions",
+            Surface::Embeddings => "embeddings",
+            Surface::Rerank => "rerank",
+        },
+        model: request.model.clone(),
+        provider: request.provider_hint.clone(),
+        stream: call.stream,
+        input_tokens_estimate: circumstances.input_tokens,
+        max_output: request.max_output,
+    }
+}
+
+fn format_name(format: Format) -> &'static str {
+    match format {
+        Format::Chat => "chat",
+        Format::Responses => "responses",
+        Format::Messages => "messages",
+        Format::Generate => "generate",
+    }
+}
+
+pub fn refusal(fault: &Fault) -> Refusal {
+    Refusal {
+        status: fault.status,
+        kind: fault.kind.as_str(),
+        code: fault.code.to_string(),
+        message: fault.message.clone(),
+        param: fault.param.clone(),
+        retry_after_ms: fault.retry_after.map(millis),
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros().div_ceil(1000)).unwrap_or(u64::MAX)
+}
+
+pub fn candidate(
+    place: usize,
+    ranked: &Ranked<Arc<Lane>>,
+    prospect: &Prospect,
+    circumstances: &Circumstances,
+) -> Candidate {
+    let lane = &ranked.choice;
+    let target = &lane.target;
+    let (availability, until) = match prospect.availability {
+        Availability::Ready => ("ready", None),
+        Availability::Probe => ("probe", None),
+        Availability::Cooling { until, .. } => ("cooling", Some(until)),
+        Availability::Open { until } => ("open", Some(until)),
+    };
+    let cost = lane.cost(circumstances.input_tokens, circumstances.output_tokens);
+    Candidate {
+        position: place + 1,
+        provider_name: target.instance.to_string(),
+        provider: target.provider_type.to_string(),
+        model: target.model.to_string(),
+        selector: target.selector(),
+        score: ranked.score.filter(|score| score.is_finite()),
+        reason: ranked.reason.to_string(),
+        availability,
+        retry_in_ms: until.map(|until| millis(until.saturating_sub(circumstances.now))),
+        price_known: lane.price().is_some(),
+        estimated_cost: cost.map(|nanos| Nanos(nanos).usd()),
+        dialect: prospect.dialect.map(|dialect| match dialect {
+            Dialect::Native => "native".to_owned(),
+            Dialect::Translated(format) => format!("translated:{}", format_name(format)),
+        }),
+        dropped: prospect.dropped.names().to_vec(),
+        error: prospect.fault.as_ref().map(refusal),
+    }
+}
+
+pub fn decision(plan: &Plan, foreseen: &Foreseen) -> Decision {
+    let selector = |place: &usize| plan.lanes[*place].target.selector();
+    Decision {
+        first: foreseen.would_try.first().map(selector),
+        would_try: foreseen.would_try.iter().map(selector).collect(),
+        error: foreseen.fault.as_ref().map(refusal),
+    }
+}
+
+pub fn upstream_request(departure: Departure, plan: &Plan) -> UpstreamRequest {
+    let lane = &plan.lanes[departure.place];
+    let (body, body_truncated) = body(&departure.body);
+    UpstreamRequest {
+        provider_name: lane.target.instance.to_string(),
+        method: departure.method.to_string(),
+        url: departure.url,
+        headers: headers(&departure.headers, lane.instance.vendor),
+        body,
+        body_truncated,
+    }
+}
+
+fn headers(headers: &HeaderMap, vendor: &Vendor) -> std::collections::BTreeMap<String, String> {
+    let fixed = |name: &HeaderName, value: &HeaderValue| {
+        vendor.headers.iter().any(|(known, said)| name == known && value == said)
+    };
+    let show = |(name, value): (&HeaderName, &HeaderValue)| {
+        let plain = !value.is_sensitive() && (PLAIN.contains(name) || fixed(name, value));
+        let value = value.to_str().ok().filter(|_| plain).unwrap_or(MASK);
+        (name.to_string(), value.to_owned())
+    };
+    headers.iter().map(show).collect()
+}
+
+/// Whole where it is not too long, else as much of it as a string, and whether that is so.
+fn body(bytes: &[u8]) -> (Box<RawValue>, bool) {
+    let whole = (bytes.len() <= BODY_LIMIT)
+        .then(|| std::str::from_utf8(bytes).ok())
+        .flatten()
+        .and_then(|text| RawValue::from_string(text.to_owned()).ok());
+    match whole {
+        Some(whole) => (whole, false),
+        None => {
+            let start = String::from_utf8_lossy(&bytes[..bytes.len().min(BODY_LIMIT)]);
+            (serde_json::value::to_raw_value(&*start).unwrap_or_default(), bytes.len() > BODY_LIMIT)
+        }
+    }
+}
+
+pub fn cost(reservation: &Reservation) -> EstimatedCost {
+    EstimatedCost {
+        currency: "USD",
+        input_tokens: reservation.usage.tokens.input,
+        max_output_tokens: reservation.usage.tokens.output,
+        worst: reservation.cost.map(|cost: Cost| cost.total().usd()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_be_a_credential_is_masked() {
+        let vendor = wire::vendors::list().iter().find(|vendor| !vendor.headers.is_empty()).unwrap();
+        let (fixed, said) = vendor.headers[0];
+        let mut secret = HeaderValue::from_static("Bearer sk-1");
+        secret.set_sensitive(true);
+        let map = HeaderMap::from_iter([
+            (header::AUTHORIZATION, secret),
+            (HeaderName::from_static("x-tenant-token"), HeaderValue::from_static("t0k3n")),
+            (HeaderName::from_static(fixed), HeaderValue::from_static(said)),
+            (header::ACCEPT, HeaderValue::from_static("application/json")),
+        ]);
+        let shown = headers(&map, vendor);
+        assert_eq!((&*shown["authorization"], &*shown["x-tenant-token"]), (MASK, MASK));
+        assert_eq!((&*shown[fixed], &*shown["accept"]), (said, "application/json"));
+        let own = HeaderMap::from_iter([(HeaderName::from_static(fixed), HeaderValue::from_static("sk-2"))]);
+        assert_eq!(&*headers(&own, vendor)[fixed], MASK);
+    }
+
+    #[test]
+    fn a_long_body_is_cut() {
+        let (whole, cut) = body(br#"{"a": [1,2]}"#);
+        assert_eq!((whole.get(), cut), (r#"{"a": [1,2]}"#, false));
+        let long = format!("{{\"a\":\"{}\"}}", "é".repeat(BODY_LIMIT));
+        let (start, cut) = body(long.as_bytes());
+        let start: String = serde_json::from_str(start.get()).unwrap();
+        assert!(cut && start.starts_with("{\"a\":\"é") && start.len() <= BODY_LIMIT + 3);
+        let (odd, cut) = body(b"not json");
+        assert_eq!((odd.get(), cut), ("\"not json\"", false));
+    }
+}

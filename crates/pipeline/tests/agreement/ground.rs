@@ -1,0 +1,106 @@
+//! What all cases stand on: one scripted upstream, one way out, one clock that stands still.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use domain::capability::{Capabilities, Edition};
+use domain::clock::{Clock, Timestamp};
+use domain::ids::Entropy;
+use egress::{Destination, Egress, EgressConfig, Trust};
+use pipeline::gateway::{Gateway, Policy};
+use pipeline::snapshot::Snapshot;
+use store::{Backend, Journal, JournalConfig, Responses, Store, StoreConfig};
+use tempfile::TempDir;
+use testkit::{ManualClock, SeededEntropy, Upstream};
+use tokio_util::task::TaskTracker;
+
+pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+/// So much has passed since the process began.
+pub const TICK: Duration = Duration::from_secs(10_000);
+
+pub struct Ground {
+    pub upstream: Upstream,
+    /// Where nobody listens.
+    pub closed: String,
+    pub egress: Egress,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    tasks: TaskTracker,
+    journal: Journal,
+    responses: Responses,
+    /// Its connections serve all cases.
+    _kept: Arc<Destination>,
+    _directory: TempDir,
+}
+
+impl Ground {
+    pub async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let manual = ManualClock::new(NOW);
+        manual.advance(TICK);
+        manual.set(NOW);
+        let clock: Arc<dyn Clock> = Arc::new(manual);
+        let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(7));
+        let backend = Backend::Sqlite { path: directory.path().join("gatehouse.db") };
+        let config = StoreConfig {
+            backend,
+            sealing_key: [42; 32],
+            operation_timeout: Duration::from_secs(20),
+            entropy: entropy.clone(),
+        };
+        let store = Store::open(config, clock.clone()).await.unwrap();
+        let config = JournalConfig {
+            directory: directory.path().join("journal"),
+            segment_bytes: 64 << 20,
+            max_bytes: 1 << 30,
+            fsync: false,
+        };
+        let journal = Journal::open(config, clock.clone(), entropy.clone()).unwrap();
+        let tasks = TaskTracker::new();
+        let egress = Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap();
+        let upstream = Upstream::start().await;
+        let kept = egress.destination(&upstream.base_url(), Trust::Operator).unwrap();
+        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        Self {
+            upstream,
+            closed: format!("http://{closed}"),
+            egress,
+            clock,
+            entropy,
+            tasks,
+            journal,
+            responses: store.responses().clone(),
+            _kept: kept,
+            _directory: directory,
+        }
+    }
+
+    /// Another gateway: nothing is known of its targets yet.
+    pub fn gateway(&self, policy: Policy) -> Arc<Gateway> {
+        Arc::new(Gateway {
+            egress: self.egress.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            tasks: self.tasks.clone(),
+            journal: self.journal.clone(),
+            metrics: Default::default(),
+            traces: None,
+            policy,
+            capabilities: Capabilities { edition: Edition::Oss, single: Default::default() },
+            snapshot: ArcSwap::from_pointee(Snapshot {
+                revision: 0,
+                master: [0; 32],
+                keys: Default::default(),
+                routes: Default::default(),
+                broken: Default::default(),
+            }),
+            unwritten: Default::default(),
+            responses: self.responses.clone(),
+            recall: Default::default(),
+            retry_budget: Default::default(),
+            hedge_budget: Default::default(),
+            console: Default::default(),
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! The same call twice: explained, and made.
+
+use domain::caller::Caller;
+use domain::fault::Fault;
+use http::HeaderMap;
+use http_body_util::{BodyExt as _, Full};
+use pipeline::explain::{Question, explain};
+use serde_json::Value;
+
+use crate::calls::Call;
+use crate::world::{KEY_ID, World};
+
+/// What came of a call.
+pub struct Happened {
+    pub fault: Option<Fault>,
+    pub headers: HeaderMap,
+    /// Selectors, in order.
+    pub tried: Vec<String>,
+    /// The call's attempts as its receipt counts them.
+    pub attempts: u64,
+}
+
+/// As the admin API tells it. Nothing may come of it.
+pub async fn explained(world: &World, call: &Call) -> Value {
+    let gateway = &world.gateway;
+    let snapshot = gateway.snapshot();
+    let caller = match call.by_master {
+        true => Caller::Master,
+        false => Caller::Key(snapshot.keys.by_id(KEY_ID).unwrap().clone()),
+    };
+    let question =
+        Question { arrival: call.arrival(), body: call.body.clone(), caller, asker: Caller::Master };
+    let before = gateway.console.last_id();
+    let in_flight = gateway.metrics.in_flight.get();
+    let explanation = explain(gateway, &snapshot, question).await.unwrap();
+    assert_eq!(gateway.console.last_id(), before, "an explanation was noted");
+    assert_eq!(gateway.metrics.in_flight.get(), in_flight, "an explanation was counted");
+    serde_json::to_value(&explanation).unwrap()
+}
+
+pub async fn made(world: &World, call: &Call) -> Happened {
+    let console = &world.gateway.console;
+    let before = console.last_id();
+    let body = Full::new(call.body.clone());
+    let (fault, headers) = match pipeline::run(&world.gateway, call.arrival(), body).await {
+        Ok(reply) => {
+            reply.body.collect().await.unwrap();
+            (None, reply.headers)
+        }
+        Err(refused) => (Some(refused.fault), refused.headers),
+    };
+    let (mut tried, mut attempts) = (Vec::new(), None);
+    for event in console.read_all(before).events {
+        let told: Value = serde_json::from_str(event.json()).unwrap();
+        match event.name() {
+            "fallback" => tried.push(told["from"].as_str().unwrap().to_owned()),
+            "request" => {
+                attempts = told["attempts"].as_u64();
+                let (instance, model) = (told["provider_name"].as_str(), told["model"].as_str());
+                let last = format!("{}/{}", instance.unwrap(), model.unwrap());
+                if last != "/" && tried.last() != Some(&last) {
+                    tried.push(last);
+                }
+            }
+            _ => {}
+        }
+    }
+    Happened { fault, headers, tried, attempts: attempts.unwrap() }
+}

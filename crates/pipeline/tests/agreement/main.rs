@@ -1,0 +1,45 @@
+//! An explanation is what then happens: random configurations and calls, each explained and then made.
+//!
+//! `EXPLAIN_CASES` says how many configurations; a disagreement names its number, and the same number is always the
+//! same configuration.
+
+#![expect(clippy::unwrap_used, reason = "a rig that cannot be set up is a failed test")]
+
+mod calls;
+mod compare;
+mod ground;
+mod happened;
+mod luck;
+mod world;
+
+use compare::Tally;
+use ground::Ground;
+use luck::Luck;
+
+/// As many as a debug build does in a few seconds.
+const USUAL_CASES: u64 = 500;
+
+#[expect(clippy::disallowed_methods, reason = "how long it may take is for whoever starts the tests to say")]
+fn cases() -> u64 {
+    let wanted = std::env::var("EXPLAIN_CASES").ok();
+    wanted.map_or(USUAL_CASES, |text| text.parse().unwrap())
+}
+
+#[tokio::test]
+async fn what_is_explained_is_what_happens() {
+    let ground = Ground::new().await;
+    let mut tally = Tally::default();
+    for case in 0..cases() {
+        let mut luck = Luck::new(case);
+        let world = world::draw(&mut luck, &ground);
+        for number in 0..luck.between(1, 3) {
+            let call = calls::draw(&mut luck, &world, &format!("case-{case}-{number}"));
+            let explanation = happened::explained(&world, &call).await;
+            ground.upstream.reset();
+            let happened = happened::made(&world, &call).await;
+            compare::hold(&mut tally, &ground, &call, &explanation, &happened, &format!("{case}.{number}"));
+        }
+    }
+    println!("{tally}");
+    tally.expect_agreement();
+}

@@ -1,0 +1,110 @@
+//! `POST /admin/api/v1/explain`: what would become of a request, without making the call.
+
+mod place;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use bytes::Bytes;
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::ids;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use pipeline::arrival::RequestId;
+use pipeline::explain::{Explanation, Question};
+use pipeline::reply::REQUEST_ID;
+use pipeline::snapshot::Snapshot;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::body::Strict;
+use crate::door::Visit;
+use crate::fault::Problem;
+use crate::inference::{call, chat};
+use crate::principal::{Explain, Principal, Read};
+use place::Place;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainRequest {
+    /// POST, which is also the default.
+    #[serde(default)]
+    pub method: Option<String>,
+    /// With its query. Default: /v1/chat/completions
+    #[serde(default)]
+    pub path: Option<String>,
+    /// As the client would send them; credentials among them are not looked at. The same X-Request-Id draws the same
+    /// lots as the call would.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// As the client would send it.
+    #[schema(value_type = Object)]
+    pub body: Box<RawValue>,
+    /// The key that would make the call; without it, whoever asks.
+    #[serde(default)]
+    pub as_key_id: Option<String>,
+}
+
+/// Explain a request: who calls, where it leads, who would be asked in which order and why, what would be sent and what
+/// it could cost. Nothing is sent and nothing is booked.
+#[utoipa::path(post, path = "/admin/api/v1/explain", operation_id = "explain", tag = "explain", request_body = ExplainRequest,
+    responses((status = 200, description = "The decision; what the call would not get to is null", body = Explanation),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 403, description = "What was said before is not for this key"), (status = 404, description = "No such key")),
+    security(("bearer" = ["admin:explain:read"])))]
+pub async fn create(
+    State(app): State<Arc<App>>,
+    Extension(visit): Extension<Visit>,
+    principal: Principal<Read<Explain>>,
+    Strict(request): Strict<ExplainRequest>,
+) -> Result<Json<Explanation>, Problem> {
+    let Principal { caller: asker, snapshot, .. } = principal;
+    if let Some(method) = request.method.as_deref().filter(|method| !method.eq_ignore_ascii_case("POST")) {
+        let message = format!("'{method}' is not explained: calls of models are POST.");
+        return Err(fault::invalid_parameter("method", message).into());
+    }
+    let caller = match &request.as_key_id {
+        None => asker.clone(),
+        Some(id) => named(&snapshot, &asker, id)?,
+    };
+    let headers = headers(&request.headers)?;
+    let gateway = &app.gateway;
+    let request_id = RequestId::accept(headers.get(REQUEST_ID))
+        .unwrap_or_else(|| RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy)));
+    let path = request.path.as_deref().unwrap_or(chat::PATH);
+    let Place { endpoint, addressed, mut parts } = place::find(path, &app.config.base_path)?;
+    parts.headers = headers;
+    let mut arrival = call::arrival(&app, Visit { request_id, place: None, ..visit }, parts, endpoint);
+    arrival.addressed = addressed;
+    let body = Bytes::from(String::from(Box::<str>::from(request.body)));
+    let question = Question { arrival, body, caller, asker };
+    Ok(Json(pipeline::explain::explain(gateway, &snapshot, question).await?))
+}
+
+/// Who is bound to a user path learns of the keys in that subtree alone, and of its own.
+fn named(snapshot: &Snapshot, asker: &Caller, id: &str) -> Result<Caller, Fault> {
+    let own = asker.key();
+    let reach = own.and_then(|key| key.user_path.as_ref());
+    let found = snapshot.keys.by_id(id).filter(|key| {
+        let path = key.user_path.clone().unwrap_or_default();
+        own.is_some_and(|own| own.id == key.id) || reach.is_none_or(|reach| reach.covers(&path))
+    });
+    let missing = || fault::not_found(format!("There is no key '{id}'.")).param("as_key_id");
+    found.cloned().map(Caller::Key).ok_or_else(missing)
+}
+
+fn headers(given: &BTreeMap<String, String>) -> Result<HeaderMap, Fault> {
+    let mut headers = HeaderMap::with_capacity(given.len());
+    for (name, value) in given {
+        let refused = |what: &str| {
+            fault::invalid_parameter(format!("headers.{name}"), format!("This is not {what} of a header."))
+        };
+        let name = HeaderName::try_from(name).map_err(|_| refused("the name"))?;
+        headers.append(name, HeaderValue::try_from(value).map_err(|_| refused("the value"))?);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,102 @@
+//! Which call a path stands for.
+
+use domain::fault::{self, Fault};
+use http::request::Parts;
+
+use crate::inference::call::Endpoint;
+use crate::inference::{chat, generate, messages, plain, responses};
+
+const EXPLAINED: [Endpoint; 6] = [
+    chat::ENDPOINT,
+    responses::CREATE,
+    messages::CREATE,
+    plain::EMBEDDINGS,
+    plain::RERANK,
+    plain::COMPLETIONS,
+];
+/// Where Gemini's clients name the model and the method.
+const ADDRESSED: [&str; 2] = ["/v1beta/models/", "/v1/models/"];
+
+pub struct Place {
+    pub endpoint: Endpoint,
+    /// The model, and whether the answer is streamed, where the path says it.
+    pub addressed: Option<(String, bool)>,
+    /// The request, as far as the path goes.
+    pub parts: Parts,
+}
+
+pub fn find(path: &str, base_path: &str) -> Result<Place, Fault> {
+    let refused = || {
+        let known: Vec<&str> = EXPLAINED.iter().map(|endpoint| endpoint.path).collect();
+        let message = format!(
+            "'{path}' is not explained. Explained are {} and /v1beta/models/{{model}}:generateContent or :streamGenerateContent.",
+            known.join(", ")
+        );
+        fault::invalid_parameter("path", message)
+    };
+    let request = http::Request::post(path).body(()).map_err(|_| refused())?;
+    let (parts, ()) = request.into_parts();
+    let whole = parts.uri.path();
+    let base = base_path.trim_end_matches('/');
+    let below = whole.strip_prefix(base).filter(|below| below.starts_with('/')).unwrap_or(whole);
+    if let Some(endpoint) = EXPLAINED.iter().find(|endpoint| endpoint.path == below) {
+        return Ok(Place { endpoint: *endpoint, addressed: None, parts });
+    }
+    if below.contains('%') {
+        return Err(fault::invalid_parameter("path", "Write the path without percent-encoding."));
+    }
+    let named = ADDRESSED.iter().find_map(|prefix| below.strip_prefix(prefix)).ok_or_else(refused)?;
+    let addressed = match named.rsplit_once(':') {
+        Some((model, "generateContent")) => (model.to_owned(), false),
+        Some((model, "streamGenerateContent")) => (model.to_owned(), true),
+        _ => return Err(refused()),
+    };
+    Ok(Place { endpoint: generate::ENDPOINT, addressed: Some(addressed), parts })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::call::{Format, Surface};
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_the_call_it_would_be() {
+        let found = |path: &str| find(path, "/gate/").map(|place| (place.endpoint.surface, place.addressed));
+        let generate = Surface::Converse(Format::Generate);
+        for (path, expected) in [
+            ("/v1/chat/completions", (Surface::Converse(Format::Chat), None)),
+            ("/gate/v1/messages?beta=true", (Surface::Converse(Format::Messages), None)),
+            ("/v1/responses", (Surface::Converse(Format::Responses), None)),
+            ("/v1/rerank", (Surface::Rerank, None)),
+            ("/v1beta/models/a/b:c:generateContent", (generate, Some(("a/b:c".to_owned(), false)))),
+            ("/v1/models/m:streamGenerateContent?alt=sse", (generate, Some(("m".to_owned(), true)))),
+        ] {
+            assert_eq!(found(path), Ok(expected), "{path}");
+        }
+        for path in [
+            "",
+            "v1/messages",
+            "/v1/messages/",
+            "/v1/messages/count_tokens",
+            "/v1/models/m:countTokens",
+            "/gatev1/messages",
+            "/p/openai/x",
+            "/v1/models/m",
+            "/v1/models/a%2Fb:generateContent",
+        ] {
+            let refused = found(path).unwrap_err();
+            assert_eq!((refused.status, refused.param.as_deref()), (400, Some("path")), "{path}");
+        }
+    }
+
+    /// A route that is explained is a route that is served.
+    #[test]
+    fn what_is_explained_is_served() {
+        let document = crate::router::document();
+        for endpoint in EXPLAINED {
+            let item = document.paths.paths.get(endpoint.path);
+            assert!(item.is_some_and(|item| item.post.is_some()), "{}", endpoint.path);
+        }
+    }
+}
