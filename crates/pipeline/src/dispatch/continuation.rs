@@ -58,6 +58,16 @@ pub fn ask(mut prompt: Prompt, so_far: &Reply, way: Way) -> (Prompt, Overlap) {
     (prompt, Overlap::with_quoted(&text, last_words(&text)))
 }
 
+/// Who was asked for the rest and says nothing has either not understood, or there is none: a text that ends like one may
+/// be whole.
+pub fn may_be_whole(so_far: &Reply) -> bool {
+    let text = so_far.parts.iter().rev().find_map(Part::as_text).unwrap_or_default();
+    text.trim_end()
+        .chars()
+        .next_back()
+        .is_none_or(|last| !last.is_alphanumeric() && !matches!(last, ',' | ';' | '-'))
+}
+
 fn as_call(part: &Part) -> Option<&ToolCall> {
     match &part.content {
         Content::ToolCall(call) => Some(call),

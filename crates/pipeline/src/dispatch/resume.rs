@@ -112,9 +112,7 @@ async fn go_on(
     let (mut overlap, mut may_be_empty) = (None, true);
     let leaving = outbound::prepare_rest(call, lane, ticket, |prompt, format| {
         let way = continuation::Way::of(&rules, format);
-        // Who was asked to begin with the last words and says nothing has not understood.
-        may_be_empty =
-            way == continuation::Way::Prefill || !so_far.parts.iter().any(|part| part.as_text().is_some());
+        may_be_empty = way == continuation::Way::Prefill || continuation::may_be_whole(so_far);
         let (prompt, expected) = continuation::ask(prompt, so_far, way);
         overlap = Some(expected);
         prompt
