@@ -212,7 +212,7 @@ fn conclude(
         }
         Err(fault) => {
             cool(&lane, fault, now, alone);
-            ticket.refused(&lane);
+            ticket.refused();
             if fault.is_failure() {
                 tell::transition(&lane, admission.failed(now, &fault.code), ticket.gateway());
             }

@@ -190,6 +190,12 @@ impl Ticket {
         self.answered_by(lane);
     }
 
+    /// A target has not served the call. Providers do not bill what they refuse, so a client that leaves before the next
+    /// attempt owes nothing; unless one had begun to answer.
+    pub fn refused(&mut self) {
+        self.left = self.spent.load(Ordering::Relaxed);
+    }
+
     /// The call turns out to be served by another target than the one it left for.
     pub fn switch(&mut self, lane: &Arc<Lane>, dropped: Dropped) {
         self.answered_by(lane);
@@ -286,10 +292,12 @@ impl Ticket {
         });
     }
 
-    /// Ends the call with a fault before anything was sent.
+    /// Ends the call with a fault before anything was sent. What a provider began to answer is estimated.
     pub fn refuse(mut self, fault: Fault) -> Refused {
         self.fail(&fault);
-        self.usage.get_or_insert_default();
+        if !self.spent.load(Ordering::Relaxed) {
+            self.usage.get_or_insert_default();
+        }
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
         let mut headers = self.headers(overhead_us);

@@ -194,7 +194,8 @@ impl EventStream {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
             self.aside = Some(flow.farewell(&fault));
-            self.closing = ticket.break_off(&fault);
+            // Nothing is acknowledged by that, so it need not wait for the count.
+            drop(ticket.break_off(&fault));
         } else {
             let resumed = ticket.resumed();
             if resumed > 0 {

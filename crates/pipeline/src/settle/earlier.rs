@@ -77,18 +77,6 @@ fn sum<T: std::ops::Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option
 
 /// The account of a call that another provider goes on with.
 impl Ticket {
-    /// A target has not served the call. Providers do not bill what they refuse; an answer that had begun and could not be
-    /// read to its end costs, whatever comes after it.
-    pub fn refused(&mut self, lane: &Lane) {
-        if std::mem::take(self.spent.get_mut()) {
-            let input = catalog::estimate_tokens_from_bytes(self.prompt.len() as u64);
-            let tokens = Tokens { input, ..Tokens::default() };
-            let usage = Usage { tokens, estimated: true, ..Usage::default() };
-            self.earlier.get_or_insert_default().add(Some(lane), &usage);
-        }
-        self.left = false;
-    }
-
     /// The last attempt, which had begun well, came to this end.
     pub fn broke(&mut self, fault: &Fault) {
         self.edit(|receipt| {

@@ -132,8 +132,8 @@ impl Overlap {
         self.starts.clear();
         let whole = self.longest == self.said.len();
         if self.longest == 0 || (self.complete > 1 && !whole) {
-            // It goes straight on; the space before it was told already.
-            return self.pass_space(0, &arrived);
+            self.stage = Stage::Passing;
+            return arrived;
         }
         self.pass_space(0, &arrived[self.longest..])
     }

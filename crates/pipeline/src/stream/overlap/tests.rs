@@ -43,6 +43,38 @@ fn a_short_text_must_be_repeated_whole_and_space_need_not_be() {
 }
 
 #[test]
+fn the_words_that_were_asked_for_may_be_set_in_marks() {
+    let said = "Once upon a time there was a king who ";
+    let quoted = "a time there was a king who";
+    for (continuation, new) in [
+        ("a time there was a king who lived", "lived"),
+        ("\na time there was a king who lived", "lived"),
+        ("…a time there was a king who lived", "lived"),
+        ("\"a time there was a king who lived", "lived"),
+        ("lived", "lived"),
+        ("  a", "  a"),
+    ] {
+        let letters: Vec<String> = continuation.chars().map(String::from).collect();
+        let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+        assert_eq!(joined(Overlap::with_quoted(said, quoted), &letters), new, "{continuation}");
+    }
+    let pieces = ["    "; 9];
+    assert_eq!(joined(Overlap::with_quoted("<tag>    ", "<tag>"), &pieces), " ".repeat(36));
+}
+
+/// Where a text repeats itself, several overlaps fit and none is trusted, unless it was asked for.
+#[test]
+fn chance_is_not_taken_for_repetition() {
+    let row = "|---|---|---|---|---|---|---|";
+    assert_eq!(
+        joined(Overlap::with_quoted(row, "words that do not come"), &["---|---|---|---|---|---|"]),
+        "---|---|---|---|---|---|"
+    );
+    let ones = "1, 1, 1, 1, 1, 1, 1, 1, 1";
+    assert_eq!(joined(Overlap::with(ones), &[", 1, 1, 1, 1, 1, 1, 1, 2"]), ", 1, 1, 1, 1, 1, 1, 1, 2");
+}
+
+#[test]
 fn nothing_is_held_longer_than_it_must() {
     let mut overlap = Overlap::with("The quick brown fox jumps over");
     assert_eq!(overlap.push("quick brown"), "");
