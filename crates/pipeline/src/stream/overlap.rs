@@ -6,6 +6,9 @@ mod tests;
 /// Fewer characters may be alike by chance.
 const LEAST: usize = 16;
 
+/// Marks that some set before words they repeat.
+const LONGEST_FLOURISH: usize = 3;
+
 /// Compares what arrives with the end of what was said. Nothing is held back longer than a longer overlap is possible.
 pub struct Overlap {
     /// What was said, without the space it ends with: few repeat that exactly.
@@ -115,15 +118,24 @@ impl Overlap {
         });
     }
 
+    /// What arrived, without the flourish before a quotation that is long enough to be known by itself.
+    fn bare(&self) -> &str {
+        if self.quoted.chars().count() < LEAST {
+            return &self.arrived;
+        }
+        let flourish = self.arrived.chars().take(LONGEST_FLOURISH).take_while(|letter| is_flourish(*letter));
+        &self.arrived[flourish.map(char::len_utf8).sum()..]
+    }
+
     /// Where the words that were asked for end, if it begins with them; some set them in marks of their own.
     fn quotation(&self) -> Option<usize> {
-        let bare = self.arrived.trim_start_matches(is_flourish);
+        let bare = self.bare();
         let begins = !self.quoted.is_empty() && bare.starts_with(&self.quoted);
         begins.then(|| self.arrived.len() - bare.len() + self.quoted.len())
     }
 
     fn quotation_may_come(&self) -> bool {
-        let bare = self.arrived.trim_start_matches(is_flourish);
+        let bare = self.bare();
         !self.quoted.is_empty() && bare.len() < self.quoted.len() && self.quoted.starts_with(bare)
     }
 
