@@ -20,9 +20,11 @@ def main():
     parser.add_argument("--quick", action="store_true", help="40 kills instead of 500")
     parser.add_argument("--kills", type=int)
     parser.add_argument("--workers", type=int, default=6)
-    parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="repeats the texts and offsets of a run")
+    parser.add_argument("--seed", type=int, help="repeats the texts and offsets of a run; the quick form always has the same")
     options = parser.parse_args()
     options.kills = options.kills or (40 if options.quick else 500)
+    if options.seed is None:
+        options.seed = 7 if options.quick else random.randrange(2**32)
     print(f"resume: {options.kills} kills, seed {options.seed}", flush=True)
     few = max(6, options.kills // 12)
     on, off = Stage(), Stage(RESUME_STREAMS="false")

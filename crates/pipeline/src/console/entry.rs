@@ -23,7 +23,7 @@ pub enum Notice {
         to: String,
         reason: Cow<'static, str>,
     },
-    /// `open`, `half_open` or `closed`.
+    /// `open` or `closed`.
     Breaker {
         provider_name: String,
         model: String,
