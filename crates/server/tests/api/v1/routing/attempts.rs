@@ -174,3 +174,64 @@ async fn nobody_waits_beyond_the_deadline() {
     })
     .await;
 }
+
+/// What is said when nobody served is what a client can act on.
+#[tokio::test]
+async fn the_verdict_is_the_best_that_can_be_hoped_for() {
+    each(Wishes::default, json!({"max_retries": 0}), async |house| {
+        for (name, selectors, status, code, after) in [
+            ("a", ["one/unauthorized", "two/error-429-9"], 429, "rate_limit_exceeded", Some("9")),
+            ("b", ["one/error-429-17", "two/error-404"], 429, "rate_limit_exceeded", Some("17")),
+            ("c", ["one/error-503-30", "two/unauthorized"], 503, "overloaded", Some("30")),
+            ("d", ["one/error-404", "two/unauthorized"], 502, "upstream_auth_failed", None),
+        ] {
+            combo(&house, name, &selectors).await;
+            let answer = house.chat(name).send().await;
+            assert_eq!((answer.status, answer.refusal().1.as_str()), (status, code), "{name}");
+            assert_eq!(answer.header("retry-after"), after, "{name}");
+        }
+        // The next call is told the same, although nothing is sent.
+        let answer = house.chat("two/error-429-9").send().await;
+        assert_eq!((answer.status, answer.header("x-gateway-attempts")), (429, Some("0")));
+        let answer = house.chat("one/error-503-30").send().await;
+        assert_eq!((answer.status, answer.refusal().1.as_str()), (503, "overloaded"));
+    })
+    .await;
+}
+
+/// One target cannot be told something, the other can.
+#[tokio::test]
+async fn what_one_target_cannot_be_told_another_may_be() {
+    let policy = || Policy { strict_translation: true, ..Policy::default() };
+    let wishes = || Wishes { policy: policy(), ..Wishes::default() };
+    each(wishes, json!({"max_retries": 0}), async |house| {
+        let body = json!({
+            "name": "claude", "type": "anthropic", "base_url": house.upstream.base_url(),
+            "api_key": "sk-of-the-tests", "models": ["text"],
+        });
+        house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+        let ask = |model: &str| {
+            let mut body = crate::house::question(model);
+            body["logit_bias"] = json!({"50256": -100});
+            house.post("/v1/chat/completions", body)
+        };
+        assert_eq!(ask("claude/text").send().await.status, 400);
+        combo(&house, "best", &["claude/text", "one/text"]).await;
+        assert_eq!(served(&ask("best").send().await), (200, "one/text", "1"));
+        // An outage is not told as the client's mistake.
+        combo(&house, "worse", &["one/error-500", "claude/text"]).await;
+        assert_eq!(served(&ask("worse").send().await).0, 500);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_leaves_during_a_pause_owes_nothing() {
+    each(Wishes::default, json!({}), async |house| {
+        let waiting = house.chat("one/error-429-9").send();
+        assert!(tokio::time::timeout(Duration::from_millis(300), waiting).await.is_err());
+        let rows = house.receipts(1).await;
+        assert_eq!((&rows[0]["status_code"], &rows[0]["total_tokens"]), (&json!(499), &json!(0)));
+    })
+    .await;
+}

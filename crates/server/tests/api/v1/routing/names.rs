@@ -129,3 +129,35 @@ async fn what_is_not_enabled_by_default_needs_an_override() {
     })
     .await;
 }
+
+/// A caller hears of nothing that it may not use: neither by a near miss nor by what stands behind a name.
+#[tokio::test]
+async fn names_do_not_leak() {
+    each(Wishes::default, json!({}), async |house| {
+        combo(&house, "secret-best", &["two/long", "two/text"]).await;
+        put(&house, "aliases/secret-one", json!({"target": "two/long"})).await;
+        let (_, key) = house.key(json!({"name": "limited", "allowed_models": ["one/text"]})).await;
+        for near in ["secret-bets", "secret-on", "two/lang"] {
+            let answers = [
+                house.chat(near).key(&key).send().await,
+                house.get(format!("/v1/models/{near}")).key(&key).send().await,
+            ];
+            for answer in answers {
+                let text = answer.text();
+                assert_eq!(answer.status, 404, "{text}");
+                assert!(
+                    !["secret-best", "secret-one", "two/long'"].iter().any(|name| text.contains(name)),
+                    "{text}"
+                );
+            }
+        }
+        let denied = house.chat("secret-one").key(&key).send().await;
+        assert_eq!(denied.status, 403);
+        assert!(!denied.text().contains("two"), "{}", denied.text());
+        let long = "x".repeat(1 << 20);
+        let begun = house.gateway.clock.tick();
+        assert_eq!(house.chat(&long).send().await.status, 404);
+        assert!(house.gateway.clock.tick() - begun < std::time::Duration::from_secs(2));
+    })
+    .await;
+}
