@@ -1,9 +1,13 @@
 //! Every route on one page. Who may call a route stands in its handler's signature.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use futures_util::future::BoxFuture;
+use tower::ServiceExt as _;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -88,8 +92,23 @@ pub fn document() -> OpenApi {
     document
 }
 
+/// The admin API, laid out when it is first asked for: its routes and their documents cost memory that a gateway at rest
+/// need not have.
+fn admin_on_demand() -> impl Fn(State<Arc<App>>, Request) -> BoxFuture<'static, Response> + Clone {
+    let laid_out: Arc<OnceLock<Router>> = Arc::default();
+    move |State(app), request| {
+        let router = laid_out.get_or_init(|| {
+            let (router, _) = admin().split_for_parts();
+            let router = router.fallback(shell::not_found);
+            router.method_not_allowed_fallback(shell::method_not_allowed).with_state(app)
+        });
+        let answer = router.clone().oneshot(request);
+        Box::pin(async { answer.await.into_response() })
+    }
+}
+
 pub fn routes(app: Arc<App>) -> Router {
-    let (mut router, _) = documented(app.config.admin_enabled).split_for_parts();
+    let (mut router, _) = documented(false).split_for_parts();
     router = router.route("/", get(shell::front).head(shell::alive));
     if let Some(endpoint) = &app.config.metrics_endpoint {
         router = router.route(endpoint, get(shell::metrics));
@@ -99,7 +118,11 @@ pub fn routes(app: Arc<App>) -> Router {
             .route("/admin/dashboard", get(shell::dashboard))
             .route("/admin/dashboard/{*file}", get(shell::dashboard));
     }
-    let router = router.fallback(shell::not_found).method_not_allowed_fallback(shell::method_not_allowed);
+    let router = match app.config.admin_enabled {
+        true => router.fallback(admin_on_demand()),
+        false => router.fallback(shell::not_found),
+    };
+    let router = router.method_not_allowed_fallback(shell::method_not_allowed);
     let router = match app.config.base_path.trim_end_matches('/') {
         "" => router,
         base => Router::new().nest(base, router).fallback(shell::not_found),

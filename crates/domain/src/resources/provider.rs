@@ -85,6 +85,15 @@ impl Resilience {
     }
 }
 
+fn is_header_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+fn is_header_value(value: &str) -> bool {
+    value.trim() == value && value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
+}
+
 fn out_of_bounds(name: &str, bounds: &str) -> Fault {
     let param = format!("resilience.{name}");
     let message = format!("'{param}' must be {bounds}.");
@@ -128,8 +137,25 @@ impl Resource for Provider {
                 "A provider's name has 1 to 100 letters, digits, '-', '_' or '.': it stands before the slash in 'provider/model'.",
             ));
         }
-        if let Some(model) = self.models.iter().find(|model| model.trim().is_empty()) {
-            return Err(fault::invalid_parameter("models", format!("'{model}' is not a model id.")));
+        let is_id = |model: &String| {
+            !model.trim().is_empty() && model.len() <= 300 && !model.chars().any(char::is_control)
+        };
+        if let Some(place) = self.models.iter().position(|model| !is_id(model)) {
+            let message = "A model id has 1 to 300 characters, on one line.";
+            return Err(fault::invalid_parameter(format!("models[{place}]"), message));
+        }
+        if self.api_key.as_ref().is_some_and(|key| !is_header_value(key.reveal())) {
+            let message =
+                "A key is sent as a header: visible ASCII characters, no line break, no blank at its ends.";
+            return Err(fault::invalid_parameter("api_key", message));
+        }
+        let sendable = |(name, value): &(&String, &String)| is_header_name(name) && is_header_value(value);
+        if let Some((name, _)) = self.headers.iter().find(|header| !sendable(header)) {
+            let name: String = name.chars().take(100).collect();
+            return Err(fault::invalid_parameter(
+                format!("headers.{name}"),
+                "This cannot be sent as an HTTP header.",
+            ));
         }
         self.resilience.validate()
     }

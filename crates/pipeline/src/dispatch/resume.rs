@@ -83,20 +83,42 @@ pub async fn resume(
     let dead = ticket.lane().cloned();
     resumable.order(dead.as_ref());
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
+    // Who was asked for the rest and says nothing has not understood, or there is none: that is believed if nobody else
+    // knows more.
+    let mut nothing = None;
     for lane in resumable.lanes.clone() {
         if Instant::now() >= deadline {
             break;
         }
-        if let Some((flow, overlap)) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await {
-            resumable.resumed += 1;
-            ticket.goes_on(resumable.resumed);
-            return Resumed { resumable, ticket, continuation: Some((flow, overlap)) };
+        let Some(rest) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await else { continue };
+        if rest.flow.says_nothing() && !rest.may_be_nothing {
+            nothing.get_or_insert((lane, rest));
+            continue;
         }
+        return joined(resumable, ticket, rest);
+    }
+    if let Some((lane, rest)) = nothing {
+        ticket.answered_by(&lane);
+        return joined(resumable, ticket, rest);
     }
     if let Some(dead) = dead {
         ticket.answered_by(&dead);
     }
     Resumed { resumable, ticket, continuation: None }
+}
+
+fn joined(mut resumable: Box<Resumable>, mut ticket: Ticket, rest: Rest) -> Resumed {
+    resumable.resumed += 1;
+    ticket.goes_on(resumable.resumed);
+    Resumed { resumable, ticket, continuation: Some((rest.flow, rest.overlap)) }
+}
+
+/// What a target says to the question for the rest.
+struct Rest {
+    flow: Box<Flow>,
+    overlap: Overlap,
+    /// There may be none: the text so far ends like one, or the target was given it as its own.
+    may_be_nothing: bool,
 }
 
 /// One target, asked for the rest. Whatever it has against that, the next may not.
@@ -106,13 +128,13 @@ async fn go_on(
     lane: &Arc<Lane>,
     ticket: &mut Ticket,
     deadline: Instant,
-) -> Option<(Box<Flow>, Overlap)> {
+) -> Option<Rest> {
     let call = &resumable.call;
     let rules = (lane.instance.vendor.rules)(&lane.target.model);
-    let (mut overlap, mut may_be_empty) = (None, true);
+    let (mut overlap, mut may_be_nothing) = (None, true);
     let leaving = outbound::prepare_rest(call, lane, ticket, |prompt, format| {
         let way = continuation::Way::of(&rules, format);
-        may_be_empty = way == continuation::Way::Prefill || continuation::may_be_whole(so_far);
+        may_be_nothing = way == continuation::Way::Prefill || continuation::may_be_whole(so_far);
         let (prompt, expected) = continuation::ask(prompt, so_far, way);
         overlap = Some(expected);
         prompt
@@ -124,11 +146,7 @@ async fn go_on(
     let Tried { outcome, .. } =
         try_one(call, trying, &reservation, ticket, Bounds { deadline, alone: false }).await;
     match outcome {
-        Ok(Answer::Stream(flow)) if flow.says_nothing() && !may_be_empty => {
-            ticket.broke(&fault::upstream_invalid_response(&lane.target.instance, "it does not go on"));
-            None
-        }
-        Ok(Answer::Stream(flow)) => Some((flow, overlap?)),
+        Ok(Answer::Stream(flow)) => Some(Rest { flow, overlap: overlap?, may_be_nothing }),
         _ => None,
     }
 }

@@ -229,6 +229,9 @@ impl Instance {
     }
 }
 
+/// The longest text that is taken for a name with a slip in it.
+const LONGEST_SLIP: usize = 80;
+
 /// The longest name of a model.
 const LONGEST_NAME: usize = 300;
 
@@ -287,18 +290,25 @@ impl Routes {
         usable: &dyn Fn(&Lane) -> bool,
         usable_name: &dyn Fn(&str) -> bool,
     ) -> Vec<String> {
-        // The distance costs the product of both lengths, and nobody has names that long.
-        if model.len() > LONGEST_NAME {
+        // The distance costs the product of both lengths: long texts are no slips, and what differs much in length is not near.
+        if model.len() > LONGEST_SLIP {
             return Vec::new();
         }
         let bare = model.rsplit('/').next().unwrap_or(model);
-        let lanes = self.lanes().filter(|lane| usable(lane));
-        let models =
-            lanes.map(|lane| (strsim::damerau_levenshtein(bare, &lane.target.model), lane.target.selector()));
-        let names = self.names.all().map(|name| (strsim::damerau_levenshtein(model, name), name.to_owned()));
-        let near = |(distance, _): &(usize, String)| *distance <= bare.chars().count().max(4) / 2;
-        let names = names.filter(near).filter(|(_, name)| usable_name(name));
-        let mut scored: Vec<(usize, String)> = models.filter(near).chain(names).collect();
+        let bound = bare.chars().count().max(4) / 2;
+        let distance = |text: &str, name: &str| {
+            let near = text.len().abs_diff(name.len()) <= bound;
+            near.then(|| strsim::damerau_levenshtein(text, name)).filter(|distance| *distance <= bound)
+        };
+        let models = self.lanes().filter_map(|lane| {
+            let distance = distance(bare, &lane.target.model)?;
+            usable(lane).then(|| (distance, lane.target.selector()))
+        });
+        let names = self.names.all().filter_map(|name| {
+            let distance = distance(model, name)?;
+            usable_name(name).then(|| (distance, name.to_owned()))
+        });
+        let mut scored: Vec<(usize, String)> = models.chain(names).collect();
         scored.sort();
         scored.into_iter().take(3).map(|(_, name)| name).collect()
     }

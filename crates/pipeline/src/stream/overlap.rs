@@ -94,7 +94,13 @@ impl Overlap {
     /// Nothing more comes; gives what was held back and is no overlap.
     pub fn finish(&mut self) -> String {
         match self.stage {
-            Stage::Words if !self.arrived.is_empty() => self.decide(),
+            Stage::Words if !self.arrived.is_empty() => {
+                // Who says nothing but what was said has nothing new to say.
+                if self.longest == self.arrived.len() {
+                    self.complete = 1;
+                }
+                self.decide()
+            }
             _ => String::new(),
         }
     }

@@ -155,7 +155,7 @@ fn draft(request: CreateKey, id: String, raw: &str, creator: &Caller) -> Result<
         allowed_providers: request.allowed_providers,
         allowed_models: request.allowed_models,
         denied_models: request.denied_models,
-        provider_pool_id: request.provider_pool_id.filter(|pool| !pool.is_empty()),
+        provider_pool_id: request.provider_pool_id,
         rate_limits: request.rate_limits.unwrap_or_default(),
         expires_at,
         deactivated_at: None,

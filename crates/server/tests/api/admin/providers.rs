@@ -174,7 +174,13 @@ async fn bodies_are_checked_by_field() {
             (json!({"name": "x", "type": "opneai"}), "invalid_parameter", "type"),
             (json!({"type": "openai"}), "invalid_parameter", "name"),
             (json!({"name": "a/b", "type": "openai"}), "invalid_parameter", "name"),
-            (json!({"name": "x", "type": "openai", "models": [" "]}), "invalid_parameter", "models"),
+            (json!({"name": "x", "type": "openai", "models": [" "]}), "invalid_parameter", "models[0]"),
+            (json!({"name": "x", "type": "openai", "api_key": "sk-1\n"}), "invalid_parameter", "api_key"),
+            (
+                json!({"name": "x", "type": "openai", "headers": {"a b": "c"}}),
+                "invalid_parameter",
+                "headers.a b",
+            ),
             (json!({"name": "x", "type": "openai", "apikey": "k"}), "unknown_parameter", "apikey"),
             (
                 json!({"name": "x", "type": "openai", "headers": {"Authorization": "k"}}),
