@@ -101,6 +101,8 @@ class House:
             }
         settings |= {
             "JINA_API_KEY": rig.PROVIDER_KEY,
+            # One attempt each, so that a call and its bill can be held against each other.
+            "RETRY_MAX_RETRIES": "0",
             "JINA_BASE_URL": f"{self.origin}/v1",
             "JINA_MODELS": JINA_MODELS,
         }
