@@ -135,14 +135,14 @@ impl Overlap {
 
     /// Where the words that were asked for end, if it begins with them; some set them in marks of their own.
     fn quotation(&self) -> Option<usize> {
-        let bare = self.bare();
-        let begins = !self.quoted.is_empty() && bare.starts_with(&self.quoted);
-        begins.then(|| self.arrived.len() - bare.len() + self.quoted.len())
+        let begins = |text: &&str| !self.quoted.is_empty() && text.starts_with(&self.quoted);
+        let found = [self.arrived.as_str(), self.bare()].into_iter().find(begins)?;
+        Some(self.arrived.len() - found.len() + self.quoted.len())
     }
 
     fn quotation_may_come(&self) -> bool {
-        let bare = self.bare();
-        !self.quoted.is_empty() && bare.len() < self.quoted.len() && self.quoted.starts_with(bare)
+        let may = |text: &str| text.len() < self.quoted.len() && self.quoted.starts_with(text);
+        !self.quoted.is_empty() && (may(&self.arrived) || may(self.bare()))
     }
 
     fn decide(&mut self) -> String {

@@ -58,6 +58,12 @@ fn the_words_that_were_asked_for_may_be_set_in_marks() {
         let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
         assert_eq!(joined(Overlap::with_quoted(said, quoted), &letters), new, "{continuation}");
     }
+    // The words that are asked for may begin with space themselves.
+    let said = format!("na na na{}x", " ".repeat(40));
+    let quoted = format!("{}x", " ".repeat(24));
+    let letters: Vec<String> = format!("{quoted}yz").chars().map(String::from).collect();
+    let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+    assert_eq!(joined(Overlap::with_quoted(&said, &quoted), &letters), "yz");
     let pieces = ["    "; 9];
     assert_eq!(joined(Overlap::with_quoted("<tag>    ", "<tag>"), &pieces), " ".repeat(36));
 }
