@@ -395,14 +395,13 @@ pub fn upstream_timeout(provider: &str, waited: Duration) -> Fault {
     .recourse(Recourse::Elsewhere)
 }
 
-pub fn circuit_open(provider: &str, after: Duration) -> Fault {
+pub fn circuit_open(provider: &str) -> Fault {
     Fault::new(
         503,
         FaultKind::Provider,
         "circuit_open",
         format!("The provider '{provider}' has failed repeatedly and is given a pause."),
     )
-    .retry_after(after)
 }
 
 /// No call was made: the provider said when to come back, because it was `busy` or we were at a limit.

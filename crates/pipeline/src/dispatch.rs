@@ -124,11 +124,10 @@ pub async fn dispatch(
 
 /// The call for this target, if it can be asked now and asked this; else the course moves on.
 fn ready(lane: Arc<Lane>, call: &Call, course: &mut Course, ticket: &Ticket) -> Option<Trying> {
-    let now = ticket.now();
-    let admission = match lane.health.admit(now) {
+    let admission = match lane.health.admit(ticket.now()) {
         Ok(admission) => admission,
         Err(availability) => {
-            course.pass_over(&availability, now);
+            course.pass_over(&availability);
             return None;
         }
     };

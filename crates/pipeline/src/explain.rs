@@ -100,12 +100,7 @@ impl Explainer<'_> {
         explanation.request = Some(shown::request(&call, arrival, &circumstances));
         let occasion = Imagined { gateway, arrival, owner: self.owner(&caller, user_path.as_str()) };
         self.look_back(&mut call, &caller, &occasion).await?;
-        let access = Access {
-            snapshot,
-            caller: &caller,
-            user_path: &user_path,
-            enabled_by_default: gateway.policy.models_enabled_by_default,
-        };
+        let access = Access::new(&gateway.policy, snapshot, &caller, &user_path);
         let asking = call.asking(access, arrival, &gateway.policy)?;
         let mut steps = Vec::new();
         let resolved = resolve::resolve(&asking, &mut steps);

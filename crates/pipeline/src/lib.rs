@@ -89,12 +89,7 @@ where
     let mut call = receive::parse(body, arrival)?;
     ticket.requested(&call);
     responses::follow_up(&mut call, &caller, ticket).await?;
-    let access = Access {
-        snapshot: &snapshot,
-        caller: &caller,
-        user_path: &user_path,
-        enabled_by_default: gateway.policy.models_enabled_by_default,
-    };
+    let access = Access::new(&gateway.policy, &snapshot, &caller, &user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
     let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));

@@ -10,11 +10,11 @@ use crate::resolve::access::Access;
 use crate::snapshot::routes::Lane;
 
 /// A name and a target it leads to.
-struct Entry<'a> {
+struct Entry {
     id: String,
     lane: Arc<Lane>,
-    /// What kind of name it is, if it is not a model's own.
-    kind: Option<&'a str>,
+    /// The operator's own name, and not a model's.
+    coined: bool,
 }
 
 /// `names_only`: aliases, combos and pools, and nothing under its provider's own name.
@@ -36,11 +36,11 @@ pub fn retrieve(access: &Access<'_>, id: &str) -> Result<Value, Fault> {
     // What a caller may not use does not exist for it.
     let lane = lanes.into_iter().find(|lane| access.permits(lane));
     let lane = lane.ok_or_else(|| resolve::not_found(access, id))?;
-    let kind = kind(access, id);
-    Ok(Entry { id: id.to_owned(), lane, kind }.for_openai())
+    let coined = access.snapshot.routes.names.holds(id);
+    Ok(Entry { id: id.to_owned(), lane, coined }.for_openai())
 }
 
-fn entries<'a>(access: &Access<'a>, names_only: bool) -> Vec<Entry<'a>> {
+fn entries(access: &Access<'_>, names_only: bool) -> Vec<Entry> {
     let routes = &access.snapshot.routes;
     let mut entries = Vec::new();
     if !names_only {
@@ -48,12 +48,12 @@ fn entries<'a>(access: &Access<'a>, names_only: bool) -> Vec<Entry<'a>> {
         entries.extend(lanes.map(|lane| Entry {
             id: lane.target.selector(),
             lane: lane.clone(),
-            kind: None,
+            coined: false,
         }));
     }
     for name in routes.names.all() {
         if let Some(lane) = resolve::candidates(routes, name).into_iter().find(|lane| access.permits(lane)) {
-            entries.push(Entry { id: name.to_owned(), lane, kind: kind(access, name) });
+            entries.push(Entry { id: name.to_owned(), lane, coined: true });
         }
     }
     // A name may hide a model's own; it is listed once.
@@ -62,22 +62,11 @@ fn entries<'a>(access: &Access<'a>, names_only: bool) -> Vec<Entry<'a>> {
     entries
 }
 
-fn kind(access: &Access<'_>, name: &str) -> Option<&'static str> {
-    let names = &access.snapshot.routes.names;
-    if names.combos.contains_key(name) {
-        Some("combo")
-    } else if names.aliases.contains_key(name) {
-        Some("alias")
-    } else {
-        names.pools.contains_key(name).then_some("pool")
-    }
-}
-
-impl Entry<'_> {
+impl Entry {
     fn for_openai(&self) -> Value {
-        let owner = match self.kind {
-            Some(_) => "gatehouse",
-            None => self.lane.owned_by.as_deref().unwrap_or(&self.lane.target.provider_type),
+        let owner = match self.coined {
+            true => "gatehouse",
+            false => self.lane.owned_by.as_deref().unwrap_or(&self.lane.target.provider_type),
         };
         json!({"id": self.id, "object": "model", "created": self.lane.created.unwrap_or(0), "owned_by": owner})
     }

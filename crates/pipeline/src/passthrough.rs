@@ -117,12 +117,7 @@ async fn prepare(
         endpoint::query(arrival.query.as_deref(), token, instance.core.api_version.as_deref()),
         policy.passthrough.drop_version,
     )?;
-    let access = Access {
-        snapshot,
-        caller: &caller,
-        user_path: &user_path,
-        enabled_by_default: policy.models_enabled_by_default,
-    };
+    let access = Access::new(policy, snapshot, &caller, &user_path);
     let lane = judge(&access, &instance, &endpoint, &mut upload).await?;
     refuse_others_responses(&caller, &endpoint, ticket).await?;
     let headers = headers::up(&arrival.headers, &instance, ticket);

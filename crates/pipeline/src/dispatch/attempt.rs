@@ -1,5 +1,6 @@
 //! One attempt at one target: send, hear, read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use crate::stream::Flow;
 const ERROR_PATIENCE: Duration = Duration::from_secs(10);
 const ERROR_LIMIT: usize = 64 * 1024;
 
-/// `deadline` covers all attempts of a call that is answered whole; streams have limits on silence instead.
+/// `deadline` covers all attempts of a call, of a stream what comes before its content; a target has limits of its own.
 pub async fn attempt(
     call: &Call,
     mut leaving: Leaving,
@@ -90,10 +91,19 @@ async fn expect_success(
     Err(fault)
 }
 
+/// In small letters; mostly it is written so.
+fn media_type(headers: &HeaderMap) -> Cow<'_, [u8]> {
+    let written = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    match written.iter().any(u8::is_ascii_uppercase) {
+        true => written.to_ascii_lowercase().into(),
+        false => written.into(),
+    }
+}
+
 fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
-    let media_type = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let media_type = media_type(headers);
     let packed = headers.get(http::header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
-    if media_type.to_ascii_lowercase().starts_with(b"text/event-stream") && !packed {
+    if media_type.starts_with(b"text/event-stream") && !packed {
         return Ok(());
     }
     Err(fault::upstream_invalid_response(
@@ -104,10 +114,10 @@ fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
 
 /// A document that says it is something else is not read for luck; one that says nothing is.
 fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
-    let media_type = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let media_type = media_type(headers);
     if media_type.is_empty()
         || media_type.starts_with(b"application/json")
-        || memchr::memmem::find(&media_type.to_ascii_lowercase(), b"json").is_some()
+        || memchr::memmem::find(&media_type, b"json").is_some()
     {
         return Ok(());
     }

@@ -78,7 +78,7 @@ impl Course {
 
     /// The one after the current target that could be asked now.
     pub fn alternative(&self, now: Duration) -> Option<&Arc<Lane>> {
-        self.lanes.as_slice().iter().find(|lane| is_free(lane, now))
+        self.lanes.as_slice().iter().find(|lane| lane.health.availability(now).admits())
     }
 
     pub fn move_on(&mut self) {
@@ -97,14 +97,14 @@ impl Course {
     }
 
     /// The target is not asked: its breaker is open, or it wants to be left alone.
-    pub fn pass_over(&mut self, availability: &Availability, now: Duration) {
+    pub fn pass_over(&mut self, availability: &Availability) {
         let Some(lane) = &self.current else { return };
         let instance = &lane.target.instance;
         let heard = self.heard.get_or_insert_default();
         match availability {
             Availability::Open { until } => {
                 heard.free_at(*until);
-                heard.open = Some(fault::circuit_open(instance, until.saturating_sub(now)));
+                heard.open = Some(fault::circuit_open(instance));
             }
             Availability::Cooling { until, busy } => {
                 heard.free_at(*until);
@@ -198,10 +198,6 @@ impl Heard {
             _ => self.refused = Some(fault),
         }
     }
-}
-
-fn is_free(lane: &Lane, now: Duration) -> bool {
-    matches!(lane.health.availability(now), Availability::Ready | Availability::Probe)
 }
 
 /// Full jitter: anything between nothing and the doubled bound.

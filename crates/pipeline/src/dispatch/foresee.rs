@@ -90,7 +90,7 @@ impl Walk {
         (call, lane, occasion, now): (&Call, &Lane, &dyn Occasion, Duration),
     ) {
         if !availability.admits() {
-            self.course.pass_over(&availability, now);
+            self.course.pass_over(&availability);
             return;
         }
         let leaving = match leaving {

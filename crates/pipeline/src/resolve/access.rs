@@ -5,6 +5,7 @@ use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::user_path::UserPath;
 
+use crate::gateway::Policy;
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::Lane;
 
@@ -45,7 +46,11 @@ impl Refusal {
     }
 }
 
-impl Access<'_> {
+impl<'a> Access<'a> {
+    pub fn new(policy: &Policy, snapshot: &'a Snapshot, caller: &'a Caller, user_path: &'a UserPath) -> Self {
+        Self { snapshot, caller, user_path, enabled_by_default: policy.models_enabled_by_default }
+    }
+
     pub fn judge(&self, lane: &Lane) -> Result<(), Refusal> {
         if !lane.permits(self.user_path, self.enabled_by_default) {
             return Err(Refusal::Override);

@@ -61,7 +61,6 @@ pub fn further(asking: &Asking<'_>, model: &str, choice: &Lanes, trail: &mut imp
     if *mode == Mode::Auto {
         found.extend(alike(asking, &named, trail));
     }
-    found.retain(|lane| asking.access.permits(lane));
     found
 }
 
@@ -76,7 +75,8 @@ fn by_rule(asking: &Asking<'_>, model: &str, named: &[Arc<Lane>], trail: &mut im
         trail.note("fallback_rule", || format!("'{selector}' → {}", others.join(", ")));
         for other in others {
             let choice = Finder { routes, bound: None, trail: &mut () }.find(other, Through::ALL);
-            found.extend(choice.iter().flat_map(names::leaves));
+            let lanes = choice.iter().flat_map(names::leaves);
+            found.extend(lanes.filter(|lane| asking.access.permits(lane)));
         }
     }
     found

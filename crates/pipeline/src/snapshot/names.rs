@@ -42,6 +42,11 @@ impl Names {
         }
     }
 
+    /// A combo, an alias or a pool has this name.
+    pub fn holds(&self, name: &str) -> bool {
+        self.combos.contains_key(name) || self.aliases.contains_key(name) || self.pools.contains_key(name)
+    }
+
     pub fn all(&self) -> impl Iterator<Item = &str> {
         let named = self.combos.keys().chain(self.aliases.keys()).chain(self.pools.keys());
         named.map(String::as_str)

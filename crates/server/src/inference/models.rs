@@ -32,12 +32,7 @@ pub async fn list(
 }
 
 fn access<'a>(app: &App, principal: &'a Principal<Inference>, user_path: &'a UserPath) -> Access<'a> {
-    Access {
-        snapshot: &principal.snapshot,
-        caller: &principal.caller,
-        user_path,
-        enabled_by_default: app.gateway.policy.models_enabled_by_default,
-    }
+    Access::new(&app.gateway.policy, &principal.snapshot, &principal.caller, user_path)
 }
 
 /// One model, by any name a request's `model` takes; slashes need no encoding.
