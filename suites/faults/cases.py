@@ -21,8 +21,26 @@ COUNTER = itertools.count(1)
 PARSING = 2.0
 
 
+class Marked:
+    """What a case and a scene are known by: their place in the table, and marks of their own on what they make."""
+
+    @property
+    def place(self):
+        form = "stream" if self.stream else "document"
+        column = "fallback" if self.fallback else "none"
+        return f"{self.group} | {self.dialect} | {form} | {column}"
+
+    @property
+    def tag(self):
+        return f"{self.number}.{self.round}"
+
+    @property
+    def name_of_combo(self):
+        return f"combo-{self.tag}"
+
+
 @dataclasses.dataclass
-class Case:
+class Case(Marked):
     row: object
     dialect: str
     stream: bool
@@ -55,17 +73,7 @@ class Case:
 
     @property
     def name(self):
-        form = "stream" if self.stream else "document"
-        column = "fallback" if self.fallback else "none"
-        return f"{self.row.name} | {self.dialect} | {form} | {column} | {self.route} ({self.kinds[0]})"
-
-    @property
-    def tag(self):
-        return f"{self.number}.{self.round}"
-
-    @property
-    def name_of_combo(self):
-        return f"combo-{self.tag}"
+        return f"{self.place} | {self.route} ({self.kinds[0]})"
 
     @property
     def countable(self):

@@ -6,7 +6,7 @@ import threading
 
 import http1
 import rig
-from faults.cases import COUNTER, ROUTES
+from faults.cases import COUNTER, ROUTES, Marked
 from faults.clients import GREETING, PATHS, PROMPT
 from faults.outcomes import fits
 
@@ -31,7 +31,7 @@ class Noted:
     request_id: str
 
 
-class Scene:
+class Scene(Marked):
     """`act(scene)` runs it. `bad` and `good` are behaviours; with `good` there is a combo of both."""
 
     by_rule = False
@@ -51,21 +51,11 @@ class Scene:
 
     @property
     def name(self):
-        form = "stream" if self.stream else "document"
-        column = "fallback" if self.fallback else "none"
-        return f"{self.group} | {self.dialect} | {form} | {column}"
+        return self.place
 
     @property
     def fallback(self):
         return self.behaviours["good"] is not None
-
-    @property
-    def tag(self):
-        return f"{self.number}.{self.round}"
-
-    @property
-    def name_of_combo(self):
-        return f"combo-{self.tag}"
 
     def gateway_of(self, house):
         return house.hasty if self.in_haste else house.gateway
