@@ -3,10 +3,12 @@
 mod family;
 mod guess;
 mod lookup;
+mod bound;
 mod price;
 mod table;
 mod tokens;
 
+pub use bound::bound;
 pub use family::family;
 pub use guess::likely_mode;
 pub use lookup::{facts, models};

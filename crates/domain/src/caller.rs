@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::access::AccessLists;
 use crate::clock::Timestamp;
 use crate::fault::{self, Fault};
+use crate::resources::auth_key::RateLimits;
 use crate::scope::Scope;
 use crate::user_path::UserPath;
 
@@ -20,6 +21,7 @@ pub struct KeyFacts {
     pub lists: AccessLists,
     /// The pool whose members alone may serve its calls.
     pub provider_pool: Option<Arc<str>>,
+    pub rate_limits: RateLimits,
     pub expires_at: Option<Timestamp>,
     pub active: bool,
 }

@@ -311,7 +311,36 @@ pub fn unsupported_media_type() -> Fault {
     )
 }
 
+/// A key's own limit; the caller adds when there is room again.
+pub fn rate_limit_exceeded(message: impl Into<String>) -> Fault {
+    Fault::new(429, FaultKind::RateLimit, "rate_limit_exceeded", message)
+}
+
+pub fn budget_exceeded(message: impl Into<String>) -> Fault {
+    Fault::new(429, FaultKind::RateLimit, "budget_exceeded", message)
+}
+
+pub fn idempotency_mismatch() -> Fault {
+    Fault::new(
+        422,
+        FaultKind::InvalidRequest,
+        "idempotency_mismatch",
+        "This Idempotency-Key was used with another request: use a new key for a new request.",
+    )
+    .param("Idempotency-Key")
+}
+
 // The gateway's own troubles.
+
+/// Nobody can say what is spent, and the operator wants no call to go unchecked.
+pub fn budget_check_failed() -> Fault {
+    Fault::new(
+        503,
+        FaultKind::ServiceUnavailable,
+        "budget_check_failed",
+        "The budgets of this path cannot be checked at the moment, and BUDGETS_FAIL is closed.",
+    )
+}
 
 pub fn internal_error() -> Fault {
     Fault::new(

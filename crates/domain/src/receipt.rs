@@ -169,8 +169,41 @@ pub struct Receipt {
     /// The process ended before the call did; booked at what was reserved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// Which price the cost was made with, when it is not the catalogue's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pricing_version: Option<String>,
+    /// The requested name was an alias.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub alias_used: bool,
+    /// The id the client knows its response by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+    /// The response it goes on from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_response_id: Option<String>,
+    /// What only the audit log keeps; absent when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Box<Audited>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
+}
+
+/// What was said, as far as it is kept: redacted and cut to size before it gets here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Audited {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub request_headers: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub response_headers: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_body: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_body: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub request_truncated: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub response_truncated: bool,
 }
 
 fn is_zero(count: &u32) -> bool {

@@ -6,7 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Area {
     Aliases,
+    Audit,
     AuthKeys,
+    Budgets,
     Changes,
     Combos,
     Config,
@@ -14,6 +16,7 @@ pub enum Area {
     Explain,
     Metrics,
     ModelOverrides,
+    ModelPricing,
     Models,
     Pools,
     Providers,
@@ -23,7 +26,9 @@ pub enum Area {
 impl Area {
     pub const ALL: &'static [Self] = &[
         Self::Aliases,
+        Self::Audit,
         Self::AuthKeys,
+        Self::Budgets,
         Self::Changes,
         Self::Combos,
         Self::Config,
@@ -31,6 +36,7 @@ impl Area {
         Self::Explain,
         Self::Metrics,
         Self::ModelOverrides,
+        Self::ModelPricing,
         Self::Models,
         Self::Pools,
         Self::Providers,
@@ -40,7 +46,9 @@ impl Area {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Aliases => "aliases",
+            Self::Audit => "audit",
             Self::AuthKeys => "auth-keys",
+            Self::Budgets => "budgets",
             Self::Changes => "changes",
             Self::Combos => "combos",
             Self::Config => "config",
@@ -48,6 +56,7 @@ impl Area {
             Self::Explain => "explain",
             Self::Metrics => "metrics",
             Self::ModelOverrides => "model-overrides",
+            Self::ModelPricing => "model-pricing",
             Self::Models => "models",
             Self::Pools => "pools",
             Self::Providers => "providers",

@@ -22,7 +22,7 @@ pub use fault::SettingsFault;
 #[cfg(test)]
 pub use markdown::settings_markdown;
 pub use table::*;
-pub use value::{Demo, Edition, LogFormat, StorageType};
+pub use value::{Demo, Edition, FailMode, LogFormat, StorageType, UnpricedPolicy};
 
 use reader::Reader;
 

@@ -11,13 +11,17 @@ use egress::Egress;
 use store::{Journal, Responses};
 use tokio_util::task::TaskTracker;
 
+use crate::audit;
 use crate::budget::{HedgeBudget, RetryBudget};
 use crate::console::Console;
+use crate::idempotency::Claims;
+use crate::limit::Limiter;
 use crate::metrics::Metrics;
 use crate::passthrough;
 use crate::recall::Recall;
 use crate::resolve::fallback::Fallback;
 use crate::snapshot::Snapshot;
+use crate::spending::Spending;
 use crate::traces::Traces;
 use crate::unwritten::Unwritten;
 
@@ -51,6 +55,12 @@ pub struct Policy {
     pub models_enabled_by_default: bool,
     /// `/v1/models` shows aliases, combos and pools alone.
     pub keep_only_aliases: bool,
+    /// What the audit log keeps.
+    pub audit: audit::Rules,
+    /// Models without a price may not be called.
+    pub unpriced_denied: bool,
+    /// Budgeted paths are closed while nobody can say what is spent.
+    pub budgets_closed: bool,
 }
 
 /// Further attempts at a target that failed.
@@ -88,6 +98,9 @@ impl Default for Policy {
             hedge_max_share: 0.0,
             models_enabled_by_default: true,
             keep_only_aliases: false,
+            audit: audit::Rules::default(),
+            unpriced_denied: false,
+            budgets_closed: false,
         }
     }
 }
@@ -109,6 +122,9 @@ pub struct Gateway {
     pub retry_budget: RetryBudget,
     pub hedge_budget: HedgeBudget,
     pub console: Console,
+    pub limiter: Limiter,
+    pub spending: Arc<Spending>,
+    pub claims: Claims,
 }
 
 impl Gateway {

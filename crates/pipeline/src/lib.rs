@@ -2,6 +2,7 @@
 
 pub mod arrival;
 mod ask;
+pub mod audit;
 pub mod authenticate;
 pub mod budget;
 pub mod choose;
@@ -13,7 +14,9 @@ pub mod estimate;
 pub mod explain;
 pub mod gateway;
 pub mod health;
+pub mod idempotency;
 pub mod inventory;
+pub mod limit;
 pub mod metrics;
 pub mod models;
 pub mod passthrough;
@@ -26,6 +29,7 @@ pub mod resolve;
 pub mod responses;
 pub mod settle;
 pub mod snapshot;
+pub mod spending;
 pub mod stream;
 pub mod traces;
 pub mod unwritten;
@@ -35,11 +39,14 @@ use std::sync::Arc;
 use arrival::Arrival;
 use bytes::Bytes;
 use commit::Answering;
+use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::scope::Scope;
+use domain::user_path::UserPath;
 use gateway::Gateway;
 use receive::Call;
 use reply::{Refused, Reply};
+use reserve::Reservation;
 use resolve::Plan;
 use resolve::access::Access;
 use settle::Ticket;
@@ -54,9 +61,9 @@ where
     B::Error: std::fmt::Display,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
-    match prepare(gateway, &arrival, body, &mut ticket, true).await {
-        Ok((call, plan)) => {
-            let reservation = reserve::reserve(&plan, &call);
+    let prepared = prepare(gateway, &arrival, body, &mut ticket, true).await;
+    match prepared.and_then(|prepared| admit(gateway, prepared, &mut ticket)) {
+        Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
             // On the heap: what is moved about from here on is a pointer, and streams take it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
@@ -70,6 +77,14 @@ where
     }
 }
 
+/// A call that is known, and where it may go.
+struct Prepared {
+    caller: Caller,
+    user_path: UserPath,
+    call: Call,
+    plan: Plan,
+}
+
 /// Everything before a call may leave: who asks, for what, and who may serve it. What is not `real` uses up nobody's turn.
 async fn prepare<B>(
     gateway: &Gateway,
@@ -77,7 +92,7 @@ async fn prepare<B>(
     body: B,
     ticket: &mut Ticket,
     real: bool,
-) -> Result<(Call, Plan), Fault>
+) -> Result<Prepared, Fault>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
@@ -93,5 +108,19 @@ where
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
     let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
-    Ok((call, plan))
+    Ok(Prepared { caller, user_path, call, plan })
+}
+
+/// What a call takes before it leaves, of its key's limits and of the budgets on its path.
+fn admit(
+    gateway: &Gateway,
+    prepared: Prepared,
+    ticket: &mut Ticket,
+) -> Result<(Prepared, Reservation), Fault> {
+    let Prepared { caller, user_path, call, plan } = &prepared;
+    let reservation = reserve::reserve(plan, call);
+    ticket.permit(limit::admit(gateway, caller, &reservation)?);
+    let tenant = caller.key().and_then(|key| key.tenant_id.as_deref());
+    ticket.hold(spending::hold(gateway, tenant, user_path, || reserve::worst(plan, call))?);
+    Ok((prepared, reservation))
 }

@@ -1,6 +1,7 @@
 //! Station: one receipt per call. The ticket carries it from the first byte to the last and closes it even when dropped.
 
 mod earlier;
+mod holds;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +29,7 @@ use crate::responses::Keeping;
 use crate::snapshot::routes::Lane;
 use crate::traces;
 use earlier::Earlier;
+use holds::Holds;
 
 pub struct Ticket {
     gateway: Arc<Gateway>,
@@ -52,6 +54,8 @@ pub struct Ticket {
     keeping: Option<Box<Keeping>>,
     /// The parts of a stream whose providers died.
     earlier: Option<Box<Earlier>>,
+    /// What is given back when the call is settled.
+    holds: Holds,
 }
 
 impl Ticket {
@@ -87,6 +91,7 @@ impl Ticket {
             dropped: Dropped::default(),
             keeping: None,
             earlier: None,
+            holds: Holds::default(),
         }
     }
 
@@ -139,6 +144,7 @@ impl Ticket {
         {
             headers.insert(reply::DROPPED, names);
         }
+        self.holds.headers(&mut headers);
         headers
     }
 
@@ -352,14 +358,15 @@ impl Ticket {
         let mut receipt = self.receipt.take()?;
         receipt.duration_us = self.elapsed().as_micros() as u64;
         let (gateway, lane, earlier) = (self.gateway.clone(), self.lane.clone(), self.earlier.take());
+        let holds = std::mem::take(&mut self.holds);
         match self.usage.take() {
             Some(usage) => {
                 receipt.usage = usage;
-                book(&gateway, lane.as_deref(), receipt, earlier);
+                book(&gateway, lane.as_deref(), receipt, earlier, holds);
                 None
             }
             None if !self.left => {
-                book(&gateway, None, receipt, earlier);
+                book(&gateway, None, receipt, earlier, holds);
                 None
             }
             None => {
@@ -367,7 +374,7 @@ impl Ticket {
                 let count = move || {
                     let repeated = earlier.as_ref().map_or(0, |earlier| earlier.shown);
                     receipt.usage = estimate::rest(&receipt.model, &prompt, repeated, content_bytes);
-                    book(&gateway, lane.as_deref(), receipt, earlier);
+                    book(&gateway, lane.as_deref(), receipt, earlier, holds);
                 };
                 match tokio::runtime::Handle::try_current() {
                     Ok(runtime) => Some(self.gateway.tasks.spawn_blocking_on(count, &runtime)),
@@ -391,11 +398,18 @@ impl Drop for Ticket {
     }
 }
 
-fn book(gateway: &Gateway, lane: Option<&Lane>, mut receipt: Box<Receipt>, earlier: Option<Box<Earlier>>) {
+fn book(
+    gateway: &Gateway,
+    lane: Option<&Lane>,
+    mut receipt: Box<Receipt>,
+    earlier: Option<Box<Earlier>>,
+    holds: Holds,
+) {
     (receipt.cost, receipt.cost_source) = earlier::price(lane, &receipt.usage);
     if let Some(earlier) = earlier {
         earlier.complete(&mut receipt);
     }
+    holds.settle(&receipt);
     gateway.metrics.in_flight.dec();
     gateway.metrics.record(lane, &receipt);
     if let Some(traces) = &gateway.traces {

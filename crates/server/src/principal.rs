@@ -98,6 +98,7 @@ macro_rules! areas {
 
 areas!(
     Aliases,
+    Audit,
     AuthKeys,
     Changes,
     Combos,
@@ -105,11 +106,20 @@ areas!(
     Explain,
     Metrics,
     ModelOverrides,
+    ModelPricing,
     Models,
     Pools,
     Providers,
     Usage
 );
+
+/// Behind a capability.
+pub struct Budgets;
+
+impl InArea for Budgets {
+    const AREA: Area = Area::Budgets;
+    const CAPABILITY: Option<Capability> = Some(Capability::AdvancedBudgets);
+}
 
 #[cfg(test)]
 mod tests {

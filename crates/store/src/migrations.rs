@@ -13,6 +13,11 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("documents", include_str!("migrations/0001_documents.sql")),
     ("ledger", include_str!("migrations/0002_ledger.sql")),
     ("responses", include_str!("migrations/0003_responses.sql")),
+    ("reports", include_str!("migrations/0004_reports.sql")),
+    ("audit", include_str!("migrations/0005_audit.sql")),
+    ("spending", include_str!("migrations/0006_spending.sql")),
+    ("idempotency", include_str!("migrations/0007_idempotency.sql")),
+    ("key_uses", include_str!("migrations/0008_key_uses.sql")),
 ];
 
 /// Generous, because a table of millions of rows may have to be rewritten.

@@ -10,7 +10,7 @@ use super::declare::declare;
 use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
 use super::value::{
-    ByteSize, Demo, Edition, EncryptionKey, LogFormat, StorageType, UrlPath, Value, between, host, http_url,
+    ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, StorageType, UnpricedPolicy, UrlPath, Value, between, host, http_url,
     log_level, not_root, origins, positive, postgres_url,
 };
 use super::{Section, Setting, SettingOrigin};
@@ -77,6 +77,26 @@ declare! {
         enabled: bool = "usage.enabled", "USAGE_ENABLED", "true";
         /// Days such a row is kept; 0 keeps it for ever.
         retention_days: u32 = "usage.retention_days", "USAGE_RETENTION_DAYS", "90";
+    }
+
+    /// The audit log: who asked for what, and what was answered.
+    logging: LoggingSettings {
+        /// Keep an entry for every call.
+        enabled: bool = "logging.enabled", "LOGGING_ENABLED", "false";
+        /// Keep request and response bodies in it, cut to size.
+        log_bodies: bool = "logging.log_bodies", "LOGGING_LOG_BODIES", "true";
+        /// Keep headers in it, credentials left out.
+        log_headers: bool = "logging.log_headers", "LOGGING_LOG_HEADERS", "true";
+        /// Days an entry is kept; 0 keeps it for ever.
+        retention_days: u32 = "logging.retention_days", "LOGGING_RETENTION_DAYS", "30";
+    }
+
+    /// What calls may cost.
+    spending: SpendingSettings {
+        /// Whether models without a price may be called: allow or deny.
+        unpriced_policy: UnpricedPolicy = "spending.unpriced_policy", "UNPRICED_POLICY", "allow";
+        /// What happens on budgeted paths while nobody can say what is spent: open (calls go on) or closed (503).
+        budgets_fail: FailMode = "spending.budgets_fail", "BUDGETS_FAIL", "open";
     }
 
     /// Metrics for Prometheus.

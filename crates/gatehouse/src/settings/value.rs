@@ -232,6 +232,16 @@ choice! {
     Demo, "auto, true or false", Auto = "auto", On = "true" | "yes" | "on" | "1", Off = "false" | "no" | "off" | "0"
 }
 
+choice! {
+    /// Whether models without a price may be called.
+    UnpricedPolicy, "allow or deny", Allow = "allow", Deny = "deny"
+}
+
+choice! {
+    /// What happens while a shared figure cannot be had.
+    FailMode, "open or closed", Open = "open", Closed = "closed"
+}
+
 type Verdict = Result<(), &'static str>;
 
 fn require(holds: bool, otherwise: &'static str) -> Verdict {

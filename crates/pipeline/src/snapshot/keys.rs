@@ -75,6 +75,7 @@ pub fn compile(key: &AuthKey) -> Result<KeyFacts, String> {
             denied_models: key.denied_models.clone().unwrap_or_default(),
         },
         provider_pool: key.provider_pool_id.as_deref().map(Into::into),
+        rate_limits: key.rate_limits.clone(),
         expires_at: key.expires_at,
         active: key.deactivated_at.is_none(),
     })
@@ -105,6 +106,7 @@ mod tests {
             tenant_id: None,
             lists: AccessLists::default(),
             provider_pool: None,
+            rate_limits: Default::default(),
             expires_at: None,
             active: true,
         }

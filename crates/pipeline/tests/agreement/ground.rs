@@ -101,6 +101,9 @@ impl Ground {
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
+            limiter: Default::default(),
+            spending: Default::default(),
+            claims: Default::default(),
         })
     }
 }

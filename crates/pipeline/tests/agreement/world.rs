@@ -263,6 +263,7 @@ fn key(luck: &mut Luck, instances: &[String], pools: &[String]) -> KeyFacts {
         denied_models: if luck.percent(15) { patterns(luck) } else { Vec::new() },
     };
     KeyFacts {
+        rate_limits: Default::default(),
         id: KEY_ID.into(),
         name: "of the case".into(),
         digest: auth_key::digest(KEY),

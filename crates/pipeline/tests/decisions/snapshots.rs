@@ -23,6 +23,7 @@ pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
 pub fn key(raw: &str) -> KeyFacts {
     KeyFacts {
+        rate_limits: Default::default(),
         id: format!("key_{raw}").into(),
         name: raw.into(),
         digest: auth_key::digest(raw),

@@ -147,6 +147,9 @@ impl House {
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
+            limiter: Default::default(),
+            spending: Default::default(),
+            claims: Default::default(),
         });
         let (stop, stopped) = watch::channel(false);
         let writing = gateway.tasks.spawn(store.responses().clone().run(stopped));

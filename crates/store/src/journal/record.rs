@@ -113,6 +113,10 @@ fn detail(object: &mut Object<'_>, receipt: &Receipt) {
         object.one_line("raw_usage", raw.get());
     }
     object.flag("interrupted", receipt.interrupted);
+    object.some_text("pricing_version", receipt.pricing_version.as_deref());
+    object.flag("alias_used", receipt.alias_used);
+    object.some_text("response_id", receipt.response_id.as_deref());
+    object.some_text("previous_response_id", receipt.previous_response_id.as_deref());
     object.some("trace", receipt.trace.as_ref());
 }
 
@@ -331,6 +335,11 @@ mod tests {
             cost_source: CostSource::ProviderReported,
             raw_usage: serde_json::from_str("{\"a\":\n1}").unwrap(),
             interrupted: true,
+            pricing_version: Some(text("p")),
+            alias_used: true,
+            response_id: Some(text("resp_1")),
+            previous_response_id: Some(text("resp_0")),
+            audit: None,
             trace: Some(domain::receipt::TraceContext { trace_id: text("t"), ..Default::default() }),
         };
         let record = read(&receipt);

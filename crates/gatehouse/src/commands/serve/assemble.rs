@@ -11,6 +11,7 @@ use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
+use pipeline::audit;
 use pipeline::gateway::{Gateway, Policy, Retries};
 use pipeline::inventory::Inventory;
 use pipeline::passthrough;
@@ -26,7 +27,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::master_key::{self, MasterKey};
-use crate::settings::{self, Demo, Settings, StorageType};
+use crate::settings::{self, Demo, FailMode, Settings, StorageType, UnpricedPolicy};
 use crate::world::{SystemClock, SystemEntropy};
 
 pub struct House {
@@ -90,6 +91,9 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         retry_budget: Default::default(),
         hedge_budget: Default::default(),
         console: Default::default(),
+        limiter: Default::default(),
+        spending: Default::default(),
+        claims: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
@@ -265,6 +269,13 @@ fn policy(settings: &Settings) -> Policy {
         hedge_max_share: settings.routing.hedge_max_share.0,
         models_enabled_by_default: settings.models.enabled_by_default,
         keep_only_aliases: settings.models.keep_only_aliases,
+        audit: audit::Rules {
+            enabled: settings.logging.enabled,
+            bodies: settings.logging.log_bodies,
+            headers: settings.logging.log_headers,
+        },
+        unpriced_denied: settings.spending.unpriced_policy == UnpricedPolicy::Deny,
+        budgets_closed: settings.spending.budgets_fail == FailMode::Closed,
         ..Policy::default()
     }
 }
