@@ -199,7 +199,8 @@ fn the_limit_that_takes_longest_refuses() {
 
 #[test]
 fn the_tightest_limit_is_told() {
-    let limits = RateLimits { tokens_per_minute: Some(1000), max_parallel_requests: Some(1), ..per_minute(4) };
+    let limits =
+        RateLimits { tokens_per_minute: Some(1000), max_parallel_requests: Some(1), ..per_minute(4) };
     let mut counts = Counts::default();
     let mut taken = counts.admit(&limits, 900, seconds(10)).unwrap();
     let tightest = |counts: &Counts| {
@@ -208,7 +209,11 @@ fn the_tightest_limit_is_told() {
     };
     assert_eq!(tightest(&counts), (Bound::TokensPerMinute, 100, seconds(60)));
     counts.correct(&mut taken, 10);
-    assert_eq!(tightest(&counts), (Bound::RequestsPerMinute, 3, seconds(60)), "not the place it holds itself");
+    assert_eq!(
+        tightest(&counts),
+        (Bound::RequestsPerMinute, 3, seconds(60)),
+        "not the place it holds itself"
+    );
     counts.leave();
     assert_eq!(Counts::default().tightest(&limits).map(|told| told.reset), Some(Duration::ZERO));
 }

@@ -16,7 +16,11 @@ use crate::gateway::Gateway;
 use crate::reply::Refused;
 use crate::settle::Ticket;
 
-pub async fn compact<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<(HeaderMap, Bytes), Refused>
+pub async fn compact<B>(
+    gateway: &Arc<Gateway>,
+    arrival: Arrival,
+    body: B,
+) -> Result<(HeaderMap, Bytes), Refused>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,

@@ -54,6 +54,8 @@ pub async fn count_tokens(
     let arrival = call::arrival(&app, visit, parts, COUNT);
     match count::messages(&app.gateway, arrival, body).await {
         Ok((headers, counted)) => (headers, axum::Json(counted)).into_response(),
-        Err(refused) => Problem::from(refused).in_dialect(Format::Messages, request_id.as_str()).into_response(),
+        Err(refused) => {
+            Problem::from(refused).in_dialect(Format::Messages, request_id.as_str()).into_response()
+        }
     }
 }
