@@ -19,14 +19,15 @@ use crate::choose::Ranked;
 use crate::dispatch::{self, Occasion};
 use crate::gateway::Gateway;
 use crate::receive::{self, Call};
+use crate::reserve::{self, Reservation};
 use crate::resolve::access::Access;
 use crate::resolve::{self, Plan};
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::Lane;
-use crate::{authenticate, reserve, responses};
+use crate::{authenticate, limit, responses};
 
 pub use view::{
-    Candidate, Decision, EstimatedCost, Explanation, Principal, Refusal, RequestView, Resolution,
+    Candidate, Decision, EstimatedCost, Explanation, LimitView, Principal, Refusal, RequestView, Resolution,
     UpstreamRequest,
 };
 
@@ -107,29 +108,47 @@ impl Explainer<'_> {
         let error = resolved.as_ref().err().map(shown::refusal);
         explanation.resolution = Some(Resolution { steps, error });
         let ranked = resolved?.ranked(&circumstances);
-        self.foresee(&call, &ranked, &occasion, &circumstances, explanation);
-        Ok(())
+        let plan = Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() };
+        let reservation = reserve::reserve(&plan, &call);
+        self.foresee(&call, &plan, &ranked, &occasion, &circumstances, explanation);
+        explanation.estimated_cost = Some(shown::cost(&reservation));
+        self.admit(&caller, &reservation, explanation)
+    }
+
+    /// What the key's limits say. A call that they refuse leaves for nobody.
+    fn admit(
+        &self,
+        caller: &Caller,
+        reservation: &Reservation,
+        explanation: &mut Explanation,
+    ) -> Result<(), Stop> {
+        let tokens = reservation.usage.tokens.total();
+        let Some((standings, refused)) = limit::foresee(self.gateway, caller, tokens) else { return Ok(()) };
+        explanation.limits = Some(standings.iter().map(shown::limit).collect());
+        let Some(fault) = refused else { return Ok(()) };
+        explanation.decision = Decision::default();
+        explanation.upstream_request = None;
+        Err(Stop::Call(fault))
     }
 
     fn foresee(
         &self,
         call: &Call,
+        plan: &Plan,
         ranked: &[Ranked<Arc<Lane>>],
         occasion: &Imagined<'_>,
         circumstances: &crate::choose::Circumstances,
         explanation: &mut Explanation,
     ) {
-        let plan = Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() };
         let foreseen = dispatch::foresee(call, &plan.lanes, occasion, circumstances.now);
         let candidates = ranked.iter().zip(&foreseen.prospects).enumerate();
         let candidates = candidates
             .map(|(place, (candidate, prospect))| shown::candidate(place, candidate, prospect, circumstances))
             .collect();
         explanation.candidates = Some(candidates);
-        explanation.decision = shown::decision(&plan, &foreseen);
+        explanation.decision = shown::decision(plan, &foreseen);
         explanation.upstream_request =
-            foreseen.departure.map(|departure| shown::upstream_request(departure, &plan));
-        explanation.estimated_cost = Some(shown::cost(&reserve::reserve(&plan, call)));
+            foreseen.departure.map(|departure| shown::upstream_request(departure, plan));
     }
 
     /// State that the asker may not see is left out, as if nothing had been said before.

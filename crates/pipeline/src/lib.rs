@@ -65,10 +65,11 @@ where
     match prepared.and_then(|prepared| admit(gateway, prepared, &mut ticket)) {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
+            let account = ticket.account();
             // On the heap: what is moved about from here on is a pointer, and streams take it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             if streams {
-                commit::stream(gateway, &arrival, answering).await
+                commit::stream(gateway, &arrival, account, answering).await
             } else {
                 commit::whole(answering).await
             }
@@ -119,7 +120,7 @@ fn admit(
 ) -> Result<(Prepared, Reservation), Fault> {
     let Prepared { caller, user_path, call, plan } = &prepared;
     let reservation = reserve::reserve(plan, call);
-    ticket.permit(limit::admit(gateway, caller, &reservation)?);
+    ticket.limit(caller, reservation.usage.tokens.total())?;
     let tenant = caller.key().and_then(|key| key.tenant_id.as_deref());
     ticket.hold(spending::hold(gateway, tenant, user_path, || reserve::worst(plan, call))?);
     Ok((prepared, reservation))

@@ -26,6 +26,7 @@ use crate::arrival::Arrival;
 use crate::authenticate;
 use crate::gateway::Gateway;
 use crate::reply::{self, Refused};
+use crate::reserve::Reservation;
 use crate::resolve::access::Access;
 use crate::responses;
 use crate::settle::Ticket;
@@ -96,6 +97,9 @@ struct Journey {
     lane: Arc<Lane>,
     sent: Arc<Sent>,
     outbound: Outbound,
+    /// Something is generated, and not only read or kept.
+    inference: bool,
+    reservation: Reservation,
 }
 
 async fn prepare(
@@ -120,8 +124,11 @@ async fn prepare(
     let access = Access::new(policy, snapshot, &caller, &user_path);
     let lane = judge(&access, &instance, &endpoint, &mut upload).await?;
     refuse_others_responses(&caller, &endpoint, ticket).await?;
-    let headers = headers::up(&arrival.headers, &instance, ticket);
     let sent = upload.sent();
+    let inference = wanted.method == Method::POST && endpoint.is_inference;
+    let reservation = fare::reservation(&lane, &sent, inference);
+    ticket.limit(&caller, reservation.usage.tokens.total())?;
+    let headers = headers::up(&arrival.headers, &instance, ticket);
     let outbound = Outbound {
         destination,
         method: wanted.method.clone(),
@@ -129,7 +136,7 @@ async fn prepare(
         headers,
         body: upload.into_outbound(),
     };
-    Ok(Journey { instance, endpoint, lane, sent, outbound })
+    Ok(Journey { instance, endpoint, lane, sent, outbound, inference, reservation })
 }
 
 /// A response that this gateway handed out is its owner's here, too. What it never saw is between key and provider.
@@ -163,9 +170,8 @@ async fn judge(
 
 impl Journey {
     async fn go(self, method: &Method, mut ticket: Ticket) -> Result<Passed, Refused> {
-        let Self { instance, endpoint, lane, sent, outbound } = self;
-        let inference = *method == Method::POST && endpoint.is_inference;
-        ticket.leave(&lane, &fare::reservation(&lane, &sent, inference));
+        let Self { instance, endpoint, lane, sent, outbound, inference, reservation } = self;
+        ticket.leave(&lane, &reservation);
         let gateway = ticket.gateway().clone();
         let before = ticket.now();
         let mut fare =

@@ -28,6 +28,39 @@ pub struct RateLimits {
     pub max_parallel_requests: Option<u64>,
 }
 
+impl RateLimits {
+    /// Nobody means a larger one; and what is counted stays far from the end of its integers.
+    const MOST: u64 = 1_000_000_000_000;
+
+    pub fn is_unlimited(&self) -> bool {
+        self.named().iter().all(|(_, limit)| limit.is_none())
+    }
+
+    /// Every limit by its name.
+    pub fn named(&self) -> [(&'static str, Option<u64>); 5] {
+        [
+            ("requests_per_minute", self.requests_per_minute),
+            ("requests_per_day", self.requests_per_day),
+            ("tokens_per_minute", self.tokens_per_minute),
+            ("tokens_per_day", self.tokens_per_day),
+            ("max_parallel_requests", self.max_parallel_requests),
+        ]
+    }
+
+    fn validate(&self) -> Result<(), Fault> {
+        for (name, limit) in self.named() {
+            let Some(limit) = limit else { continue };
+            let reason = match limit {
+                0 => "A limit is at least 1. To stop a key, deactivate it; for no limit, leave this out.",
+                1..=Self::MOST => continue,
+                _ => "A limit is at most 1000000000000. For no limit, leave this out.",
+            };
+            return Err(fault::invalid_parameter(format!("rate_limits.{name}"), reason));
+        }
+        Ok(())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuthKey {
     pub id: String,
@@ -80,7 +113,7 @@ impl Resource for AuthKey {
         if self.scopes.is_empty() {
             return Err(fault::invalid_parameter("scopes", "A key needs at least one scope."));
         }
-        Ok(())
+        self.rate_limits.validate()
     }
 
     /// A key that is over holds nothing back.
@@ -152,5 +185,23 @@ mod tests {
         typo.replace_range(10..11, "x");
         assert!(!is_well_formed(&typo));
         assert!(!is_well_formed("gk_short"));
+    }
+
+    #[test]
+    fn a_limit_is_a_number_that_somebody_could_mean() {
+        let limited = |requests_per_minute| RateLimits { requests_per_minute, ..RateLimits::default() };
+        for (limit, fits) in [
+            (None, true),
+            (Some(0), false),
+            (Some(1), true),
+            (Some(1_000_000_000_000), true),
+            (Some(1_000_000_000_001), false),
+            (Some(u64::MAX), false),
+        ] {
+            let refused = limited(limit).validate().err().and_then(|fault| fault.param);
+            let named = (!fits).then(|| "rate_limits.requests_per_minute".to_owned());
+            assert_eq!(refused, named, "{limit:?}");
+        }
+        assert!(limited(None).is_unlimited() && !limited(Some(1)).is_unlimited());
     }
 }

@@ -12,11 +12,14 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::value::RawValue;
 use wire::vendors::Vendor;
 
-use super::view::{Candidate, Decision, EstimatedCost, Principal, Refusal, RequestView, UpstreamRequest};
+use super::view::{
+    Candidate, Decision, EstimatedCost, LimitView, Principal, Refusal, RequestView, UpstreamRequest,
+};
 use crate::arrival::Arrival;
 use crate::choose::{Candidate as _, Circumstances, Ranked};
 use crate::dispatch::{Departure, Dialect, Foreseen, Prospect};
 use crate::health::Availability;
+use crate::limit::{self, Standing};
 use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::resolve::Plan;
@@ -179,6 +182,16 @@ fn body(bytes: &[u8]) -> (Box<RawValue>, bool) {
             let start = String::from_utf8_lossy(&bytes[..bytes.len().min(BODY_LIMIT)]);
             (serde_json::value::to_raw_value(&*start).unwrap_or_default(), bytes.len() > BODY_LIMIT)
         }
+    }
+}
+
+pub fn limit(standing: &Standing) -> LimitView {
+    LimitView {
+        scope: standing.bound.name(),
+        limit: standing.limit,
+        remaining: standing.remaining,
+        reset_seconds: limit::seconds(standing.reset),
+        refuses: standing.wait.is_some(),
     }
 }
 

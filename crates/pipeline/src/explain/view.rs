@@ -15,6 +15,8 @@ pub struct Explanation {
     pub resolution: Option<Resolution>,
     /// In the order in which they would be tried.
     pub candidates: Option<Vec<Candidate>>,
+    /// The limits of the key that would make the call; null without any.
+    pub limits: Option<Vec<LimitView>>,
     pub decision: Decision,
     /// The first that would leave.
     pub upstream_request: Option<UpstreamRequest>,
@@ -87,6 +89,19 @@ pub struct Candidate {
     pub error: Option<Refusal>,
 }
 
+/// How the key stands with one of its limits. Nothing is taken by an explanation.
+#[derive(Serialize, ToSchema)]
+pub struct LimitView {
+    /// requests_per_minute, requests_per_day, tokens_per_minute, tokens_per_day or max_parallel_requests
+    pub scope: &'static str,
+    pub limit: u64,
+    pub remaining: u64,
+    /// Until more remains.
+    pub reset_seconds: u64,
+    /// The call would be refused by it.
+    pub refuses: bool,
+}
+
 /// What the call would meet now.
 #[derive(Default, Serialize, ToSchema)]
 pub struct Decision {
@@ -141,6 +156,7 @@ impl Explanation {
             request: None,
             resolution: None,
             candidates: None,
+            limits: None,
             decision: Decision::default(),
             upstream_request: None,
             estimated_cost: None,
