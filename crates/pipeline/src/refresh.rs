@@ -62,7 +62,7 @@ impl Refresher {
         let documents = self.store.documents().raw(AuthKey::KIND).await?;
         let compiled = documents.iter().filter_map(|raw| match store::decode::<AuthKey>(raw) {
             Ok(stored) => match keys::compile(&stored.value) {
-                Ok(facts) => Some((raw.name.clone(), Some(facts))),
+                Ok(values) => Some((raw.name.clone(), values)),
                 Err(reason) => {
                     broken.push((format!("{}/{}", raw.kind, raw.name), reason));
                     None
@@ -100,12 +100,13 @@ impl Refresher {
         for change in changes.iter().filter(|change| change.kind == AuthKey::KIND) {
             changed_keys.insert(change.name.clone());
         }
-        let mut facts = Vec::with_capacity(changed_keys.len());
+        let mut changed = Vec::with_capacity(changed_keys.len());
         for id in changed_keys {
             let stored = self.store.collection::<AuthKey>().get(&id).await?;
-            facts.push((id, stored.and_then(|stored| keys::compile(&stored.value).ok())));
+            let values = stored.and_then(|stored| keys::compile(&stored.value).ok());
+            changed.push((id, values.unwrap_or_default()));
         }
-        snapshot.keys.apply(facts);
+        snapshot.keys.apply(changed);
         if changes.iter().any(|change| ROUTED.contains(&&*change.kind)) {
             snapshot.routes = Arc::new(self.routes(&mut broken).await?);
             snapshot.broken = Arc::new(broken);

@@ -94,6 +94,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         limiter: Default::default(),
         spending: Default::default(),
         claims: Default::default(),
+        key_uses: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
