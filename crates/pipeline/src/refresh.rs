@@ -253,17 +253,30 @@ impl Refresher {
         }
     }
 
-    /// Follows what other replicas write.
+    /// Follows what other processes write. A database in files is asked only when somebody may have written to it: at
+    /// rest, that costs next to nothing.
     pub async fn keep_following(self: Arc<Self>, interval: Duration) {
+        let mut seen = None;
         loop {
             tokio::time::sleep(interval).await;
-            if let Ok(revision) = self.store.documents().revision().await
-                && revision > self.gateway.snapshot().revision
-                && let Err(error) = self.refresh().await
-            {
-                tracing::warn!(%error, "a configuration change could not be read yet");
+            let stamp = self.store.stamp();
+            if stamp.is_some_and(|stamp| stamp.is_still(seen.as_ref(), self.gateway.clock.now())) {
+                continue;
+            }
+            match self.follow().await {
+                Ok(()) => seen = stamp,
+                Err(error) => tracing::debug!(%error, "whether the configuration changed cannot be told yet"),
             }
         }
+    }
+
+    async fn follow(&self) -> Result<(), StoreError> {
+        if self.store.documents().revision().await? <= self.gateway.snapshot().revision {
+            return Ok(());
+        }
+        self.refresh().await.inspect_err(|error| {
+            tracing::warn!(%error, "a configuration change could not be read yet");
+        })
     }
 }
 

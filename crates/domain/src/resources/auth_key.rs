@@ -95,7 +95,10 @@ impl Resource for AuthKey {
             return Err(fault::invalid_parameter("scopes", "A key needs at least one scope."));
         }
         if self.description.chars().count() > 2000 {
-            return Err(fault::invalid_parameter("description", "A description has at most 2000 characters."));
+            return Err(fault::invalid_parameter(
+                "description",
+                "A description has at most 2000 characters.",
+            ));
         }
         let lists = [
             ("allowed_providers", &self.allowed_providers),

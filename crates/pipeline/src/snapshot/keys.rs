@@ -65,8 +65,10 @@ impl Keys {
                 }
             }
             let Some((current, earlier)) = values.split_first() else { continue };
-            let place =
-                Place { current: current.digest, earlier: earlier.iter().map(|facts| facts.digest).collect() };
+            let place = Place {
+                current: current.digest,
+                earlier: earlier.iter().map(|facts| facts.digest).collect(),
+            };
             places.insert(current.id.clone(), place);
             for facts in values {
                 let shard = &mut self.shards[usize::from(facts.digest[0])];

@@ -3,6 +3,7 @@
 mod amend;
 mod draft;
 pub mod end;
+mod grant;
 pub mod list;
 pub mod replace;
 pub mod rotate;

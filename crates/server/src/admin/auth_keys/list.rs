@@ -97,9 +97,8 @@ impl Wanted {
             let message = format!("'search' has at most {LONGEST_SEARCH} characters.");
             return Err(fault::invalid_parameter("search", message));
         }
-        let scope = query::text(pairs, "scope").map(|name| {
-            name.parse().map_err(|reason: String| fault::invalid_parameter("scope", reason))
-        });
+        let scope = query::text(pairs, "scope")
+            .map(|name| name.parse().map_err(|reason: String| fault::invalid_parameter("scope", reason)));
         Ok(Self {
             search,
             user_path: subtree(pairs, caller)?,
@@ -177,7 +176,8 @@ impl Order {
             "name" => Field::Name,
             "last_used_at" => Field::LastUsedAt,
             _ => {
-                let message = "'sort' is created_at, name or last_used_at, with a '-' before it for descending.";
+                let message =
+                    "'sort' is created_at, name or last_used_at, with a '-' before it for descending.";
                 return Err(fault::invalid_parameter("sort", message));
             }
         };
@@ -192,7 +192,9 @@ impl Order {
             Field::Name => keys.sort_by_cached_key(|key| key.name.to_lowercase()),
             Field::LastUsedAt => {
                 let uses = app.refresher.store().ledger().all_key_uses().await?;
-                keys.sort_by_cached_key(|key| uses.get(&*key.id).copied().max(app.gateway.key_uses.of(&key.id)));
+                keys.sort_by_cached_key(|key| {
+                    uses.get(&*key.id).copied().max(app.gateway.key_uses.of(&key.id))
+                });
             }
         }
         if self.descending {

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use super::super::names::Names;
 use super::super::record;
 use super::view::{self, KeyView, PreviousView};
-use super::{amend, draft};
+use super::{amend, draft, grant};
 use crate::App;
 use crate::body::Strict;
 use crate::fault::Problem;
@@ -114,9 +114,10 @@ pub async fn replace(
     let (caller, now) = (&principal.caller, app.gateway.clock.now());
     let stored = amend::amend(&app, caller, &id, &headers, |stored| {
         // Who could change a key that may do more than itself could make it do that.
-        draft::hold(&stored.value.scopes, caller)?;
+        grant::within(&stored.value, caller)?;
         unchanged(&request, stored, now)?;
-        let key = edited(&request, stored.value.clone(), caller, now)?;
+        let key = grant::inherit(edited(&request, stored.value.clone(), caller, now)?, caller);
+        grant::within(&key, caller)?;
         let moved = key.provider_pool_id != stored.value.provider_pool_id;
         match &key.provider_pool_id {
             Some(pool) if moved || key.deactivated_at.is_none() => names.pool("provider_pool_id", pool)?,
@@ -132,10 +133,10 @@ fn edited(request: &EditKey, mut key: AuthKey, editor: &Caller, now: Timestamp) 
         key.name = name.as_deref().unwrap_or_default().trim().to_owned();
     }
     if let Some(names) = &request.scopes {
-        key.scopes = draft::scopes(names.as_deref(), editor)?;
+        key.scopes = draft::scopes(names.as_deref())?;
     }
     if let Some(path) = &request.user_path {
-        key.user_path = draft::reach(path.as_deref(), editor)?;
+        key.user_path = grant::reach(path.as_deref(), editor)?;
     }
     if let Some(tenant) = &request.tenant_id {
         key.tenant_id = tenant.clone().filter(|tenant| !tenant.is_empty());

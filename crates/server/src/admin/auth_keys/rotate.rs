@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::super::record;
 use super::view::{self, CreatedKey};
-use super::{amend, draft};
+use super::{amend, grant};
 use crate::App;
 use crate::body::Perhaps;
 use crate::fault::Problem;
@@ -57,7 +57,7 @@ pub async fn rotate(
     let (raw, now) = (auth_key::mint(&*gateway.entropy), gateway.clock.now());
     let until = Timestamp(now.micros() + overlap * 1_000_000);
     let stored = amend::amend(&app, &principal.caller, &id, &headers, |stored| {
-        draft::hold(&stored.value.scopes, &principal.caller)?;
+        grant::within(&stored.value, &principal.caller)?;
         if !stored.value.active(now) {
             return Err(fault::conflict("The key is not active: its new value would be refused."));
         }

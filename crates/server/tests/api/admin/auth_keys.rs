@@ -211,8 +211,9 @@ async fn a_deleted_key_is_refused_at_once_and_its_usage_stays() {
         let delete = |key: &str| house.call(Method::DELETE, &path).key(key);
         let stale = delete(house::MASTER).header("if-match", "\"0\"").refusal().await;
         assert_eq!(stale, (412, "precondition_failed".into(), Some("If-Match".into())));
-        let (_, team) =
-            house.key(json!({"name": "team", "scopes": ["admin:auth-keys:write"], "user_path": "/team"})).await;
+        let (_, team) = house
+            .key(json!({"name": "team", "scopes": ["admin:auth-keys:write"], "user_path": "/team"}))
+            .await;
         assert_eq!(delete(&team).refusal().await.0, 404, "out of its sight");
         assert!(works(&house, &key).await);
 

@@ -36,7 +36,11 @@ fn at(second: i64) -> Timestamp {
 async fn the_newest_use_counts() {
     for_each_backend(|store| async move {
         let ledger = store.ledger();
-        book(&store, &[call(1, Some("a"), 30), call(2, Some("b"), 5), call(3, Some("a"), 10), call(4, None, 99)]).await;
+        book(
+            &store,
+            &[call(1, Some("a"), 30), call(2, Some("b"), 5), call(3, Some("a"), 10), call(4, None, 99)],
+        )
+        .await;
         book(&store, &[call(5, Some("a"), 20), call(6, Some("b"), 6)]).await;
         let expected = HashMap::from([("a".to_owned(), at(30)), ("b".to_owned(), at(6))]);
         assert_eq!(ledger.all_key_uses().await.unwrap(), expected);
@@ -57,7 +61,8 @@ async fn many_keys_are_noted_and_asked_for() {
         let name = |number: i64| format!("key_{number:04}");
         let calls: Vec<Receipt> = (0..77).map(|number| call(number, Some(&name(number)), number)).collect();
         book(&store, &calls).await;
-        let noted: BTreeMap<String, Timestamp> = (50..450).map(|number| (name(number), at(1_000 + number))).collect();
+        let noted: BTreeMap<String, Timestamp> =
+            (50..450).map(|number| (name(number), at(1_000 + number))).collect();
         store.ledger().note_key_uses(&noted).await.unwrap();
         let names: Vec<String> = (0..460).map(name).collect();
         let asked: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -72,7 +77,8 @@ async fn many_keys_are_noted_and_asked_for() {
 #[tokio::test]
 async fn the_figures_of_a_key_are_its_own_and_add_up() {
     for_each_backend(|store| async move {
-        let mut calls = vec![call(1, Some("a"), 0), call(2, Some("a"), 901), call(3, Some("b"), 0), call(4, None, 0)];
+        let mut calls =
+            vec![call(1, Some("a"), 0), call(2, Some("a"), 901), call(3, Some("b"), 0), call(4, None, 0)];
         calls.push(Receipt { status: 429, cost: None, model: "other".into(), ..call(5, Some("a"), 10) });
         calls.push(Receipt { cache_type: "exact".into(), ..call(6, Some("a"), 10) });
         book(&store, &calls).await;
@@ -83,7 +89,8 @@ async fn the_figures_of_a_key_are_its_own_and_add_up() {
             ..UsageFilter::between(at(-(START % day)), at(day - START % day))
         };
         let models = store.ledger().models_of_key(&filter).await.unwrap();
-        let seen: Vec<_> = models.iter().map(|of| (&*of.model, of.figures.requests, of.figures.errors)).collect();
+        let seen: Vec<_> =
+            models.iter().map(|of| (&*of.model, of.figures.requests, of.figures.errors)).collect();
         assert_eq!(seen, [("gpt-4o-2024-08-06", 2, 0), ("other", 1, 1)]);
         assert_eq!((&*models[0].provider, &*models[0].provider_name), ("openai", "main"));
         assert_eq!(models[1].figures.cost(), None, "nothing priced is not free");

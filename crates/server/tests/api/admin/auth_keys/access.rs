@@ -25,7 +25,11 @@ async fn lists_allow_and_deny() {
         let cases: &[(Value, &str, &str)] = &[
             // No list is no limit.
             (json!({}), "openai/text", OK),
-            (json!({"allowed_models": null, "allowed_providers": null, "denied_models": null}), "second/long", OK),
+            (
+                json!({"allowed_models": null, "allowed_providers": null, "denied_models": null}),
+                "second/long",
+                OK,
+            ),
             // An empty list is nothing, but for denials.
             (json!({"allowed_models": []}), "openai/text", MODEL),
             (json!({"allowed_providers": []}), "openai/text", PROVIDER),
@@ -52,7 +56,11 @@ async fn lists_allow_and_deny() {
             (json!({"allowed_models": ["second/*"], "denied_models": ["second/long"]}), "second/text", OK),
             (json!({"allowed_models": ["long"], "denied_models": ["*/long"]}), "second/long", MODEL),
             // Both lists must agree.
-            (json!({"allowed_providers": ["second"], "allowed_models": ["openai/*"]}), "openai/text", PROVIDER),
+            (
+                json!({"allowed_providers": ["second"], "allowed_models": ["openai/*"]}),
+                "openai/text",
+                PROVIDER,
+            ),
         ];
         for (lists, model, expected) in cases {
             let mut body = json!({"name": "limited"});

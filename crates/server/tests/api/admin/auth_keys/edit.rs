@@ -116,7 +116,10 @@ async fn a_key_is_switched_off_and_on() {
         let mut form = off.clone();
         form["enabled"] = json!(true);
         let on = edit(&house, &id, form).await;
-        assert_eq!((&on["enabled"], &on["active"], &on["deactivated_at"]), (&json!(true), &json!(true), &Value::Null));
+        assert_eq!(
+            (&on["enabled"], &on["active"], &on["deactivated_at"]),
+            (&json!(true), &json!(true), &Value::Null)
+        );
         assert!(works(&house, &key).await);
     })
     .await;
@@ -163,7 +166,8 @@ async fn an_editor_cannot_outgrow_itself() {
         let editor = house.key_with(&["admin:auth-keys:write", "inference"]).await;
         let (weak, _) = house.key(json!({"name": "weak"})).await;
         let (strong, _) = house.key(json!({"name": "strong", "scopes": ["inference", "admin:write"]})).await;
-        let put = async |id: &str, body: Value| house.put(format!("{PATH}/{id}"), body).key(&editor).send().await;
+        let put =
+            async |id: &str, body: Value| house.put(format!("{PATH}/{id}"), body).key(&editor).send().await;
         let refused = put(&weak, json!({"scopes": ["inference", "admin:usage:read"]})).await;
         assert_eq!(refused.refusal().1, "insufficient_scope");
         assert_eq!(refused.json()["error"]["required_scope"], "admin:usage:read");
@@ -171,7 +175,8 @@ async fn an_editor_cannot_outgrow_itself() {
         for body in [json!({"name": "mine"}), json!({"scopes": ["inference"]}), json!({"enabled": false})] {
             assert_eq!(put(&strong, body).await.refusal().1, "insufficient_scope");
         }
-        let rotate = async |id: &str| house.post(format!("{PATH}/{id}/rotate"), json!({})).key(&editor).send().await;
+        let rotate =
+            async |id: &str| house.post(format!("{PATH}/{id}/rotate"), json!({})).key(&editor).send().await;
         let refused = rotate(&strong).await;
         assert_eq!((refused.refusal().0, refused.json()["key"].clone()), (403, Value::Null));
         rotate(&weak).await.expect_status(200);
@@ -182,7 +187,8 @@ async fn an_editor_cannot_outgrow_itself() {
 #[tokio::test]
 async fn an_editor_bound_to_a_path_stays_there() {
     house::each(async |house| {
-        let body = json!({"name": "lead", "scopes": ["admin:auth-keys:write", "inference"], "user_path": "/team"});
+        let body =
+            json!({"name": "lead", "scopes": ["admin:auth-keys:write", "inference"], "user_path": "/team"});
         let (_, lead) = house.key(body).await;
         let (inside, _) = house.key(json!({"name": "inside", "user_path": "/team/a"})).await;
         let (outside, _) = house.key(json!({"name": "outside", "user_path": "/other"})).await;
@@ -198,7 +204,10 @@ async fn an_editor_bound_to_a_path_stays_there() {
             let refused = put(json!({"user_path": path})).await.refusal();
             assert_eq!(refused, (403, "user_path_denied".into(), Some("user_path".into())), "{path}");
         }
-        assert_eq!(put(json!({"user_path": "/team/b"})).await.expect_status(200).json()["user_path"], "/team/b");
+        assert_eq!(
+            put(json!({"user_path": "/team/b"})).await.expect_status(200).json()["user_path"],
+            "/team/b"
+        );
         assert_eq!(put(json!({"user_path": null})).await.expect_status(200).json()["user_path"], "/team");
     })
     .await;
@@ -224,6 +233,54 @@ async fn changes_at_the_same_time_do_not_undo_each_other() {
             house.refresher.refresh().await.unwrap();
             assert!(works(&house, answers.2.json()["key"].as_str().unwrap()).await);
         }
+    })
+    .await;
+}
+
+/// What a key may not use, no key of its making may use.
+#[tokio::test]
+async fn a_limited_key_hands_its_limits_on() {
+    house::each(async |house| {
+        let limits = json!({
+            "name": "limited", "scopes": ["inference", "admin:auth-keys:write"], "allowed_providers": ["open*"],
+            "allowed_models": ["openai/*"], "denied_models": ["*-mini"],
+        });
+        let (own, limited) = house.key(limits).await;
+        let make = async |body: Value| house.post(PATH, body).key(&limited).send().await;
+        let made = make(json!({"name": "a"})).await.expect_status(201).json();
+        for (field, list) in
+            [("allowed_providers", ["open*"]), ("allowed_models", ["openai/*"]), ("denied_models", ["*-mini"])]
+        {
+            assert_eq!(made[field], json!(list), "{field}");
+        }
+        let narrower = json!({
+            "name": "a", "allowed_providers": ["openai"], "allowed_models": ["openai/gpt-*"], "denied_models": ["*"],
+        });
+        let narrower = make(narrower).await.expect_status(201).json();
+        assert_eq!(narrower["denied_models"], json!(["*"]), "one that covers the other is enough");
+        let joined = make(json!({"name": "a", "denied_models": ["x"]})).await.expect_status(201).json();
+        assert_eq!(joined["denied_models"], json!(["x", "*-mini"]));
+        let (wide, _) = house.key(json!({"name": "wide"})).await;
+        let wider = [
+            (json!({"allowed_providers": ["*"]}), "key_provider_access_denied", "allowed_providers"),
+            (json!({"allowed_models": ["openai/a", "gpt-5"]}), "key_model_access_denied", "allowed_models"),
+            (json!({"allowed_models": ["*/a"]}), "key_model_access_denied", "allowed_models"),
+        ];
+        for (body, code, param) in wider {
+            let expected = (403, code.to_owned(), Some(param.to_owned()));
+            let mut new = body.clone();
+            new["name"] = json!("x");
+            assert_eq!(make(new).await.refusal(), expected, "{body}");
+            // Nor does it free itself.
+            let refused = house.put(format!("{PATH}/{own}"), body.clone()).key(&limited).refusal().await;
+            assert_eq!(refused, expected, "{body}");
+        }
+        let cleared = json!({"allowed_models": null, "allowed_providers": null, "denied_models": null});
+        let kept = house.put(format!("{PATH}/{own}"), cleared).key(&limited).send().await.expect_status(200).json();
+        assert_eq!((&kept["allowed_models"], &kept["denied_models"]), (&json!(["openai/*"]), &json!(["*-mini"])));
+        // A key that may use more is beyond it.
+        assert_eq!(house.put(format!("{PATH}/{wide}"), json!({"name": "x"})).key(&limited).refusal().await.0, 403);
+        assert_eq!(house.post(format!("{PATH}/{wide}/rotate"), json!({})).key(&limited).refusal().await.0, 403);
     })
     .await;
 }

@@ -139,8 +139,12 @@ async fn the_last_used_come_first() {
         assert_eq!(names(&house, house::MASTER, "sort=-last_used_at").await, ["a", "b", "c"]);
         assert_eq!(names(&house, house::MASTER, "sort=last_used_at").await, ["c", "b", "a"]);
         let list = house.get(format!("{PATH}?sort=name")).send().await.json();
-        let used: Vec<bool> =
-            list["entries"].as_array().unwrap().iter().map(|key| key["last_used_at"] != Value::Null).collect();
+        let used: Vec<bool> = list["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|key| key["last_used_at"] != Value::Null)
+            .collect();
         assert_eq!(used, [true, true, false]);
     })
     .await;

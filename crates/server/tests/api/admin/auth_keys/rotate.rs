@@ -16,7 +16,8 @@ async fn rotate(house: &House, id: &str, body: Value) -> (String, Value) {
 #[tokio::test]
 async fn a_rotated_key_has_another_value_and_is_the_same_key() {
     house::each(async |house| {
-        let (id, old) = house.key(json!({"name": "ci", "user_path": "/ci", "allowed_models": ["openai/*"]})).await;
+        let (id, old) =
+            house.key(json!({"name": "ci", "user_path": "/ci", "allowed_models": ["openai/*"]})).await;
         let before = house.get(format!("{PATH}/{id}")).send().await.json();
         let answer = house.post(format!("{PATH}/{id}/rotate"), json!({})).send().await;
         answer.snapshot("auth key rotated");
@@ -49,7 +50,8 @@ async fn every_earlier_value_keeps_its_own_end() {
         let (third, view) = rotate(&house, &id, json!({"overlap_seconds": 60})).await;
         assert_eq!(view["previous"].as_array().unwrap().len(), 2);
         assert!(!view.to_string().contains("digest"), "{view}");
-        let all = async || [works(&house, &first).await, works(&house, &second).await, works(&house, &third).await];
+        let all =
+            async || [works(&house, &first).await, works(&house, &second).await, works(&house, &third).await];
         assert_eq!(all().await, [true; 3]);
         house.clock.advance(Duration::from_secs(61));
         assert_eq!(all().await, [true, false, true], "nobody wrote anything");

@@ -60,17 +60,20 @@ async fn the_admin_api_is_used_too() {
 #[tokio::test]
 async fn the_stats_of_a_key_are_its_own() {
     house::each(async |house| {
-        let (id, key) = house.key(json!({"name": "mine"})).await;
+        let (id, key) = house.key(json!({"name": "mine", "denied_models": ["secret"]})).await;
         let path = format!("{PATH}/{id}/stats");
         let empty = house.get(&path).send().await.expect_status(200).json();
         assert_eq!((&empty["requests"], &empty["total_cost"]), (&json!(0), &Value::Null));
-        assert_eq!((&empty["by_model"], &empty["daily"], &empty["last_used_at"]), (&json!([]), &json!([]), &Value::Null));
+        assert_eq!(
+            (&empty["by_model"], &empty["daily"], &empty["last_used_at"]),
+            (&json!([]), &json!([]), &Value::Null)
+        );
 
         for _ in 0..2 {
             house.chat("text").key(&key).send().await.expect_status(200);
         }
         house.chat("long").key(&key).send().await.expect_status(200);
-        assert_eq!(house.chat("nowhere/nothing").key(&key).refusal().await.0, 404);
+        assert_eq!(house.chat("secret").key(&key).refusal().await.0, 403);
         house.chat("text").send().await.expect_status(200);
         let receipts = house.receipts(5).await;
         let own: Vec<&Value> = receipts.iter().filter(|call| call["auth_key_id"] == id.as_str()).collect();
@@ -96,11 +99,14 @@ async fn the_stats_of_a_key_are_its_own() {
         assert_eq!(today.iter().map(|day| day["requests"].as_i64().unwrap()).sum::<i64>(), 4);
 
         // Another year has none of it.
-        let other = house.get(format!("{path}?start_date=2020-01-01&end_date=2020-12-31")).send().await.json();
+        let other =
+            house.get(format!("{path}?start_date=2020-01-01&end_date=2020-12-31")).send().await.json();
         assert_eq!(other["requests"], 0);
         let cached = house.get(format!("{path}?cache_mode=cached")).send().await.json();
         assert_eq!(cached["requests"], 0);
-        for (query, param) in [("days=0", "days"), ("start_date=x", "start_date"), ("cache_mode=warm", "cache_mode")] {
+        for (query, param) in
+            [("days=0", "days"), ("start_date=x", "start_date"), ("cache_mode=warm", "cache_mode")]
+        {
             let refused = house.get(format!("{path}?{query}")).refusal().await;
             assert_eq!(refused, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
         }
@@ -122,7 +128,8 @@ async fn days_are_those_of_the_asker() {
         house.receipts(1).await;
         let date = async |zone: &str| {
             let path = format!("{PATH}/{id}/stats?days=2");
-            let stats = house.get(path).header("x-gateway-timezone", zone).send().await.expect_status(200).json();
+            let stats =
+                house.get(path).header("x-gateway-timezone", zone).send().await.expect_status(200).json();
             stats["daily"][0]["date"].as_str().unwrap().to_owned()
         };
         assert!(date("Asia/Tokyo").await > date("UTC").await);
