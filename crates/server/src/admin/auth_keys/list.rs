@@ -1,6 +1,7 @@
 //! `GET /auth-keys`: keys by page, filtered and in order. They are chosen from the snapshot, so that only a page is read.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use axum::Json;
@@ -11,6 +12,7 @@ use domain::fault::{self, Fault};
 use domain::resources::auth_key::AuthKey;
 use domain::scope::Scope;
 use domain::user_path::UserPath;
+use pipeline::snapshot::keys::Keys;
 use serde::Serialize;
 use store::Stored;
 use utoipa::ToSchema;
@@ -51,16 +53,61 @@ pub async fn list(
 ) -> Result<Json<KeyList>, Problem> {
     let (limit, offset) = record::page(&pairs, 50, 200)?;
     let now = app.gateway.clock.now();
-    let wanted = Wanted::read(&pairs, &principal.caller)?;
-    let order = Order::read(&pairs)?;
-    let mut keys: Vec<&Arc<KeyFacts>> =
-        principal.snapshot.keys.all().filter(|key| wanted.admits(key, now)).collect();
-    order.arrange(&mut keys, &app).await?;
-    let total = keys.len() as i64;
-    let page: Vec<&str> =
-        keys.iter().skip(offset as usize).take(limit as usize).map(|key| &*key.id).collect();
+    let choice = Choice::read(&pairs, &app, &principal.caller).await?;
+    let range = offset as usize..(offset as usize).saturating_add(limit as usize);
+    // Sorting a hundred thousand takes a while: not where calls would have to wait for it.
+    let choosing = app.gateway.tasks.spawn_blocking({
+        let (app, snapshot) = (app.clone(), principal.snapshot);
+        move || choice.page(&snapshot.keys, &app, range, now)
+    });
+    let (page, total) = choosing.await.map_err(|_| fault::internal_error())?;
+    let page: Vec<&str> = page.iter().map(|id| &**id).collect();
     let entries = shown(&app, &page, now).await?;
-    Ok(Json(KeyList { entries, total, limit, offset }))
+    Ok(Json(KeyList { entries, total: total as i64, limit, offset }))
+}
+
+/// Which keys are shown, in what order.
+struct Choice {
+    wanted: Wanted,
+    order: Order,
+    /// When keys were last used, if that is the order.
+    uses: HashMap<String, Timestamp>,
+}
+
+impl Choice {
+    async fn read(pairs: &Pairs, app: &App, caller: &Caller) -> Result<Self, Problem> {
+        let (wanted, order) = (Wanted::read(pairs, caller)?, Order::read(pairs)?);
+        let uses = match order.field {
+            Field::LastUsedAt => app.refresher.store().ledger().all_key_uses().await?,
+            _ => HashMap::new(),
+        };
+        Ok(Self { wanted, order, uses })
+    }
+
+    /// The ids of a page, and how many keys there are in all.
+    fn page(&self, keys: &Keys, app: &App, range: Range<usize>, now: Timestamp) -> (Vec<Arc<str>>, usize) {
+        let mut keys: Vec<&Arc<KeyFacts>> = keys.all().filter(|key| self.wanted.admits(key, now)).collect();
+        self.arrange(&mut keys, app);
+        let total = keys.len();
+        let page = keys.into_iter().skip(range.start).take(range.len());
+        (page.map(|key| key.id.clone()).collect(), total)
+    }
+
+    /// An id begins with the time it was made at: among equals, and without another order, the older comes first.
+    fn arrange(&self, keys: &mut [&Arc<KeyFacts>], app: &App) {
+        keys.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        match self.order.field {
+            Field::CreatedAt => {}
+            Field::Name => keys.sort_by_cached_key(|key| key.name.to_lowercase()),
+            Field::LastUsedAt => {
+                let last = |id: &str| self.uses.get(id).copied().max(app.gateway.key_uses.of(id));
+                keys.sort_by_cached_key(|key| last(&key.id));
+            }
+        }
+        if self.order.descending {
+            keys.reverse();
+        }
+    }
 }
 
 /// One page as it is stored; a key that is gone by now is left out.
@@ -182,24 +229,5 @@ impl Order {
             }
         };
         Ok(Self { field, descending })
-    }
-
-    /// An id begins with the time it was made at: among equals, and without another order, the older comes first.
-    async fn arrange(&self, keys: &mut [&Arc<KeyFacts>], app: &App) -> Result<(), Problem> {
-        keys.sort_unstable_by(|a, b| a.id.cmp(&b.id));
-        match self.field {
-            Field::CreatedAt => {}
-            Field::Name => keys.sort_by_cached_key(|key| key.name.to_lowercase()),
-            Field::LastUsedAt => {
-                let uses = app.refresher.store().ledger().all_key_uses().await?;
-                keys.sort_by_cached_key(|key| {
-                    uses.get(&*key.id).copied().max(app.gateway.key_uses.of(&key.id))
-                });
-            }
-        }
-        if self.descending {
-            keys.reverse();
-        }
-        Ok(())
     }
 }
