@@ -22,7 +22,7 @@ pub use fault::SettingsFault;
 #[cfg(test)]
 pub use markdown::settings_markdown;
 pub use table::*;
-pub use value::{Demo, Edition, FailMode, LogFormat, StorageType, UnpricedPolicy};
+pub use value::{Demo, Edition, FailMode, LogFormat, StorageType, UnpricedPolicy, Value};
 
 use reader::Reader;
 

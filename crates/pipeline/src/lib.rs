@@ -16,6 +16,7 @@ pub mod gateway;
 pub mod health;
 pub mod idempotency;
 pub mod inventory;
+pub mod key_uses;
 pub mod limit;
 pub mod metrics;
 pub mod models;

@@ -62,7 +62,7 @@ impl Refresher {
         let documents = self.store.documents().raw(AuthKey::KIND).await?;
         let compiled = documents.iter().filter_map(|raw| match store::decode::<AuthKey>(raw) {
             Ok(stored) => match keys::compile(&stored.value) {
-                Ok(facts) => Some((raw.name.clone(), Some(facts))),
+                Ok(values) => Some((raw.name.clone(), values)),
                 Err(reason) => {
                     broken.push((format!("{}/{}", raw.kind, raw.name), reason));
                     None
@@ -100,12 +100,13 @@ impl Refresher {
         for change in changes.iter().filter(|change| change.kind == AuthKey::KIND) {
             changed_keys.insert(change.name.clone());
         }
-        let mut facts = Vec::with_capacity(changed_keys.len());
+        let mut changed = Vec::with_capacity(changed_keys.len());
         for id in changed_keys {
             let stored = self.store.collection::<AuthKey>().get(&id).await?;
-            facts.push((id, stored.and_then(|stored| keys::compile(&stored.value).ok())));
+            let values = stored.and_then(|stored| keys::compile(&stored.value).ok());
+            changed.push((id, values.unwrap_or_default()));
         }
-        snapshot.keys.apply(facts);
+        snapshot.keys.apply(changed);
         if changes.iter().any(|change| ROUTED.contains(&&*change.kind)) {
             snapshot.routes = Arc::new(self.routes(&mut broken).await?);
             snapshot.broken = Arc::new(broken);
@@ -252,17 +253,30 @@ impl Refresher {
         }
     }
 
-    /// Follows what other replicas write.
+    /// Follows what other processes write. A database in files is asked only when somebody may have written to it: at
+    /// rest, that costs next to nothing.
     pub async fn keep_following(self: Arc<Self>, interval: Duration) {
+        let mut seen = None;
         loop {
             tokio::time::sleep(interval).await;
-            if let Ok(revision) = self.store.documents().revision().await
-                && revision > self.gateway.snapshot().revision
-                && let Err(error) = self.refresh().await
-            {
-                tracing::warn!(%error, "a configuration change could not be read yet");
+            let stamp = self.store.stamp();
+            if stamp.is_some_and(|stamp| stamp.is_still(seen.as_ref(), self.gateway.clock.now())) {
+                continue;
+            }
+            match self.follow().await {
+                Ok(()) => seen = stamp,
+                Err(error) => tracing::debug!(%error, "whether the configuration changed cannot be told yet"),
             }
         }
+    }
+
+    async fn follow(&self) -> Result<(), StoreError> {
+        if self.store.documents().revision().await? <= self.gateway.snapshot().revision {
+            return Ok(());
+        }
+        self.refresh().await.inspect_err(|error| {
+            tracing::warn!(%error, "a configuration change could not be read yet");
+        })
     }
 }
 

@@ -22,6 +22,19 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Strict<T> {
     }
 }
 
+/// A body that may be left out.
+pub struct Perhaps<T>(pub T);
+
+impl<T: DeserializeOwned + Default> FromRequest<Arc<App>> for Perhaps<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway.policy).await?;
+        Ok(Self(if bytes.is_empty() { T::default() } else { parse(&bytes)? }))
+    }
+}
+
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
     // The scanner refuses what serde lets pass: duplicate keys, endless nesting.
     wire::json::scan(bytes)?;

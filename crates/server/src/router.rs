@@ -49,9 +49,11 @@ fn inference() -> OpenApiRouter<Arc<App>> {
 
 fn admin() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
-        .routes(routes!(auth_keys::list, auth_keys::create))
-        .routes(routes!(auth_keys::read))
-        .routes(routes!(auth_keys::deactivate))
+        .routes(routes!(auth_keys::list::list, auth_keys::create))
+        .routes(routes!(auth_keys::read, auth_keys::replace::replace, auth_keys::end::delete))
+        .routes(routes!(auth_keys::rotate::rotate))
+        .routes(routes!(auth_keys::end::deactivate))
+        .routes(routes!(auth_keys::stats::stats))
         .routes(routes!(providers::list, providers::create))
         .routes(routes!(providers::types))
         .routes(routes!(providers::status))

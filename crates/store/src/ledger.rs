@@ -2,11 +2,13 @@
 
 pub(crate) mod booking;
 pub(crate) mod books;
+mod key_stats;
 mod log;
 pub(crate) mod rollup;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod uses;
 
 use domain::clock::Timestamp;
 
@@ -14,6 +16,7 @@ use crate::StoreError;
 use crate::database::{Database, Value};
 use crate::ledger::books::Books;
 
+pub use crate::ledger::key_stats::{KeyFigures, KeyModel};
 pub use crate::ledger::log::UsageRow;
 pub use crate::ledger::summary::UsageSummary;
 

@@ -9,6 +9,7 @@ pub mod ledger;
 mod migrations;
 pub mod responses;
 pub mod seal;
+mod stamp;
 #[cfg(test)]
 mod testing;
 
@@ -29,9 +30,10 @@ pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
-pub use crate::ledger::{CacheMode, Ledger, UsageFilter, UsageRow, UsageSummary};
+pub use crate::ledger::{CacheMode, KeyFigures, KeyModel, Ledger, UsageFilter, UsageRow, UsageSummary};
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
+pub use crate::stamp::Stamp;
 
 #[derive(Clone, Debug)]
 pub enum Backend {
@@ -54,6 +56,8 @@ pub struct Store(Arc<Inner>);
 
 struct Inner {
     database: Database,
+    /// Where SQLite has it.
+    file: Option<PathBuf>,
     documents: Documents,
     ledger: Ledger,
     responses: Responses,
@@ -67,12 +71,21 @@ impl Store {
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
         let responses = Responses::new(database.clone(), clock);
-        Ok(Self(Arc::new(Inner { database, documents, ledger, responses })))
+        let file = match config.backend {
+            Backend::Sqlite { path } => Some(path),
+            Backend::Postgres { .. } => None,
+        };
+        Ok(Self(Arc::new(Inner { database, file, documents, ledger, responses })))
     }
 
     /// Whether storage answers now.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.0.database.fetch("SELECT rev FROM meta WHERE id = 1", &[]).await.map(|_| ())
+    }
+
+    /// What its files look like now; nothing can be told of a database elsewhere.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.0.file.as_deref().map(Stamp::of)
     }
 
     pub fn backend_name(&self) -> &'static str {

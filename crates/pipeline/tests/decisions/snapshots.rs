@@ -26,6 +26,7 @@ pub fn key(raw: &str) -> KeyFacts {
         rate_limits: Default::default(),
         id: format!("key_{raw}").into(),
         name: raw.into(),
+        description: Default::default(),
         digest: auth_key::digest(raw),
         scopes: vec![Scope::Inference],
         user_path: None,
@@ -39,7 +40,7 @@ pub fn key(raw: &str) -> KeyFacts {
 
 pub fn with_keys(facts: Vec<KeyFacts>) -> Snapshot {
     let mut keys = Keys::default();
-    keys.apply(facts.into_iter().map(|facts| (facts.id.to_string(), Some(facts))));
+    keys.apply(facts.into_iter().map(|facts| (facts.id.to_string(), vec![facts])));
     Snapshot { keys, ..with_routes(Routes::default()) }
 }
 

@@ -150,6 +150,7 @@ impl House {
             limiter: Default::default(),
             spending: Default::default(),
             claims: Default::default(),
+            key_uses: Default::default(),
         });
         let (stop, stopped) = watch::channel(false);
         let writing = gateway.tasks.spawn(store.responses().clone().run(stopped));

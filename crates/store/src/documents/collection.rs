@@ -68,6 +68,11 @@ impl<T: Resource> Collection<T> {
         Ok(readable(&self.documents.page(T::KIND, &after, page.limit).await?))
     }
 
+    /// Those of these names that exist, in no order; what cannot be read is left out and logged.
+    pub async fn named(&self, names: &[&str]) -> Result<Vec<Stored<T>>, StoreError> {
+        Ok(readable(&self.documents.named(T::KIND, names).await?))
+    }
+
     /// By name; what cannot be read is left out and logged.
     pub async fn all(&self) -> Result<Vec<Stored<T>>, StoreError> {
         Ok(readable(&self.documents.raw(T::KIND).await?))

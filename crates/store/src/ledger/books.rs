@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::SqlStr;
 
 use super::booking::{Booking, COLUMNS};
-use super::rollup;
+use super::{rollup, uses};
 use crate::StoreError;
 use crate::database::{Writing, placeholders, sql};
 
@@ -19,6 +19,7 @@ pub(crate) struct Books(Arc<Statements>);
 struct Statements {
     usage: [SqlStr; SIZES.len()],
     rollups: [SqlStr; SIZES.len()],
+    uses: [SqlStr; SIZES.len()],
 }
 
 #[derive(Debug, PartialEq)]
@@ -38,7 +39,8 @@ impl Books {
             ))
         });
         let rollups = SIZES.map(|rows| sql(rollup::upsert(&placeholders(rollup::WIDTH, rows, postgres))));
-        Self(Arc::new(Statements { usage, rollups }))
+        let uses = SIZES.map(|rows| sql(uses::upsert(&placeholders(uses::WIDTH, rows, postgres))));
+        Self(Arc::new(Statements { usage, rollups, uses }))
     }
 
     /// Inserts the rows that are new and adds exactly those to the sums.
@@ -66,6 +68,7 @@ impl Books {
             }
         }
         self.add_up(open, &fresh).await?;
+        self.note_uses(open, &fresh).await?;
         Ok(Booked::All)
     }
 
@@ -78,6 +81,21 @@ impl Books {
                 rest = behind;
                 let mut values = Vec::with_capacity(size * rollup::WIDTH);
                 chunk.iter().for_each(|(key, sums)| rollup::bind(key, sums, &mut values));
+                open.execute(text.clone(), &values).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn note_uses(&self, open: &mut Writing, fresh: &[&Booking]) -> Result<(), StoreError> {
+        let newest = uses::newest(fresh);
+        let mut rest = &newest[..];
+        for (size, text) in SIZES.iter().zip(&self.0.uses) {
+            while rest.len() >= *size {
+                let (chunk, behind) = rest.split_at(*size);
+                rest = behind;
+                let mut values = Vec::with_capacity(size * uses::WIDTH);
+                chunk.iter().for_each(|used| uses::bind(used, &mut values));
                 open.execute(text.clone(), &values).await?;
             }
         }

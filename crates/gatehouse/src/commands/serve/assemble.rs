@@ -19,7 +19,7 @@ use pipeline::refresh::{Fixed, Refresher};
 use pipeline::resolve::fallback::Fallback;
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
-use pipeline::{traces, unwritten};
+use pipeline::{key_uses, traces, unwritten};
 use server::{App, Config, Door, ListenConfig};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
 use tokio::net::TcpListener;
@@ -94,6 +94,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         limiter: Default::default(),
         spending: Default::default(),
         claims: Default::default(),
+        key_uses: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
@@ -137,10 +138,9 @@ fn start_background(
         spawn(unwritten::keep_retrying(gateway.clone())),
         spawn(keep_sweeping(gateway.clone())),
         spawn(keep_expiring(gateway.clone())),
+        spawn(key_uses::keep_writing(gateway.clone(), store.clone())),
+        spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
     ];
-    if settings.storage.kind == StorageType::Postgres {
-        tasks.push(spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)));
-    }
     if settings.usage.retention_days > 0 {
         tasks.push(spawn(keep_forgetting(gateway.clone(), store.clone(), settings.usage.retention_days)));
     }
@@ -181,13 +181,13 @@ async fn keep_forgetting(gateway: Arc<Gateway>, store: Store, days: u32) {
     }
 }
 
-fn make_directory(directory: &Path) -> Result<(), String> {
+pub fn make_directory(directory: &Path) -> Result<(), String> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
         format!("The data directory {} cannot be made: {error}. Set DATA_DIR.", directory.display())
     })
 }
 
-async fn open_store(
+pub async fn open_store(
     settings: &Settings,
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
