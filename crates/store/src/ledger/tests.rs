@@ -9,8 +9,6 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
 use super::booking::Booking;
-use super::books::Booked;
-use super::summary::{Part, cut};
 use super::{CacheMode, UsageFilter, UsageSummary};
 use crate::Store;
 use crate::testing::{for_each_backend, receipt};
@@ -18,14 +16,7 @@ use crate::testing::{for_each_backend, receipt};
 const START: i64 = 1_800_000_000;
 
 async fn book(store: &Store, receipts: Vec<Receipt>) {
-    let bookings: Vec<Booking> =
-        receipts.iter().map(|receipt| Booking::of(receipt).unwrap().unwrap()).collect();
-    for one_at_a_time in [false, true] {
-        let mut open = store.database().begin().await.unwrap();
-        if store.ledger().books.book(&mut open, &bookings, one_at_a_time).await.unwrap() == Booked::All {
-            return open.commit().await.unwrap();
-        }
-    }
+    store.ledger().book(&receipts).await.unwrap();
 }
 
 fn everything() -> UsageFilter {
@@ -263,19 +254,4 @@ fn only_what_a_receipt_calls_booked_is_booked() {
         assert_eq!(booking.is_some(), receipt.is_booked());
         assert!(booking.is_none_or(|booking| *booking.id == *receipt.id));
     }
-}
-
-#[test]
-fn ranges_are_cut_at_quarter_hours() {
-    let check = |from: i64, until: i64, expected: &[Part]| {
-        assert_eq!(cut(Timestamp(from), Timestamp(until)), expected)
-    };
-    const Q: i64 = 900_000_000;
-    check(0, 4 * Q, &[Part::Rollups(0, 3600)]);
-    check(1, 2 * Q + 1, &[Part::Rollups(900, 1800), Part::Rows(1, Q), Part::Rows(2 * Q, 2 * Q + 1)]);
-    check(1, Q, &[Part::Rows(1, Q)]);
-    check(Q - 1, Q + 1, &[Part::Rows(Q - 1, Q + 1)]);
-    check(5, 5, &[]);
-    check(-Q, 0, &[Part::Rollups(-900, 0)]);
-    assert!(!cut(Timestamp(i64::MIN), Timestamp(i64::MAX)).is_empty());
 }
