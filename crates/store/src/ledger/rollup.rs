@@ -64,15 +64,16 @@ const MODELS: &[Axis] =
 const PATHS: &[Axis] = &[Axis::UserPath, Axis::TenantId, Axis::CacheType];
 const TOTALS: &[Axis] = &[Axis::TenantId, Axis::CacheType];
 
-/// From fine to coarse. Writers take them in this order, so that the rows that all of them meet at are locked last.
+/// From many rows to few: there can be more paths than models. Writers take them in this order, so that the rows that all
+/// of them meet at are locked last; reports take the last that tells enough apart.
 pub(crate) static TABLES: [Table; 7] = [
     Table { name: "rollups", seconds: QUARTER_HOUR, axes: &AXES, finer: 0 },
     Table { name: "rollups_daily", seconds: DAY, axes: &AXES, finer: 0 },
-    Table { name: "rollups_models", seconds: QUARTER_HOUR, axes: MODELS, finer: 0 },
-    Table { name: "rollups_models_daily", seconds: DAY, axes: MODELS, finer: 2 },
     Table { name: "rollups_paths", seconds: QUARTER_HOUR, axes: PATHS, finer: 0 },
-    Table { name: "rollups_paths_daily", seconds: DAY, axes: PATHS, finer: 4 },
-    Table { name: "rollups_totals", seconds: QUARTER_HOUR, axes: TOTALS, finer: 2 },
+    Table { name: "rollups_paths_daily", seconds: DAY, axes: PATHS, finer: 2 },
+    Table { name: "rollups_models", seconds: QUARTER_HOUR, axes: MODELS, finer: 0 },
+    Table { name: "rollups_models_daily", seconds: DAY, axes: MODELS, finer: 4 },
+    Table { name: "rollups_totals", seconds: QUARTER_HOUR, axes: TOTALS, finer: 4 },
 ];
 
 const PLAIN: [&str; 19] = [

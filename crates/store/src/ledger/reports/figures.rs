@@ -71,9 +71,14 @@ impl Figures {
         self.sums[1]
     }
 
-    /// Answers of 2xx, 3xx, 4xx and 5xx.
-    pub fn statuses(&self) -> [i64; 4] {
-        [self.sums[2], self.sums[3], self.sums[4], self.sums[5]]
+    /// Of the calls that were answered with a status of one class (0 for 2xx to 3 for 5xx) how many there were; nothing
+    /// else is known of them.
+    pub fn of_status(&self, class: usize) -> Self {
+        let mut figures = Self::default();
+        figures.sums[0] = self.sums[2 + class];
+        figures.sums[1] = if class >= 2 { self.sums[2 + class] } else { 0 };
+        figures.sums[2 + class] = self.sums[2 + class];
+        figures
     }
 
     pub fn input_tokens(&self) -> i64 {

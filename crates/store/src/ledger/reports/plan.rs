@@ -63,7 +63,7 @@ fn whole(from: i64, until: i64, unit: i64) -> (i64, i64) {
 
 fn smallest(seconds: i64, axes: &[Axis]) -> &'static Table {
     let enough = |table: &&Table| table.seconds == seconds && axes.iter().all(|axis| table.has(*axis));
-    TABLES.iter().filter(enough).min_by_key(|table| table.axes.len()).unwrap_or(&TABLES[0])
+    TABLES.iter().rev().find(enough).unwrap_or(&TABLES[0])
 }
 
 #[cfg(test)]
