@@ -97,12 +97,12 @@ fn receipts(runner: &mut TestRunner, count: usize) -> Vec<Receipt> {
 #[tokio::test]
 async fn every_plan_says_what_the_rows_say() {
     let mut runner = TestRunner::deterministic();
-    let receipts = receipts(&mut runner, 1500);
-    let reports = proptest::collection::vec(any_report(), 400).new_tree(&mut runner).unwrap().current();
+    let receipts = receipts(&mut runner, 500);
+    let reports = proptest::collection::vec(any_report(), 150).new_tree(&mut runner).unwrap().current();
     for_each_backend(|store| {
         let (receipts, reports) = (receipts.clone(), reports.clone());
         async move {
-            for chunk in receipts.chunks(211) {
+            for chunk in receipts.chunks(137) {
                 store.ledger().book(chunk).await.unwrap();
             }
             let mut lines = 0;
@@ -111,7 +111,7 @@ async fn every_plan_says_what_the_rows_say() {
                 assert_eq!(sorted(store.ledger().report(report).await.unwrap()), expected, "{report:?}");
                 lines += expected.len();
             }
-            assert!(lines > 10_000, "{lines} lines are too few to mean anything");
+            assert!(lines > 2_000, "{lines} lines are too few to mean anything");
         }
     })
     .await;
