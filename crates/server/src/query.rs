@@ -104,12 +104,7 @@ fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault>
 }
 
 /// One of several words.
-pub fn choice<T: Copy>(
-    pairs: &Pairs,
-    name: &str,
-    choices: &[(&str, T)],
-    default: T,
-) -> Result<T, Fault> {
+pub fn choice<T: Copy>(pairs: &Pairs, name: &str, choices: &[(&str, T)], default: T) -> Result<T, Fault> {
     let Some(value) = text(pairs, name) else { return Ok(default) };
     match choices.iter().find(|(word, _)| *word == value) {
         Some((_, chosen)) => Ok(*chosen),

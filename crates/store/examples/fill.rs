@@ -120,7 +120,8 @@ fn call(number: u64, at: Timestamp, dice: &mut Dice) -> Receipt {
         output: if status == 200 { 20 + dice.below(900) } else { 0 },
         ..Tokens::default()
     };
-    let cost = Cost { input: Nanos(tokens.input as i64 * 2500), output: Nanos(tokens.output as i64 * 10_000) };
+    let cost =
+        Cost { input: Nanos(tokens.input as i64 * 2500), output: Nanos(tokens.output as i64 * 10_000) };
     let duration = 80_000 + dice.below(400_000) + dice.below(10) / 9 * dice.below(9_000_000);
     let id = format!("{:012x}-{number:012x}", at.millis());
     Receipt {

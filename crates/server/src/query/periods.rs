@@ -118,7 +118,9 @@ impl Calendar {
         let mut starts = Vec::new();
         for stretch in stretches {
             let number = |at: i64| (at + stretch.offset).div_euclid(self.interval.seconds());
-            for step in number(stretch.from.seconds())..=number((stretch.until.micros() - 1).div_euclid(1_000_000)) {
+            for step in
+                number(stretch.from.seconds())..=number((stretch.until.micros() - 1).div_euclid(1_000_000))
+            {
                 let start = self.start(stretch, step)?;
                 if starts.last() != Some(&start) {
                     starts.push(start);
@@ -197,9 +199,13 @@ mod tests {
         // The first days of a year can be in the last week of the one before.
         let weeks = labels("UTC", Interval::Weekly, "2026-12-30T00:00:00Z", "2027-01-06T00:00:00Z");
         assert_eq!(weeks, ["2026-W53", "2027-W01"]);
-        let months = labels("Europe/Berlin", Interval::Monthly, "2026-01-31T23:00:00Z", "2026-03-31T22:00:00Z");
+        let months =
+            labels("Europe/Berlin", Interval::Monthly, "2026-01-31T23:00:00Z", "2026-03-31T22:00:00Z");
         assert_eq!(months, ["2026-02", "2026-03"]);
-        assert_eq!(labels("UTC", Interval::Yearly, "2025-12-31T00:00:00Z", "2026-01-02T00:00:00Z"), ["2025", "2026"]);
+        assert_eq!(
+            labels("UTC", Interval::Yearly, "2025-12-31T00:00:00Z", "2026-01-02T00:00:00Z"),
+            ["2025", "2026"]
+        );
     }
 
     #[test]
@@ -225,7 +231,13 @@ mod tests {
     #[test]
     fn a_step_of_the_ledger_is_in_the_period_that_holds_it() {
         for zone in ["UTC", "Asia/Kolkata", "Asia/Kathmandu", "America/New_York", "Australia/Lord_Howe"] {
-            for interval in [Interval::QuarterHour, Interval::Hourly, Interval::Daily, Interval::Weekly, Interval::Monthly] {
+            for interval in [
+                Interval::QuarterHour,
+                Interval::Hourly,
+                Interval::Daily,
+                Interval::Weekly,
+                Interval::Monthly,
+            ] {
                 let calendar = Calendar { zone: TimeZone::get(zone).unwrap(), interval };
                 let stretches = calendar.stretches(at("2026-03-01T00:00:00Z"), at("2026-04-12T00:00:00Z"));
                 let starts = calendar.starts(&stretches, 100_000).unwrap().unwrap();

@@ -39,7 +39,8 @@ impl Books {
                 COLUMNS.join(", ")
             ))
         });
-        let rollups = std::array::from_fn(|table| SIZES.map(|rows| sql(TABLES[table].upsert(rows, postgres))));
+        let rollups =
+            std::array::from_fn(|table| SIZES.map(|rows| sql(TABLES[table].upsert(rows, postgres))));
         Self(Arc::new(Statements { usage, rollups }))
     }
 

@@ -140,9 +140,10 @@ impl Ledger {
     async fn walk(&self, filter: &UsageFilter, mut slice: LogSlice) -> Result<LogPage, StoreError> {
         let days = self.counts(filter, DAY).await?;
         let mut page = LogPage { total: days.iter().map(|(_, count)| count).sum(), ..LogPage::default() };
-        let until = slice.after.as_ref().map_or(filter.until, |after| {
-            filter.until.min(Timestamp(after.at.micros().saturating_add(1)))
-        });
+        let until = slice
+            .after
+            .as_ref()
+            .map_or(filter.until, |after| filter.until.min(Timestamp(after.at.micros().saturating_add(1))));
         let whole = UsageFilter { until, ..filter.clone() };
         for (day, count) in days {
             if slice.offset >= count {
@@ -155,7 +156,9 @@ impl Ledger {
                     slice.offset -= window.count;
                     continue;
                 }
-                let Some(window) = within(&day, window.first, window.last + 1, QUARTER_HOUR) else { continue };
+                let Some(window) = within(&day, window.first, window.last + 1, QUARTER_HOUR) else {
+                    continue;
+                };
                 let rows = self.rows(&window, &slice).await?;
                 slice.offset = 0;
                 slice.limit -= rows.len() as i64;

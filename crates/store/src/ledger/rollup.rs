@@ -59,8 +59,7 @@ pub(crate) struct Table {
     finer: usize,
 }
 
-const MODELS: &[Axis] =
-    &[Axis::Model, Axis::Provider, Axis::ProviderName, Axis::TenantId, Axis::CacheType];
+const MODELS: &[Axis] = &[Axis::Model, Axis::Provider, Axis::ProviderName, Axis::TenantId, Axis::CacheType];
 const PATHS: &[Axis] = &[Axis::UserPath, Axis::TenantId, Axis::CacheType];
 const TOTALS: &[Axis] = &[Axis::TenantId, Axis::CacheType];
 

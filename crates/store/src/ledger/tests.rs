@@ -277,7 +277,8 @@ async fn pages_are_the_whole_log() {
             receipts.sort_by(|one, other| (other.at, &other.id).cmp(&(one.at, &one.id)));
             for model in [None, Some("rare".to_owned())] {
                 let filter = UsageFilter { model: model.clone(), ..everything() };
-                let fitting = receipts.iter().filter(|receipt| model.as_ref().is_none_or(|m| *m == receipt.model));
+                let fitting =
+                    receipts.iter().filter(|receipt| model.as_ref().is_none_or(|m| *m == receipt.model));
                 let expected: Vec<&str> = fitting.map(|receipt| &*receipt.id).collect();
                 for offset in [0, 1, 7, expected.len() - 3, expected.len(), 1000] {
                     let slice = LogSlice { limit: 5, offset: offset as i64, after: None };

@@ -48,9 +48,8 @@ pub async fn daily(
             periods.entry(calendar.start(&stretch, line.step)?).or_default().add(&line.figures);
         }
     }
-    let views = periods.iter().map(|(start, figures)| PeriodView {
-        date: calendar.label(*start),
-        usage: figures.into(),
-    });
+    let views = periods
+        .iter()
+        .map(|(start, figures)| PeriodView { date: calendar.label(*start), usage: figures.into() });
     Ok(Json(views.collect()))
 }

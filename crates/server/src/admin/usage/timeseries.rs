@@ -146,12 +146,14 @@ impl Question<'_> {
 
     /// The largest groups are found first, so that only theirs are read over time; what is left is told from the whole.
     async fn by(&self, axis: Axis, top: usize) -> Result<Vec<Series>, Problem> {
-        let mut groups = super::ledger(self.app).report(&self.report(self.filter.clone()).by(&[axis])).await?;
+        let mut groups =
+            super::ledger(self.app).report(&self.report(self.filter.clone()).by(&[axis])).await?;
         groups.sort_by(|one, other| {
             let size = self.metric.size(&other.figures).total_cmp(&self.metric.size(&one.figures));
             size.then_with(|| one.names.cmp(&other.names))
         });
-        let names: Vec<String> = groups.iter().take(top).filter_map(|line| line.names.first().cloned()).collect();
+        let names: Vec<String> =
+            groups.iter().take(top).filter_map(|line| line.names.first().cloned()).collect();
         if names.is_empty() {
             return Ok(Vec::new());
         }
@@ -179,7 +181,9 @@ impl Question<'_> {
     ) -> Result<(), Problem> {
         for stretch in &self.stretches {
             let within = UsageFilter { from: stretch.from, until: stretch.until, ..self.filter.clone() };
-            let report = Report { only: only.clone(), ..self.report(within) }.by(by).every(self.calendar.step(stretch));
+            let report = Report { only: only.clone(), ..self.report(within) }
+                .by(by)
+                .every(self.calendar.step(stretch));
             for line in super::ledger(self.app).report(&report).await? {
                 let start = self.calendar.start(stretch, line.step)?;
                 if let Ok(point) = self.starts.binary_search(&start) {

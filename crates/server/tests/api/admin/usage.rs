@@ -169,7 +169,11 @@ async fn bad_values_are_named() {
             let zone = house.get(path).header("x-gateway-timezone", "Mars/Olympus").refusal().await;
             assert_eq!(zone, (400, "invalid_parameter".into(), Some("X-Gateway-Timezone".into())));
             house.get(path).header("x-gateway-timezone", "Asia/Kolkata").send().await.expect_status(200);
-            house.get(format!("{path}?start_date=0001-01-01&end_date=9000-01-01&interval=yearly")).send().await.expect_status(200);
+            house
+                .get(format!("{path}?start_date=0001-01-01&end_date=9000-01-01&interval=yearly"))
+                .send()
+                .await
+                .expect_status(200);
         }
     })
     .await;
@@ -240,15 +244,23 @@ async fn every_report_tells_the_same_calls() {
                 let lines = lines.as_array().unwrap();
                 for name in ["requests", "input_tokens", "output_tokens", "total_tokens"] {
                     let sum: i64 = lines.iter().map(|line| line[name].as_i64().unwrap()).sum();
-                    assert_eq!(json!(sum), whole[if name == "total_tokens" { name.into() } else { format!("total_{name}") }], "{path}?{query} {name}");
+                    assert_eq!(
+                        json!(sum),
+                        whole[if name == "total_tokens" { name.into() } else { format!("total_{name}") }],
+                        "{path}?{query} {name}"
+                    );
                 }
                 for name in ["input_cost", "output_cost", "total_cost"] {
                     let sum: f64 = lines.iter().filter_map(|line| line[name].as_f64()).sum();
                     let total = if name == "total_cost" { name.into() } else { format!("total_{name}") };
-                    assert!((sum - whole[total].as_f64().unwrap_or(0.0)).abs() < 1e-9, "{path}?{query} {name}");
+                    assert!(
+                        (sum - whole[total].as_f64().unwrap_or(0.0)).abs() < 1e-9,
+                        "{path}?{query} {name}"
+                    );
                 }
             }
-            for group in ["none", "model", "provider", "provider_name", "user_path", "auth_key_id", "status"] {
+            for group in ["none", "model", "provider", "provider_name", "user_path", "auth_key_id", "status"]
+            {
                 for interval in ["quarter_hour&days=1", "hourly", "daily", "weekly", "monthly", "yearly"] {
                     let asked = format!("{TIMESERIES}?{query}&group_by={group}&top=1&interval={interval}");
                     let found = read(&house, &asked).await;
@@ -277,9 +289,19 @@ async fn lines_of_the_reports() {
         house.receipts(3).await;
         let models = read(&house, MODELS).await;
         let names: Vec<_> = models.as_array().unwrap()[0].as_object().unwrap().keys().cloned().collect();
-        let figures = ["requests", "input_tokens", "output_tokens", "total_tokens", "input_cost", "output_cost", "total_cost"];
+        let figures = [
+            "requests",
+            "input_tokens",
+            "output_tokens",
+            "total_tokens",
+            "input_cost",
+            "output_cost",
+            "total_cost",
+        ];
         assert_eq!(names, [&["model", "provider", "provider_name"][..], &figures].concat());
-        let of = |model: &str| models.as_array().unwrap().iter().find(|line| line["model"] == model).unwrap().clone();
+        let of = |model: &str| {
+            models.as_array().unwrap().iter().find(|line| line["model"] == model).unwrap().clone()
+        };
         assert!(of("gpt-4o")["total_cost"].as_f64().unwrap() > 0.0);
         assert_eq!((&of("text")["total_cost"], &of("text")["provider"]), (&Value::Null, &json!("openai")));
         let daily = read(&house, DAILY).await;
@@ -301,7 +323,10 @@ async fn lines_of_the_reports() {
         assert!(value("cost").await.as_f64().unwrap() > 0.0);
         let empty = read(&house, &format!("{TIMESERIES}?model=none&metric=p95&days=2")).await;
         assert_eq!(empty["series"][0]["values"], json!([null, null]));
-        assert_eq!(read(&house, &format!("{TIMESERIES}?model=none&group_by=model")).await["series"], json!([]));
+        assert_eq!(
+            read(&house, &format!("{TIMESERIES}?model=none&group_by=model")).await["series"],
+            json!([])
+        );
         let top = read(&house, &format!("{TIMESERIES}?group_by=model&top=1&days=1")).await;
         assert_eq!((&top["series"][1]["other"], &top["series"][1]["total"]), (&json!(true), &json!(2)));
     })

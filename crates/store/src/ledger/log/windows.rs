@@ -31,7 +31,10 @@ mod tests {
     fn neighbours_are_joined_until_there_is_enough() {
         let window = |first, last, count| Window { first, last, count };
         assert_eq!(windows(&[], 5), []);
-        assert_eq!(windows(&[(9, 1), (8, 2), (6, 7), (5, 1)], 5), [window(8, 9, 3), window(6, 6, 7), window(5, 5, 1)]);
+        assert_eq!(
+            windows(&[(9, 1), (8, 2), (6, 7), (5, 1)], 5),
+            [window(8, 9, 3), window(6, 6, 7), window(5, 5, 1)]
+        );
         assert_eq!(windows(&[(9, 4), (8, 4), (7, 4)], 5), [window(8, 9, 8), window(7, 7, 4)]);
     }
 }

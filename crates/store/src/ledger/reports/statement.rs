@@ -21,17 +21,15 @@ pub(super) fn statement<'a>(
     let groups: Vec<String> = step.into_iter().chain(names).collect();
     let figures = COLUMNS.iter().map(|(sums, row)| sum(if of_rows { row } else { sums }));
     let slots = report.histogram.into_iter().flat_map(|histogram| {
-        (0..SLOTS).map(move |slot| {
-            sum(&if of_rows { histogram.of_row(slot) } else { histogram.column(slot) })
-        })
+        (0..SLOTS)
+            .map(move |slot| sum(&if of_rows { histogram.of_row(slot) } else { histogram.column(slot) }))
     });
     let selected: Vec<String> = groups.iter().cloned().chain(figures).chain(slots).collect();
     let (table, time, from, until) = match part {
         Part::Rows(from, until) => ("usage", "at", *from, *until),
         Part::Sums(table, from, until) => (table.name, "bucket", *from, *until),
     };
-    let mut text =
-        format!("SELECT {} FROM {table} WHERE {time} >= $1 AND {time} < $2", selected.join(", "));
+    let mut text = format!("SELECT {} FROM {table} WHERE {time} >= $1 AND {time} < $2", selected.join(", "));
     let mut values = vec![Value::from(from), Value::from(until)];
     conditions.append(&mut text, &mut values);
     if of_rows {

@@ -125,7 +125,8 @@ async fn all_tables_hold_the_same_sums_and_a_new_price_reaches_all() {
         let receipts = receipts.clone();
         async move {
             store.ledger().book(&receipts).await.unwrap();
-            let (priced, changed) = (receipts.iter().find(|receipt| receipt.cost.is_some()).unwrap(), Some([7, 5]));
+            let (priced, changed) =
+                (receipts.iter().find(|receipt| receipt.cost.is_some()).unwrap(), Some([7, 5]));
             let unpriced = receipts.iter().find(|receipt| receipt.cost.is_none()).unwrap();
             let mut open = store.database().begin().await.unwrap();
             for receipt in [priced, unpriced] {
