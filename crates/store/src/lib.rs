@@ -30,7 +30,10 @@ pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
-pub use crate::ledger::{CacheMode, KeyFigures, KeyModel, Ledger, UsageFilter, UsageRow, UsageSummary};
+pub use crate::ledger::{
+    Axis, CacheMode, Figures, Histogram, KeyFigures, KeyModel, Ledger, Line, LogPage, LogPlace, LogSlice,
+    Report, Step, UsageFilter, UsageRow, UsageSummary,
+};
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
 pub use crate::stamp::Stamp;

@@ -60,8 +60,8 @@ pub(crate) struct Booking {
     pub tokens: [i64; 8],
     pub cost: Option<[i64; 2]>,
     cost_source: CostSource,
-    duration_us: i64,
-    first_byte_us: Option<i64>,
+    pub duration_us: i64,
+    pub first_byte_us: Option<i64>,
     detail: Option<Arc<str>>,
 }
 
