@@ -3,7 +3,6 @@
 pub(crate) mod booking;
 pub(crate) mod books;
 mod histogram;
-mod key_stats;
 mod log;
 mod reports;
 pub(crate) mod rollup;
@@ -21,7 +20,6 @@ use crate::database::{Database, Value};
 use crate::ledger::books::Books;
 
 pub use crate::ledger::histogram::Histogram;
-pub use crate::ledger::key_stats::{KeyFigures, KeyModel};
 pub use crate::ledger::log::{LogPage, LogPlace, LogSlice, UsageRow};
 pub use crate::ledger::reports::{Figures, Line, Report, Step};
 pub use crate::ledger::rollup::Axis;

@@ -31,7 +31,7 @@ pub use crate::error::StoreError;
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
 pub use crate::ledger::{
-    Axis, CacheMode, Figures, Histogram, KeyFigures, KeyModel, Ledger, Line, LogPage, LogPlace, LogSlice,
+    Axis, CacheMode, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice,
     Report, Step, UsageFilter, UsageRow, UsageSummary,
 };
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};

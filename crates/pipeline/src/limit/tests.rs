@@ -25,6 +25,7 @@ fn key(id: &str, rate_limits: RateLimits) -> Arc<KeyFacts> {
     Arc::new(KeyFacts {
         id: id.into(),
         name: id.into(),
+        description: Default::default(),
         digest: [0; 32],
         scopes: Vec::new(),
         user_path: None,

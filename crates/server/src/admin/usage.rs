@@ -91,7 +91,7 @@ fn ledger(app: &App) -> &Ledger {
     app.refresher.store().ledger()
 }
 
-fn enabled(app: &App) -> Result<(), Fault> {
+pub fn enabled(app: &App) -> Result<(), Fault> {
     if app.config.usage_enabled {
         return Ok(());
     }

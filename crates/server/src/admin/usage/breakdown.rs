@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use http::HeaderMap;
 use serde::Serialize;
-use store::{Axis, Line, Report};
+use store::{Axis, Line, Report, UsageFilter};
 use utoipa::ToSchema;
 
 use super::{Consumption, ReportParameters};
@@ -32,14 +32,19 @@ pub struct UserPathView {
     pub usage: Consumption,
 }
 
-async fn lines(
-    app: &App,
-    principal: &Principal<Read<Usage>>,
-    pairs: &Pairs,
-    headers: &HeaderMap,
-    axes: &[Axis],
-) -> Result<Vec<Line>, Problem> {
-    let filter = super::filter(app, principal, pairs, headers)?;
+/// What was used of each model, the most used first.
+pub async fn by_model(app: &App, filter: UsageFilter) -> Result<Vec<ModelUsageView>, Problem> {
+    let lines = lines(app, filter, &[Axis::Model, Axis::Provider, Axis::ProviderName]).await?;
+    let views = lines.into_iter().map(|line| {
+        let usage = (&line.figures).into();
+        let mut names = line.names.into_iter();
+        let mut name = || names.next().unwrap_or_default();
+        ModelUsageView { model: name(), provider: name(), provider_name: name(), usage }
+    });
+    Ok(views.collect())
+}
+
+async fn lines(app: &App, filter: UsageFilter, axes: &[Axis]) -> Result<Vec<Line>, Problem> {
     let mut lines = super::ledger(app).report(&Report::of(filter).by(axes)).await?;
     lines.sort_by(|one, other| {
         let requests = other.figures.requests().cmp(&one.figures.requests());
@@ -60,15 +65,8 @@ pub async fn models(
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<Vec<ModelUsageView>>, Problem> {
-    let axes = [Axis::Model, Axis::Provider, Axis::ProviderName];
-    let lines = lines(&app, &principal, &pairs, &headers, &axes).await?;
-    let views = lines.into_iter().map(|line| {
-        let usage = (&line.figures).into();
-        let mut names = line.names.into_iter();
-        let mut name = || names.next().unwrap_or_default();
-        ModelUsageView { model: name(), provider: name(), provider_name: name(), usage }
-    });
-    Ok(Json(views.collect()))
+    let filter = super::filter(&app, &principal, &pairs, &headers)?;
+    Ok(Json(by_model(&app, filter).await?))
 }
 
 /// Usage by user path.
@@ -83,7 +81,8 @@ pub async fn user_paths(
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<Vec<UserPathView>>, Problem> {
-    let lines = lines(&app, &principal, &pairs, &headers, &[Axis::UserPath]).await?;
+    let filter = super::filter(&app, &principal, &pairs, &headers)?;
+    let lines = lines(&app, filter, &[Axis::UserPath]).await?;
     let views = lines.into_iter().map(|mut line| UserPathView {
         user_path: line.names.pop().unwrap_or_default(),
         usage: (&line.figures).into(),

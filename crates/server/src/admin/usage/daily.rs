@@ -38,18 +38,28 @@ pub async fn daily(
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<Vec<PeriodView>>, Problem> {
-    let filter = super::until_now(&app, super::filter(&app, &principal, &pairs, &headers)?);
+    let filter = super::filter(&app, &principal, &pairs, &headers)?;
     let calendar = Calendar { zone: query::time_zone(&headers)?, interval: Interval::of_days(&pairs)? };
+    Ok(Json(by_period(&app, filter, &calendar).await?))
+}
+
+/// What was used in each period of a calendar, oldest first.
+pub async fn by_period(
+    app: &App,
+    filter: UsageFilter,
+    calendar: &Calendar,
+) -> Result<Vec<PeriodView>, Problem> {
+    let filter = super::until_now(app, filter);
     let mut periods: BTreeMap<Timestamp, Figures> = BTreeMap::new();
     for stretch in calendar.stretches(filter.from, filter.until) {
         let within = UsageFilter { from: stretch.from, until: stretch.until, ..filter.clone() };
         let report = Report::of(within).every(calendar.step(&stretch));
-        for line in super::ledger(&app).report(&report).await? {
+        for line in super::ledger(app).report(&report).await? {
             periods.entry(calendar.start(&stretch, line.step)?).or_default().add(&line.figures);
         }
     }
     let views = periods
         .iter()
         .map(|(start, figures)| PeriodView { date: calendar.label(*start), usage: figures.into() });
-    Ok(Json(views.collect()))
+    Ok(views.collect())
 }
