@@ -3,10 +3,12 @@
 pub(crate) mod booking;
 pub(crate) mod books;
 mod log;
+mod recalculate;
 pub(crate) mod rollup;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod unpriced;
 
 use domain::clock::Timestamp;
 
@@ -15,7 +17,9 @@ use crate::database::{Database, Value};
 use crate::ledger::books::Books;
 
 pub use crate::ledger::log::UsageRow;
+pub use crate::ledger::recalculate::{Consumed, Recalculated, Repriced};
 pub use crate::ledger::summary::UsageSummary;
+pub use crate::ledger::unpriced::UnpricedUsage;
 
 #[derive(Clone)]
 pub struct Ledger {

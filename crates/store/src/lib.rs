@@ -29,7 +29,9 @@ pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
-pub use crate::ledger::{CacheMode, Ledger, UsageFilter, UsageRow, UsageSummary};
+pub use crate::ledger::{
+    CacheMode, Consumed, Ledger, Recalculated, Repriced, UnpricedUsage, UsageFilter, UsageRow, UsageSummary,
+};
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlx::SqlStr;
 
 use super::booking::{Booking, COLUMNS};
-use super::rollup;
+use super::rollup::{self, Key, Sums};
 use crate::StoreError;
 use crate::database::{Writing, placeholders, sql};
 
@@ -65,13 +65,13 @@ impl Books {
                 }
             }
         }
-        self.add_up(open, &fresh).await?;
+        self.add(open, &rollup::add_up(&fresh)).await?;
         Ok(Booked::All)
     }
 
-    async fn add_up(&self, open: &mut Writing, fresh: &[&Booking]) -> Result<(), StoreError> {
-        let sums = rollup::add_up(fresh);
-        let mut rest = &sums[..];
+    /// Adds to the sums, or takes away from them. The keys are in order.
+    pub(super) async fn add(&self, open: &mut Writing, sums: &[(Key<'_>, Sums)]) -> Result<(), StoreError> {
+        let mut rest = sums;
         for (size, text) in SIZES.iter().zip(&self.0.rollups) {
             while rest.len() >= *size {
                 let (chunk, behind) = rest.split_at(*size);

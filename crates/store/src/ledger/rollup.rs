@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::clock::Timestamp;
 use foldhash::HashMap;
 
 use super::booking::{Booking, Label};
@@ -59,8 +60,7 @@ pub(super) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
     // By label first: those of a batch are shared, so that where one lies tells it apart at once.
     let mut parts: HashMap<(i64, *const Label), (&'a Label, Sums)> = HashMap::default();
     for booking in bookings {
-        let bucket = booking.at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR;
-        let place = (bucket, Arc::as_ptr(&booking.label));
+        let place = (bucket(booking.at), Arc::as_ptr(&booking.label));
         let (_, sums) = parts.entry(place).or_insert_with(|| (&booking.label, Sums::default()));
         add(sums, &figures(booking));
     }
@@ -69,6 +69,40 @@ pub(super) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
         add(table.entry((bucket, texts(label))).or_default(), &sums);
     }
     table.into_iter().collect()
+}
+
+pub(super) fn bucket(at: Timestamp) -> i64 {
+    at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR
+}
+
+/// What changes when calls that are summed up get another cost, by the place of each; in the order of the keys.
+pub(super) fn correct<'a>(changes: impl Iterator<Item = (Key<'a>, Sums)>) -> Vec<(Key<'a>, Sums)> {
+    let mut table: BTreeMap<Key<'a>, Sums> = BTreeMap::new();
+    for (key, change) in changes {
+        add(table.entry(key).or_default(), &change);
+    }
+    table.into_iter().collect()
+}
+
+/// What a call adds to the sums when it costs `after` and no longer `before`.
+pub(super) fn repriced(consumed: bool, before: Option<[i64; 2]>, after: Option<[i64; 2]>) -> Sums {
+    let mut sums = Sums::default();
+    for (column, sum) in SUMS.iter().zip(&mut sums) {
+        let of = |cost: Option<[i64; 2]>| match *column {
+            "input_cost" => cost.unwrap_or_default()[0],
+            "output_cost" => cost.unwrap_or_default()[1],
+            "priced" => i64::from(cost.is_some()),
+            "unpriced" => i64::from(is_unpriced(consumed, cost)),
+            _ => 0,
+        };
+        *sum = of(after) - of(before);
+    }
+    sums
+}
+
+/// A call that consumed nothing lacks no price.
+fn is_unpriced(consumed: bool, cost: Option<[i64; 2]>) -> bool {
+    consumed && cost.is_none()
 }
 
 fn add(sums: &mut Sums, more: &Sums) {
@@ -110,7 +144,7 @@ fn figures(booking: &Booking) -> Sums {
         input_cost,
         output_cost,
         i64::from(booking.cost.is_some()),
-        i64::from(booking.cost.is_none()),
+        i64::from(is_unpriced(booking.tokens.iter().any(|count| *count > 0), booking.cost)),
         i64::from(booking.estimated),
     ]
 }
