@@ -185,6 +185,21 @@ impl Lane {
     }
 }
 
+/// What is known of a model's price.
+pub struct Pricing {
+    pub effective: Option<Price>,
+    pub base: Option<&'static Price>,
+    pub tariff: Option<Arc<Tariff>>,
+}
+
+impl Pricing {
+    /// What consuming so much costs, and by which price, when it is not the catalogue's.
+    pub fn charge(&self, tokens: &Tokens) -> Option<(Cost, Option<&str>)> {
+        let price = self.effective.as_ref()?;
+        Some((charge(price, tokens), self.tariff.as_ref().map(|tariff| &*tariff.version)))
+    }
+}
+
 /// Providers do not bill what they did not do: without a token there is no charge, not even a flat one.
 fn charge(price: &Price, tokens: &Tokens) -> Cost {
     if tokens.total() == 0 { Cost::default() } else { catalog::cost(price, tokens) }
@@ -286,24 +301,16 @@ impl Routes {
             || self.instances.values().any(|instance| instance.provider.provider_type == name)
     }
 
-    /// What so many tokens of a model cost now, and by which price; also where the provider is gone.
-    pub fn charge(
-        &self,
-        (instance, provider_type): (&str, &str),
-        model: &str,
-        tokens: &Tokens,
-    ) -> Option<(Cost, Option<Arc<str>>)> {
-        // One that has its name from another time may be of another type by now.
+    /// What a model costs at an instance, also where that is gone: the price in force, the catalogue's and the operator's.
+    pub fn pricing(&self, instance: &str, provider_type: &str, model: &str) -> Pricing {
         let type_is_taken = self.instances.contains_key(provider_type);
-        let tariff = self.prices.find(Whose { instance, provider_type, type_is_taken, model });
+        let tariff = self.prices.find(Whose { instance, provider_type, type_is_taken, model }).cloned();
         let base = prices::base(provider_type, model);
-        match tariff {
-            Some(tariff) => {
-                let price = tariff.price.over(base)?;
-                Some((charge(&price, tokens), Some(tariff.version.clone())))
-            }
-            None => Some((charge(base?, tokens), None)),
-        }
+        let effective = match &tariff {
+            Some(tariff) => tariff.price.over(base),
+            None => base.cloned(),
+        };
+        Pricing { effective, base, tariff }
     }
 
     /// Everyone who lists this model id, in order of priority.

@@ -77,7 +77,7 @@ pub struct LogView {
     pub offset: i64,
 }
 
-fn enabled(app: &App) -> Result<(), Fault> {
+pub(super) fn enabled(app: &App) -> Result<(), Fault> {
     if app.config.usage_enabled {
         return Ok(());
     }

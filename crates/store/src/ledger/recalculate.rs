@@ -72,7 +72,7 @@ struct Change {
     detail: Option<String>,
 }
 
-type Price<'a> = &'a (dyn Fn(&Consumed) -> Option<Repriced> + Sync);
+type Price<'a> = &'a mut (dyn FnMut(&Consumed) -> Option<Repriced> + Send);
 
 impl Ledger {
     /// What a provider itself named stays, and so does what several providers made together: nobody knows whose tokens were
@@ -89,7 +89,7 @@ impl Ledger {
         loop {
             let entries = self.next(&conditions, &place, filter.until.micros()).await?;
             let (count, last) = (entries.len() as i64, entries.last().map(|entry| (entry.at, entry.id.clone())));
-            self.change(entries, price, &mut done).await?;
+            self.change(entries, &mut *price, &mut done).await?;
             match last {
                 Some(last) if count == BATCH => place = last,
                 _ => return Ok(done),
@@ -128,7 +128,7 @@ impl Ledger {
     ) -> Result<(), StoreError> {
         let mut counted = *done;
         let changes: Vec<Change> =
-            entries.into_iter().filter_map(|entry| anew(entry, price, &mut counted)).collect();
+            entries.into_iter().filter_map(|entry| anew(entry, &mut *price, &mut counted)).collect();
         if !changes.is_empty() {
             counted.recalculated += self.database.limited(self.write(&changes)).await?;
         }

@@ -66,7 +66,7 @@ async fn sums_follow_their_rows_through_several_batches() {
             book(&store, chunk.to_vec()).await;
         }
         check_sums(&store).await;
-        let done = store.ledger().recalculate(&everything(), &prices).await.unwrap();
+        let done = store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
         assert_eq!(done.matched, receipts.len() as u64);
         assert_eq!(done.with_pricing + done.without_pricing, done.matched);
         assert!(done.recalculated > 2 * done.matched / 3, "{done:?}");
@@ -78,7 +78,7 @@ async fn sums_follow_their_rows_through_several_batches() {
             assert_eq!((row.total_cost.is_some(), row.caveat.as_deref()), (priced, (!priced).then_some(UNPRICED)));
             assert_eq!(row.cost_source, if priced { "model_pricing" } else { "none" });
         }
-        let again = store.ledger().recalculate(&everything(), &prices).await.unwrap();
+        let again = store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
         assert_eq!((again.matched, again.recalculated), (done.matched, 0), "nothing is left to do");
     })
     .await;
@@ -95,7 +95,7 @@ async fn what_is_known_better_is_kept() {
         plain.session_id = Some("talk".into());
         let failed = Receipt { usage: Usage::default(), cost: None, ..receipt("failed") };
         book(&store, vec![reported, resumed, plain, failed]).await;
-        let done = store.ledger().recalculate(&everything(), &prices).await.unwrap();
+        let done = store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
         assert_eq!(done, Recalculated { matched: 4, recalculated: 1, with_pricing: 1, without_pricing: 0 });
         let (rows, _) = store.ledger().log(&everything(), 10, 0).await.unwrap();
         let row = |id: &str| rows.iter().find(|row| row.id == id).unwrap();
@@ -125,7 +125,7 @@ async fn only_what_fits_the_filter_changes() {
         let changed = async |change: fn(&mut UsageFilter)| {
             let mut filter = everything();
             change(&mut filter);
-            let done = store.ledger().recalculate(&filter, &prices).await.unwrap();
+            let done = store.ledger().recalculate(&filter, &mut prices).await.unwrap();
             (done.matched, done.recalculated)
         };
         assert_eq!(changed(|filter| filter.until = filter.from).await, (0, 0));
@@ -155,22 +155,22 @@ async fn receipts_that_come_in_meanwhile_are_not_lost_and_not_doubled() {
             let mut factor = 0;
             while !over.load(Ordering::Relaxed) {
                 factor += 1;
-                let dearer = |consumed: &Consumed| {
+                let mut dearer = |consumed: &Consumed| {
                     let Repriced { cost, version } = prices(consumed)?;
                     Some(Repriced { cost: Cost { input: Nanos(cost.input.0 * factor), ..cost }, version })
                 };
-                store.ledger().recalculate(&everything(), &dearer).await.unwrap();
+                store.ledger().recalculate(&everything(), &mut dearer).await.unwrap();
             }
         };
         // Another replica does the same at the same time, with prices of its own.
         let other = async {
             while !over.load(Ordering::Relaxed) {
-                store.ledger().recalculate(&everything(), &|_| None).await.unwrap();
+                store.ledger().recalculate(&everything(), &mut |_: &Consumed| None).await.unwrap();
             }
         };
         tokio::join!(draining, recalculating, other);
         check_sums(&store).await;
-        store.ledger().recalculate(&everything(), &prices).await.unwrap();
+        store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
         check_sums(&store).await;
         assert_eq!(store.ledger().count().await.unwrap(), 4_000);
     })
@@ -228,7 +228,7 @@ async fn what_has_no_price_is_listed_by_model() {
         assert_eq!(shown(&elsewhere).await, []);
         let later = UsageFilter { from: at(1_800), ..everything() };
         assert_eq!(shown(&later).await, vec![("mixed".to_owned(), 1, 100, 20, at(3_000)), ("own".to_owned(), 1, 100, 20, at(2_000))]);
-        store.ledger().recalculate(&everything(), &|_| Some(Repriced { cost: Cost::default(), version: None })).await.unwrap();
+        store.ledger().recalculate(&everything(), &mut |_: &Consumed| Some(Repriced { cost: Cost::default(), version: None })).await.unwrap();
         assert_eq!(shown(&everything()).await, []);
     })
     .await;
