@@ -7,10 +7,28 @@ mod recalculation;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{complaint, each_furnished, history, refuses};
-use crate::house::{self, House};
+use super::{complaint, history, refuses};
+use crate::house::{self, House, Wishes};
 
 const PATH: &str = "/admin/api/v1/model-pricing";
+
+/// Runs a test with `openai`, whose models the catalogue knows, and `second`, whose two models it does not.
+async fn each_served(test: impl AsyncFn(House)) {
+    each_served_with(Wishes::default, test).await;
+}
+
+async fn each_served_with(wishes: impl Fn() -> Wishes, test: impl AsyncFn(House)) {
+    let wishes = || Wishes { loopback_listener: true, ..wishes() };
+    house::each_with(wishes, async |house| {
+        let body = json!({
+            "name": "second", "type": "openai_compatible", "base_url": house.upstream.base_url(),
+            "api_key": "sk-second-5678", "models": ["long", "text"],
+        });
+        house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+        test(house).await;
+    })
+    .await;
+}
 
 async fn view(house: &House, selector: &str) -> Value {
     house.get(format!("{PATH}/{selector}")).send().await.expect_status(200).json()
@@ -26,7 +44,7 @@ async fn count(house: &House, query: &str) -> usize {
 
 #[tokio::test]
 async fn a_price_lives() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let path = format!("{PATH}/openai%2Fgpt-4o");
         let before = house.get(&*path).send().await.expect_status(200);
         assert_eq!((before.header("etag"), &before.json()["source"]), (None, &json!("catalog")));
@@ -58,7 +76,7 @@ async fn a_price_lives() {
 
 #[tokio::test]
 async fn what_the_catalogue_does_not_know_must_be_said_in_full() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let missing = view(&house, "second/text").await;
         assert_eq!((&missing["source"], &missing["effective"]), (&json!("missing"), &Value::Null));
         let path = "/admin/api/v1/model-pricing/second/text";
@@ -83,7 +101,7 @@ async fn what_the_catalogue_does_not_know_must_be_said_in_full() {
 
 #[tokio::test]
 async fn bodies_are_checked_by_field() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let path = "/admin/api/v1/model-pricing/openai%2Fgpt-4o";
         let (code, unknown) = ("invalid_parameter", "unknown_parameter");
         let nowhere = "/admin/api/v1/model-pricing/opneai/gpt-4o";
@@ -111,7 +129,7 @@ async fn bodies_are_checked_by_field() {
 
 #[tokio::test]
 async fn the_list_can_be_narrowed() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let price = json!({"input_per_mtok": 1, "output_per_mtok": 2});
         for selector in ["second/text", "groq/not-listed-anywhere", "openai/org/slashed"] {
             house.put(format!("{PATH}/{selector}"), price.clone()).send().await.expect_status(201);
@@ -147,7 +165,7 @@ async fn the_list_can_be_narrowed() {
 /// Words of the routes are no selectors, and selectors may have such words in them.
 #[tokio::test]
 async fn words_and_selectors_are_told_apart() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let price = json!({"input_per_mtok": 1, "output_per_mtok": 2});
         for selector in ["openai/export", "openai/revisions/5/restore"] {
             house.put(format!("{PATH}/{selector}"), price.clone()).send().await.expect_status(201);
@@ -163,7 +181,7 @@ async fn words_and_selectors_are_told_apart() {
 
 #[tokio::test]
 async fn a_lost_update_is_refused() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let path = format!("{PATH}/openai/gpt-4o");
         let put = || house.put(&*path, json!({"input_per_mtok": 1}));
         let etag = put().send().await.expect_status(201).header("etag").unwrap().to_owned();
@@ -179,7 +197,7 @@ async fn a_lost_update_is_refused() {
 
 #[tokio::test]
 async fn who_is_bound_to_a_path_changes_no_price() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let scopes = json!(["admin:model-pricing:write"]);
         let (_, team) = house.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
         let path = format!("{PATH}/openai/gpt-4o");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{PATH, each_furnished, view};
+use super::{PATH, each_served, view};
 use crate::house::House;
 
 async fn import(house: &House, body: Value) -> Value {
@@ -23,7 +23,7 @@ fn price(selector: &str, input: f64) -> Value {
 
 #[tokio::test]
 async fn what_is_exported_can_be_imported() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let (a, b, c) = (price("openai/a", 1.0), price("second/b", 1.0), price("groq/c", 1.5));
         let body = |mode: &str, prices: &[&Value]| json!({"mode": mode, "prices": prices});
         let dry = import(&house, body("dry_run", &[&a, &b])).await;
@@ -57,7 +57,7 @@ async fn what_is_exported_can_be_imported() {
 
 #[tokio::test]
 async fn with_an_error_nothing_is_written() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let prices = json!([
             price("openai/a", 1.0),
             price("openai/a", 2.0),
@@ -106,7 +106,7 @@ async fn with_an_error_nothing_is_written() {
 
 #[tokio::test]
 async fn the_way_back_leads_to_any_revision() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         let put = async |selector: &str, input: f64| {
             house.put(format!("{PATH}/{selector}"), price(selector, input)).send().await;
         };

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::super::each_furnished_with;
-use super::PATH;
+use super::{PATH, each_served_with};
 use crate::house::{Wishes, question};
 
 fn strict() -> Wishes {
@@ -14,7 +13,7 @@ fn strict() -> Wishes {
 
 #[tokio::test]
 async fn a_model_without_a_price_is_refused_until_it_has_one() {
-    each_furnished_with(strict, async |house| {
+    each_served_with(strict, async |house| {
         house.chat("gpt-4o").send().await.expect_status(200);
         for model in ["openai/text", "second/text", "second/long"] {
             let refused = house.chat(model).send().await;
@@ -26,7 +25,9 @@ async fn a_model_without_a_price_is_refused_until_it_has_one() {
         assert!(explained.text().contains("model_access_denied"), "{}", explained.text());
         // Of two that serve a model, the one with a price does.
         house.put(format!("{PATH}/second/text"), json!({"per_request": 0.01})).send().await.expect_status(201);
-        let answer = house.chat("text").send().await.expect_status(200);
+        let pool = json!({"name": "both", "members": ["openai", "second"]});
+        house.post("/admin/api/v1/pools", pool).send().await.expect_status(201);
+        let answer = house.chat("both/text").send().await.expect_status(200);
         assert_eq!(answer.header("x-gateway-provider"), Some("second"));
         assert_eq!(answer.header("x-gateway-cost-usd"), Some("0.010000000"));
     })
@@ -35,7 +36,7 @@ async fn a_model_without_a_price_is_refused_until_it_has_one() {
 
 #[tokio::test]
 async fn the_passthrough_follows() {
-    each_furnished_with(strict, async |house| {
+    each_served_with(strict, async |house| {
         let path = "/p/openai/chat/completions";
         house.post(path, question("gpt-4o")).send().await.expect_status(200);
         let refused = house.post(path, question("text")).send().await;
@@ -51,7 +52,7 @@ async fn the_passthrough_follows() {
 
 #[tokio::test]
 async fn allowed_they_are_flagged() {
-    each_furnished_with(Wishes::default, async |house| {
+    each_served_with(Wishes::default, async |house| {
         house.chat("second/text").send().await.expect_status(200);
         house.chat("openai/gpt-4o").send().await.expect_status(200);
         let entries = house.receipts(2).await;

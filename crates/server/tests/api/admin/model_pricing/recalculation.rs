@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{PATH, each_furnished};
+use super::{PATH, each_served};
 use crate::house::{self, House, Wishes};
 
 const RECALCULATE: &str = "/admin/api/v1/usage/recalculate-pricing";
@@ -27,7 +27,7 @@ async fn total(house: &House) -> f64 {
 
 #[tokio::test]
 async fn what_had_no_price_gets_one_afterwards() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         for path in ["/team/a", "/other"] {
             house.chat("second/text").header("x-gateway-user-path", path).send().await.expect_status(200);
         }
@@ -70,7 +70,7 @@ async fn what_had_no_price_gets_one_afterwards() {
 
 #[tokio::test]
 async fn it_must_be_meant_and_said_well() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         for (body, param) in [
             (json!({}), "confirmation"),
             (json!({"confirmation": "yes"}), "confirmation"),
@@ -92,7 +92,7 @@ async fn it_must_be_meant_and_said_well() {
 
 #[tokio::test]
 async fn one_at_a_time_and_to_its_end() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         house.chat("second/text").send().await.expect_status(200);
         house.receipts(1).await;
         let price = json!({"input_per_mtok": 1, "output_per_mtok": 2});
@@ -125,7 +125,7 @@ async fn one_at_a_time_and_to_its_end() {
 
 #[tokio::test]
 async fn an_admin_bound_to_a_path_reaches_its_subtree() {
-    each_furnished(async |house| {
+    each_served(async |house| {
         for path in ["/team/a", "/other"] {
             house.chat("second/text").header("x-gateway-user-path", path).send().await.expect_status(200);
         }
