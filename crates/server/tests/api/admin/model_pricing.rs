@@ -12,7 +12,7 @@ use crate::house::{self, House, Wishes};
 
 const PATH: &str = "/admin/api/v1/model-pricing";
 
-/// Runs a test with `openai`, whose models the catalogue knows, and `second`, whose two models it does not.
+/// Runs a test with `openai`, whose models the catalogue knows, and `second`, whose models it does not.
 async fn each_served(test: impl AsyncFn(House)) {
     each_served_with(Wishes::default, test).await;
 }
@@ -144,13 +144,16 @@ async fn the_list_can_be_narrowed() {
         .sum();
         assert_eq!(by_source, all);
         assert_eq!(count(&house, "source=override").await, 3);
-        assert_eq!(count(&house, "provider=second").await, 2);
-        assert_eq!(count(&house, "provider=openai_compatible").await, 2);
+        let second = count(&house, "provider=second").await;
+        assert!(second > 1 && second < all);
+        assert_eq!(count(&house, "provider=openai_compatible").await, second);
         assert_eq!(count(&house, "provider=groq").await, 1);
         assert_eq!(count(&house, "search=NOT-listed").await, 1);
         assert_eq!(count(&house, "search=%25").await, 0);
         let page = house.get(format!("{PATH}?provider=second&limit=1&offset=1")).send().await.expect_status(200);
-        assert_eq!((page.header("x-total-count"), &page.json()[0]["selector"]), (Some("2"), &json!("second/text")));
+        let whole = house.get(format!("{PATH}?provider=second")).send().await.json();
+        assert_eq!(page.header("x-total-count"), Some(&*second.to_string()));
+        assert_eq!(page.json(), json!([whole[1]]));
         for (query, param) in [("source=own", "source"), ("limit=0", "limit"), ("limit=10001", "limit")] {
             let found = house.get(format!("{PATH}?{query}")).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
