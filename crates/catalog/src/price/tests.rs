@@ -110,7 +110,11 @@ fn every_kind() -> Price {
 
 #[track_caller]
 fn check_of(price: &Price, billable: Billable, input: i64, output: i64) {
-    assert_eq!(cost_of(price, &billable), Cost { input: Nanos(input), output: Nanos(output) }, "{billable:?}");
+    assert_eq!(
+        cost_of(price, &billable),
+        Cost { input: Nanos(input), output: Nanos(output) },
+        "{billable:?}"
+    );
 }
 
 #[test]

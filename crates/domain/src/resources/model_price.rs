@@ -260,7 +260,10 @@ fn tiers_fit(tiers: &[TierPrice]) -> Result<(), Fault> {
             ("cached_input_per_mtok", tier.cached_input_per_mtok),
         ];
         if amounts.iter().all(|(_, amount)| amount.is_none()) {
-            return Err(fault::invalid_parameter(path("input_per_mtok"), "A tier names at least one amount."));
+            return Err(fault::invalid_parameter(
+                path("input_per_mtok"),
+                "A tier names at least one amount.",
+            ));
         }
         for (field, amount) in amounts {
             amount_fits(&path(field), amount)?;

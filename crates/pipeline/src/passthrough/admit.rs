@@ -89,7 +89,8 @@ pub(super) fn judge(
     Ok(())
 }
 
-const READABLY: &str = "name it in the path, or near the beginning of a plain JSON body with 'Content-Type: application/json'.";
+const READABLY: &str =
+    "name it in the path, or near the beginning of a plain JSON body with 'Content-Type: application/json'.";
 
 fn unreadable_model() -> Fault {
     let message = format!(

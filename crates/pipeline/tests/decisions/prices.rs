@@ -68,7 +68,8 @@ fn the_instances_own_price_wins_over_its_types() {
 fn what_is_not_named_stays_and_half_a_price_is_none() {
     let plain = house(&[]);
     let before = plain.instances["openai"].lane("gpt-5").unwrap();
-    let routes = house(&[("openai/gpt-5", json!({"output_per_mtok": 99})), ("lab/own", json!({"input_per_mtok": 1}))]);
+    let routes =
+        house(&[("openai/gpt-5", json!({"output_per_mtok": 99})), ("lab/own", json!({"input_per_mtok": 1}))]);
     let lane = routes.instances["openai"].lane("gpt-5").unwrap();
     let (was, is) = (before.price().unwrap(), lane.price().unwrap());
     assert_eq!((is.input, is.cache_read), (was.input, was.cache_read));
@@ -85,8 +86,16 @@ fn a_provider_that_is_gone_still_has_its_prices() {
     let routes = house(&[("gone/own", json!({"input_per_mtok": 2, "output_per_mtok": 0}))]);
     let tokens = Tokens { input: 1_000_000, output: 5, ..Tokens::default() };
     let pricing = routes.pricing("gone", "vllm", "own");
-    assert_eq!(pricing.charge(&tokens), Some((Cost { input: Nanos(2_000_000_000), output: Nanos(0) }, Some("rev-0"))));
-    assert!(routes.pricing("gone", "openai", "gpt-5").charge(&tokens).is_some_and(|(_, version)| version.is_none()));
+    assert_eq!(
+        pricing.charge(&tokens),
+        Some((Cost { input: Nanos(2_000_000_000), output: Nanos(0) }, Some("rev-0")))
+    );
+    assert!(
+        routes
+            .pricing("gone", "openai", "gpt-5")
+            .charge(&tokens)
+            .is_some_and(|(_, version)| version.is_none())
+    );
     assert_eq!(routes.pricing("gone", "vllm", "other").charge(&tokens), None);
 }
 

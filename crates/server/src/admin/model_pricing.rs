@@ -113,9 +113,7 @@ pub async fn read(
     let routes = &principal.snapshot.routes;
     let stored = app.refresher.store().collection::<ModelPrice>().get(&selector).await?;
     match stored {
-        Some(stored) => {
-            Ok(record::answer(StatusCode::OK, &stored.etag(), view::show(routes, &selector)))
-        }
+        Some(stored) => Ok(record::answer(StatusCode::OK, &stored.etag(), view::show(routes, &selector))),
         None if view::is_known(routes, &selector) => Ok(Json(view::show(routes, &selector)).into_response()),
         None => Err(fault::not_found(format!("There is no model '{selector}' and no price for it.")).into()),
     }

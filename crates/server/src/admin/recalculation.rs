@@ -71,19 +71,27 @@ pub async fn create(
 ) -> Result<Json<RecalculationResult>, Problem> {
     usage::enabled(&app)?;
     if body.confirmation.as_deref() != Some(WORD) {
-        let message = format!("This changes what past calls cost: confirm it with \"confirmation\": \"{WORD}\".");
+        let message =
+            format!("This changes what past calls cost: confirm it with \"confirmation\": \"{WORD}\".");
         return Err(fault::invalid_parameter("confirmation", message).into());
     }
     let filter = query::usage_filter(&pairs(body), &headers, &principal.caller, app.gateway.clock.now())?;
-    let turn = app.recalculating.clone().try_lock_owned().map_err(|_| {
-        fault::conflict("Costs are being recalculated already: wait until that is done.")
-    })?;
+    let turn = app
+        .recalculating
+        .clone()
+        .try_lock_owned()
+        .map_err(|_| fault::conflict("Costs are being recalculated already: wait until that is done."))?;
     let (ledger, actor) = (app.refresher.store().ledger().clone(), principal.caller.actor().to_owned());
     let snapshot = principal.snapshot;
     // It goes on when the client leaves: what has begun is finished, and nobody begins another beside it.
     let task = app.gateway.tasks.spawn(async move {
         let _turn = turn;
-        tracing::info!(actor, from = filter.from.micros(), until = filter.until.micros(), "recalculating costs");
+        tracing::info!(
+            actor,
+            from = filter.from.micros(),
+            until = filter.until.micros(),
+            "recalculating costs"
+        );
         let done = ledger.recalculate(&filter, &mut prices(&snapshot)).await;
         match &done {
             Ok(done) => tracing::info!(actor, done.matched, done.recalculated, "costs are recalculated"),

@@ -126,8 +126,7 @@ impl Documents {
             .limited(async {
                 let mut open = self.database.begin().await?;
                 let place = (kind, name);
-                let removed =
-                    self.remove_in(&mut open, place, secrets, actor, if_match, &acceptable).await?;
+                let removed = self.remove_in(&mut open, place, secrets, actor, if_match, &acceptable).await?;
                 open.commit().await?;
                 Ok(removed)
             })

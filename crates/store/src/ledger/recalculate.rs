@@ -88,7 +88,8 @@ impl Ledger {
         let mut place = (filter.from.micros(), String::new());
         loop {
             let entries = self.next(&conditions, &place, filter.until.micros()).await?;
-            let (count, last) = (entries.len() as i64, entries.last().map(|entry| (entry.at, entry.id.clone())));
+            let (count, last) =
+                (entries.len() as i64, entries.last().map(|entry| (entry.at, entry.id.clone())));
             self.change(entries, &mut *price, &mut done).await?;
             match last {
                 Some(last) if count == BATCH => place = last,

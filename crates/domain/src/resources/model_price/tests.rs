@@ -57,7 +57,9 @@ fn only_what_is_named_is_replaced() {
     let expected = Price { output: Rate(7_000), per_request: Some(500_000_000), ..base() };
     assert_eq!(own.over(Some(&base())), Some(expected));
     assert_eq!(read(json!({"tiers": []})).over(Some(&base())), Some(Price { tiers: vec![], ..base() }));
-    let own = read(json!({"input_per_mtok": 0.000_003, "tiers": [{"above_tokens": 7, "output_per_mtok": 0.000_004}]}));
+    let own = read(
+        json!({"input_per_mtok": 0.000_003, "tiers": [{"above_tokens": 7, "output_per_mtok": 0.000_004}]}),
+    );
     let tiers = vec![Tier { above_tokens: 7, input: Rate(3_000), output: Rate(4_000), cache_read: None }];
     assert_eq!(own.over(Some(&base())), Some(Price { input: Rate(3_000), tiers, ..base() }));
 }

@@ -46,7 +46,8 @@ pub async fn create(
     let prices: Vec<ModelPrice> = stored.into_iter().map(|stored| stored.value).collect();
     let named = |kind: &str| format!("attachment; filename=\"model-pricing.{kind}\"");
     if as_table {
-        let headers = [(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, named("csv"))];
+        let headers =
+            [(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, named("csv"))];
         return Ok((headers, csv::write(&prices)).into_response());
     }
     let headers = [(CONTENT_DISPOSITION, named("json"))];

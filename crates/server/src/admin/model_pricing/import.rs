@@ -174,7 +174,8 @@ pub struct Plan {
 
 impl Plan {
     pub fn new(from: &BTreeMap<String, ModelPrice>, to: BTreeMap<String, ModelPrice>) -> Self {
-        let deletes: Vec<String> = from.keys().filter(|selector| !to.contains_key(*selector)).cloned().collect();
+        let deletes: Vec<String> =
+            from.keys().filter(|selector| !to.contains_key(*selector)).cloned().collect();
         let mut difference = Difference { deleted: deletes.len(), ..Difference::default() };
         let mut puts = Vec::new();
         for (selector, price) in to {

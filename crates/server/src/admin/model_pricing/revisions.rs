@@ -144,5 +144,7 @@ async fn prices_at(app: &App, revision: i64) -> Result<Option<BTreeMap<String, M
 }
 
 fn unreadable(revision: i64) -> Fault {
-    fault::conflict(format!("What was written in the revision {revision} cannot be read as a price any more."))
+    fault::conflict(format!(
+        "What was written in the revision {revision} cannot be read as a price any more."
+    ))
 }

@@ -63,12 +63,14 @@ async fn a_price_lives() {
         assert_eq!(entry["pricing_version"], json!(format!("rev-{etag}")));
         assert_eq!(answer.header("x-gateway-cost-usd"), Some(&*format!("{:.9}", count("total_cost"))));
 
-        let replaced = house.put(&*path, json!({"output_per_mtok": 1})).send().await.expect_status(200).json();
+        let replaced =
+            house.put(&*path, json!({"output_per_mtok": 1})).send().await.expect_status(200).json();
         assert_eq!(replaced["effective"]["input_per_mtok"], json!(2.5), "only what is named now is replaced");
         house.call(Method::DELETE, &*path).send().await.expect_status(204);
         assert_eq!(view(&house, "openai/gpt-4o").await, before.json());
         assert_eq!(house.call(Method::DELETE, &*path).refusal().await.1, "not_found");
-        let told: Vec<String> = history(&house, "model_price").await.into_iter().map(|(action, _)| action).collect();
+        let told: Vec<String> =
+            history(&house, "model_price").await.into_iter().map(|(action, _)| action).collect();
         assert_eq!(told, ["delete", "update", "create"]);
     })
     .await;
@@ -86,14 +88,24 @@ async fn what_the_catalogue_does_not_know_must_be_said_in_full() {
         let of_type = json!({"input_per_mtok": 1, "output_per_mtok": 2});
         house.put(format!("{PATH}/openai_compatible/text"), of_type).send().await.expect_status(201);
         let shown = view(&house, "second/text").await;
-        assert_eq!((&shown["source"], &shown["override"]["selector"]), (&json!("override"), &json!("openai_compatible/text")));
+        assert_eq!(
+            (&shown["source"], &shown["override"]["selector"]),
+            (&json!("override"), &json!("openai_compatible/text"))
+        );
         assert_eq!(shown["effective"]["output_per_mtok"], 2.0);
         let own = house.put(path, json!({"per_image": 0.04})).send().await.expect_status(201).json();
-        assert_eq!((&own["override"]["selector"], &own["effective"]["per_image"]), (&json!("second/text"), &json!(0.04)));
-        assert_eq!(own["effective"]["output_per_mtok"], 0.0, "an override is one document, not a layer over another");
+        assert_eq!(
+            (&own["override"]["selector"], &own["effective"]["per_image"]),
+            (&json!("second/text"), &json!(0.04))
+        );
+        assert_eq!(
+            own["effective"]["output_per_mtok"], 0.0,
+            "an override is one document, not a layer over another"
+        );
         // Listed models show it in the same shape.
         let models = house.get("/admin/api/v1/models").send().await.json();
-        let model = models.as_array().unwrap().iter().find(|entry| entry["selector"] == "second/text").unwrap();
+        let model =
+            models.as_array().unwrap().iter().find(|entry| entry["selector"] == "second/text").unwrap();
         assert_eq!(model["model"]["metadata"]["pricing"], own["effective"]);
     })
     .await;
@@ -150,7 +162,8 @@ async fn the_list_can_be_narrowed() {
         assert_eq!(count(&house, "provider=groq").await, 1);
         assert_eq!(count(&house, "search=NOT-listed").await, 1);
         assert_eq!(count(&house, "search=%25").await, 0);
-        let page = house.get(format!("{PATH}?provider=second&limit=1&offset=1")).send().await.expect_status(200);
+        let page =
+            house.get(format!("{PATH}?provider=second&limit=1&offset=1")).send().await.expect_status(200);
         let whole = house.get(format!("{PATH}?provider=second")).send().await.json();
         assert_eq!(page.header("x-total-count"), Some(&*second.to_string()));
         assert_eq!(page.json(), json!([whole[1]]));
@@ -176,7 +189,11 @@ async fn words_and_selectors_are_told_apart() {
         }
         assert_eq!(house.get(format!("{PATH}/export")).send().await.json()["version"], 1);
         assert!(house.get(format!("{PATH}/revisions")).send().await.json()["entries"].is_array());
-        assert_eq!(house.get(format!("{PATH}/revisions/5")).refusal().await.0, 404, "a selector that nobody knows");
+        assert_eq!(
+            house.get(format!("{PATH}/revisions/5")).refusal().await.0,
+            404,
+            "a selector that nobody knows"
+        );
         assert_eq!(house.get(format!("{PATH}/import")).refusal().await.0, 405);
     })
     .await;

@@ -46,7 +46,8 @@ async fn both_sums(store: &Store) -> [Vec<String>; 2] {
 async fn check_sums(store: &Store) {
     let [rows, sums] = both_sums(store).await;
     assert_eq!(rows, sums);
-    const BELOW: &str = "SELECT COUNT(*) FROM rollups WHERE input_cost < 0 OR output_cost < 0 OR priced < 0 OR unpriced < 0";
+    const BELOW: &str =
+        "SELECT COUNT(*) FROM rollups WHERE input_cost < 0 OR output_cost < 0 OR priced < 0 OR unpriced < 0";
     let below: i64 = store.database().fetch(BELOW, &[]).await.unwrap()[0].get(0).unwrap();
     assert_eq!(below, 0, "a sum is below zero");
 }
@@ -71,11 +72,17 @@ async fn sums_follow_their_rows_through_several_batches() {
         assert_eq!(done.with_pricing + done.without_pricing, done.matched);
         assert!(done.recalculated > 2 * done.matched / 3, "{done:?}");
         check_sums(&store).await;
-        assert_eq!(store.ledger().summary(&everything()).await.unwrap(), added_up(&store, &everything()).await);
+        assert_eq!(
+            store.ledger().summary(&everything()).await.unwrap(),
+            added_up(&store, &everything()).await
+        );
         let (rows, _) = store.ledger().log(&everything(), 10_000, 0).await.unwrap();
         for row in rows {
             let priced = row.model != "M%1";
-            assert_eq!((row.total_cost.is_some(), row.caveat.as_deref()), (priced, (!priced).then_some(UNPRICED)));
+            assert_eq!(
+                (row.total_cost.is_some(), row.caveat.as_deref()),
+                (priced, (!priced).then_some(UNPRICED))
+            );
             assert_eq!(row.cost_source, if priced { "model_pricing" } else { "none" });
         }
         let again = store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
@@ -216,19 +223,31 @@ async fn what_has_no_price_is_listed_by_model() {
             let found = store.ledger().unpriced(filter).await.unwrap();
             let mut found: Vec<_> = found
                 .into_iter()
-                .map(|usage| (usage.model, usage.requests, usage.input_tokens, usage.output_tokens, usage.last_seen))
+                .map(|usage| {
+                    (usage.model, usage.requests, usage.input_tokens, usage.output_tokens, usage.last_seen)
+                })
                 .collect();
             found.sort();
             found
         };
         let at = |second: i64| Timestamp::from_seconds(1_800_000_000 + second);
-        let expected = vec![("mixed".to_owned(), 2, 200, 40, at(3_000)), ("own".to_owned(), 2, 200, 40, at(2_000))];
+        let expected =
+            vec![("mixed".to_owned(), 2, 200, 40, at(3_000)), ("own".to_owned(), 2, 200, 40, at(2_000))];
         assert_eq!(shown(&everything()).await, expected);
         let elsewhere = UsageFilter { user_path: Some("/none".into()), ..everything() };
         assert_eq!(shown(&elsewhere).await, []);
         let later = UsageFilter { from: at(1_800), ..everything() };
-        assert_eq!(shown(&later).await, vec![("mixed".to_owned(), 1, 100, 20, at(3_000)), ("own".to_owned(), 1, 100, 20, at(2_000))]);
-        store.ledger().recalculate(&everything(), &mut |_: &Consumed| Some(Repriced { cost: Cost::default(), version: None })).await.unwrap();
+        assert_eq!(
+            shown(&later).await,
+            vec![("mixed".to_owned(), 1, 100, 20, at(3_000)), ("own".to_owned(), 1, 100, 20, at(2_000))]
+        );
+        store
+            .ledger()
+            .recalculate(&everything(), &mut |_: &Consumed| {
+                Some(Repriced { cost: Cost::default(), version: None })
+            })
+            .await
+            .unwrap();
         assert_eq!(shown(&everything()).await, []);
     })
     .await;

@@ -27,7 +27,10 @@ async fn what_is_exported_can_be_imported() {
         let (a, b, c) = (price("openai/a", 1.0), price("second/b", 1.0), price("groq/c", 1.5));
         let body = |mode: &str, prices: &[&Value]| json!({"mode": mode, "prices": prices});
         let dry = import(&house, body("dry_run", &[&a, &b])).await;
-        assert_eq!((counts(&dry), &dry["errors"], &dry["mode"]), ([2, 0, 0, 0], &json!([]), &json!("dry_run")));
+        assert_eq!(
+            (counts(&dry), &dry["errors"], &dry["mode"]),
+            ([2, 0, 0, 0], &json!([]), &json!("dry_run"))
+        );
         assert_eq!(exported(&house).await, json!([]), "a dry run writes nothing");
         assert_eq!(counts(&import(&house, body("merge", &[&a, &b])).await), [2, 0, 0, 0]);
         assert_eq!(view(&house, "second/b").await["source"], "override", "it is in force at once");
@@ -50,7 +53,10 @@ async fn what_is_exported_can_be_imported() {
         assert!(lines[0].starts_with("selector,currency,input_per_mtok,output_per_mtok,"), "{table}");
         assert!(lines[1].starts_with("\"groq/c\",USD,1.5,2,"), "{table}");
         assert_eq!(lines.len(), 4);
-        assert_eq!(house.get(format!("{PATH}/export?format=xml")).refusal().await.2.as_deref(), Some("format"));
+        assert_eq!(
+            house.get(format!("{PATH}/export?format=xml")).refusal().await.2.as_deref(),
+            Some("format")
+        );
     })
     .await;
 }
@@ -86,8 +92,12 @@ async fn with_an_error_nothing_is_written() {
         ];
         assert_eq!(found, expected);
         for mode in ["merge", "replace"] {
-            let refused = house.post(format!("{PATH}/import"), json!({"mode": mode, "prices": prices})).send().await;
-            assert_eq!(refused.refusal(), (400, "invalid_parameter".into(), Some("prices[1].selector".into())));
+            let refused =
+                house.post(format!("{PATH}/import"), json!({"mode": mode, "prices": prices})).send().await;
+            assert_eq!(
+                refused.refusal(),
+                (400, "invalid_parameter".into(), Some("prices[1].selector".into()))
+            );
             assert!(refused.text().contains("prices[4].input_per_mtok"), "{}", refused.text());
         }
         assert_eq!(exported(&house).await, json!([]));
@@ -116,12 +126,29 @@ async fn the_way_back_leads_to_any_revision() {
         put("openai/a", 5.0).await;
         put("openai/c", 1.0).await;
         house.call(http::Method::DELETE, format!("{PATH}/openai/b")).send().await.expect_status(204);
-        let revisions = async |query: &str| house.get(format!("{PATH}/revisions?{query}")).send().await.expect_status(200).json();
+        let revisions = async |query: &str| {
+            house.get(format!("{PATH}/revisions?{query}")).send().await.expect_status(200).json()
+        };
         let all = revisions("").await;
         let entries = all["entries"].as_array().unwrap();
-        let told: Vec<_> = entries.iter().map(|entry| (entry["action"].as_str().unwrap(), entry["selector"].as_str().unwrap())).collect();
-        assert_eq!(told, [("delete", "openai/b"), ("create", "openai/c"), ("update", "openai/a"), ("create", "openai/b"), ("create", "openai/a")]);
-        assert_eq!((&entries[2]["before"]["input_per_mtok"], &entries[2]["after"]["input_per_mtok"]), (&json!(1.0), &json!(5.0)));
+        let told: Vec<_> = entries
+            .iter()
+            .map(|entry| (entry["action"].as_str().unwrap(), entry["selector"].as_str().unwrap()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("delete", "openai/b"),
+                ("create", "openai/c"),
+                ("update", "openai/a"),
+                ("create", "openai/b"),
+                ("create", "openai/a")
+            ]
+        );
+        assert_eq!(
+            (&entries[2]["before"]["input_per_mtok"], &entries[2]["after"]["input_per_mtok"]),
+            (&json!(1.0), &json!(5.0))
+        );
         let page = revisions("limit=2").await;
         let next = revisions(&format!("limit=2&before={}", page["next"])).await;
         assert_eq!(next["entries"][0], entries[2]);
@@ -129,7 +156,8 @@ async fn the_way_back_leads_to_any_revision() {
 
         // Right after `b` was created: `a` as it was, `b` again, no `c`.
         let revision = entries[3]["revision"].as_i64().unwrap();
-        let restore = async |id: String| house.post(format!("{PATH}/revisions/{id}/restore"), json!({})).send().await;
+        let restore =
+            async |id: String| house.post(format!("{PATH}/revisions/{id}/restore"), json!({})).send().await;
         let result = restore(revision.to_string()).await.expect_status(200).json();
         assert_eq!((counts(&result), &result["restored"]), ([1, 1, 0, 1], &json!(revision)));
         assert_eq!(exported(&house).await, then);

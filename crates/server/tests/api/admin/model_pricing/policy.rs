@@ -17,14 +17,25 @@ async fn a_model_without_a_price_is_refused_until_it_has_one() {
         house.chat("gpt-4o").send().await.expect_status(200);
         for model in ["openai/text", "second/text", "second/long"] {
             let refused = house.chat(model).send().await;
-            assert_eq!(refused.refusal(), (403, "model_access_denied".into(), Some("model".into())), "{model}");
-            assert!(refused.text().contains("model-pricing") && refused.text().contains("UNPRICED_POLICY=allow"));
+            assert_eq!(
+                refused.refusal(),
+                (403, "model_access_denied".into(), Some("model".into())),
+                "{model}"
+            );
+            assert!(
+                refused.text().contains("model-pricing") && refused.text().contains("UNPRICED_POLICY=allow")
+            );
         }
-        let explained = json!({"method": "POST", "path": "/v1/chat/completions", "body": question("second/text")});
+        let explained =
+            json!({"method": "POST", "path": "/v1/chat/completions", "body": question("second/text")});
         let explained = house.post("/admin/api/v1/explain", explained).send().await.expect_status(200);
         assert!(explained.text().contains("model_access_denied"), "{}", explained.text());
         // Of two that serve a model, the one with a price does.
-        house.put(format!("{PATH}/second/text"), json!({"per_request": 0.01})).send().await.expect_status(201);
+        house
+            .put(format!("{PATH}/second/text"), json!({"per_request": 0.01}))
+            .send()
+            .await
+            .expect_status(201);
         let pool = json!({"name": "both", "members": ["openai", "second"]});
         house.post("/admin/api/v1/pools", pool).send().await.expect_status(201);
         let answer = house.chat("both/text").send().await.expect_status(200);

@@ -118,7 +118,11 @@ async fn one_at_a_time_and_to_its_end() {
                 _ => break answer.expect_status(200).json(),
             }
         };
-        assert_eq!((&again["matched"], &again["recalculated"]), (&json!(1), &json!(0)), "it was done without the client");
+        assert_eq!(
+            (&again["matched"], &again["recalculated"]),
+            (&json!(1), &json!(0)),
+            "it was done without the client"
+        );
     })
     .await;
 }
@@ -138,7 +142,13 @@ async fn an_admin_bound_to_a_path_reaches_its_subtree() {
         assert_eq!(elsewhere.refusal().await.1, "user_path_denied");
         let seen = house.get(UNPRICED).key(&team).send().await.expect_status(200).json();
         assert_eq!(seen[0]["requests"], 1);
-        let own = house.post(RECALCULATE, json!({"confirm": WORD})).key(&team).send().await.expect_status(200).json();
+        let own = house
+            .post(RECALCULATE, json!({"confirm": WORD}))
+            .key(&team)
+            .send()
+            .await
+            .expect_status(200)
+            .json();
         assert_eq!((&own["matched"], &own["recalculated"]), (&json!(1), &json!(1)));
         assert_eq!(unpriced(&house).await[0]["requests"], 1, "the other one is still without");
     })
@@ -154,10 +164,9 @@ async fn switched_off_it_says_so() {
         wishes
     };
     house::each_with(wishes, async |house| {
-        for answer in [
-            house.post(RECALCULATE, json!({"confirm": WORD})).send().await,
-            house.get(UNPRICED).send().await,
-        ] {
+        for answer in
+            [house.post(RECALCULATE, json!({"confirm": WORD})).send().await, house.get(UNPRICED).send().await]
+        {
             assert_eq!((answer.status, &*answer.refusal().1), (503, "feature_unavailable"));
         }
     })
