@@ -4,6 +4,7 @@ pub mod alias;
 pub mod auth_key;
 pub mod combo;
 pub mod model_override;
+pub mod model_price;
 pub mod pool;
 pub mod provider;
 

@@ -122,7 +122,8 @@ async fn prepare(
         policy.passthrough.drop_version,
     )?;
     let access = Access::new(policy, snapshot, &caller, &user_path);
-    let lane = judge(&access, &instance, &endpoint, &mut upload).await?;
+    let stake = admit::Stake::of(&access, &instance, &wanted.method);
+    let lane = judge(&access, &instance, &endpoint, &mut upload, stake).await?;
     refuse_others_responses(&caller, &endpoint, ticket).await?;
     let sent = upload.sent();
     let inference = wanted.method == Method::POST && endpoint.is_inference;
@@ -158,12 +159,12 @@ async fn judge(
     instance: &Instance,
     endpoint: &Endpoint,
     upload: &mut Upload,
+    stake: admit::Stake,
 ) -> Result<Arc<Lane>, Fault> {
-    let limited = admit::limits_models(access, instance);
-    upload.peek(limited).await?;
+    upload.peek(stake.limited || stake.priced).await?;
     let in_body = upload.sent().model();
     let models: Vec<&str> = endpoint.model.as_deref().into_iter().chain(in_body.as_deref()).collect();
-    admit::judge(access, instance, &models, limited)?;
+    admit::judge(access, instance, &models, stake)?;
     upload.seal()?;
     Ok(instance.passing_lane(models.first().copied().unwrap_or_default()))
 }

@@ -9,6 +9,7 @@ use domain::resources::alias::Alias;
 use domain::resources::auth_key::AuthKey;
 use domain::resources::combo::Combo;
 use domain::resources::model_override::ModelOverride;
+use domain::resources::model_price::ModelPrice;
 use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, Source};
 use egress::Trust;
@@ -19,10 +20,12 @@ use crate::gateway::Gateway;
 use crate::inventory::{self, Inventory};
 use crate::snapshot::keys::{self, Keys};
 use crate::snapshot::names::Names;
+use crate::snapshot::routes::prices::Prices;
 use crate::snapshot::{Snapshot, routes};
 
 /// The kinds of document that routes are made of.
-const ROUTED: &[&str] = &[Provider::KIND, ModelOverride::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
+const ROUTED: &[&str] =
+    &[Provider::KIND, ModelOverride::KIND, ModelPrice::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
 
 /// What the operator fixed outside of storage.
 pub struct Fixed {
@@ -148,6 +151,7 @@ impl Refresher {
                 (selector, found)
             })
             .collect();
+        let prices = self.prices(broken).await?;
         for (provider, _) in &providers {
             let known = before.routes.instances.get(&provider.name).map(|instance| &instance.provider);
             let moved =
@@ -159,6 +163,7 @@ impl Refresher {
         let ground = routes::Ground {
             listings: &self.inventory.listings(),
             overrides: &overrides,
+            prices: Arc::new(prices),
             egress: &self.gateway.egress,
             trust: &|source| self.trust(source),
             metrics: &self.gateway.metrics,
@@ -166,6 +171,18 @@ impl Refresher {
         let mut routes = routes::compile(&providers, &ground);
         routes.names = names;
         Ok(routes)
+    }
+
+    /// A price that cannot be read is reported, and the catalogue's is in force.
+    async fn prices(&self, broken: &mut Vec<(String, String)>) -> Result<Prices, StoreError> {
+        let mut documents = BTreeMap::new();
+        for raw in self.store.documents().raw(ModelPrice::KIND).await? {
+            match store::decode::<ModelPrice>(&raw) {
+                Ok(stored) => drop(documents.insert(raw.name, (stored.value, stored.revision))),
+                Err(error) => broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string())),
+            }
+        }
+        Ok(Prices::new(documents))
     }
 
     /// The documents of a kind that can be read.

@@ -12,7 +12,7 @@ use domain::caller::Caller;
 use domain::canon::Dropped;
 use domain::fault::{self, Fault};
 use domain::ids;
-use domain::receipt::{Attempt, OpeningRef, Receipt};
+use domain::receipt::{Attempt, CostSource, OpeningRef, Receipt};
 use domain::usage::Usage;
 use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderValue};
@@ -408,9 +408,13 @@ fn book(
     holds: Holds,
 ) {
     (receipt.cost, receipt.cost_source) = earlier::price(lane, &receipt.usage);
+    if receipt.cost_source == CostSource::ModelPricing {
+        receipt.pricing_version = lane.and_then(Lane::pricing_version).map(str::to_owned);
+    }
     if let Some(earlier) = earlier {
         earlier.complete(&mut receipt);
     }
+    receipt.flag_unpriced();
     holds.settle(&receipt);
     gateway.metrics.in_flight.dec();
     gateway.metrics.record(lane, &receipt);

@@ -45,6 +45,14 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
     })
 }
 
+/// A part of a body that was read as it came.
+pub fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Fault> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        describe(&path, &error.into_inner().to_string())
+    })
+}
+
 /// serde's words, in the terms of the contract.
 fn describe(path: &str, message: &str) -> Fault {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();

@@ -4,11 +4,13 @@ pub(crate) mod booking;
 pub(crate) mod books;
 mod histogram;
 mod log;
+mod recalculate;
 mod reports;
 pub(crate) mod rollup;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod unpriced;
 mod uses;
 
 use std::time::Duration;
@@ -21,9 +23,11 @@ use crate::ledger::books::Books;
 
 pub use crate::ledger::histogram::Histogram;
 pub use crate::ledger::log::{LogPage, LogPlace, LogSlice, UsageRow};
+pub use crate::ledger::recalculate::{Consumed, Recalculated, Repriced};
 pub use crate::ledger::reports::{Figures, Line, Report, Step};
 pub use crate::ledger::rollup::Axis;
 pub use crate::ledger::summary::UsageSummary;
+pub use crate::ledger::unpriced::UnpricedUsage;
 
 /// Between two batches of a deletion.
 const BREATH: Duration = Duration::from_millis(5);

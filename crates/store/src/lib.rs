@@ -31,8 +31,8 @@ pub use crate::error::StoreError;
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
 pub use crate::ledger::{
-    Axis, CacheMode, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice,
-    Report, Step, UsageFilter, UsageRow, UsageSummary,
+    Axis, CacheMode, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice, Recalculated,
+    Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageRow, UsageSummary,
 };
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;

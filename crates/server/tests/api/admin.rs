@@ -7,6 +7,7 @@ mod combos;
 mod console;
 mod explain;
 mod model_overrides;
+mod model_pricing;
 mod models;
 mod pools;
 mod providers;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::clock::Timestamp;
 use foldhash::HashMap;
 
 use super::booking::{Booking, Label};
@@ -127,7 +128,7 @@ impl Sums {
         sums.0[6..14].copy_from_slice(&booking.tokens);
         sums.0[INPUT_COST..=OUTPUT_COST].copy_from_slice(&cost);
         sums.0[PRICED] = i64::from(booking.cost.is_some());
-        sums.0[UNPRICED] = i64::from(booking.cost.is_none());
+        sums.0[UNPRICED] = i64::from(is_unpriced(booking.tokens.iter().any(|count| *count > 0), booking.cost));
         sums.0[18] = i64::from(booking.estimated);
         sums.0[LATENCY + slot(booking.duration_us)] = 1;
         if let Some(micros) = booking.first_byte_us {
@@ -141,17 +142,22 @@ impl Sums {
     }
 
     /// The difference that another cost of one call makes; None is a call without a price.
-    #[allow(dead_code, reason = "called when costs are calculated again")]
-    pub fn repriced(old: Option<[i64; 2]>, new: Option<[i64; 2]>) -> Self {
+    pub fn repriced(consumed: bool, old: Option<[i64; 2]>, new: Option<[i64; 2]>) -> Self {
         let mut sums = Self::default();
         let ([old_input, old_output], [new_input, new_output]) =
             (old.unwrap_or_default(), new.unwrap_or_default());
         sums.0[INPUT_COST] = new_input - old_input;
         sums.0[OUTPUT_COST] = new_output - old_output;
         sums.0[PRICED] = i64::from(new.is_some()) - i64::from(old.is_some());
-        sums.0[UNPRICED] = -sums.0[PRICED];
+        sums.0[UNPRICED] =
+            i64::from(is_unpriced(consumed, new)) - i64::from(is_unpriced(consumed, old));
         sums
     }
+}
+
+/// A call that consumed nothing lacks no price.
+fn is_unpriced(consumed: bool, cost: Option<[i64; 2]>) -> bool {
+    consumed && cost.is_none()
 }
 
 impl Table {
@@ -208,8 +214,7 @@ pub(crate) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
     // By label first: those of a batch are shared, so that where one lies tells it apart at once.
     let mut parts: HashMap<(i64, *const Label), (&'a Label, Sums)> = HashMap::default();
     for booking in bookings {
-        let bucket = booking.at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR;
-        let place = (bucket, Arc::as_ptr(&booking.label));
+        let place = (quarter(booking.at), Arc::as_ptr(&booking.label));
         let (_, sums) = parts.entry(place).or_insert_with(|| (&booking.label, Sums::default()));
         sums.add(&Sums::of(booking));
     }
@@ -227,7 +232,7 @@ pub(crate) fn spread<'a>(finest: Vec<(Key<'a>, Sums)>) -> Vec<Vec<(Key<'a>, Sums
 }
 
 /// In the order of the keys, so that two writers never wait for each other crosswise.
-fn gather<'a>(parts: impl Iterator<Item = (Key<'a>, Sums)>) -> Vec<(Key<'a>, Sums)> {
+pub(crate) fn gather<'a>(parts: impl Iterator<Item = (Key<'a>, Sums)>) -> Vec<(Key<'a>, Sums)> {
     let mut table: HashMap<Key<'a>, Sums> = HashMap::default();
     for (key, sums) in parts {
         table.entry(key).or_default().add(&sums);
@@ -238,9 +243,13 @@ fn gather<'a>(parts: impl Iterator<Item = (Key<'a>, Sums)>) -> Vec<(Key<'a>, Sum
 }
 
 /// The key of one call's sums: its time, and its texts in the order of `AXES`.
-#[allow(dead_code, reason = "called when costs are calculated again")]
-pub(crate) fn key<'a>(at: domain::clock::Timestamp, texts: [&'a str; AXES.len()]) -> Key<'a> {
-    (at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR, texts)
+pub(crate) fn key(at: Timestamp, texts: [&str; AXES.len()]) -> Key<'_> {
+    (quarter(at), texts)
+}
+
+/// When the quarter hour of a moment began.
+fn quarter(at: Timestamp) -> i64 {
+    at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR
 }
 
 fn texts(label: &Label) -> [&str; AXES.len()] {

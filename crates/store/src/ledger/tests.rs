@@ -15,16 +15,16 @@ use crate::testing::{for_each_backend, receipt};
 
 const START: i64 = 1_800_000_000;
 
-async fn book(store: &Store, receipts: Vec<Receipt>) {
+pub(super) async fn book(store: &Store, receipts: Vec<Receipt>) {
     store.ledger().book(&receipts).await.unwrap();
 }
 
-fn everything() -> UsageFilter {
+pub(super) fn everything() -> UsageFilter {
     UsageFilter::between(Timestamp(0), Timestamp(i64::MAX))
 }
 
 /// What the log shows, added up by hand.
-async fn added_up(store: &Store, filter: &UsageFilter) -> UsageSummary {
+pub(super) async fn added_up(store: &Store, filter: &UsageFilter) -> UsageSummary {
     let (rows, total) = store.ledger().log(filter, 100_000, 0).await.unwrap();
     assert_eq!(rows.len() as i64, total);
     let mut sum = UsageSummary { total_requests: total, ..UsageSummary::default() };
@@ -55,7 +55,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn any_receipt()(
+    pub(super) fn any_receipt()(
         second in 0i64..7200, status in prop_oneof![Just(200u16), Just(429), Just(502)], tokens in tokens(),
         cost in proptest::option::of((0i64..1_000_000_000, 0i64..1_000_000_000)),
         path in prop_oneof![Just("/"), Just("/team"), Just("/team/app"), Just("/teams"), Just("/team0"), Just("/team!")],

@@ -275,3 +275,6 @@ SELECT bucket, tenant_id, cache_type,
     SUM(cache_read), SUM(cache_write_5m), SUM(cache_write_1h), SUM(audio_input), SUM(output), SUM(reasoning),
     SUM(audio_output), SUM(input_cost), SUM(output_cost), SUM(priced), SUM(unpriced), SUM(estimated)
 FROM rollups_models GROUP BY bucket, tenant_id, cache_type;
+
+-- Few calls lack a price, and whoever looks for them need not look at the others.
+CREATE INDEX rollups_unpriced ON rollups (bucket) WHERE unpriced > 0;

@@ -17,6 +17,7 @@ struct Detail {
     session_id: Option<String>,
     interrupted: bool,
     caveat: Option<String>,
+    pricing_version: Option<String>,
     raw_usage: Option<Box<RawValue>>,
 }
 
@@ -67,7 +68,7 @@ pub(super) fn read(row: &Row) -> Result<UsageRow, StoreError> {
         cost_source: cost_source(row.get(26)?).as_str().to_owned(),
         estimated: row.get::<i64>(15)? != 0,
         interrupted: detail.interrupted,
-        pricing_version: None,
+        pricing_version: detail.pricing_version,
         caveat: detail.caveat,
         raw_usage: detail.raw_usage,
         duration_us: row.get::<i64>(27)?.max(0) as u64,

@@ -134,7 +134,7 @@ async fn all_tables_hold_the_same_sums_and_a_new_price_reaches_all() {
                 let update = "UPDATE usage SET input_cost = 7, output_cost = 5 WHERE id = $1";
                 open.execute(update, &[(&receipt.id).into()]).await.unwrap();
                 let key = rollup::key(receipt.at, texts(receipt));
-                let sums = vec![(key, Sums::repriced(old, changed))];
+                let sums = vec![(key, Sums::repriced(true, old, changed))];
                 store.ledger().books.adjust(&mut open, sums).await.unwrap();
             }
             open.commit().await.unwrap();
