@@ -11,6 +11,7 @@ use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::receipt::TraceContext;
 use domain::scope::{Action, Scope};
+use domain::user_path::UserPath;
 use http_body_util::Full;
 use store::Owner;
 
@@ -23,10 +24,10 @@ use crate::resolve::access::Access;
 use crate::resolve::{self, Plan};
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::Lane;
-use crate::{authenticate, reserve, responses};
+use crate::{authenticate, reserve, responses, spending};
 
 pub use view::{
-    Candidate, Decision, EstimatedCost, Explanation, Principal, Refusal, RequestView, Resolution,
+    BudgetRoom, Candidate, Decision, EstimatedCost, Explanation, Principal, Refusal, RequestView, Resolution,
     UpstreamRequest,
 };
 
@@ -107,8 +108,28 @@ impl Explainer<'_> {
         let error = resolved.as_ref().err().map(shown::refusal);
         explanation.resolution = Some(Resolution { steps, error });
         let ranked = resolved?.ranked(&circumstances);
-        self.foresee(&call, &ranked, &occasion, &circumstances, explanation);
+        let plan = self.foresee(&call, &ranked, &occasion, &circumstances, explanation);
+        self.afford(&call, &plan, &caller, user_path, explanation);
         Ok(())
+    }
+
+    /// What the budgets on its path say to the call; a refusal of theirs comes before anything is sent.
+    fn afford(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        caller: &Caller,
+        user_path: UserPath,
+        explanation: &mut Explanation,
+    ) {
+        let tenant = caller.key().and_then(|key| key.tenant_id.clone());
+        let occasion = spending::Occasion { at: self.arrival.at, tenant, user_path };
+        let (rooms, fault) = spending::look(self.gateway, &occasion, reserve::worst(plan, call));
+        explanation.budgets = Some(rooms.iter().map(shown::budget).collect());
+        if let Some(fault) = fault {
+            explanation.decision = Decision { error: Some(shown::refusal(&fault)), ..Decision::default() };
+            explanation.upstream_request = None;
+        }
     }
 
     fn foresee(
@@ -118,7 +139,7 @@ impl Explainer<'_> {
         occasion: &Imagined<'_>,
         circumstances: &crate::choose::Circumstances,
         explanation: &mut Explanation,
-    ) {
+    ) -> Plan {
         let plan = Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() };
         let foreseen = dispatch::foresee(call, &plan.lanes, occasion, circumstances.now);
         let candidates = ranked.iter().zip(&foreseen.prospects).enumerate();
@@ -130,6 +151,7 @@ impl Explainer<'_> {
         explanation.upstream_request =
             foreseen.departure.map(|departure| shown::upstream_request(departure, &plan));
         explanation.estimated_cost = Some(shown::cost(&reserve::reserve(&plan, call)));
+        plan
     }
 
     /// State that the asker may not see is left out, as if nothing had been said before.

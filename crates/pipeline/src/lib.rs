@@ -33,6 +33,7 @@ pub mod spending;
 pub mod stream;
 pub mod traces;
 pub mod unwritten;
+pub mod webhooks;
 
 use std::sync::Arc;
 
@@ -120,7 +121,7 @@ fn admit(
     let Prepared { caller, user_path, call, plan } = &prepared;
     let reservation = reserve::reserve(plan, call);
     ticket.permit(limit::admit(gateway, caller, &reservation)?);
-    let tenant = caller.key().and_then(|key| key.tenant_id.as_deref());
-    ticket.hold(spending::hold(gateway, tenant, user_path, || reserve::worst(plan, call))?);
+    let occasion = || ticket.occasion(caller, user_path);
+    ticket.hold(spending::hold(gateway, occasion, || reserve::worst(plan, call))?);
     Ok((prepared, reservation))
 }

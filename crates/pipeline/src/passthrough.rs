@@ -31,6 +31,7 @@ use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::{Instance, Lane};
+use crate::spending;
 
 pub use download::Download;
 use endpoint::Endpoint;
@@ -120,6 +121,10 @@ async fn prepare(
     let access = Access::new(policy, snapshot, &caller, &user_path);
     let lane = judge(&access, &instance, &endpoint, &mut upload).await?;
     refuse_others_responses(&caller, &endpoint, ticket).await?;
+    let inference = wanted.method == Method::POST && endpoint.is_inference;
+    let worst = || fare::worst(&lane, upload.length(), inference);
+    let held = spending::hold(ticket.gateway(), || ticket.occasion(&caller, &user_path), worst)?;
+    ticket.hold(held);
     let headers = headers::up(&arrival.headers, &instance, ticket);
     let sent = upload.sent();
     let outbound = Outbound {

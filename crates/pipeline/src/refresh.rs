@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::capability::Capability;
+use domain::money::Nanos;
 use domain::resources::Resource;
 use domain::resources::alias::Alias;
 use domain::resources::auth_key::AuthKey;
+use domain::resources::budget::{Budget, BudgetKey};
+use domain::resources::budget_settings::BudgetSettings;
 use domain::resources::combo::Combo;
 use domain::resources::model_override::ModelOverride;
 use domain::resources::pool::Pool;
@@ -20,6 +24,7 @@ use crate::inventory::{self, Inventory};
 use crate::snapshot::keys::{self, Keys};
 use crate::snapshot::names::Names;
 use crate::snapshot::{Snapshot, routes};
+use crate::spending::{self, Rules};
 
 /// The kinds of document that routes are made of.
 const ROUTED: &[&str] = &[Provider::KIND, ModelOverride::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
@@ -33,6 +38,7 @@ pub struct Fixed {
     pub loopback_listener: bool,
     /// Combos are in force.
     pub combos: bool,
+    pub budgets: Vec<(BudgetKey, Nanos)>,
 }
 
 pub struct Refresher {
@@ -57,6 +63,8 @@ impl Refresher {
     pub async fn load(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         let revision = self.store.documents().revision().await?;
+        self.store.ledger().listen(self.gateway.spending.clone());
+        self.budgets().await?;
         let mut broken = Vec::new();
         let mut keys = Keys::default();
         let documents = self.store.documents().raw(AuthKey::KIND).await?;
@@ -106,6 +114,9 @@ impl Refresher {
             facts.push((id, stored.and_then(|stored| keys::compile(&stored.value).ok())));
         }
         snapshot.keys.apply(facts);
+        if changes.iter().any(|change| [Budget::KIND, BudgetSettings::KIND].contains(&&*change.kind)) {
+            self.budgets().await?;
+        }
         if changes.iter().any(|change| ROUTED.contains(&&*change.kind)) {
             snapshot.routes = Arc::new(self.routes(&mut broken).await?);
             snapshot.broken = Arc::new(broken);
@@ -114,6 +125,20 @@ impl Refresher {
         self.gateway.snapshot.store(Arc::new(snapshot));
         self.announce(changes);
         Ok(())
+    }
+
+    /// The budgets and what is spent of them, where the edition has any.
+    async fn budgets(&self) -> Result<(), StoreError> {
+        if !self.gateway.capabilities.has(Capability::AdvancedBudgets) {
+            return Ok(());
+        }
+        let rules = Rules::load(&self.store, &self.fixed.budgets).await?;
+        spending::install(&self.gateway, &self.store, rules).await
+    }
+
+    /// Budgets of the configuration.
+    pub fn configured_budgets(&self) -> &[(BudgetKey, Nanos)] {
+        &self.fixed.budgets
     }
 
     /// Tells the console, once what has changed is in force; what other replicas wrote is among it.

@@ -4,7 +4,7 @@ pub(crate) mod booking;
 pub(crate) mod books;
 mod log;
 pub(crate) mod rollup;
-mod summary;
+pub(crate) mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +13,7 @@ use domain::clock::Timestamp;
 use crate::StoreError;
 use crate::database::{Database, Value};
 use crate::ledger::books::Books;
+use crate::spending::Turns;
 
 pub use crate::ledger::log::UsageRow;
 pub use crate::ledger::summary::UsageSummary;
@@ -21,6 +22,7 @@ pub use crate::ledger::summary::UsageSummary;
 pub struct Ledger {
     pub(crate) database: Database,
     pub(crate) books: Books,
+    pub(crate) turns: Turns,
 }
 
 /// Which answers count: those from a provider, those from our cache, or both.
@@ -66,7 +68,7 @@ impl UsageFilter {
 impl Ledger {
     pub(crate) fn new(database: Database) -> Self {
         let books = Books::new(database.is_postgres());
-        Self { database, books }
+        Self { database, books, turns: Turns::default() }
     }
 
     /// How many rows the usage table holds.

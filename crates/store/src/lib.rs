@@ -7,8 +7,10 @@ mod error;
 pub mod journal;
 pub mod ledger;
 mod migrations;
+mod outbox;
 pub mod responses;
 pub mod seal;
+mod spending;
 #[cfg(test)]
 mod testing;
 
@@ -30,8 +32,10 @@ pub use crate::error::StoreError;
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
 pub use crate::ledger::{CacheMode, Ledger, UsageFilter, UsageRow, UsageSummary};
+pub use crate::outbox::{Alert, Delivery, Message, Outbox};
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
+pub use crate::spending::{BookingListener, Spent};
 
 #[derive(Clone, Debug)]
 pub enum Backend {
@@ -56,6 +60,7 @@ struct Inner {
     database: Database,
     documents: Documents,
     ledger: Ledger,
+    outbox: Outbox,
     responses: Responses,
 }
 
@@ -66,8 +71,9 @@ impl Store {
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
+        let outbox = Outbox::new(database.clone());
         let responses = Responses::new(database.clone(), clock);
-        Ok(Self(Arc::new(Inner { database, documents, ledger, responses })))
+        Ok(Self(Arc::new(Inner { database, documents, ledger, outbox, responses })))
     }
 
     /// Whether storage answers now.
@@ -93,6 +99,10 @@ impl Store {
 
     pub fn ledger(&self) -> &Ledger {
         &self.0.ledger
+    }
+
+    pub fn outbox(&self) -> &Outbox {
+        &self.0.outbox
     }
 
     /// One for all clones of this store; somebody has to `run` it once.

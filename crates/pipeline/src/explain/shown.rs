@@ -12,7 +12,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::value::RawValue;
 use wire::vendors::Vendor;
 
-use super::view::{Candidate, Decision, EstimatedCost, Principal, Refusal, RequestView, UpstreamRequest};
+use super::view::{
+    BudgetRoom, Candidate, Decision, EstimatedCost, Principal, Refusal, RequestView, UpstreamRequest,
+};
 use crate::arrival::Arrival;
 use crate::choose::{Candidate as _, Circumstances, Ranked};
 use crate::dispatch::{Departure, Dialect, Foreseen, Prospect};
@@ -21,6 +23,8 @@ use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
+use crate::spending::Headroom;
+use crate::webhooks;
 
 /// More of a body than this helps nobody.
 const BODY_LIMIT: usize = 64 * 1024;
@@ -90,6 +94,20 @@ pub fn refusal(fault: &Fault) -> Refusal {
         message: fault.message.clone(),
         param: fault.param.clone(),
         retry_after_ms: fault.retry_after.map(millis),
+    }
+}
+
+pub fn budget(room: &Headroom) -> BudgetRoom {
+    let Headroom { status, fits } = room;
+    BudgetRoom {
+        user_path: status.rule.key.user_path.as_str().to_owned(),
+        period_label: status.rule.key.period.label(),
+        amount: status.rule.amount.usd(),
+        spent: status.spent.usd(),
+        reserved: status.reserved.usd(),
+        remaining: status.remaining().usd(),
+        period_end: webhooks::time(status.period_end),
+        fits: *fits,
     }
 }
 

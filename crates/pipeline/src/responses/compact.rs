@@ -21,12 +21,13 @@ where
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
-        let crate::Prepared { call, plan, .. } = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let (crate::Prepared { call, plan, .. }, reservation) = crate::admit(gateway, prepared, &mut ticket)?;
         let lane = plan.first().ok_or_else(fault::internal_error)?;
         let paths = &lane.instance.vendor.paths;
         let base = paths.responses.filter(|_| paths.lifecycle.contains(&Lifecycle::Compact));
         let base = base.ok_or_else(|| unsupported(Lifecycle::Compact, &lane.target.instance))?;
-        ticket.leave(lane, &crate::reserve::reserve(&plan, &call));
+        ticket.leave(lane, &reservation);
         let target = Target {
             model: &lane.target.model,
             stream: false,

@@ -53,7 +53,7 @@ const FROM_ROWS: &str = concat!(
 
 /// One range of time, cut where quarter hours begin.
 #[derive(Debug, PartialEq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Rows(i64, i64),
     Rollups(i64, i64),
 }
@@ -82,7 +82,7 @@ impl Ledger {
     }
 }
 
-pub(super) fn cut(from: Timestamp, until: Timestamp) -> Vec<Part> {
+pub(crate) fn cut(from: Timestamp, until: Timestamp) -> Vec<Part> {
     const MICROS: i64 = QUARTER_HOUR * 1_000_000;
     let (from, until) = (from.micros(), until.micros());
     if until <= from {
