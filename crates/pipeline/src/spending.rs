@@ -124,11 +124,7 @@ pub fn hold(
 }
 
 /// Every budget on the path, and what a call that costs so much would be told.
-pub fn look(
-    gateway: &Gateway,
-    occasion: &Occasion,
-    worst: Option<Nanos>,
-) -> (Vec<Headroom>, Option<Fault>) {
+pub fn look(gateway: &Gateway, occasion: &Occasion, worst: Option<Nanos>) -> (Vec<Headroom>, Option<Fault>) {
     let spending = &gateway.spending;
     if spending.index.load().is_none() {
         return (Vec::new(), None);

@@ -13,7 +13,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, auth_keys, changes, combos, console, explain, model_overrides, pools, providers, usage,
+    self, aliases, auth_keys, budgets, changes, combos, console, explain, model_overrides, pools, providers,
+    usage,
 };
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
@@ -69,6 +70,12 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(aliases::read, aliases::replace, aliases::delete))
         .routes(routes!(model_overrides::list))
         .routes(routes!(model_overrides::read, model_overrides::replace, model_overrides::delete))
+        .routes(routes!(budgets::list))
+        .routes(routes!(budgets::reset::all))
+        .routes(routes!(budgets::reset::one))
+        .routes(routes!(budgets::settings::read, budgets::settings::replace))
+        .routes(routes!(budgets::forecast::read))
+        .routes(routes!(budgets::replace, budgets::delete))
         .routes(routes!(usage::summary))
         .routes(routes!(usage::log))
         .routes(routes!(changes::list))

@@ -130,11 +130,25 @@ mod tests {
             let list = parse_list(text)?;
             Some(list.into_iter().map(|(key, amount)| (key.name(), amount.0)).collect::<Vec<_>>())
         };
-        let expected = [("/|2592000", 500_000_000_000), ("/team/a|86400", 10_000_000_000), ("/team/a|3600", 2_500_000_000)];
+        let expected = [
+            ("/|2592000", 500_000_000_000),
+            ("/team/a|86400", 10_000_000_000),
+            ("/team/a|3600", 2_500_000_000),
+        ];
         let expected: Vec<_> = expected.map(|(name, amount)| (name.to_owned(), amount)).into();
         assert_eq!(shown("/=monthly:500; /team/a = daily:10, 3600 : 2.5;"), Some(expected));
         assert_eq!(shown(""), Some(Vec::new()));
-        for bad in ["/", "/=daily", "/=daily:0", "/=daily:-1", "/=daily:x", "/=yearly:1", "a=daily:1", "/=daily:1,86400:2", "/=daily:inf"] {
+        for bad in [
+            "/",
+            "/=daily",
+            "/=daily:0",
+            "/=daily:-1",
+            "/=daily:x",
+            "/=yearly:1",
+            "a=daily:1",
+            "/=daily:1,86400:2",
+            "/=daily:inf",
+        ] {
             assert_eq!(shown(bad), None, "{bad}");
         }
     }

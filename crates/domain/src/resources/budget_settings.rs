@@ -128,6 +128,9 @@ mod tests {
         check(BudgetSettings { thresholds: vec![0.5, 0.0], ..plain() }, Some("thresholds[1]"));
         check(BudgetSettings { thresholds: vec![f64::NAN], ..plain() }, Some("thresholds[0]"));
         check(BudgetSettings { thresholds: vec![1.0; 21], ..plain() }, Some("thresholds"));
-        check(BudgetSettings { webhook_secret: Some(Secret::new("short")), ..plain() }, Some("webhook_secret"));
+        check(
+            BudgetSettings { webhook_secret: Some(Secret::new("short")), ..plain() },
+            Some("webhook_secret"),
+        );
     }
 }

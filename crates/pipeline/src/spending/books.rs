@@ -151,7 +151,11 @@ impl Books {
         }
     }
 
-    pub fn look(&mut self, occasion: &Occasion, worst: Option<Nanos>) -> (Vec<Headroom>, Option<Box<Exceeded>>) {
+    pub fn look(
+        &mut self,
+        occasion: &Occasion,
+        worst: Option<Nanos>,
+    ) -> (Vec<Headroom>, Option<Box<Exceeded>>) {
         let Some(index) = self.index.clone() else { return (Vec::new(), None) };
         let mut rooms = Vec::new();
         for place in index.covering(occasion) {

@@ -143,7 +143,10 @@ fn each_threshold_is_crossed_once_in_a_window() {
 fn racing_workers_never_overspend() {
     const AMOUNT: i64 = 1_000_000_000;
     let spending = Arc::new(Spending::default());
-    spending.books.lock().install(Some(Arc::new(Index::new(rules(vec![rule("/a", Period::DAILY, AMOUNT)])))), at(0));
+    spending
+        .books
+        .lock()
+        .install(Some(Arc::new(Index::new(rules(vec![rule("/a", Period::DAILY, AMOUNT)])))), at(0));
     let work = |worker: u64| {
         let mut seed = worker.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut spent = 0;
@@ -152,7 +155,9 @@ fn racing_workers_never_overspend() {
             seed ^= seed >> 7;
             seed ^= seed << 17;
             let worst = (seed % 3_000_000) as i64;
-            let Ok(number) = spending.books.lock().hold(occasion("/a", 1), Some(Nanos(worst))) else { continue };
+            let Ok(number) = spending.books.lock().hold(occasion("/a", 1), Some(Nanos(worst))) else {
+                continue;
+            };
             let hold = Hold { spending: spending.clone(), number, kept: true, open: true };
             std::thread::yield_now();
             {

@@ -250,9 +250,18 @@ struct Advance<'a> {
     new: u64,
 }
 
-async fn commit(store: &Store, source: &Source, cursor: &Cursor, batch: &Batch) -> Result<Outcome, StoreError> {
-    let advance =
-        Advance { journal: &source.name, segment: &cursor.segment.id, old: cursor.committed, new: batch.until };
+async fn commit(
+    store: &Store,
+    source: &Source,
+    cursor: &Cursor,
+    batch: &Batch,
+) -> Result<Outcome, StoreError> {
+    let advance = Advance {
+        journal: &source.name,
+        segment: &cursor.segment.id,
+        old: cursor.committed,
+        new: batch.until,
+    };
     // Whoever adds our own receipts to the ledger's sums hears of this before it can read them there.
     let turns = &store.ledger().turns;
     let _turn = turns.take().await;
