@@ -31,9 +31,9 @@ pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreEr
     }
     spending.asks(gateway.clock.tick());
     let _still = store.ledger().hold_still().await;
+    clear_doubts(spending, store).await?;
     let Some((index, readings)) = spending.books.lock().wanted(gateway.clock.now()) else { return Ok(()) };
     let readings = read(store, &index, readings).await?;
-    clear_doubts(spending, store).await?;
     if spending.books.lock().apply(&readings) {
         spending.crossed.notify_one();
     }
