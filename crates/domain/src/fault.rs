@@ -329,6 +329,16 @@ pub fn budget_exceeded(message: impl Into<String>) -> Fault {
     Fault::new(429, FaultKind::RateLimit, "budget_exceeded", message)
 }
 
+pub fn budget_not_found(user_path: &str, period: &str) -> Fault {
+    Fault::new(
+        400,
+        FaultKind::InvalidRequest,
+        "budget_not_found",
+        format!("There is no {period} budget for '{user_path}'."),
+    )
+    .param("user_path")
+}
+
 pub fn idempotency_mismatch() -> Fault {
     Fault::new(
         422,

@@ -11,6 +11,7 @@ use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::receipt::TraceContext;
 use domain::scope::{Action, Scope};
+use domain::user_path::UserPath;
 use http_body_util::Full;
 use store::Owner;
 
@@ -24,11 +25,11 @@ use crate::resolve::access::Access;
 use crate::resolve::{self, Plan};
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::Lane;
-use crate::{authenticate, limit, responses};
+use crate::{authenticate, limit, responses, spending};
 
 pub use view::{
-    Candidate, Decision, EstimatedCost, Explanation, LimitView, Principal, Refusal, RequestView, Resolution,
-    UpstreamRequest,
+    BudgetRoom, Candidate, Decision, EstimatedCost, Explanation, LimitView, Principal, Refusal, RequestView,
+    Resolution, UpstreamRequest,
 };
 
 /// A request to be explained.
@@ -112,23 +113,42 @@ impl Explainer<'_> {
         let reservation = reserve::reserve(&plan, &call);
         self.foresee(&call, &plan, &ranked, &occasion, &circumstances, explanation);
         explanation.estimated_cost = Some(shown::cost(&reservation));
-        self.admit(&caller, &reservation, explanation)
+        let refused = self.limited(&caller, &reservation, explanation);
+        let unaffordable = self.afford(&call, &plan, &caller, user_path, explanation);
+        let Some(fault) = refused.or(unaffordable) else { return Ok(()) };
+        // A call that is refused here leaves for nobody.
+        explanation.decision = Decision::default();
+        explanation.upstream_request = None;
+        Err(Stop::Call(fault))
     }
 
-    /// What the key's limits say. A call that they refuse leaves for nobody.
-    fn admit(
+    /// What the key's limits say to the call.
+    fn limited(
         &self,
         caller: &Caller,
         reservation: &Reservation,
         explanation: &mut Explanation,
-    ) -> Result<(), Stop> {
+    ) -> Option<Fault> {
         let tokens = reservation.usage.tokens.total();
-        let Some((standings, refused)) = limit::foresee(self.gateway, caller, tokens) else { return Ok(()) };
+        let (standings, refused) = limit::foresee(self.gateway, caller, tokens)?;
         explanation.limits = Some(standings.iter().map(shown::limit).collect());
-        let Some(fault) = refused else { return Ok(()) };
-        explanation.decision = Decision::default();
-        explanation.upstream_request = None;
-        Err(Stop::Call(fault))
+        refused
+    }
+
+    /// What the budgets on its path say to the call.
+    fn afford(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        caller: &Caller,
+        user_path: UserPath,
+        explanation: &mut Explanation,
+    ) -> Option<Fault> {
+        let tenant = caller.key().and_then(|key| key.tenant_id.clone());
+        let occasion = spending::Occasion { at: self.arrival.at, tenant, user_path };
+        let (rooms, fault) = spending::look(self.gateway, &occasion, reserve::worst(plan, call));
+        explanation.budgets = Some(rooms.iter().map(shown::budget).collect());
+        fault
     }
 
     fn foresee(

@@ -34,6 +34,7 @@ pub mod spending;
 pub mod stream;
 pub mod traces;
 pub mod unwritten;
+pub mod webhooks;
 
 use std::sync::Arc;
 
@@ -63,7 +64,10 @@ where
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let prepared = prepare(gateway, &arrival, body, &mut ticket, true).await;
-    match prepared.and_then(|prepared| admit(gateway, prepared, &mut ticket)) {
+    let admitted = prepared.and_then(|prepared| {
+        admit(gateway, &prepared, &mut ticket).map(|reservation| (prepared, reservation))
+    });
+    match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
             let account = ticket.account();
@@ -114,15 +118,11 @@ where
 }
 
 /// What a call takes before it leaves, of its key's limits and of the budgets on its path.
-fn admit(
-    gateway: &Gateway,
-    prepared: Prepared,
-    ticket: &mut Ticket,
-) -> Result<(Prepared, Reservation), Fault> {
-    let Prepared { caller, user_path, call, plan } = &prepared;
+fn admit(gateway: &Gateway, prepared: &Prepared, ticket: &mut Ticket) -> Result<Reservation, Fault> {
+    let Prepared { caller, user_path, call, plan } = prepared;
     let reservation = reserve::reserve(plan, call);
     ticket.limit(caller, reservation.usage.tokens.total())?;
-    let tenant = caller.key().and_then(|key| key.tenant_id.as_deref());
-    ticket.hold(spending::hold(gateway, tenant, user_path, || reserve::worst(plan, call))?);
-    Ok((prepared, reservation))
+    let occasion = || ticket.occasion(caller, user_path);
+    ticket.hold(spending::hold(gateway, occasion, || reserve::worst(plan, call))?);
+    Ok(reservation)
 }

@@ -32,6 +32,7 @@ use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::{Instance, Lane};
+use crate::spending;
 
 pub use download::Download;
 use endpoint::Endpoint;
@@ -129,6 +130,9 @@ async fn prepare(
     let inference = wanted.method == Method::POST && endpoint.is_inference;
     let reservation = fare::reservation(&lane, &sent, inference);
     ticket.limit(&caller, reservation.usage.tokens.total())?;
+    let worst = || fare::worst(&lane, upload.length(), inference);
+    let held = spending::hold(ticket.gateway(), || ticket.occasion(&caller, &user_path), worst)?;
+    ticket.hold(held);
     let headers = headers::up(&arrival.headers, &instance, ticket);
     let outbound = Outbound {
         destination,

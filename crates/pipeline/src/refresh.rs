@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::capability::Capability;
+use domain::money::Nanos;
 use domain::resources::Resource;
 use domain::resources::alias::Alias;
 use domain::resources::auth_key::AuthKey;
+use domain::resources::budget::{Budget, BudgetKey};
+use domain::resources::budget_settings::BudgetSettings;
 use domain::resources::combo::Combo;
 use domain::resources::model_override::ModelOverride;
 use domain::resources::model_price::ModelPrice;
@@ -22,6 +26,7 @@ use crate::snapshot::keys::{self, Keys};
 use crate::snapshot::names::Names;
 use crate::snapshot::routes::prices::Prices;
 use crate::snapshot::{Snapshot, routes};
+use crate::spending::{self, Rules};
 
 /// The kinds of document that routes are made of.
 const ROUTED: &[&str] =
@@ -36,6 +41,7 @@ pub struct Fixed {
     pub loopback_listener: bool,
     /// Combos are in force.
     pub combos: bool,
+    pub budgets: Vec<(BudgetKey, Nanos)>,
 }
 
 pub struct Refresher {
@@ -60,6 +66,8 @@ impl Refresher {
     pub async fn load(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         let revision = self.store.documents().revision().await?;
+        self.store.ledger().listen(self.gateway.spending.clone());
+        self.budgets().await?;
         let mut broken = Vec::new();
         let mut keys = Keys::default();
         let documents = self.store.documents().raw(AuthKey::KIND).await?;
@@ -110,6 +118,9 @@ impl Refresher {
             changed.push((id, values.unwrap_or_default()));
         }
         snapshot.keys.apply(changed);
+        if changes.iter().any(|change| [Budget::KIND, BudgetSettings::KIND].contains(&&*change.kind)) {
+            self.budgets().await?;
+        }
         if changes.iter().any(|change| ROUTED.contains(&&*change.kind)) {
             snapshot.routes = Arc::new(self.routes(&mut broken).await?);
             snapshot.broken = Arc::new(broken);
@@ -118,6 +129,20 @@ impl Refresher {
         self.gateway.snapshot.store(Arc::new(snapshot));
         self.announce(changes);
         Ok(())
+    }
+
+    /// The budgets and what is spent of them, where the edition has any.
+    async fn budgets(&self) -> Result<(), StoreError> {
+        if !self.gateway.capabilities.has(Capability::AdvancedBudgets) {
+            return Ok(());
+        }
+        let rules = Rules::load(&self.store, &self.fixed.budgets).await?;
+        spending::install(&self.gateway, &self.store, rules).await
+    }
+
+    /// Budgets of the configuration.
+    pub fn configured_budgets(&self) -> &[(BudgetKey, Nanos)] {
+        &self.fixed.budgets
     }
 
     /// Tells the console, once what has changed is in force; what other replicas wrote is among it.

@@ -2,6 +2,7 @@
 
 pub mod aliases;
 pub mod auth_keys;
+pub mod budgets;
 pub mod changes;
 pub mod combos;
 pub mod console;

@@ -13,8 +13,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, auth_keys, changes, combos, console, explain, model_overrides, model_pricing, pools,
-    providers, recalculation, unpriced, usage,
+    self, aliases, auth_keys, budgets, changes, combos, console, explain, model_overrides, model_pricing,
+    pools, providers, recalculation, unpriced, usage,
 };
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
@@ -86,6 +86,12 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(usage::log::log))
         .routes(routes!(unpriced::list))
         .routes(routes!(recalculation::create))
+        .routes(routes!(budgets::list))
+        .routes(routes!(budgets::reset::all))
+        .routes(routes!(budgets::reset::one))
+        .routes(routes!(budgets::settings::read, budgets::settings::replace))
+        .routes(routes!(budgets::forecast::read))
+        .routes(routes!(budgets::replace, budgets::delete))
         .routes(routes!(changes::list))
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))

@@ -20,6 +20,7 @@ use domain::clock::Timestamp;
 use crate::StoreError;
 use crate::database::{Database, Value};
 use crate::ledger::books::Books;
+use crate::spending::Turns;
 
 pub use crate::ledger::histogram::Histogram;
 pub use crate::ledger::log::{LogPage, LogPlace, LogSlice, UsageRow};
@@ -36,6 +37,7 @@ const BREATH: Duration = Duration::from_millis(5);
 pub struct Ledger {
     pub(crate) database: Database,
     pub(crate) books: Books,
+    pub(crate) turns: Turns,
 }
 
 /// Which answers count: those from a provider, those from our cache, or both.
@@ -81,7 +83,7 @@ impl UsageFilter {
 impl Ledger {
     pub(crate) fn new(database: Database) -> Self {
         let books = Books::new(database.is_postgres());
-        Self { database, books }
+        Self { database, books, turns: Turns::default() }
     }
 
     /// Books receipts that were never in a journal, as tests and the generator make them; each id counts once.

@@ -7,8 +7,10 @@ mod error;
 pub mod journal;
 pub mod ledger;
 mod migrations;
+mod outbox;
 pub mod responses;
 pub mod seal;
+mod spending;
 mod stamp;
 #[cfg(test)]
 mod testing;
@@ -34,8 +36,10 @@ pub use crate::ledger::{
     Axis, CacheMode, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice, Recalculated,
     Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageRow, UsageSummary,
 };
+pub use crate::outbox::{Alert, Delivery, Message, Outbox};
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
+pub use crate::spending::{BookingListener, Spent};
 pub use crate::stamp::Stamp;
 
 #[derive(Clone, Debug)]
@@ -63,6 +67,7 @@ struct Inner {
     file: Option<PathBuf>,
     documents: Documents,
     ledger: Ledger,
+    outbox: Outbox,
     responses: Responses,
 }
 
@@ -73,12 +78,13 @@ impl Store {
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
+        let outbox = Outbox::new(database.clone());
         let responses = Responses::new(database.clone(), clock);
         let file = match config.backend {
             Backend::Sqlite { path } => Some(path),
             Backend::Postgres { .. } => None,
         };
-        Ok(Self(Arc::new(Inner { database, file, documents, ledger, responses })))
+        Ok(Self(Arc::new(Inner { database, file, documents, ledger, outbox, responses })))
     }
 
     /// Whether storage answers now.
@@ -109,6 +115,10 @@ impl Store {
 
     pub fn ledger(&self) -> &Ledger {
         &self.0.ledger
+    }
+
+    pub fn outbox(&self) -> &Outbox {
+        &self.0.outbox
     }
 
     /// One for all clones of this store; somebody has to `run` it once.

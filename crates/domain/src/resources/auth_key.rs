@@ -138,7 +138,9 @@ impl Resource for AuthKey {
             ("allowed_models", &self.allowed_models),
             ("denied_models", &self.denied_models),
         ];
-        lists.into_iter().try_for_each(|(name, list)| entries_fit(name, list.as_deref().unwrap_or_default()))?;
+        lists
+            .into_iter()
+            .try_for_each(|(name, list)| entries_fit(name, list.as_deref().unwrap_or_default()))?;
         self.rate_limits.validate()
     }
 

@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 use wire::vendors::Vendor;
 
 use super::view::{
-    Candidate, Decision, EstimatedCost, LimitView, Principal, Refusal, RequestView, UpstreamRequest,
+    BudgetRoom, Candidate, Decision, EstimatedCost, LimitView, Principal, Refusal, RequestView,
+    UpstreamRequest,
 };
 use crate::arrival::Arrival;
 use crate::choose::{Candidate as _, Circumstances, Ranked};
@@ -24,6 +25,8 @@ use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
+use crate::spending::Headroom;
+use crate::webhooks;
 
 /// More of a body than this helps nobody.
 const BODY_LIMIT: usize = 64 * 1024;
@@ -93,6 +96,20 @@ pub fn refusal(fault: &Fault) -> Refusal {
         message: fault.message.clone(),
         param: fault.param.clone(),
         retry_after_ms: fault.retry_after.map(millis),
+    }
+}
+
+pub fn budget(room: &Headroom) -> BudgetRoom {
+    let Headroom { status, fits } = room;
+    BudgetRoom {
+        user_path: status.rule.key.user_path.as_str().to_owned(),
+        period_label: status.rule.key.period.label(),
+        amount: status.rule.amount.usd(),
+        spent: status.spent.usd(),
+        reserved: status.reserved.usd(),
+        remaining: status.remaining().usd(),
+        period_end: webhooks::time(status.period_end),
+        fits: *fits,
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Explanation {
     /// The first that would leave.
     pub upstream_request: Option<UpstreamRequest>,
     pub estimated_cost: Option<EstimatedCost>,
+    /// Every budget on the path.
+    pub budgets: Option<Vec<BudgetRoom>>,
 }
 
 /// Who would make the call.
@@ -149,6 +151,21 @@ pub struct EstimatedCost {
     pub worst: Option<f64>,
 }
 
+/// How a budget stands, in US dollars.
+#[derive(Serialize, ToSchema)]
+pub struct BudgetRoom {
+    pub user_path: String,
+    pub period_label: String,
+    pub amount: f64,
+    pub spent: f64,
+    /// Held for calls under way.
+    pub reserved: f64,
+    pub remaining: f64,
+    pub period_end: String,
+    /// What this call may cost at worst has room in it.
+    pub fits: bool,
+}
+
 impl Explanation {
     pub(super) fn new(principal: Principal) -> Self {
         Self {
@@ -160,6 +177,7 @@ impl Explanation {
             decision: Decision::default(),
             upstream_request: None,
             estimated_cost: None,
+            budgets: None,
         }
     }
 }

@@ -28,13 +28,12 @@ where
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
         let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
-        let crate::Prepared { caller, call, plan, .. } = prepared;
+        let crate::Prepared { call, plan, .. } = &prepared;
         let lane = plan.first().ok_or_else(fault::internal_error)?;
         let paths = &lane.instance.vendor.paths;
         let base = paths.responses.filter(|_| paths.lifecycle.contains(&Lifecycle::Compact));
         let base = base.ok_or_else(|| unsupported(Lifecycle::Compact, &lane.target.instance))?;
-        let reservation = crate::reserve::reserve(&plan, &call);
-        ticket.limit(&caller, reservation.usage.tokens.total())?;
+        let reservation = crate::admit(gateway, &prepared, &mut ticket)?;
         ticket.leave(lane, &reservation);
         let target = Target {
             model: &lane.target.model,

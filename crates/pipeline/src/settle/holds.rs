@@ -2,12 +2,14 @@
 
 use domain::caller::Caller;
 use domain::fault::Fault;
+use domain::money::Nanos;
 use domain::receipt::Receipt;
+use domain::user_path::UserPath;
 use http::HeaderMap;
 
 use super::Ticket;
 use crate::limit::{self, Account, Permit, Told};
-use crate::spending::Hold;
+use crate::spending::{Hold, Occasion};
 
 #[derive(Default)]
 pub struct Holds {
@@ -31,7 +33,7 @@ impl Holds {
             permit.settle(receipt.usage.tokens.total());
         }
         if let Some(budget) = self.budget {
-            budget.settle(receipt.total_cost());
+            budget.settle(&receipt.id, receipt.total_cost());
         }
     }
 }
@@ -64,5 +66,22 @@ impl Ticket {
 
     pub fn hold(&mut self, budget: Option<Hold>) {
         self.holds.budget = budget;
+    }
+
+    /// The call goes on at another provider's cost: false when no budget has room for that.
+    pub fn hold_more(&mut self, more: impl FnOnce() -> Option<Nanos>) -> bool {
+        match &mut self.holds.budget {
+            Some(budget) => more().is_none_or(|more| budget.extend(more)),
+            None => true,
+        }
+    }
+
+    /// The call as budgets see it.
+    pub fn occasion(&self, caller: &Caller, user_path: &UserPath) -> Occasion {
+        Occasion {
+            at: self.receipt().map(|receipt| receipt.at).unwrap_or_default(),
+            tenant: caller.key().and_then(|key| key.tenant_id.clone()),
+            user_path: user_path.clone(),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod aliases;
 mod auth_keys;
+mod budgets;
 mod changes;
 mod combos;
 mod console;

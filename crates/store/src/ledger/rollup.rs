@@ -128,7 +128,8 @@ impl Sums {
         sums.0[6..14].copy_from_slice(&booking.tokens);
         sums.0[INPUT_COST..=OUTPUT_COST].copy_from_slice(&cost);
         sums.0[PRICED] = i64::from(booking.cost.is_some());
-        sums.0[UNPRICED] = i64::from(is_unpriced(booking.tokens.iter().any(|count| *count > 0), booking.cost));
+        sums.0[UNPRICED] =
+            i64::from(is_unpriced(booking.tokens.iter().any(|count| *count > 0), booking.cost));
         sums.0[18] = i64::from(booking.estimated);
         sums.0[LATENCY + slot(booking.duration_us)] = 1;
         if let Some(micros) = booking.first_byte_us {
@@ -149,8 +150,7 @@ impl Sums {
         sums.0[INPUT_COST] = new_input - old_input;
         sums.0[OUTPUT_COST] = new_output - old_output;
         sums.0[PRICED] = i64::from(new.is_some()) - i64::from(old.is_some());
-        sums.0[UNPRICED] =
-            i64::from(is_unpriced(consumed, new)) - i64::from(is_unpriced(consumed, old));
+        sums.0[UNPRICED] = i64::from(is_unpriced(consumed, new)) - i64::from(is_unpriced(consumed, old));
         sums
     }
 }

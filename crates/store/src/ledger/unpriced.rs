@@ -82,10 +82,11 @@ fn sums<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<V
 
 /// The rows behind sums in which some calls have a price and some have none.
 fn mixed<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<Value<'a>>) {
-    let mut text = "WITH mixed AS (SELECT bucket * 1000000 AS start, model AS m, provider AS p, provider_name AS n, \
+    let mut text =
+        "WITH mixed AS (SELECT bucket * 1000000 AS start, model AS m, provider AS p, provider_name AS n, \
          user_path AS u, auth_key_id AS a, tenant_id AS t, cache_type AS c FROM rollups \
          WHERE bucket >= $1 AND bucket < $2 AND unpriced > 0 AND priced > 0"
-        .to_owned();
+            .to_owned();
     let mut values = range.to_vec();
     conditions.append(&mut text, &mut values);
     text.push_str(&format!(

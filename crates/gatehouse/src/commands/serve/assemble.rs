@@ -10,6 +10,7 @@ use domain::capability::{Capabilities, Capability, Edition};
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
+use domain::resources::provider::Source;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::audit;
 use pipeline::gateway::{Gateway, Policy, Retries};
@@ -19,7 +20,8 @@ use pipeline::refresh::{Fixed, Refresher};
 use pipeline::resolve::fallback::Fallback;
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
-use pipeline::{key_uses, traces, unwritten};
+use pipeline::webhooks::Webhooks;
+use pipeline::{key_uses, spending, traces, unwritten};
 use server::{App, Config, Door, ListenConfig};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
 use tokio::net::TcpListener;
@@ -141,6 +143,14 @@ fn start_background(
         spawn(key_uses::keep_writing(gateway.clone(), store.clone())),
         spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
     ];
+    if gateway.capabilities.has(Capability::AdvancedBudgets) {
+        let trust = refresher.trust(Source::Admin);
+        let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
+        let webhooks = Webhooks::new(store.clone(), gateway.egress.clone(), clock, entropy, trust);
+        tasks.push(spawn(spending::keep_synchronising(gateway.clone(), store.clone())));
+        tasks.push(spawn(spending::alerts::keep_telling(gateway.clone(), webhooks.clone())));
+        tasks.push(spawn(webhooks.keep_delivering()));
+    }
     if settings.usage.retention_days > 0 {
         tasks.push(spawn(keep_forgetting(gateway.clone(), store.clone(), settings.usage.retention_days)));
     }
@@ -316,6 +326,7 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
         allow_private: settings.upstream.allow_private,
         loopback_listener: listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
         combos: settings.combos.enabled,
+        budgets: settings.spending.budgets.0.clone(),
     }
 }
 

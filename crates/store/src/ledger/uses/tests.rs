@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use domain::clock::Timestamp;
 use domain::receipt::Receipt;
 
+use crate::Store;
 use crate::ledger::booking::Booking;
 use crate::testing::{for_each_backend, receipt};
-use crate::Store;
 
 const START: i64 = 1_800_000_000;
 
