@@ -210,10 +210,15 @@ impl Ticket {
 
     pub fn answered_by(&mut self, lane: &Arc<Lane>) {
         self.lane = Some(lane.clone());
+        let target = &lane.target;
+        self.served_by(&target.provider_type, &target.instance, &target.model);
+    }
+
+    pub fn served_by(&mut self, provider: &str, provider_name: &str, model: &str) {
         self.edit(|receipt| {
-            receipt.model = lane.target.model.to_string();
-            receipt.provider = lane.target.provider_type.to_string();
-            receipt.provider_name = lane.target.instance.to_string();
+            receipt.model = model.to_owned();
+            receipt.provider = provider.to_owned();
+            receipt.provider_name = provider_name.to_owned();
         });
     }
 

@@ -1,9 +1,11 @@
 //! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage,
-//! the Responses that were handed out.
+//! the Responses that were handed out, the calls that may be repeated.
 
+mod backlog;
 mod database;
 pub mod documents;
 mod error;
+pub mod idempotency;
 pub mod journal;
 pub mod ledger;
 mod migrations;
@@ -27,6 +29,7 @@ use crate::seal::Sealer;
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
+pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable};
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
 pub use crate::ledger::{CacheMode, Ledger, UsageFilter, UsageRow, UsageSummary};
@@ -57,6 +60,7 @@ struct Inner {
     documents: Documents,
     ledger: Ledger,
     responses: Responses,
+    idempotency: Idempotency,
 }
 
 impl Store {
@@ -66,8 +70,9 @@ impl Store {
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
-        let responses = Responses::new(database.clone(), clock);
-        Ok(Self(Arc::new(Inner { database, documents, ledger, responses })))
+        let responses = Responses::new(database.clone(), clock.clone());
+        let idempotency = Idempotency::new(database.clone(), clock);
+        Ok(Self(Arc::new(Inner { database, documents, ledger, responses, idempotency })))
     }
 
     /// Whether storage answers now.
@@ -98,6 +103,11 @@ impl Store {
     /// One for all clones of this store; somebody has to `run` it once.
     pub fn responses(&self) -> &Responses {
         &self.0.responses
+    }
+
+    /// One for all clones of this store; somebody has to `run` it once.
+    pub fn idempotency(&self) -> &Idempotency {
+        &self.0.idempotency
     }
 
     pub(crate) fn database(&self) -> &Database {

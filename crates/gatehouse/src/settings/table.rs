@@ -10,8 +10,8 @@ use super::declare::declare;
 use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
 use super::value::{
-    ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, StorageType, UnpricedPolicy, UrlPath, Value, between, host, http_url,
-    log_level, not_root, origins, positive, postgres_url,
+    ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, StorageType, UnpricedPolicy, UrlPath, Value,
+    between, host, http_url, log_level, not_root, origins, positive, postgres_url,
 };
 use super::{Section, Setting, SettingOrigin};
 
@@ -194,6 +194,12 @@ declare! {
     responses: ResponseSettings {
         /// How long they are kept.
         ttl: Duration = "responses.ttl", "RESPONSE_TTL", "30d", positive;
+    }
+
+    /// Calls that carry an Idempotency-Key.
+    idempotency: IdempotencySettings {
+        /// How long their answers are kept for a repeated call.
+        ttl: Duration = "idempotency.ttl", "IDEMPOTENCY_TTL", "24h", positive;
     }
 
     /// The list of models.
