@@ -161,6 +161,11 @@ fn admit(
     let reservation = reserve::reserve(plan, call);
     ticket.permit(limit::admit(gateway, caller, &reservation)?);
     let tenant = caller.key().and_then(|key| key.tenant_id.as_deref());
-    ticket.hold(spending::hold(gateway, tenant, user_path, || reserve::worst(plan, call))?);
+    let mut worst = None;
+    let hold = spending::hold(gateway, tenant, user_path, || {
+        worst = reserve::worst(plan, call);
+        worst
+    })?;
+    ticket.hold(hold, worst);
     Ok((prepared, reservation))
 }
