@@ -46,11 +46,7 @@ impl UpstreamBody {
     }
 
     /// All of it; on the way it is told how much has come.
-    pub async fn collect(
-        self,
-        limit: usize,
-        so_far: impl FnMut(usize) + Send,
-    ) -> Result<Bytes, EgressError> {
+    pub async fn collect(self, limit: usize, so_far: impl FnMut(usize) + Send) -> Result<Bytes, EgressError> {
         match self {
             Self::Network(body) => body.collect_telling(limit, so_far).await,
             Self::BuiltIn(pieces) => {

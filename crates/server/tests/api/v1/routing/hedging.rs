@@ -67,8 +67,15 @@ async fn who_is_outrun_in_the_middle_of_its_answer_is_paid_for_its_prompt() {
         let rows = house.receipts(27).await;
         let input = |row: &serde_json::Value| row["input_tokens"].as_u64().unwrap();
         for row in &rows[25..] {
-            assert_eq!((&row["estimated"], &row["caveat"]), (&json!(true), &json!("an answer was lost")), "{row:#}");
-            assert!(input(row) > input(&rows[0]) && row["output_tokens"] == rows[0]["output_tokens"], "{row:#}");
+            assert_eq!(
+                (&row["estimated"], &row["caveat"]),
+                (&json!(true), &json!("an answer was lost")),
+                "{row:#}"
+            );
+            assert!(
+                input(row) > input(&rows[0]) && row["output_tokens"] == rows[0]["output_tokens"],
+                "{row:#}"
+            );
         }
     })
     .await;

@@ -13,7 +13,8 @@ use crate::house::{self, House, Wishes};
 const DEAR: (f64, f64) = (2.5e-6, 10e-6);
 
 fn wishes() -> Wishes {
-    let policy = Policy { first_event_timeout: Duration::from_millis(400), ..Policy::default() };
+    let short = Duration::from_millis(400);
+    let policy = Policy { first_event_timeout: short, stream_idle_timeout: short, ..Policy::default() };
     Wishes { policy, loopback_listener: true, vendors: &[], ..Wishes::default() }
 }
 
@@ -23,7 +24,7 @@ async fn each(test: impl AsyncFn(House)) {
         for name in ["one", "two"] {
             let body = json!({
                 "name": name, "type": "openai", "base_url": house.upstream.base_url(), "api_key": "sk-of-the-tests",
-                "resilience": {"max_retries": 0, "breaker_failures": 1000, "total_timeout_ms": 500},
+                "resilience": {"max_retries": 0, "breaker_failures": 100, "total_timeout_ms": 500},
                 "models": ["gpt-4o", "gpt-4o-mini"],
             });
             house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
@@ -91,7 +92,8 @@ async fn an_answer_that_was_lost_is_booked_at_its_own_price() {
 async fn what_a_lost_answer_says_of_itself_is_believed() {
     each(async |house| {
         house.chat("two/gpt-4o-mini").send().await.expect_status(200);
-        let usage = json!({"id": "x", "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}});
+        let usage =
+            json!({"id": "x", "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}});
         house.upstream.push(Script::status(200, "application/json", usage.to_string()));
         assert_eq!(served(&house.chat("best").send().await), (200, "two/gpt-4o-mini", "2"));
         let rows = house.receipts(2).await;
