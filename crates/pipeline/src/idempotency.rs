@@ -4,6 +4,7 @@ mod record;
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use domain::fault::{self, Fault};
 use domain::usage::Usage;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -12,10 +13,9 @@ use store::{Claimed, KeptAnswer, Repeatable};
 
 use crate::arrival::Arrival;
 use crate::receive::Call;
-use crate::reply::{self, Refused, Reply, ReplyBody};
+use crate::reply::{self, Reply, ReplyBody};
 use crate::settle::Ticket;
-use record::Head;
-pub use record::Record;
+pub use record::{Head, Record};
 
 /// As clients are told its name.
 const KEY: &str = "Idempotency-Key";
@@ -31,7 +31,7 @@ const A_MOMENT: Duration = Duration::from_secs(1);
 pub enum Turn {
     /// The first, or one that cannot be told from others: then there is nothing to write down.
     First(Option<Box<Record>>),
-    Again(KeptAnswer),
+    Again(Box<Head>, Bytes),
 }
 
 /// Most calls carry no key and pay for nothing but the look.
@@ -55,7 +55,10 @@ async fn claim_key(key: &str, arrival: &Arrival, call: &Call, ticket: &Ticket) -
         Claimed::Yours(claim) => {
             Ok(Turn::First(Some(Box::new(Record::new(claim, gateway.policy.idempotency_ttl)))))
         }
-        Claimed::Answered(answer) => Ok(Turn::Again(answer)),
+        Claimed::Answered(KeptAnswer { head, body }) => {
+            let head = serde_json::from_str(&head).map_err(|_| fault::internal_error())?;
+            Ok(Turn::Again(head, body))
+        }
         Claimed::Mismatch => Err(fault::idempotency_mismatch()),
         Claimed::Running => {
             let message = "A call with this Idempotency-Key is still being answered: try again in a moment.";
@@ -110,10 +113,7 @@ fn digest(parts: &[&[u8]]) -> String {
 }
 
 /// The answer as it was given the first time. It has a receipt of its own, and costs nothing.
-pub fn replay(mut ticket: Ticket, answer: KeptAnswer) -> Result<Reply, Refused> {
-    let Ok(head) = serde_json::from_str::<Head>(&answer.head) else {
-        return Err(ticket.refuse(fault::internal_error()));
-    };
+pub fn replay(mut ticket: Ticket, head: &Head, body: Bytes) -> Reply {
     let overhead_us = ticket.first_byte();
     let mut headers = head.headers();
     headers.insert(reply::REQUEST_ID, ticket.request_id.header());
@@ -122,7 +122,7 @@ pub fn replay(mut ticket: Ticket, answer: KeptAnswer) -> Result<Reply, Refused> 
     ticket.served_by(&head.provider, &head.provider_name, &head.model);
     ticket.consumed(Usage { caveat: Some(CAVEAT.into()), ..Usage::default() }, b"");
     ticket.complete();
-    Ok(Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(vec![answer.body]) })
+    Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(vec![body]) }
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ where
     };
     let record = match idempotency::claim(&arrival, &heard.call, &ticket).await {
         Ok(Turn::First(record)) => record,
-        Ok(Turn::Again(answer)) => return idempotency::replay(ticket, answer),
+        Ok(Turn::Again(head, body)) => return Ok(idempotency::replay(ticket, &head, body)),
         Err(fault) => return Err(ticket.refuse(fault)),
     };
     let prepared = route(gateway, &arrival, heard, &mut ticket, true).await;
