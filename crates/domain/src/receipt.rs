@@ -95,6 +95,8 @@ impl CostSource {
 pub const UNPRICED: &str = "unpriced";
 /// The caveat of a call that several targets served, each at its own price.
 pub const RESUMED: &str = "resumed";
+/// Another provider had begun to answer the same call.
+pub const LOST: &str = "an answer was lost";
 
 /// One try at one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -132,7 +132,7 @@ async fn prepare(
     ticket.limit(&caller, reservation.usage.tokens.total())?;
     let worst = || fare::worst(&lane, upload.length(), inference);
     let held = spending::hold(ticket.gateway(), || ticket.occasion(&caller, &user_path), worst)?;
-    ticket.hold(held);
+    ticket.hold(held, None);
     let headers = headers::up(&arrival.headers, &instance, ticket);
     let outbound = Outbound {
         destination,

@@ -1,9 +1,11 @@
 //! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage,
-//! the Responses that were handed out.
+//! the Responses that were handed out, the calls that may be repeated.
 
+mod backlog;
 mod database;
 pub mod documents;
 mod error;
+pub mod idempotency;
 pub mod journal;
 pub mod ledger;
 mod migrations;
@@ -30,6 +32,7 @@ use crate::seal::Sealer;
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
+pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable};
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
 pub use crate::ledger::{
@@ -69,6 +72,7 @@ struct Inner {
     ledger: Ledger,
     outbox: Outbox,
     responses: Responses,
+    idempotency: Idempotency,
 }
 
 impl Store {
@@ -79,12 +83,14 @@ impl Store {
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
         let outbox = Outbox::new(database.clone());
-        let responses = Responses::new(database.clone(), clock);
+        let responses = Responses::new(database.clone(), clock.clone());
+        let idempotency = Idempotency::new(database.clone(), clock);
         let file = match config.backend {
             Backend::Sqlite { path } => Some(path),
             Backend::Postgres { .. } => None,
         };
-        Ok(Self(Arc::new(Inner { database, file, documents, ledger, outbox, responses })))
+        let inner = Inner { database, file, documents, ledger, outbox, responses, idempotency };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Whether storage answers now.
@@ -124,6 +130,11 @@ impl Store {
     /// One for all clones of this store; somebody has to `run` it once.
     pub fn responses(&self) -> &Responses {
         &self.0.responses
+    }
+
+    /// One for all clones of this store; somebody has to `run` it once.
+    pub fn idempotency(&self) -> &Idempotency {
+        &self.0.idempotency
     }
 
     pub(crate) fn database(&self) -> &Database {

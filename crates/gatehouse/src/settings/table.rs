@@ -199,6 +199,12 @@ declare! {
         ttl: Duration = "responses.ttl", "RESPONSE_TTL", "30d", positive;
     }
 
+    /// Calls that carry an Idempotency-Key.
+    idempotency: IdempotencySettings {
+        /// How long their answers are kept for a repeated call.
+        ttl: Duration = "idempotency.ttl", "IDEMPOTENCY_TTL", "24h", positive;
+    }
+
     /// The list of models.
     models: ModelSettings {
         /// How often providers are asked for their models; 0 asks at the start only.

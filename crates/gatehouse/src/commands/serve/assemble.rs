@@ -95,8 +95,8 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         console: Default::default(),
         limiter: Default::default(),
         spending: Default::default(),
-        claims: Default::default(),
         key_uses: Default::default(),
+        idempotency: store.idempotency().clone(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
@@ -142,6 +142,7 @@ fn start_background(
         spawn(keep_expiring(gateway.clone())),
         spawn(key_uses::keep_writing(gateway.clone(), store.clone())),
         spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
+        spawn(gateway.idempotency.clone().keep_renewing()),
     ];
     if gateway.capabilities.has(Capability::AdvancedBudgets) {
         let trust = refresher.trust(Source::Admin);
@@ -165,7 +166,7 @@ async fn keep_sweeping(gateway: Arc<Gateway>) {
     }
 }
 
-/// Deletes stored responses whose time is over.
+/// Deletes stored responses and answers of repeatable calls whose time is over.
 async fn keep_expiring(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(HOURLY).await;
@@ -173,6 +174,11 @@ async fn keep_expiring(gateway: Arc<Gateway>) {
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "stored responses past their time were deleted"),
             Err(error) => tracing::warn!(%error, "old responses could not be deleted"),
+        }
+        match gateway.idempotency.expire(gateway.clock.now()).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "answers to repeatable calls past their time were deleted"),
+            Err(error) => tracing::warn!(%error, "old answers to repeatable calls could not be deleted"),
         }
     }
 }
@@ -263,6 +269,7 @@ fn policy(settings: &Settings) -> Policy {
         strict_translation: settings.translation.strict,
         resume_streams: settings.upstream.resume_streams,
         response_ttl: settings.responses.ttl,
+        idempotency_ttl: settings.idempotency.ttl,
         passthrough: passthrough::Rules {
             enabled: settings.server.enable_passthrough_routes,
             providers: settings.server.passthrough_providers.clone(),
