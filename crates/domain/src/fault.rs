@@ -67,6 +67,8 @@ pub struct Fault {
     pub recourse: Recourse,
     /// Extra keys inside `error`, only where the contract names them.
     pub details: Vec<(&'static str, String)>,
+    /// For the operator alone: what the client must not learn.
+    pub reason: Option<&'static str>,
 }
 
 impl Fault {
@@ -91,6 +93,7 @@ impl Fault {
             blame,
             recourse: Recourse::Nowhere,
             details: Vec::new(),
+            reason: None,
         }
     }
 
@@ -103,6 +106,12 @@ impl Fault {
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
+        self
+    }
+
+    #[must_use]
+    pub fn because(mut self, reason: &'static str) -> Self {
+        self.reason = Some(reason);
         self
     }
 

@@ -1,6 +1,7 @@
 //! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage,
-//! the Responses that were handed out.
+//! the audit log, the Responses that were handed out.
 
+pub mod audit;
 mod database;
 pub mod documents;
 mod error;
@@ -24,6 +25,10 @@ use domain::secret::Secret;
 use crate::database::Database;
 use crate::seal::Sealer;
 
+pub use crate::audit::{
+    Audit, AuditBreak, AuditBucket, AuditCursor, AuditData, AuditEntry, AuditFilter, AuditPage, AuditSort,
+    AuditStats, AuditVerification,
+};
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
@@ -54,6 +59,7 @@ pub struct Store(Arc<Inner>);
 
 struct Inner {
     database: Database,
+    audit: Audit,
     documents: Documents,
     ledger: Ledger,
     responses: Responses,
@@ -63,11 +69,12 @@ impl Store {
     pub async fn open(config: StoreConfig, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let database = Database::open(&config.backend, config.operation_timeout).await?;
         migrations::run(&database, clock.now()).await?;
+        let audit = Audit::new(database.clone(), &config.sealing_key);
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
         let responses = Responses::new(database.clone(), clock);
-        Ok(Self(Arc::new(Inner { database, documents, ledger, responses })))
+        Ok(Self(Arc::new(Inner { database, audit, documents, ledger, responses })))
     }
 
     /// Whether storage answers now.
@@ -89,6 +96,10 @@ impl Store {
 
     pub fn documents(&self) -> &Documents {
         &self.0.documents
+    }
+
+    pub fn audit(&self) -> &Audit {
+        &self.0.audit
     }
 
     pub fn ledger(&self) -> &Ledger {
