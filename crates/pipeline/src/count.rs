@@ -78,6 +78,9 @@ where
         Ok(value) => {
             // Nothing was generated, and counting is free.
             ticket.consumed(Usage::default(), b"");
+            if ticket.is_audited() {
+                ticket.said(value.to_string().as_bytes());
+            }
             ticket.complete();
             Ok(value)
         }

@@ -1,6 +1,7 @@
 //! The admin API, an area per file.
 
 pub mod aliases;
+pub mod audit;
 pub mod auth_keys;
 pub mod changes;
 pub mod combos;
@@ -14,3 +15,4 @@ pub mod pools;
 pub mod providers;
 pub mod record;
 pub mod usage;
+mod watch;

@@ -13,7 +13,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, auth_keys, changes, combos, console, explain, model_overrides, pools, providers, usage,
+    self, aliases, audit, auth_keys, changes, combos, console, explain, model_overrides, pools, providers, usage,
 };
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
@@ -71,6 +71,11 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(model_overrides::read, model_overrides::replace, model_overrides::delete))
         .routes(routes!(usage::summary))
         .routes(routes!(usage::log))
+        .routes(routes!(audit::log))
+        .routes(routes!(audit::export))
+        .routes(routes!(audit::stream))
+        .routes(routes!(audit::read))
+        .routes(routes!(audit::conversation))
         .routes(routes!(changes::list))
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))

@@ -15,7 +15,6 @@ const SHORTEST: usize = 8;
 #[derive(Default)]
 pub struct Scrubber {
     finder: Option<AhoCorasick>,
-    longest: usize,
 }
 
 impl Scrubber {
@@ -29,13 +28,12 @@ impl Scrubber {
         }
         words.sort();
         words.dedup();
-        let longest = words.iter().map(String::len).max().unwrap_or_default();
         let finder = (!words.is_empty()).then_some(&words).and_then(|words| {
             // The longest wins, so that nothing of a secret is left when another is its beginning.
             let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(words);
             built.inspect_err(|error| tracing::error!(%error, "secrets cannot be looked for")).ok()
         });
-        Self { finder, longest }
+        Self { finder }
     }
 
     /// The operator's own secrets and those of all providers.
@@ -43,7 +41,7 @@ impl Scrubber {
         let of_provider = |provider: &'a Provider| {
             let headers = provider.headers.iter().filter(|(name, _)| is_sensitive(name));
             let key = provider.api_key.as_ref().map(Secret::reveal);
-            key.into_iter().chain(headers.map(|(_, value)| header_value(value)))
+            key.into_iter().chain(headers.map(|(_, value)| value.as_str()))
         };
         Self::new(secrets.iter().map(Secret::reveal).chain(providers.flat_map(of_provider)))
     }
@@ -56,15 +54,35 @@ impl Scrubber {
         }
         match &self.finder {
             Some(finder) if finder.is_match(&*clean) => {
-                let replaced = finder.replace_all_with_bytes_free(&clean);
+                let mut replaced = String::with_capacity(clean.len());
+                finder.replace_all_with(&clean, &mut replaced, |_, _, out| {
+                    out.push_str(HIDDEN);
+                    true
+                });
                 Cow::Owned(replaced)
             }
             _ => clean,
         }
     }
+}
 
-    /// A secret that is cut in two is not found: so much more has to be looked at than is kept.
-    pub fn longest(&self) -> usize {
-        self.longest
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_taken_out_wherever_they_stand() {
+        let scrubber = Scrubber::new(["sk-12345678", "sk-12345678-long", "quo\"te\\d", "short"]);
+        for (text, expected) in [
+            ("key sk-12345678.", "key ***."),
+            ("sk-12345678-longer", "***er"),
+            ("sk-1234567", "sk-1234567"),
+            (r#"{"a":"quo\"te\\d"}"#, r#"{"a":"***"}"#),
+            ("a short word", "a short word"),
+            ("my own-secret-key and sk-12345678", "my *** and ***"),
+        ] {
+            assert_eq!(scrubber.clean(text, Some("own-secret-key")), expected, "{text}");
+        }
+        assert!(matches!(Scrubber::default().clean("text", None), Cow::Borrowed("text")));
     }
 }

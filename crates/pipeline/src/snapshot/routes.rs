@@ -22,6 +22,7 @@ use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
 use super::names::Names;
+use crate::audit::Scrubber;
 use crate::choose::Candidate;
 use crate::gateway::Policy;
 use crate::health::Health;
@@ -245,6 +246,8 @@ pub struct Routes {
     unlisted: Vec<Arc<Instance>>,
     /// Pools, combos, aliases.
     pub names: Names,
+    /// Knows the secrets of this configuration.
+    pub scrubber: Scrubber,
 }
 
 impl Routes {

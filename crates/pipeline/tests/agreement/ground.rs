@@ -101,6 +101,7 @@ impl Ground {
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
+            audit: Default::default(),
             limiter: Default::default(),
             spending: Default::default(),
             claims: Default::default(),

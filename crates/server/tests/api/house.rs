@@ -147,6 +147,7 @@ impl House {
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
+            audit: Default::default(),
             limiter: Default::default(),
             spending: Default::default(),
             claims: Default::default(),
@@ -160,6 +161,7 @@ impl House {
             allow_private: wishes.allow_private,
             loopback_listener: wishes.loopback_listener,
             combos: true,
+            secrets: vec![Secret::new(MASTER.to_owned())],
         };
         let refresher =
             Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, Inventory::open(None)));

@@ -3,6 +3,7 @@
 use domain::clock::Timestamp;
 
 use super::Audit;
+use super::log::AuditCursor;
 use super::row::Field;
 use crate::StoreError;
 use crate::database::Value;
@@ -175,9 +176,11 @@ impl Conditions {
         format!("${}", self.fields.len())
     }
 
-    pub fn bind_text(&mut self, text: &str) -> String {
-        self.fields.push(Field::Text(Some(text.to_owned())));
-        format!("${}", self.fields.len())
+    /// On one side of an entry, in the order of time.
+    pub fn beside(&mut self, cursor: &AuditCursor, side: &str) {
+        let at = self.bind(cursor.at.micros());
+        self.fields.push(Field::Text(Some(cursor.id.replace('\0', "\u{fffd}"))));
+        self.text.push_str(&format!(" AND (at, id) {side} ({at}, ${})", self.fields.len()));
     }
 
     pub fn values(&self) -> Vec<Value<'_>> {

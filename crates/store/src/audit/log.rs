@@ -12,6 +12,8 @@ use crate::ledger::rollup::QUARTER_HOUR;
 
 /// More than this is not counted.
 const MOST_COUNTED: i64 = 10_000;
+/// So many rows are looked at for one piece of an export.
+const PIECE: i64 = 200;
 
 /// Where to read on: behind this entry, in the order that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,14 +58,33 @@ impl Audit {
         self.database.fetch(text, &[(&id).into()]).await?.first().map(row::read).transpose()
     }
 
-    /// The entries behind a place, oldest first: one piece of an export, which holds nothing open between two of them.
+    /// The entries behind a place, oldest first, and where the next piece begins: an export holds nothing open between
+    /// two of them, and none takes long, however few of the entries are meant.
     pub async fn piece(
         &self,
         filter: &AuditFilter,
         after: Option<&AuditCursor>,
-        limit: i64,
-    ) -> Result<Vec<AuditEntry>, StoreError> {
-        self.select(filter, filter.from, AuditSort::Oldest, limit, 0, after).await
+    ) -> Result<(Vec<AuditEntry>, Option<AuditCursor>), StoreError> {
+        let mut period = Conditions::new(&AuditFilter::between(filter.from, filter.until), filter.from);
+        if let Some(cursor) = after {
+            period.beside(cursor, ">");
+        }
+        let last = period.bind(PIECE - 1);
+        let text = format!("SELECT at, id FROM audit WHERE {} ORDER BY at, id LIMIT 1 OFFSET {last}", period.text);
+        let rows = self.database.fetch(sql(text), &period.values()).await?;
+        let end = rows.first().map(|row| Ok::<_, StoreError>(AuditCursor { at: Timestamp(row.get(0)?), id: row.get(1)? }));
+        let end = end.transpose()?;
+        let mut conditions = Conditions::new(filter, filter.from);
+        if let Some(cursor) = after {
+            conditions.beside(cursor, ">");
+        }
+        if let Some(end) = &end {
+            conditions.beside(end, "<=");
+        }
+        let text =
+            format!("SELECT {} FROM audit WHERE {} ORDER BY at, id", row::columns(), conditions.text);
+        let rows = self.database.fetch(sql(text), &conditions.values()).await?;
+        Ok((rows.iter().map(row::read).collect::<Result<_, _>>()?, end))
     }
 
     async fn select(
@@ -77,9 +98,7 @@ impl Audit {
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let mut conditions = Conditions::new(filter, floor);
         if let Some(cursor) = after {
-            let (at, id) = (conditions.bind(cursor.at.micros()), conditions.bind_text(&cursor.id));
-            let side = if sort == AuditSort::Oldest { ">" } else { "<" };
-            conditions.text.push_str(&format!(" AND (at, id) {side} ({at}, {id})"));
+            conditions.beside(cursor, if sort == AuditSort::Oldest { ">" } else { "<" });
         }
         let (limit, offset) = (conditions.bind(limit), conditions.bind(offset));
         let text = format!(

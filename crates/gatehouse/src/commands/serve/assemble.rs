@@ -91,6 +91,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         retry_budget: Default::default(),
         hedge_budget: Default::default(),
         console: Default::default(),
+            audit: Default::default(),
         limiter: Default::default(),
         spending: Default::default(),
         claims: Default::default(),
