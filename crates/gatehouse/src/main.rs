@@ -43,8 +43,23 @@ enum Command {
     },
     /// Validate the configuration: all faults at once
     Check,
+    /// Look after the audit log
+    Audit {
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
     /// Measure this gateway on this machine: mock upstream, load, direct call and floor in one run
     Bench(commands::bench::Options),
+}
+
+#[derive(Subcommand)]
+enum AuditCommand {
+    /// Prove that no entry was changed, removed or added since it was written
+    Verify {
+        /// Say it as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -52,6 +67,9 @@ fn main() -> ExitCode {
     match line.command.unwrap_or(Command::Serve) {
         Command::Serve => commands::serve::run(line.config.as_deref()),
         Command::Init { directory, force } => commands::print_init(&directory, force),
+        Command::Audit { command: AuditCommand::Verify { json } } => {
+            commands::audit::verify(line.config.as_deref(), json)
+        }
         Command::Bench(options) => commands::bench::run(&options),
         Command::Check => commands::print_check(line.config.as_deref()),
     }

@@ -33,12 +33,14 @@ impl Default for Rules {
     }
 }
 
-/// The newest entries of this process, without their bodies, for whoever is watching.
+/// The newest entries of this process, without headers and bodies, for whoever is watching.
 pub type Live = Feed<Box<AuditEntry>>;
 
 /// A call is over: whoever watches hears of it before it is in the database.
 pub fn announce(live: &Live, receipt: &Receipt) {
-    if let Some(entry) = AuditEntry::outline(receipt) {
+    if let Some(mut entry) = AuditEntry::outline(receipt) {
+        entry.data.request_headers = Vec::new();
+        entry.data.response_headers = Vec::new();
         live.push(Box::new(entry));
     }
 }

@@ -298,7 +298,8 @@ impl Ticket {
     }
 
     fn fail(&mut self, fault: &Fault) {
-        let message = self.gateway.snapshot().routes.scrubber.clean(&fault.message, None).into_owned();
+        let own = self.audit.as_ref().and_then(|capture| capture.credential());
+        let message = self.gateway.snapshot().routes.scrubber.clean(&fault.message, own).into_owned();
         self.edit(|receipt| {
             receipt.status = fault.status;
             receipt.error_type = Some(fault.kind.as_str().to_owned());

@@ -13,7 +13,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, audit, auth_keys, changes, combos, console, explain, model_overrides, pools, providers, usage,
+    self, aliases, audit, auth_keys, changes, combos, console, explain, model_overrides, pools, providers,
+    usage,
 };
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};

@@ -1,6 +1,6 @@
 //! `gatehouse serve`: puts the floors together, runs until a signal, and stops in a fixed order.
 
-mod assemble;
+pub(super) mod assemble;
 
 use std::io::Write as _;
 use std::path::Path;

@@ -55,6 +55,10 @@ impl Capture {
         }))
     }
 
+    pub fn credential(&self) -> Option<&str> {
+        self.credential.as_deref()
+    }
+
     pub fn received(&mut self, body: &Bytes) {
         if self.rules.bodies {
             self.request = body.clone();

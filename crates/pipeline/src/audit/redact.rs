@@ -12,8 +12,7 @@ const HARMLESS: &str = "ratelimit";
 /// Whether the value behind this name is not for anybody's eyes.
 pub fn is_sensitive(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    NAMES.contains(&&*name)
-        || (PARTS.iter().any(|part| name.contains(part)) && !name.contains(HARMLESS))
+    NAMES.contains(&&*name) || (PARTS.iter().any(|part| name.contains(part)) && !name.contains(HARMLESS))
 }
 
 pub fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
@@ -43,12 +42,25 @@ mod tests {
     #[test]
     fn secrets_are_known_by_their_names() {
         for name in [
-            "Authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "Cookie", "set-cookie",
-            "x-amz-security-token", "client-secret", "key", "access_token", "x-auth", "idempotency-key",
+            "Authorization",
+            "proxy-authorization",
+            "x-api-key",
+            "api-key",
+            "x-goog-api-key",
+            "Cookie",
+            "set-cookie",
+            "x-amz-security-token",
+            "client-secret",
+            "key",
+            "access_token",
+            "x-auth",
+            "idempotency-key",
         ] {
             assert!(is_sensitive(name), "{name}");
         }
-        for name in ["accept", "user-agent", "x-request-id", "x-ratelimit-remaining-tokens", "alt", "content-type"] {
+        for name in
+            ["accept", "user-agent", "x-request-id", "x-ratelimit-remaining-tokens", "alt", "content-type"]
+        {
             assert!(!is_sensitive(name), "{name}");
         }
         assert_eq!(query("alt=sse&key=abc&x&API_KEY=1&k%65y=2"), "alt=sse&key=***&x&API_KEY=***&k%65y=***");

@@ -17,7 +17,8 @@ impl Threads {
     /// clients leave them out when they repeat what was said. `owner` keeps the same words of others apart.
     pub fn of(prompt: &Prompt, owner: &str) -> Option<Self> {
         let said = |turn: &&Turn| {
-            !matches!(turn.role, Role::System | Role::Developer) && turn.parts.iter().any(|part| !is_thought(part))
+            !matches!(turn.role, Role::System | Role::Developer)
+                && turn.parts.iter().any(|part| !is_thought(part))
         };
         let turns: Vec<&Turn> = prompt.turns.iter().filter(said).collect();
         let mut hash = Sha256::new();
@@ -111,9 +112,13 @@ mod tests {
         assert_eq!(third.parent.as_ref(), Some(&second.thread));
         let called = json!({"role": "assistant", "content": null, "tool_calls": [
             {"id": "x", "type": "function", "function": {"name": "look", "arguments": "{\"a\": 1}"}}]});
-        let looked = chat(json!([user("a"), called, {"role": "tool", "tool_call_id": "x", "content": "seen"}]));
+        let looked =
+            chat(json!([user("a"), called, {"role": "tool", "tool_call_id": "x", "content": "seen"}]));
         assert_eq!(looked.parent.as_ref(), Some(&first.thread));
-        assert_ne!(first, of(Format::Chat, json!({"model": "m", "messages": [user("a")]}), "another").unwrap());
+        assert_ne!(
+            first,
+            of(Format::Chat, json!({"model": "m", "messages": [user("a")]}), "another").unwrap()
+        );
         assert_ne!(first, chat(json!([user("b")])));
     }
 

@@ -161,7 +161,7 @@ pub async fn export(
     Ok(export::answer(app, filter, format))
 }
 
-/// Calls as they end in this process, as server-sent events: entries without headers' and bodies' contents.
+/// Calls as they end in this process, as server-sent events: entries without headers and bodies.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/stream", operation_id = "watch_audit_log", tag = "audit",
     params(("last_event_id" = Option<i64>, Query, description = "Begin after the event of this id, as far as it is still there"),
         ("Last-Event-ID" = Option<i64>, Header, description = "The same, and wins: what browsers send when they come back")),

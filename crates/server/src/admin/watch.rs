@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use domain::caller::Caller;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::scope::Scope;
 use futures_util::stream;
@@ -115,7 +115,9 @@ impl<W: Watched> Watch<W> {
                 return Some(Bytes::from(text));
             }
             let nothing_new = batch.events.is_empty();
-            let either = async { tokio::select! { () = news => {}, () = changes => {} } };
+            let either = async {
+                tokio::select! { () = news => {}, () = changes => {} }
+            };
             if Instant::now() >= silent_until
                 || (nothing_new && tokio::time::timeout_at(silent_until, either).await.is_err())
             {

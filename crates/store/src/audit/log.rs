@@ -70,9 +70,12 @@ impl Audit {
             period.beside(cursor, ">");
         }
         let last = period.bind(PIECE - 1);
-        let text = format!("SELECT at, id FROM audit WHERE {} ORDER BY at, id LIMIT 1 OFFSET {last}", period.text);
+        let text =
+            format!("SELECT at, id FROM audit WHERE {} ORDER BY at, id LIMIT 1 OFFSET {last}", period.text);
         let rows = self.database.fetch(sql(text), &period.values()).await?;
-        let end = rows.first().map(|row| Ok::<_, StoreError>(AuditCursor { at: Timestamp(row.get(0)?), id: row.get(1)? }));
+        let end = rows
+            .first()
+            .map(|row| Ok::<_, StoreError>(AuditCursor { at: Timestamp(row.get(0)?), id: row.get(1)? }));
         let end = end.transpose()?;
         let mut conditions = Conditions::new(filter, filter.from);
         if let Some(cursor) = after {
@@ -81,8 +84,7 @@ impl Audit {
         if let Some(end) = &end {
             conditions.beside(end, "<=");
         }
-        let text =
-            format!("SELECT {} FROM audit WHERE {} ORDER BY at, id", row::columns(), conditions.text);
+        let text = format!("SELECT {} FROM audit WHERE {} ORDER BY at, id", row::columns(), conditions.text);
         let rows = self.database.fetch(sql(text), &conditions.values()).await?;
         Ok((rows.iter().map(row::read).collect::<Result<_, _>>()?, end))
     }

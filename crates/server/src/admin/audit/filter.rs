@@ -63,8 +63,8 @@ pub fn cursor(pairs: &Pairs, sort: AuditSort) -> Result<Option<AuditCursor>, Fau
         return Err(fault::invalid_parameter("cursor", "'cursor' goes with a sort by timestamp alone."));
     }
     let parsed = text.split_once('_').and_then(|(at, id)| Some((at.parse().ok()?, id)));
-    let (at, id) = parsed
-        .ok_or_else(|| fault::invalid_parameter("cursor", "'cursor' must be what 'next' said."))?;
+    let (at, id) =
+        parsed.ok_or_else(|| fault::invalid_parameter("cursor", "'cursor' must be what 'next' said."))?;
     Ok(Some(AuditCursor { at: Timestamp(at), id: id.to_owned() }))
 }
 

@@ -150,7 +150,10 @@ async fn pages_follow_each_other_in_every_order() {
 async fn an_export_comes_in_pieces_and_misses_nothing() {
     for_each_backend(|store| async move {
         let receipts: Vec<Receipt> = (0..450)
-            .map(|n| Receipt { status: if n == 333 { 500 } else { 200 }, ..at(&format!("r{n:03}"), 1000 + n / 7) })
+            .map(|n| Receipt {
+                status: if n == 333 { 500 } else { 200 },
+                ..at(&format!("r{n:03}"), 1000 + n / 7)
+            })
             .collect();
         fill(&store, &receipts).await;
         for (status, expected) in [(None, 450), (Some(500), 1)] {
