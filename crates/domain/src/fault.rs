@@ -54,6 +54,28 @@ pub enum Recourse {
     ElsewhereFirst,
 }
 
+/// Why a credential was refused, in one byte: faults are handed about by value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    UnknownKey,
+    DeactivatedKey,
+    ExpiredKey,
+    Other,
+}
+
+impl Reason {
+    pub const ALL: [Self; 4] = [Self::UnknownKey, Self::DeactivatedKey, Self::ExpiredKey, Self::Other];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownKey => "unknown key",
+            Self::DeactivatedKey => "deactivated key",
+            Self::ExpiredKey => "expired key",
+            Self::Other => "refused key",
+        }
+    }
+}
+
 /// A failure with everything needed to answer it in any dialect; `server::fault` alone turns it into a status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -68,7 +90,7 @@ pub struct Fault {
     /// Extra keys inside `error`, only where the contract names them.
     pub details: Vec<(&'static str, String)>,
     /// For the operator alone: what the client must not learn.
-    pub reason: Option<&'static str>,
+    pub reason: Option<Reason>,
 }
 
 impl Fault {
@@ -110,8 +132,9 @@ impl Fault {
     }
 
     #[must_use]
-    pub fn because(mut self, reason: &'static str) -> Self {
-        self.reason = Some(reason);
+    pub fn because(mut self, reason: &str) -> Self {
+        self.reason =
+            Some(Reason::ALL.into_iter().find(|known| known.as_str() == reason).unwrap_or(Reason::Other));
         self
     }
 

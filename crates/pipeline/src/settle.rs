@@ -307,7 +307,7 @@ impl Ticket {
             receipt.error_message = Some(message);
         });
         if let Some(capture) = &mut self.audit {
-            capture.reason = fault.reason;
+            capture.reason = fault.reason.map(fault::Reason::as_str);
         }
     }
 

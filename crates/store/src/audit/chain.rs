@@ -35,14 +35,14 @@ impl ChainKey {
 
     /// What the first link of a chain follows.
     pub fn root(&self, chain: &str) -> String {
-        hex(&hmac(&*self.0, |mac| {
+        hex(&hmac(&self.0, |mac| {
             mac.update(b"root");
             put(mac, &Value::from(chain));
         }))
     }
 
     pub fn link(&self, before: &str, chain: &str, sequence: i64, content: &[Value<'_>]) -> String {
-        hex(&hmac(&*self.0, |mac| {
+        hex(&hmac(&self.0, |mac| {
             mac.update(b"link");
             for value in [before.into(), chain.into(), sequence.into()].iter().chain(content) {
                 put(mac, value);
@@ -61,7 +61,7 @@ impl ChainKey {
             record.first_sequence.into(),
             (&record.anchor).into(),
         ];
-        hex(&hmac(&*self.0, |mac| {
+        hex(&hmac(&self.0, |mac| {
             mac.update(b"seal");
             fields.iter().for_each(|field| put(mac, field));
         }))
@@ -109,10 +109,10 @@ fn hmac(key: &[u8; 32], fill: impl FnOnce(&mut Sha256)) -> [u8; 32] {
         block
     };
     let mut inner = Sha256::new();
-    inner.update(&*padded(0x36));
+    inner.update(*padded(0x36));
     fill(&mut inner);
     let mut outer = Sha256::new();
-    outer.update(&*padded(0x5c));
+    outer.update(*padded(0x5c));
     outer.update(inner.finalize());
     outer.finalize().into()
 }
