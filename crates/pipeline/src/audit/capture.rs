@@ -135,7 +135,7 @@ struct Kept {
 
 impl Kept {
     /// Secrets are taken out before the end is cut off: half of one would not be known.
-    fn new<'a>(bytes: &'a [u8], cut: bool, limit: usize, clean: impl FnOnce(&str) -> Cow<'_, str>) -> Self {
+    fn new(bytes: &[u8], cut: bool, limit: usize, clean: impl FnOnce(&str) -> Cow<'_, str>) -> Self {
         let text = match (cut, std::str::from_utf8(bytes)) {
             // What was cut in the middle of a character is whole up to there.
             (true, Err(error)) if error.error_len().is_none() => {

@@ -37,10 +37,10 @@ async fn ids(store: &Store) -> Vec<String> {
 }
 
 /// A store whose journal was drained of these receipts.
-async fn fill(store: &Store, receipts: &[Receipt]) {
+async fn fill(store: &Store, receipts: Vec<Receipt>) {
     let directory = tempfile::tempdir().unwrap();
     let journal = journal(journal_config(directory.path()));
-    write(&journal, receipts);
+    write(&journal, &receipts);
     Drainer::new(journal, store.clone()).drain_all().await;
 }
 

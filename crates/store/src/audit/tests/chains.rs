@@ -90,7 +90,7 @@ async fn every_kind_of_tampering_is_found() {
     for (sql, kind) in TAMPERING {
         for_each_backend(|store| async move {
             let receipts: Vec<Receipt> = (0..10).map(|n| audited(&format!("r{n}"))).collect();
-            fill(&store, &receipts).await;
+            fill(&store, receipts).await;
             assert_eq!(kinds(&store).await, Vec::<&str>::new());
             run(&store, sql).await;
             assert_eq!(kinds(&store).await.first(), Some(kind), "{sql}");
@@ -102,7 +102,7 @@ async fn every_kind_of_tampering_is_found() {
 #[tokio::test]
 async fn a_tail_cannot_be_cut_by_whoever_knows_the_rows() {
     for_each_backend(|store| async move {
-        fill(&store, &[audited("a"), audited("b")]).await;
+        fill(&store, vec![audited("a"), audited("b")]).await;
         run(&store, "DELETE FROM audit WHERE id = 'b'").await;
         run(&store, "UPDATE audit_chains SET length = 1, head = (SELECT hash FROM audit WHERE id = 'a')")
             .await;
@@ -115,7 +115,7 @@ async fn a_tail_cannot_be_cut_by_whoever_knows_the_rows() {
 async fn a_chain_that_is_gone_is_missed_and_a_row_that_came_along_is_named() {
     for_each_backend(|store| async move {
         for id in ["a", "b", "c"] {
-            fill(&store, &[audited(id)]).await;
+            fill(&store, vec![audited(id)]).await;
         }
         run(&store, "DELETE FROM audit WHERE id = 'b'").await;
         run(&store, "DELETE FROM audit_chains WHERE number = 2").await;
@@ -136,7 +136,7 @@ async fn a_chain_that_is_gone_is_missed_and_a_row_that_came_along_is_named() {
 async fn another_key_vouches_for_nothing() {
     for_each_database(|backend| async move {
         let store = open_with(backend.clone(), KEY, Hand::at(1_800_000_000)).await;
-        fill(&store, &[audited("a")]).await;
+        fill(&store, vec![audited("a")]).await;
         let other = open_with(backend, [7; 32], Hand::at(1_800_000_000)).await;
         assert_eq!(kinds(&other).await, ["changed_record"]);
         assert_eq!(kinds(&store).await, Vec::<&str>::new());
@@ -151,8 +151,8 @@ async fn the_past_is_forgotten_in_order_and_what_is_left_still_proves_itself() {
         let times = [1000, 2000, 500, 5000, 1500, 9000];
         let receipts: Vec<Receipt> =
             times.iter().enumerate().map(|(n, seconds)| at(&format!("r{n}"), *seconds)).collect();
-        fill(&store, &receipts).await;
-        fill(&store, &[at("other", 800)]).await;
+        fill(&store, receipts).await;
+        fill(&store, vec![at("other", 800)]).await;
         let forget =
             async |seconds| store.audit().delete_before(Timestamp::from_seconds(seconds), 2).await.unwrap();
         assert_eq!(forget(100).await, 0);

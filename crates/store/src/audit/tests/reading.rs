@@ -10,7 +10,7 @@ use crate::{AuditFilter, AuditSort, Store};
 #[tokio::test]
 async fn an_entry_reads_back_as_the_receipt_said() {
     for_each_backend(|store| async move {
-        let written = Receipt {
+        let written = Box::new(Receipt {
             method: "GET".into(),
             session_id: Some("s\n1".into()),
             attempts: vec![Attempt { error: Some("e".into()), ..Attempt::default() }, Attempt::default()],
@@ -20,8 +20,8 @@ async fn an_entry_reads_back_as_the_receipt_said() {
             overhead_us: 77,
             response_id: Some("resp_1".into()),
             ..audited("a")
-        };
-        fill(&store, &[written.clone(), audited("b")]).await;
+        });
+        fill(&store, vec![(*written).clone(), audited("b")]).await;
         let found = entry(&store, "a").await;
         let expected = crate::AuditEntry::of(&written).unwrap();
         assert_eq!(found.data, expected.data);
@@ -37,12 +37,48 @@ async fn an_entry_reads_back_as_the_receipt_said() {
     .await;
 }
 
+/// Filters, and the ids that each of them finds.
+fn filters() -> Vec<(AuditFilter, &'static str)> {
+    let text = |text: &str| Some(text.to_owned());
+    let base = everything();
+    vec![
+        (
+            AuditFilter {
+                from: Timestamp::from_seconds(2000),
+                until: Timestamp::from_seconds(4000),
+                ..base.clone()
+            },
+            "bc",
+        ),
+        (AuditFilter { user_path: text("/team"), ..base.clone() }, "abde"),
+        (AuditFilter { user_path: text("/team/app"), ..base.clone() }, "ade"),
+        (AuditFilter { status: Some(500), ..base.clone() }, "b"),
+        (AuditFilter { error_type: text("provider_error"), ..base.clone() }, "b"),
+        (AuditFilter { stream: Some(true), ..base.clone() }, "c"),
+        (AuditFilter { stream: Some(false), ..base.clone() }, "abde"),
+        (AuditFilter { requested_model: text("100%_o"), ..base.clone() }, "c"),
+        (AuditFilter { method: text("GET"), ..base.clone() }, "d"),
+        (AuditFilter { path: text("/v1/chat/completions"), ..base.clone() }, "abcde"),
+        (AuditFilter { path: text("/v1/messages"), ..base.clone() }, ""),
+        (AuditFilter { auth_key_id: text("key_2"), ..base.clone() }, "d"),
+        (AuditFilter { session_id: text("s"), ..base.clone() }, "d"),
+        (AuditFilter { session_id: text("s"), method: text("PUT"), ..base.clone() }, ""),
+        (AuditFilter { provider: text("x"), ..base.clone() }, "e"),
+        (AuditFilter { provider: text("y"), ..base.clone() }, "e"),
+        (AuditFilter { provider: text("openai"), ..base.clone() }, "abcd"),
+        (AuditFilter { search: text("it broke"), ..base.clone() }, "e"),
+        (AuditFilter { search: text("%_"), ..base.clone() }, "c"),
+        (AuditFilter { search: text("REQ_B"), ..base.clone() }, "b"),
+        (AuditFilter { search: text("'; DROP TABLE audit; --"), ..base.clone() }, ""),
+    ]
+}
+
 #[tokio::test]
 async fn every_filter_finds_its_own() {
     for_each_backend(|store| async move {
         fill(
             &store,
-            &[
+            vec![
                 at("a", 1000),
                 Receipt {
                     user_path: "/team".into(),
@@ -71,39 +107,7 @@ async fn every_filter_finds_its_own() {
             ],
         )
         .await;
-        let text = |text: &str| Some(text.to_owned());
-        let base = everything();
-        let cases: Vec<(AuditFilter, &str)> = vec![
-            (
-                AuditFilter {
-                    from: Timestamp::from_seconds(2000),
-                    until: Timestamp::from_seconds(4000),
-                    ..base.clone()
-                },
-                "bc",
-            ),
-            (AuditFilter { user_path: text("/team"), ..base.clone() }, "abde"),
-            (AuditFilter { user_path: text("/team/app"), ..base.clone() }, "ade"),
-            (AuditFilter { status: Some(500), ..base.clone() }, "b"),
-            (AuditFilter { error_type: text("provider_error"), ..base.clone() }, "b"),
-            (AuditFilter { stream: Some(true), ..base.clone() }, "c"),
-            (AuditFilter { stream: Some(false), ..base.clone() }, "abde"),
-            (AuditFilter { requested_model: text("100%_o"), ..base.clone() }, "c"),
-            (AuditFilter { method: text("GET"), ..base.clone() }, "d"),
-            (AuditFilter { path: text("/v1/chat/completions"), ..base.clone() }, "abcde"),
-            (AuditFilter { path: text("/v1/messages"), ..base.clone() }, ""),
-            (AuditFilter { auth_key_id: text("key_2"), ..base.clone() }, "d"),
-            (AuditFilter { session_id: text("s"), ..base.clone() }, "d"),
-            (AuditFilter { session_id: text("s"), method: text("PUT"), ..base.clone() }, ""),
-            (AuditFilter { provider: text("x"), ..base.clone() }, "e"),
-            (AuditFilter { provider: text("y"), ..base.clone() }, "e"),
-            (AuditFilter { provider: text("openai"), ..base.clone() }, "abcd"),
-            (AuditFilter { search: text("it broke"), ..base.clone() }, "e"),
-            (AuditFilter { search: text("%_"), ..base.clone() }, "c"),
-            (AuditFilter { search: text("REQ_B"), ..base.clone() }, "b"),
-            (AuditFilter { search: text("'; DROP TABLE audit; --"), ..base.clone() }, ""),
-        ];
-        for (filter, expected) in cases {
+        for (filter, expected) in filters() {
             let found = page(&store, &filter).await;
             let ids: String = found.entries.iter().map(|entry| entry.id.as_str()).collect();
             assert_eq!((ids.as_str(), found.total), (expected, expected.len() as i64), "{filter:?}");
@@ -119,7 +123,7 @@ async fn pages_follow_each_other_in_every_order() {
         let receipts: Vec<Receipt> = (0..10)
             .map(|n| Receipt { duration_us: (n * 7 % 10) as u64, ..at(&format!("r{n}"), 1000 + n / 2) })
             .collect();
-        fill(&store, &receipts).await;
+        fill(&store, receipts).await;
         let oldest = ids(&store).await;
         let mut seen = Vec::new();
         let mut cursor = None;
@@ -155,7 +159,7 @@ async fn an_export_comes_in_pieces_and_misses_nothing() {
                 ..at(&format!("r{n:03}"), 1000 + n / 7)
             })
             .collect();
-        fill(&store, &receipts).await;
+        fill(&store, receipts).await;
         for (status, expected) in [(None, 450), (Some(500), 1)] {
             let filter = AuditFilter { status, ..everything() };
             let (mut seen, mut cursor, mut pieces) = (Vec::new(), None, 0);
@@ -179,7 +183,7 @@ async fn an_export_comes_in_pieces_and_misses_nothing() {
 async fn the_count_of_a_period_is_that_of_its_rows() {
     for_each_backend(|store| async move {
         let receipts: Vec<Receipt> = (0..40).map(|n| at(&format!("r{n}"), n * 300)).collect();
-        fill(&store, &receipts).await;
+        fill(&store, receipts).await;
         for (from, until) in
             [(0, 12_000), (900, 1800), (901, 8999), (100, 200), (300, 301), (899, 902), (5, 5)]
         {
@@ -214,7 +218,7 @@ async fn conversations_are_found_from_any_of_their_turns() {
         let some = |text: &str| Some(text.to_owned());
         fill(
             &store,
-            &[
+            vec![
                 turn("a", 1, |receipt, _| receipt.response_id = some("r1")),
                 turn("b", 2, |receipt, _| {
                     (receipt.response_id, receipt.previous_response_id) = (some("r2"), some("r1"))
