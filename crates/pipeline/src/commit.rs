@@ -54,6 +54,7 @@ pub async fn stream(
         Ok((mut ticket, Ok(Answer::Stream(flow)))) => {
             let overhead_us = ticket.first_byte();
             let headers = ticket.headers(overhead_us);
+            ticket.heads(&headers);
             Ok(events(headers, EventStream::flowing(*flow, ticket), record))
         }
         Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
@@ -101,7 +102,8 @@ async fn pass_on(
     let pieces = native.splice_answer(&bytes, answer, &Served { provider, model, latency_ms });
     if responses::background::is_to_be_followed(&ticket, &bytes) {
         let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
-        responses::keep_whole(&ticket, &pieces);
+        take_down(&mut ticket, &reply.headers, &pieces);
+        responses::keep_whole(&mut ticket, &pieces);
         responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
         return reply;
     }
@@ -139,11 +141,20 @@ async fn finish(
     if let Some(cost) = cost {
         headers.insert(reply::COST, cost);
     }
-    responses::keep_whole(&ticket, &pieces);
+    responses::keep_whole(&mut ticket, &pieces);
+    take_down(&mut ticket, &headers, &pieces);
     if let Some(counted) = ticket.complete() {
         let _ = counted.await;
     }
     whole_reply(headers, pieces)
+}
+
+/// What the client gets, for the audit log.
+fn take_down(ticket: &mut Ticket, headers: &HeaderMap, pieces: &[Bytes]) {
+    if ticket.is_audited() {
+        ticket.heads(headers);
+        pieces.iter().for_each(|piece| ticket.said(piece));
+    }
 }
 
 fn whole_reply(mut headers: HeaderMap, pieces: Vec<Bytes>) -> Reply {

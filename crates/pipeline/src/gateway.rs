@@ -36,7 +36,7 @@ pub struct Policy {
     pub request_timeout: Duration,
     /// The largest non-streaming answer that is taken from a provider.
     pub answer_limit: usize,
-    /// Whether calls are written down at all.
+    /// Whether usage is recorded.
     pub accounting: bool,
     /// The largest single event in a stream.
     pub event_limit: usize,
@@ -108,6 +108,13 @@ impl Default for Policy {
     }
 }
 
+impl Policy {
+    /// Whether calls are written down at all.
+    pub fn keeps_journal(&self) -> bool {
+        self.accounting || self.audit.enabled
+    }
+}
+
 pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
@@ -125,6 +132,7 @@ pub struct Gateway {
     pub retry_budget: RetryBudget,
     pub hedge_budget: HedgeBudget,
     pub console: Console,
+    pub audit: audit::Live,
     pub limiter: Limiter,
     pub spending: Arc<Spending>,
     pub key_uses: KeyUses,

@@ -12,6 +12,7 @@ pub mod count;
 pub mod dispatch;
 pub mod estimate;
 pub mod explain;
+pub mod feed;
 pub mod gateway;
 pub mod health;
 pub mod idempotency;
@@ -135,6 +136,7 @@ where
     let caller = authenticate::authenticate(&snapshot, arrival, Scope::Inference)?;
     let user_path = ticket.identify(&caller, arrival)?;
     let body = receive::receive(body, &arrival.headers, &gateway.policy).await?;
+    ticket.received(&body);
     let call = receive::parse(body, arrival)?;
     ticket.requested(&call);
     Ok(Heard { snapshot, caller, user_path, call })
@@ -150,9 +152,13 @@ async fn route(
 ) -> Result<Prepared, Fault> {
     let Heard { snapshot, caller, user_path, mut call } = heard;
     responses::follow_up(&mut call, &caller, ticket).await?;
+    if real {
+        ticket.converses(&call);
+    }
     let access = Access::new(&gateway.policy, &snapshot, &caller, &user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
+    ticket.resolved(&snapshot.routes.names);
     let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
     Ok(Prepared { caller, user_path, call, plan })
 }

@@ -84,7 +84,7 @@ where
     B::Error: Into<BodyError>,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
-    let upload = Upload::new(body, &arrival.headers, gateway.policy.body_timeout);
+    let upload = Upload::new(body, &arrival.headers, gateway.policy.body_timeout, ticket.uploading());
     match prepare(&gateway.snapshot(), &arrival, &wanted, upload, &mut ticket).await {
         Ok(journey) => journey.go(&wanted.method, ticket).await,
         Err(fault) => Err(ticket.refuse(fault)),
@@ -237,6 +237,7 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
         {
             Some(Ok(bytes)) => {
                 ours.extend(fare.headers());
+                fare.heads(&ours);
                 return Ok(Passed { status, headers: ours, body: Download::whole(bytes, fare) });
             }
             Some(Err(fault)) => fault,
@@ -245,6 +246,7 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
         return Err(fare.refuse(fault));
     }
     ours.extend(fare.headers());
+    fare.heads(&ours);
     let idle = fare.idle_limit(text(header::CONTENT_TYPE));
     Ok(Passed { status, headers: ours, body: Download::streamed(body, fare, idle) })
 }

@@ -1,6 +1,7 @@
 //! Station: one receipt per call. The ticket carries it from the first byte to the last and closes it even when dropped.
 
 mod account;
+mod audited;
 mod earlier;
 mod holds;
 
@@ -20,6 +21,7 @@ use store::Owner;
 use tokio::task::JoinHandle;
 
 use crate::arrival::{self, Arrival, RequestId};
+use crate::audit::Capture;
 use crate::gateway::Gateway;
 use crate::receive::Call;
 use crate::reply::{self, Refused};
@@ -58,6 +60,8 @@ pub struct Ticket {
     earlier: Option<Box<Earlier>>,
     /// What is given back when the call is settled.
     holds: Holds,
+    /// What the audit log is to know, when there is one.
+    audit: Option<Box<Capture>>,
 }
 
 impl Ticket {
@@ -76,6 +80,7 @@ impl Ticket {
                 .map(|text| text.chars().take(200).collect())
                 .unwrap_or_default(),
             trace: traces::context(gateway, arrival),
+            unbooked: !gateway.policy.accounting,
             ..Receipt::default()
         };
         Self {
@@ -95,6 +100,7 @@ impl Ticket {
             keeping: None,
             earlier: None,
             holds: Holds::default(),
+            audit: Capture::open(gateway.policy.audit, arrival),
         }
     }
 
@@ -119,6 +125,7 @@ impl Ticket {
     }
 
     pub fn keep(&mut self, keeping: Keeping) {
+        self.edit(|receipt| receipt.previous_response_id.clone_from(&keeping.previous));
         self.keeping = Some(Box::new(keeping));
     }
 
@@ -222,7 +229,7 @@ impl Ticket {
     /// Notes in the journal that the call is leaving for a target. A journal that cannot be written does not
     /// stop the call: the receipt is kept and tried again when the call ends.
     pub fn note_leaving(&self, lane: &Lane, reservation: &Reservation) {
-        let Some(receipt) = self.receipt.as_deref().filter(|_| self.gateway.policy.accounting) else {
+        let Some(receipt) = self.receipt.as_deref().filter(|_| self.gateway.policy.keeps_journal()) else {
             return;
         };
         let whole = (!self.lost.is_empty()).then(|| self.reservation_beside_lost(reservation));
@@ -231,6 +238,7 @@ impl Ticket {
             model: &lane.target.model,
             provider: &lane.target.provider_type,
             provider_name: &lane.target.instance,
+            audited: self.audit.is_some(),
             ..receipt.opening(&reservation.usage, reservation.cost)
         };
         if let Err(error) = self.gateway.journal.open_call(opening) {
@@ -295,12 +303,17 @@ impl Ticket {
     }
 
     fn fail(&mut self, fault: &Fault) {
+        let own = self.audit.as_ref().and_then(|capture| capture.credential());
+        let message = self.gateway.snapshot().routes.scrubber.clean(&fault.message, own).into_owned();
         self.edit(|receipt| {
             receipt.status = fault.status;
             receipt.error_type = Some(fault.kind.as_str().to_owned());
             receipt.error_code = Some(fault.code.to_string());
-            receipt.error_message = Some(fault.message.clone());
+            receipt.error_message = Some(message);
         });
+        if let Some(capture) = &mut self.audit {
+            capture.reason = fault.reason.map(fault::Reason::as_str);
+        }
     }
 
     /// Ends the call with a fault before anything was sent. Beyond what was lost on the way, it costs nothing.
@@ -318,6 +331,7 @@ impl Ticket {
         if fault.status >= 500 {
             tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, reason = %fault.message, "call failed");
         }
+        self.told(&fault, &headers);
         self.close();
         Refused { fault, headers }
     }
@@ -361,6 +375,7 @@ impl Ticket {
     fn close(&mut self) -> Option<JoinHandle<()>> {
         let mut receipt = self.receipt.take()?;
         receipt.duration_us = self.elapsed().as_micros() as u64;
+        receipt.audit = self.captured();
         let account = Account {
             gateway: self.gateway.clone(),
             receipt,

@@ -59,7 +59,8 @@ enum Phase {
 }
 
 impl EventStream {
-    pub fn flowing(flow: Flow, ticket: Ticket) -> Self {
+    pub fn flowing(mut flow: Flow, ticket: Ticket) -> Self {
+        flow.record(ticket.recording());
         Self::new(ticket.gateway().clone(), Phase::Flowing(Box::new(flow), ticket))
     }
 
@@ -151,7 +152,10 @@ impl EventStream {
     fn answered(&mut self, mut ticket: Ticket, format: Format, outcome: Result<Answer, Fault>) {
         ticket.first_byte();
         self.phase = match outcome {
-            Ok(Answer::Stream(flow)) => Phase::Flowing(flow, ticket),
+            Ok(Answer::Stream(mut flow)) => {
+                flow.record(ticket.recording());
+                Phase::Flowing(flow, ticket)
+            }
             Ok(_) => self.fall_silent(ticket, format, &fault::internal_error()),
             Err(fault) => self.fall_silent(ticket, format, &fault),
         };
@@ -160,11 +164,10 @@ impl EventStream {
     /// Nobody answered, and the head is gone: the client is told in its own dialect.
     fn fall_silent(&mut self, mut ticket: Ticket, format: Format, fault: &Fault) -> Phase {
         let id = format!("resp_{}", ticket.seed());
-        self.aside = Some(wire::fault::event(
-            fault,
-            format,
-            Broken { id: &id, created: ticket.created(), ..Broken::default() },
-        ));
+        let broken = Broken { id: &id, created: ticket.created(), ..Broken::default() };
+        let farewell = wire::fault::event(fault, format, broken);
+        ticket.said(&farewell);
+        self.aside = Some(farewell);
         self.record = None;
         // Providers do not bill calls they refuse.
         ticket.consumed(Usage::default(), b"");
@@ -205,7 +208,9 @@ impl EventStream {
     fn close(&mut self, mut flow: Box<Flow>, mut ticket: Ticket) -> Phase {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
-            self.aside = Some(flow.farewell(&fault));
+            let farewell = flow.farewell(&fault);
+            ticket.said(&farewell);
+            self.aside = Some(farewell);
             self.record = None;
             // Nothing is acknowledged by that, so it need not wait for the count.
             drop(ticket.break_off(&fault));

@@ -1,6 +1,7 @@
 //! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage,
-//! the Responses that were handed out, the calls that may be repeated.
+//! the audit log, the Responses that were handed out, the calls that may be repeated.
 
+pub mod audit;
 mod backlog;
 mod database;
 pub mod documents;
@@ -29,6 +30,10 @@ use domain::secret::Secret;
 use crate::database::Database;
 use crate::seal::Sealer;
 
+pub use crate::audit::{
+    Audit, AuditBreak, AuditBucket, AuditCursor, AuditData, AuditEntry, AuditFilter, AuditPage, AuditSort,
+    AuditStats, AuditVerification,
+};
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
@@ -68,6 +73,7 @@ struct Inner {
     database: Database,
     /// Where SQLite has it.
     file: Option<PathBuf>,
+    audit: Audit,
     documents: Documents,
     ledger: Ledger,
     outbox: Outbox,
@@ -79,6 +85,7 @@ impl Store {
     pub async fn open(config: StoreConfig, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let database = Database::open(&config.backend, config.operation_timeout).await?;
         migrations::run(&database, clock.now()).await?;
+        let audit = Audit::new(database.clone(), &config.sealing_key);
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
@@ -89,7 +96,7 @@ impl Store {
             Backend::Sqlite { path } => Some(path),
             Backend::Postgres { .. } => None,
         };
-        let inner = Inner { database, file, documents, ledger, outbox, responses, idempotency };
+        let inner = Inner { database, file, audit, documents, ledger, outbox, responses, idempotency };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -117,6 +124,10 @@ impl Store {
 
     pub fn documents(&self) -> &Documents {
         &self.0.documents
+    }
+
+    pub fn audit(&self) -> &Audit {
+        &self.0.audit
     }
 
     pub fn ledger(&self) -> &Ledger {

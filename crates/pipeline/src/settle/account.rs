@@ -8,6 +8,7 @@ use domain::usage::Usage;
 
 use super::earlier::{self, Earlier, Lost};
 use super::holds::Holds;
+use crate::audit;
 use crate::estimate;
 use crate::gateway::Gateway;
 use crate::snapshot::routes::Lane;
@@ -79,7 +80,8 @@ impl Account {
             "call settled"
         );
         gateway.console.settled(&receipt);
-        if gateway.policy.accounting
+        audit::announce(&gateway.audit, &receipt);
+        if gateway.policy.keeps_journal()
             && let Err(error) = gateway.journal.close_call(&receipt)
         {
             gateway.metrics.journal_failures.inc();

@@ -103,6 +103,7 @@ impl Ground {
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
+            audit: Default::default(),
             limiter: Default::default(),
             spending: Default::default(),
             key_uses: Default::default(),

@@ -154,6 +154,7 @@ impl House {
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
+            audit: Default::default(),
             limiter: Default::default(),
             spending: Default::default(),
             key_uses: Default::default(),
@@ -172,6 +173,7 @@ impl House {
             loopback_listener: wishes.loopback_listener,
             combos: true,
             budgets: budget::parse_list(wishes.budgets).unwrap(),
+            secrets: vec![Secret::new(MASTER.to_owned())],
         };
         let refresher =
             Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, Inventory::open(None)));
