@@ -27,6 +27,8 @@ class Call:
     # Leaves after this many pieces of the answer; zero is before its head.
     leave: int | None = None
     max_tokens: int | None = None
+    # Further headers, e.g. the user path.
+    extra: dict = dataclasses.field(default_factory=dict, repr=False)
     # Whether the answer came to its end, be it an error.
     acknowledged: bool = False
     status: int = 0
@@ -59,7 +61,7 @@ def make(connection, call, headers):
     """Raises http1.Broken where the answer breaks off, and where this client does."""
     call.started = time.monotonic()
     try:
-        headers = headers | {"content-type": "application/json", "x-request-id": call.request_id}
+        headers = headers | call.extra | {"content-type": "application/json", "x-request-id": call.request_id}
         connection.request("POST", PATHS[call.format], headers, body_of(call))
         if call.leave == 0:
             time.sleep(0.005)
