@@ -48,11 +48,13 @@ class Books:
         return found
 
     def unbooked(self):
-        """What the upstream finished has its row, or its call was cut short and is marked."""
+        """What the upstream finished has its row, or its call was cut short and is marked; what it began has some row."""
         booked = {row["provider_id"] for row in self.rows}
+        begun = [line for line in self.lines.values() if line["word"] in self.calls]
+        unknown = [f"without any row: {line}" for line in begun if not self.by_request[line["word"]]]
         marked = {row["request_id"] for row in self.rows if row["estimated"]}
-        finished = [line for line in self.lines.values() if line["finished"] and line["word"] in self.calls]
-        return [f"not booked: {line}" for line in finished if line["id"] not in booked and line["word"] not in marked]
+        finished = [line for line in begun if line["finished"]]
+        return unknown + [f"not booked: {line}" for line in finished if line["id"] not in booked and line["word"] not in marked]
 
     def unmarked(self):
         """Whoever received an answer whole and with its usage knows what it cost; nobody else does."""

@@ -18,6 +18,12 @@ class Fault:
     backend = "sqlite"
     # Reading is still possible, so that only writing must be refused.
     readable = True
+    # A write that is small enough may still fit.
+    fits = False
+    # Lasts long enough to be noticed by whoever asks.
+    degrades = True
+    # Part of the quick form.
+    brief = True
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
@@ -60,7 +66,7 @@ class Stopped(Fault):
 
 class Restarted(Fault):
     name, backend, readable = "PostgreSQL restarted twice", "postgres", True
-    degrades = False
+    degrades = brief = False
 
     def begin(self):
         for _ in range(2):
@@ -113,6 +119,7 @@ class Full(Fault):
 
     name = "data directory's disk full"
     mounted = "data"
+    fits = True
 
     @staticmethod
     def missing():
