@@ -97,6 +97,7 @@ def take(connection, response, call):
 
 
 def code_of(body):
+    """The error's code; Anthropic's format has none, and its type stands in."""
     try:
         error = json.loads(body)["error"]
         return error.get("code") or error["type"]

@@ -95,7 +95,8 @@ def strange(calls):
         if call.acknowledged and not call.served:
             wait = call.headers.get("retry-after", "")
             told = [name for name in ("limit", "remaining", "reset", "scope") if f"x-ratelimit-{name}" not in call.headers]
-            if (call.status, call.code) != (429, "rate_limit_exceeded") or not wait.isdigit() or told:
+            code = "rate_limit_error" if call.format == "messages" else "rate_limit_exceeded"
+            if (call.status, call.code) != (429, code) or not wait.isdigit() or told:
                 found.append(f"{call.status} {call.code}, retry-after {wait!r}, without {told}: {call.told}")
         elif call.served and "x-ratelimit-remaining" not in call.headers:
             found.append(f"served without its limits: {call}")

@@ -74,19 +74,25 @@ def compete(gateway, seed, path, models, kills):
     return load.stop()
 
 
+def outcome(call):
+    """Anthropic's format has no codes, but tells why in words."""
+    budgeted = call.format == "messages" and call.status == 429 and "budget" in call.told
+    return "429 budget_exceeded" if budgeted else f"{call.status} {call.code}"
+
+
 def judge(gateway, upstream, name, path, calls):
     begun = time.monotonic()
     rig.eventually(lambda: stage.budgets(gateway)[path]["reserved"] == 0, 10, 0.02, "the reservations to come back")
     back = time.monotonic() - begun
     served = [call for call in calls if call.served]
-    codes = collections.Counter(f"{call.status} {call.code}".strip() for call in calls if call.acknowledged and not call.served)
+    codes = collections.Counter(outcome(call) for call in calls if call.acknowledged and not call.served)
     rows = drained_rows(gateway, len(served), path)
     booked = sum(prices.usd(row["total_cost"]) for row in rows)
     spent = prices.usd(stage.budgets(gateway)[path]["spent"])
     lines = [line for line in upstream.bill() if line["model"].endswith(f"@{name}")]
     billed = sum((sum(prices.cost(PRICE, prices.of_line(line))) for line in lines), Decimal(0))
     print(f"spend: race {name}: {len(served)} served, booked ${booked}, billed ${billed}, back in {back:.2f} s, refused {dict(codes)}", flush=True)
-    strange = [f"{count} × {code}" for code, count in codes.items() if code not in ("429 budget_exceeded", "503 circuit_open", "502 in-band")]
+    strange = [f"{count} × {code}" for code, count in codes.items() if code != "429 budget_exceeded"]
     strange += [] if codes["429 budget_exceeded"] >= WORKERS else [f"the budget refused only {codes}"]
     worst = max((prices.usd(row["total_cost"]) for row in rows if not row["estimated"]), default=Decimal(0))
     idle = [] if booked > AMOUNT * Decimal("0.8") else [f"only ${booked} of it, the dearest call being ${worst}"]
