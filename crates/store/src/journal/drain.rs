@@ -1,6 +1,7 @@
 //! The drainer: journal to ledger, each receipt exactly once, whatever crashes in between.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -31,7 +32,6 @@ pub struct Drainer {
     store: Store,
     sources: Vec<Source>,
     looked_at: Option<Duration>,
-    failing: bool,
 }
 
 enum Step {
@@ -73,7 +73,7 @@ enum Outcome {
 impl Drainer {
     pub fn new(journal: Journal, store: Store) -> Self {
         let sources = vec![Source::live(journal.clone())];
-        Self { journal, store, sources, looked_at: None, failing: false }
+        Self { journal, store, sources, looked_at: None }
     }
 
     /// Drains until told to stop, then to the end, as far as time allows.
@@ -154,14 +154,14 @@ impl Drainer {
     /// As `drain_once`, with a line in the log whenever storage goes or comes back.
     async fn attempt(&mut self) -> Result<usize, StoreError> {
         let result = self.drain_once().await;
+        let failing = self.journal.0.stuck.swap(result.is_err(), Ordering::Relaxed);
         match &result {
-            Err(error) if !self.failing => {
+            Err(error) if !failing => {
                 tracing::error!(%error, "receipts cannot be booked: the journal keeps them")
             }
-            Ok(_) if self.failing => tracing::info!("receipts are booked again"),
+            Ok(_) if failing => tracing::info!("receipts are booked again"),
             _ => {}
         }
-        self.failing = result.is_err();
         result
     }
 
