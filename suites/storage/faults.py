@@ -22,6 +22,8 @@ class Fault:
     fits = False
     # Lasts long enough to be noticed by whoever asks.
     degrades = True
+    # Lasts at least so long: until whoever waits for it gives up.
+    least = 0.0
     # Part of the quick form.
     brief = True
 
@@ -79,6 +81,7 @@ class Restarted(Fault):
 
 class Locked(Fault):
     name = "SQLite locked by another process"
+    least = 7.0
 
     def begin(self):
         self.connection = sqlite3.connect(self.database.path, isolation_level=None, timeout=30)
