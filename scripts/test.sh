@@ -52,6 +52,7 @@ python=$(scripts/venv.sh) || give_up "the suites' Python packages are missing (s
 
 suite rust cargo test --workspace --locked --no-fail-fast
 cargo build --locked -p gatehouse -p testkit --bins || give_up "the gateway does not build"
+cargo build --locked -p store --features generate --example fill || give_up "the generator does not build"
 export GATEHOUSE_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gatehouse"
 run_in_suites() { (cd suites && "$@"); }
 suite sdk run_in_suites "$python" -m pytest sdk
@@ -64,6 +65,7 @@ suite storage run_in_suites "$python" -m storage --quick
 suite canaries run_in_suites "$python" -m canaries --quick
 suite chaos run_in_suites "$python" -m chaos --quick
 suite resume run_in_suites "$python" -m resume --quick
+suite reports run_in_suites "$python" -m reports --quick
 
 echo
 printf '%s\n' "${summary[@]}"

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod check;
 pub mod init;
+pub mod keys;
 pub mod serve;
 
 use std::path::Path;

@@ -43,6 +43,9 @@ enum Command {
     },
     /// Validate the configuration: all faults at once
     Check,
+    /// Make, list and revoke managed keys, in the configured storage; a running gateway learns of it within a second
+    #[command(subcommand)]
+    Keys(commands::keys::Action),
     /// Measure this gateway on this machine: mock upstream, load, direct call and floor in one run
     Bench(commands::bench::Options),
 }
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::Serve => commands::serve::run(line.config.as_deref()),
         Command::Init { directory, force } => commands::print_init(&directory, force),
         Command::Bench(options) => commands::bench::run(&options),
+        Command::Keys(action) => commands::keys::run(line.config.as_deref(), action),
         Command::Check => commands::print_check(line.config.as_deref()),
     }
 }

@@ -14,6 +14,7 @@ use wire::codec::{self, Native, Served};
 use crate::arrival::Arrival;
 use crate::dispatch::{Answer, Translation};
 use crate::gateway::Gateway;
+use crate::limit::Account;
 use crate::reply::{self, Refused, Reply, ReplyBody};
 use crate::responses;
 use crate::settle::Ticket;
@@ -42,6 +43,7 @@ pub async fn whole(answering: Answering) -> Result<Reply, Refused> {
 pub async fn stream(
     gateway: &Arc<Gateway>,
     arrival: &Arrival,
+    account: Option<Account>,
     mut answering: Answering,
 ) -> Result<Reply, Refused> {
     match tokio::time::timeout(gateway.policy.stream_heartbeat, answering.as_mut()).await {
@@ -53,7 +55,10 @@ pub async fn stream(
         Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
         Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
         Err(_) => {
-            let headers = HeaderMap::from_iter([(reply::REQUEST_ID, arrival.request_id.header())]);
+            let mut headers = HeaderMap::from_iter([(reply::REQUEST_ID, arrival.request_id.header())]);
+            if let Some(told) = account.and_then(|account| account.told(gateway.clock.tick())) {
+                told.write(&mut headers);
+            }
             let format = arrival.surface.format();
             Ok(events(headers, EventStream::waiting(answering, format, gateway.clone())))
         }
@@ -117,12 +122,14 @@ async fn finish(
     usage: Option<(Usage, &[u8])>,
     pieces: Vec<Bytes>,
 ) -> Reply {
-    let mut headers = ticket.headers(overhead_us);
+    let mut cost = None;
     if let Some((usage, raw)) = usage {
-        if let Some(cost) = ticket.lane().and_then(|lane| lane.cost_header(&usage)) {
-            headers.insert(reply::COST, cost);
-        }
+        cost = ticket.lane().and_then(|lane| lane.cost_header(&usage));
         ticket.consumed(usage, raw);
+    }
+    let mut headers = ticket.headers(overhead_us);
+    if let Some(cost) = cost {
+        headers.insert(reply::COST, cost);
     }
     responses::keep_whole(&ticket, &pieces);
     if let Some(counted) = ticket.complete() {

@@ -15,6 +15,7 @@ use crate::audit;
 use crate::budget::{HedgeBudget, RetryBudget};
 use crate::console::Console;
 use crate::idempotency::Claims;
+use crate::key_uses::KeyUses;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
 use crate::passthrough;
@@ -125,6 +126,7 @@ pub struct Gateway {
     pub limiter: Limiter,
     pub spending: Arc<Spending>,
     pub claims: Claims,
+    pub key_uses: KeyUses,
 }
 
 impl Gateway {

@@ -16,6 +16,7 @@ pub mod gateway;
 pub mod health;
 pub mod idempotency;
 pub mod inventory;
+pub mod key_uses;
 pub mod limit;
 pub mod metrics;
 pub mod models;
@@ -33,6 +34,7 @@ pub mod spending;
 pub mod stream;
 pub mod traces;
 pub mod unwritten;
+pub mod webhooks;
 
 use std::sync::Arc;
 
@@ -62,13 +64,17 @@ where
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let prepared = prepare(gateway, &arrival, body, &mut ticket, true).await;
-    match prepared.and_then(|prepared| admit(gateway, prepared, &mut ticket)) {
+    let admitted = prepared.and_then(|prepared| {
+        admit(gateway, &prepared, &mut ticket).map(|reservation| (prepared, reservation))
+    });
+    match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
+            let account = ticket.account();
             // On the heap: what is moved about from here on is a pointer, and streams take it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             if streams {
-                commit::stream(gateway, &arrival, answering).await
+                commit::stream(gateway, &arrival, account, answering).await
             } else {
                 commit::whole(answering).await
             }
@@ -112,15 +118,11 @@ where
 }
 
 /// What a call takes before it leaves, of its key's limits and of the budgets on its path.
-fn admit(
-    gateway: &Gateway,
-    prepared: Prepared,
-    ticket: &mut Ticket,
-) -> Result<(Prepared, Reservation), Fault> {
-    let Prepared { caller, user_path, call, plan } = &prepared;
+fn admit(gateway: &Gateway, prepared: &Prepared, ticket: &mut Ticket) -> Result<Reservation, Fault> {
+    let Prepared { caller, user_path, call, plan } = prepared;
     let reservation = reserve::reserve(plan, call);
-    ticket.permit(limit::admit(gateway, caller, &reservation)?);
-    let tenant = caller.key().and_then(|key| key.tenant_id.as_deref());
-    ticket.hold(spending::hold(gateway, tenant, user_path, || reserve::worst(plan, call))?);
-    Ok((prepared, reservation))
+    ticket.limit(caller, reservation.usage.tokens.total())?;
+    let occasion = || ticket.occasion(caller, user_path);
+    ticket.hold(spending::hold(gateway, occasion, || reserve::worst(plan, call))?);
+    Ok(reservation)
 }

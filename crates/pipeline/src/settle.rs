@@ -12,7 +12,7 @@ use domain::caller::Caller;
 use domain::canon::Dropped;
 use domain::fault::{self, Fault};
 use domain::ids;
-use domain::receipt::{Attempt, OpeningRef, Receipt};
+use domain::receipt::{Attempt, CostSource, OpeningRef, Receipt};
 use domain::usage::Usage;
 use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderValue};
@@ -144,7 +144,7 @@ impl Ticket {
         {
             headers.insert(reply::DROPPED, names);
         }
-        self.holds.headers(&mut headers);
+        self.limits(&mut headers);
         headers
     }
 
@@ -282,6 +282,7 @@ impl Ticket {
             .ok()
             .and_then(|text| serde_json::value::RawValue::from_string(text.to_owned()).ok());
         self.edit(|receipt| receipt.raw_usage = raw);
+        self.holds.consumed(usage.tokens.total());
         self.usage = Some(usage);
     }
 
@@ -302,7 +303,8 @@ impl Ticket {
     pub fn refuse(mut self, fault: Fault) -> Refused {
         self.fail(&fault);
         if !self.spent.load(Ordering::Relaxed) {
-            self.usage.get_or_insert_default();
+            let tokens = self.usage.get_or_insert_default().tokens.total();
+            self.holds.consumed(tokens);
         }
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
@@ -406,9 +408,13 @@ fn book(
     holds: Holds,
 ) {
     (receipt.cost, receipt.cost_source) = earlier::price(lane, &receipt.usage);
+    if receipt.cost_source == CostSource::ModelPricing {
+        receipt.pricing_version = lane.and_then(Lane::pricing_version).map(str::to_owned);
+    }
     if let Some(earlier) = earlier {
         earlier.complete(&mut receipt);
     }
+    receipt.flag_unpriced();
     holds.settle(&receipt);
     gateway.metrics.in_flight.dec();
     gateway.metrics.record(lane, &receipt);

@@ -2,15 +2,19 @@
 
 pub mod aliases;
 pub mod auth_keys;
+pub mod budgets;
 pub mod changes;
 pub mod combos;
 pub mod console;
 mod crud;
 pub mod explain;
 pub mod model_overrides;
+pub mod model_pricing;
 pub mod models;
 mod names;
 pub mod pools;
 pub mod providers;
+pub mod recalculation;
 pub mod record;
+pub mod unpriced;
 pub mod usage;

@@ -22,11 +22,32 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Strict<T> {
     }
 }
 
+/// A body that may be left out.
+pub struct Perhaps<T>(pub T);
+
+impl<T: DeserializeOwned + Default> FromRequest<Arc<App>> for Perhaps<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway.policy).await?;
+        Ok(Self(if bytes.is_empty() { T::default() } else { parse(&bytes)? }))
+    }
+}
+
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
     // The scanner refuses what serde lets pass: duplicate keys, endless nesting.
     wire::json::scan(bytes)?;
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        describe(&path, &error.into_inner().to_string())
+    })
+}
+
+/// A part of a body that was read as it came.
+pub fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Fault> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         describe(&path, &error.into_inner().to_string())
     })

@@ -7,8 +7,11 @@ mod error;
 pub mod journal;
 pub mod ledger;
 mod migrations;
+mod outbox;
 pub mod responses;
 pub mod seal;
+mod spending;
+mod stamp;
 #[cfg(test)]
 mod testing;
 
@@ -29,9 +32,15 @@ pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
-pub use crate::ledger::{CacheMode, Ledger, UsageFilter, UsageRow, UsageSummary};
+pub use crate::ledger::{
+    Axis, CacheMode, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice, Recalculated,
+    Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageRow, UsageSummary,
+};
+pub use crate::outbox::{Alert, Delivery, Message, Outbox};
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
+pub use crate::spending::{BookingListener, Spent};
+pub use crate::stamp::Stamp;
 
 #[derive(Clone, Debug)]
 pub enum Backend {
@@ -54,8 +63,11 @@ pub struct Store(Arc<Inner>);
 
 struct Inner {
     database: Database,
+    /// Where SQLite has it.
+    file: Option<PathBuf>,
     documents: Documents,
     ledger: Ledger,
+    outbox: Outbox,
     responses: Responses,
 }
 
@@ -66,13 +78,23 @@ impl Store {
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
+        let outbox = Outbox::new(database.clone());
         let responses = Responses::new(database.clone(), clock);
-        Ok(Self(Arc::new(Inner { database, documents, ledger, responses })))
+        let file = match config.backend {
+            Backend::Sqlite { path } => Some(path),
+            Backend::Postgres { .. } => None,
+        };
+        Ok(Self(Arc::new(Inner { database, file, documents, ledger, outbox, responses })))
     }
 
     /// Whether storage answers now.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.0.database.fetch("SELECT rev FROM meta WHERE id = 1", &[]).await.map(|_| ())
+    }
+
+    /// What its files look like now; nothing can be told of a database elsewhere.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.0.file.as_deref().map(Stamp::of)
     }
 
     pub fn backend_name(&self) -> &'static str {
@@ -93,6 +115,10 @@ impl Store {
 
     pub fn ledger(&self) -> &Ledger {
         &self.0.ledger
+    }
+
+    pub fn outbox(&self) -> &Outbox {
+        &self.0.outbox
     }
 
     /// One for all clones of this store; somebody has to `run` it once.

@@ -1,6 +1,6 @@
 //! `gatehouse serve`: puts the floors together, runs until a signal, and stops in a fixed order.
 
-mod assemble;
+pub(super) mod assemble;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -80,6 +80,7 @@ async fn serve(settings: &Settings) -> Result<(), String> {
     if tokio::time::timeout(LAST_DRAIN, house.gateway.tasks.wait()).await.is_err() {
         tracing::warn!("the journal is not drained yet; the rest is read at the next start");
     }
+    house.gateway.key_uses.write(&house.store).await;
     house.store.close().await;
     drop(workers);
     tracing::info!(cut, "stopped");

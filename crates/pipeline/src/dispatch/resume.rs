@@ -11,7 +11,7 @@ use wire::codec::Mint;
 use super::outbound::{self, Leaving, Passage};
 use super::{Answer, Asked, Bounds, Tried, Trying, continuation, try_one};
 use crate::receive::Call;
-use crate::reserve::Reservation;
+use crate::reserve::{self, Reservation};
 use crate::resolve::Plan;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
@@ -82,11 +82,15 @@ pub async fn resume(
     ticket.carry_over(&so_far).await;
     let dead = ticket.lane().cloned();
     resumable.order(dead.as_ref());
+    let plan = Plan { lanes: resumable.lanes.clone() };
+    if !ticket.hold_more(|| reserve::worst(&plan, &resumable.call)) {
+        return Resumed { resumable, ticket, continuation: None };
+    }
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
     // Who was asked for the rest and says nothing has not understood, or there is none: that is believed if nobody else
     // knows more.
     let mut nothing = None;
-    for lane in resumable.lanes.clone() {
+    for lane in plan.lanes {
         if Instant::now() >= deadline {
             break;
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::fault::{self, Fault};
+use domain::money::Nanos;
 use domain::receipt::Attempt;
 use domain::secret::Secret;
 use domain::usage::{Tokens, Usage};
@@ -19,6 +20,8 @@ use crate::snapshot::routes::{Instance, Lane};
 
 /// Output assumed for a call that is lost in a crash.
 const ASSUMED_OUTPUT: u64 = 4096;
+/// Input assumed of a body whose length is not known, where the model's window is not known either.
+const ASSUMED_WINDOW: u64 = 200_000;
 
 pub(super) struct Fare {
     /// Taken when the call is refused.
@@ -45,6 +48,21 @@ pub(super) fn reservation(lane: &Lane, sent: &Sent, inference: bool) -> Reservat
     let tokens = Tokens { input, output: ASSUMED_OUTPUT, ..Tokens::default() };
     let cost = lane.price().map(|price| catalog::cost(price, &tokens));
     Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost }
+}
+
+/// What the call can cost at most; none for what is not inference or has no price. Its own bound on the output is not
+/// known here, so it is the model's.
+pub(super) fn worst(lane: &Lane, length: Option<u64>, inference: bool) -> Option<Nanos> {
+    let price = lane.price().filter(|_| inference)?;
+    let facts = lane.facts.as_ref();
+    let window = facts.and_then(|facts| facts.context_window);
+    let output = facts.and_then(|facts| facts.max_output_tokens).unwrap_or(ASSUMED_OUTPUT);
+    // No token is shorter than a byte.
+    let input = match (length, window) {
+        (Some(length), Some(window)) => length.min(window),
+        (length, window) => length.or(window).unwrap_or(ASSUMED_WINDOW),
+    };
+    Some(catalog::bound(price, input, output))
 }
 
 impl Fare {

@@ -3,7 +3,7 @@
 use domain::canon::Reply;
 use domain::fault::Fault;
 use domain::money::{Cost, Nanos};
-use domain::receipt::{CostSource, Receipt};
+use domain::receipt::{self, CostSource, Receipt};
 use domain::usage::{Tokens, Usage};
 
 use super::Ticket;
@@ -50,7 +50,7 @@ impl Earlier {
             return;
         }
         let mut caveats: Vec<&str> = last.caveat.as_deref().into_iter().collect();
-        caveats.push("resumed");
+        caveats.push(receipt::RESUMED);
         if self.unpriced && receipt.cost.is_some() {
             caveats.push("a part has no price");
         }
@@ -59,7 +59,7 @@ impl Earlier {
 }
 
 pub fn price(lane: Option<&Lane>, usage: &Usage) -> (Option<Cost>, CostSource) {
-    let priced = lane.and_then(Lane::price).map(|price| catalog::cost(price, &usage.tokens));
+    let priced = lane.and_then(|lane| lane.charge(&usage.tokens));
     match (usage.reported_cost, priced) {
         (Some(total), _) => (Some(Cost { input: Nanos::ZERO, output: total }), CostSource::ProviderReported),
         (None, Some(cost)) => (Some(cost), CostSource::ModelPricing),

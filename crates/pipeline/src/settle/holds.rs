@@ -1,22 +1,29 @@
 //! What a call holds while it is under way and gives back when it is settled.
 
+use domain::caller::Caller;
+use domain::fault::Fault;
+use domain::money::Nanos;
 use domain::receipt::Receipt;
+use domain::user_path::UserPath;
 use http::HeaderMap;
 
 use super::Ticket;
-use crate::limit::Permit;
-use crate::spending::Hold;
+use crate::limit::{self, Account, Permit, Told};
+use crate::spending::{Hold, Occasion};
 
 #[derive(Default)]
 pub struct Holds {
     permit: Option<Permit>,
+    /// The limit that refused the call.
+    refused: Option<Told>,
     budget: Option<Hold>,
 }
 
 impl Holds {
-    pub fn headers(&self, headers: &mut HeaderMap) {
-        if let Some(permit) = &self.permit {
-            permit.headers(headers);
+    /// So many tokens are known to be consumed.
+    pub fn consumed(&mut self, tokens: u64) {
+        if let Some(permit) = &mut self.permit {
+            permit.consumed(tokens);
         }
     }
 
@@ -26,17 +33,55 @@ impl Holds {
             permit.settle(receipt.usage.tokens.total());
         }
         if let Some(budget) = self.budget {
-            budget.settle(receipt.total_cost());
+            budget.settle(&receipt.id, receipt.total_cost());
         }
     }
 }
 
 impl Ticket {
-    pub fn permit(&mut self, permit: Option<Permit>) {
-        self.holds.permit = permit;
+    /// Takes the call's share of its key's limits.
+    pub fn limit(&mut self, caller: &Caller, tokens: u64) -> Result<(), Fault> {
+        match limit::admit(&self.gateway, caller, tokens) {
+            Ok(permit) => self.holds.permit = permit,
+            Err(denied) => {
+                self.holds.refused = Some(denied.told);
+                return Err(denied.fault);
+            }
+        }
+        Ok(())
+    }
+
+    /// What the client is told of them, on success and on refusal alike.
+    pub fn limits(&self, headers: &mut HeaderMap) {
+        let told = || self.holds.permit.as_ref().and_then(|permit| permit.account().told(self.now()));
+        if let Some(told) = self.holds.refused.or_else(told) {
+            told.write(headers);
+        }
+    }
+
+    /// Where the call is counted, if its key is limited.
+    pub fn account(&self) -> Option<Account> {
+        self.holds.permit.as_ref().map(|permit| permit.account().clone())
     }
 
     pub fn hold(&mut self, budget: Option<Hold>) {
         self.holds.budget = budget;
+    }
+
+    /// The call goes on at another provider's cost: false when no budget has room for that.
+    pub fn hold_more(&mut self, more: impl FnOnce() -> Option<Nanos>) -> bool {
+        match &mut self.holds.budget {
+            Some(budget) => more().is_none_or(|more| budget.extend(more)),
+            None => true,
+        }
+    }
+
+    /// The call as budgets see it.
+    pub fn occasion(&self, caller: &Caller, user_path: &UserPath) -> Occasion {
+        Occasion {
+            at: self.receipt().map(|receipt| receipt.at).unwrap_or_default(),
+            tenant: caller.key().and_then(|key| key.tenant_id.clone()),
+            user_path: user_path.clone(),
+        }
     }
 }

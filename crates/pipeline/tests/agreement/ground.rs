@@ -104,6 +104,7 @@ impl Ground {
             limiter: Default::default(),
             spending: Default::default(),
             claims: Default::default(),
+            key_uses: Default::default(),
         })
     }
 }

@@ -2,11 +2,13 @@
 
 mod aliases;
 mod auth_keys;
+mod budgets;
 mod changes;
 mod combos;
 mod console;
 mod explain;
 mod model_overrides;
+mod model_pricing;
 mod models;
 mod pools;
 mod providers;

@@ -206,7 +206,7 @@ async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
     let (batch, room) = blocking(move || Ok((read::read(&file, stretch, &mut room)?, room))).await?;
     let records = batch.records as usize;
     let booked = !batch.bookings.is_empty();
-    if booked && let Outcome::Elsewhere = commit(store, &source.name, cursor, &batch).await? {
+    if booked && let Outcome::Elsewhere = commit(store, source, cursor, &batch).await? {
         let committed = position(store, &cursor.segment.id).await?;
         source.correct(committed);
         return Ok(Step::Moved);
@@ -250,9 +250,26 @@ struct Advance<'a> {
     new: u64,
 }
 
-async fn commit(store: &Store, journal: &str, cursor: &Cursor, batch: &Batch) -> Result<Outcome, StoreError> {
-    let advance = Advance { journal, segment: &cursor.segment.id, old: cursor.committed, new: batch.until };
-    book(store, &batch.bookings, Some(&advance)).await
+async fn commit(
+    store: &Store,
+    source: &Source,
+    cursor: &Cursor,
+    batch: &Batch,
+) -> Result<Outcome, StoreError> {
+    let advance = Advance {
+        journal: &source.name,
+        segment: &cursor.segment.id,
+        old: cursor.committed,
+        new: batch.until,
+    };
+    // Whoever adds our own receipts to the ledger's sums hears of this before it can read them there.
+    let turns = &store.ledger().turns;
+    let _turn = turns.take().await;
+    let outcome = book(store, &batch.bookings, Some(&advance)).await?;
+    if source.is_live() && matches!(outcome, Outcome::Committed) {
+        turns.tell(&batch.bookings);
+    }
+    Ok(outcome)
 }
 
 /// Rows, sums and position in one transaction.

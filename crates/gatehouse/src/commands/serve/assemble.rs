@@ -10,6 +10,7 @@ use domain::capability::{Capabilities, Capability, Edition};
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
+use domain::resources::provider::Source;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::audit;
 use pipeline::gateway::{Gateway, Policy, Retries};
@@ -19,7 +20,8 @@ use pipeline::refresh::{Fixed, Refresher};
 use pipeline::resolve::fallback::Fallback;
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
-use pipeline::{traces, unwritten};
+use pipeline::webhooks::Webhooks;
+use pipeline::{key_uses, spending, traces, unwritten};
 use server::{App, Config, Door, ListenConfig};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
 use tokio::net::TcpListener;
@@ -94,6 +96,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         limiter: Default::default(),
         spending: Default::default(),
         claims: Default::default(),
+        key_uses: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = fixed(settings, listener);
@@ -137,9 +140,16 @@ fn start_background(
         spawn(unwritten::keep_retrying(gateway.clone())),
         spawn(keep_sweeping(gateway.clone())),
         spawn(keep_expiring(gateway.clone())),
+        spawn(key_uses::keep_writing(gateway.clone(), store.clone())),
+        spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
     ];
-    if settings.storage.kind == StorageType::Postgres {
-        tasks.push(spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)));
+    if gateway.capabilities.has(Capability::AdvancedBudgets) {
+        let trust = refresher.trust(Source::Admin);
+        let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
+        let webhooks = Webhooks::new(store.clone(), gateway.egress.clone(), clock, entropy, trust);
+        tasks.push(spawn(spending::keep_synchronising(gateway.clone(), store.clone())));
+        tasks.push(spawn(spending::alerts::keep_telling(gateway.clone(), webhooks.clone())));
+        tasks.push(spawn(webhooks.keep_delivering()));
     }
     if settings.usage.retention_days > 0 {
         tasks.push(spawn(keep_forgetting(gateway.clone(), store.clone(), settings.usage.retention_days)));
@@ -181,13 +191,13 @@ async fn keep_forgetting(gateway: Arc<Gateway>, store: Store, days: u32) {
     }
 }
 
-fn make_directory(directory: &Path) -> Result<(), String> {
+pub fn make_directory(directory: &Path) -> Result<(), String> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
         format!("The data directory {} cannot be made: {error}. Set DATA_DIR.", directory.display())
     })
 }
 
-async fn open_store(
+pub async fn open_store(
     settings: &Settings,
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
@@ -316,6 +326,7 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
         allow_private: settings.upstream.allow_private,
         loopback_listener: listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
         combos: settings.combos.enabled,
+        budgets: settings.spending.budgets.0.clone(),
     }
 }
 
