@@ -24,7 +24,7 @@ suite() {
     counts=$(count "$name")
     [ "$status" = 0 ] || failed=1
     [ "$status" = 0 ] || counts="$counts (exit status $status)"
-    summary+=("$(printf '%-7s %s' "$name" "$counts")")
+    summary+=("$(printf '%-8s %s' "$name" "$counts")")
 }
 
 # `N passed, N failed`, added up over every closing line that cargo, pytest and our own suites print.
@@ -59,7 +59,10 @@ suite sdk run_in_suites "$python" -m pytest sdk
 suite compat run_in_suites "$python" -m compat
 suite agents run_in_suites "$python" -m agents --quick
 suite faults run_in_suites "$python" -m faults --quick
-suite kill9 run_in_suites "$python" -m kill9 --kills 5
+suite kill9 run_in_suites "$python" -m kill9 --quick
+suite spend run_in_suites "$python" -m spend --quick
+suite storage run_in_suites "$python" -m storage --quick
+suite canaries run_in_suites "$python" -m canaries --quick
 suite chaos run_in_suites "$python" -m chaos --quick
 suite resume run_in_suites "$python" -m resume --quick
 suite reports run_in_suites "$python" -m reports --quick
