@@ -175,7 +175,7 @@ async fn receipts_that_come_in_meanwhile_are_not_lost_and_not_doubled() {
                 store.ledger().recalculate(&everything(), &mut |_: &Consumed| None).await.unwrap();
             }
         };
-        tokio::join!(draining, recalculating, other);
+        tokio::join!(Box::pin(draining), Box::pin(recalculating), Box::pin(other));
         check_sums(&store).await;
         store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
         check_sums(&store).await;
