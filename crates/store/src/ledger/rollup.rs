@@ -233,7 +233,7 @@ fn gather<'a>(parts: impl Iterator<Item = (Key<'a>, Sums)>) -> Vec<(Key<'a>, Sum
         table.entry(key).or_default().add(&sums);
     }
     let mut sorted: Vec<_> = table.into_iter().collect();
-    sorted.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    sorted.sort_unstable_by_key(|(key, _)| *key);
     sorted
 }
 
