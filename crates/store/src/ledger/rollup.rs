@@ -238,7 +238,7 @@ pub(crate) fn gather<'a>(parts: impl Iterator<Item = (Key<'a>, Sums)>) -> Vec<(K
         table.entry(key).or_default().add(&sums);
     }
     let mut sorted: Vec<_> = table.into_iter().collect();
-    sorted.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    sorted.sort_unstable_by_key(|(key, _)| *key);
     sorted
 }
 
