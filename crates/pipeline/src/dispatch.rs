@@ -211,6 +211,9 @@ fn conclude(
     ticket: &mut Ticket,
 ) -> Tried {
     let now = ticket.now();
+    if let Err(fault) = &mut outcome {
+        ticket.gateway().scrub(fault);
+    }
     let (status, error) = match &outcome {
         Ok(_) => (200, None),
         Err(fault) => (fault.status, Some(fault.code.to_string())),

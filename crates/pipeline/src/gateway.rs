@@ -6,6 +6,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use domain::capability::Capabilities;
 use domain::clock::Clock;
+use domain::fault::Fault;
 use domain::ids::Entropy;
 use egress::Egress;
 use store::{Idempotency, Journal, Responses};
@@ -140,6 +141,11 @@ pub struct Gateway {
 }
 
 impl Gateway {
+    /// Takes our secrets out of what a provider said.
+    pub fn scrub(&self, fault: &mut Fault) {
+        self.snapshot.load().routes.scrubber.scrub(fault);
+    }
+
     /// A call pins the snapshot it starts with: a change in the middle of it changes nothing for it.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()

@@ -233,8 +233,9 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
     if wrap::concerns(status) && !packed && *method != Method::HEAD {
         let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
         let read = read.ok().and_then(Result::ok);
-        let fault = match read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), fare.secret()))
-        {
+        let read =
+            read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), &fare.routes().scrubber));
+        let fault = match read {
             Some(Ok(bytes)) => {
                 ours.extend(fare.headers());
                 fare.heads(&ours);

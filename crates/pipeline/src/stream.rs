@@ -181,6 +181,9 @@ impl EventStream {
         else {
             return;
         };
+        if let Some(fault) = flow.fault_mut() {
+            self.gateway.scrub(fault);
+        }
         self.phase = match flow.break_off(&mut ticket) {
             Some((resumable, so_far)) => {
                 let fault = flow.fault().cloned();

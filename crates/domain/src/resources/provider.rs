@@ -23,7 +23,7 @@ pub struct Provider {
     /// Models named by the operator; discovery adds to them.
     #[serde(default)]
     pub models: Vec<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     #[serde(default = "enabled")]
     pub enabled: bool,

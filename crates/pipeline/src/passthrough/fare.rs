@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
 use domain::receipt::Attempt;
-use domain::secret::Secret;
 use domain::usage::{Tokens, Usage};
 use http::HeaderMap;
 use wire::meter::Meter;
@@ -16,7 +16,7 @@ use super::upload::Sent;
 use crate::reply::Refused;
 use crate::reserve::Reservation;
 use crate::settle::Ticket;
-use crate::snapshot::routes::{Instance, Lane};
+use crate::snapshot::routes::{Instance, Lane, Routes};
 
 /// Output assumed for a call that is lost in a crash.
 const ASSUMED_OUTPUT: u64 = 4096;
@@ -28,6 +28,7 @@ pub(super) struct Fare {
     ticket: Option<Ticket>,
     /// Taken when its reading is booked.
     meter: Option<Meter>,
+    routes: Arc<Routes>,
     instance: Arc<Instance>,
     /// The model in the path.
     model: Option<String>,
@@ -75,9 +76,11 @@ impl Fare {
         created: bool,
     ) -> Self {
         let meter = Some(Meter::new(""));
+        let routes = ticket.gateway().snapshot().routes.clone();
         Self {
             ticket: Some(ticket),
             meter,
+            routes,
             instance,
             model,
             sent,
@@ -92,8 +95,14 @@ impl Fare {
         self.instance.name()
     }
 
-    pub(super) fn secret(&self) -> Option<&Secret> {
-        self.instance.provider.api_key.as_ref()
+    /// As they were when the call left.
+    pub(super) fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// An error may repeat what the provider was sent, our credential included.
+    pub(super) fn clean(&self, data: Bytes) -> Bytes {
+        if self.status < 400 { data } else { self.routes.scrubber.mask(data) }
     }
 
     pub(super) fn attempted(&mut self, before: Duration, attempt: Attempt) {

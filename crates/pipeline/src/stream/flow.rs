@@ -164,6 +164,10 @@ impl Flow {
         self.fault.as_ref()
     }
 
+    pub fn fault_mut(&mut self) -> Option<&mut Fault> {
+        self.fault.as_mut()
+    }
+
     /// Grows with every event: bytes and comments alone are no sign of life.
     pub fn heard(&self) -> u64 {
         self.heard

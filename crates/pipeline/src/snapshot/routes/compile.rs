@@ -220,7 +220,9 @@ fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
     let fixed = vendor.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
     for (name, value) in fixed.chain(own) {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+        if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            // What the operator sends along is not for any log.
+            value.set_sensitive(true);
             headers.insert(name, value);
         }
     }

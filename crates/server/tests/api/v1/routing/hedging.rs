@@ -69,7 +69,7 @@ async fn who_is_outrun_in_the_middle_of_its_answer_is_paid_for_its_prompt() {
         for row in &rows[25..] {
             assert_eq!(
                 (&row["estimated"], &row["caveat"]),
-                (&json!(true), &json!("an answer was lost")),
+                (&json!(true), &json!("an answer was lost; unpriced")),
                 "{row:#}"
             );
             assert!(
