@@ -84,7 +84,10 @@ class Books:
                 continue
             # The bill where it is known, so that the price of every bucket is judged and not the gateway's own count.
             buckets = prices.of_line(line) if line and not row["estimated"] else prices.of_row(row, line)
-            charges = [prices.cost(made, buckets) for made in self.tariff.possible(selector, call)]
+            # What was interrupted is charged at its reservation: at the dearest target it could have gone to.
+            targets = stage.COMBOS.get(call.model, [selector]) if row["interrupted"] else [selector]
+            known = [target for target in targets if target in self.tariff.before]
+            charges = [prices.cost(made, buckets) for target in known for made in self.tariff.possible(target, call)]
             if told not in charges:
                 found.append(f"costs {told}, should be one of {charges}: {row}")
         return found
