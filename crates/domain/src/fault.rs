@@ -54,6 +54,28 @@ pub enum Recourse {
     ElsewhereFirst,
 }
 
+/// Why a credential was refused, in one byte: faults are handed about by value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    UnknownKey,
+    DeactivatedKey,
+    ExpiredKey,
+    Other,
+}
+
+impl Reason {
+    pub const ALL: [Self; 4] = [Self::UnknownKey, Self::DeactivatedKey, Self::ExpiredKey, Self::Other];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownKey => "unknown key",
+            Self::DeactivatedKey => "deactivated key",
+            Self::ExpiredKey => "expired key",
+            Self::Other => "refused key",
+        }
+    }
+}
+
 /// A failure with everything needed to answer it in any dialect; `server::fault` alone turns it into a status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -67,6 +89,8 @@ pub struct Fault {
     pub recourse: Recourse,
     /// Extra keys inside `error`, only where the contract names them.
     pub details: Vec<(&'static str, String)>,
+    /// For the operator alone: what the client must not learn.
+    pub reason: Option<Reason>,
 }
 
 impl Fault {
@@ -91,6 +115,7 @@ impl Fault {
             blame,
             recourse: Recourse::Nowhere,
             details: Vec::new(),
+            reason: None,
         }
     }
 
@@ -103,6 +128,13 @@ impl Fault {
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
+        self
+    }
+
+    #[must_use]
+    pub fn because(mut self, reason: &str) -> Self {
+        self.reason =
+            Some(Reason::ALL.into_iter().find(|known| known.as_str() == reason).unwrap_or(Reason::Other));
         self
     }
 

@@ -88,6 +88,9 @@ where
             ticket.consumed(Usage::default(), b"");
             let mut headers = HeaderMap::new();
             ticket.limits(&mut headers);
+            if ticket.is_audited() {
+                ticket.said(value.to_string().as_bytes());
+            }
             ticket.complete();
             Ok((headers, value))
         }

@@ -84,7 +84,7 @@ where
     B::Error: Into<BodyError>,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
-    let upload = Upload::new(body, &arrival.headers, gateway.policy.body_timeout);
+    let upload = Upload::new(body, &arrival.headers, gateway.policy.body_timeout, ticket.uploading());
     match prepare(&gateway.snapshot(), &arrival, &wanted, upload, &mut ticket).await {
         Ok(journey) => journey.go(&wanted.method, ticket).await,
         Err(fault) => Err(ticket.refuse(fault)),
@@ -132,7 +132,7 @@ async fn prepare(
     ticket.limit(&caller, reservation.usage.tokens.total())?;
     let worst = || fare::worst(&lane, upload.length(), inference);
     let held = spending::hold(ticket.gateway(), || ticket.occasion(&caller, &user_path), worst)?;
-    ticket.hold(held);
+    ticket.hold(held, None);
     let headers = headers::up(&arrival.headers, &instance, ticket);
     let outbound = Outbound {
         destination,
@@ -237,6 +237,7 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
         {
             Some(Ok(bytes)) => {
                 ours.extend(fare.headers());
+                fare.heads(&ours);
                 return Ok(Passed { status, headers: ours, body: Download::whole(bytes, fare) });
             }
             Some(Err(fault)) => fault,
@@ -245,6 +246,7 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
         return Err(fare.refuse(fault));
     }
     ours.extend(fare.headers());
+    fare.heads(&ours);
     let idle = fare.idle_limit(text(header::CONTENT_TYPE));
     Ok(Passed { status, headers: ours, body: Download::streamed(body, fare, idle) })
 }

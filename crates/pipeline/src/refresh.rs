@@ -16,9 +16,11 @@ use domain::resources::model_override::ModelOverride;
 use domain::resources::model_price::ModelPrice;
 use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, Source};
+use domain::secret::Secret;
 use egress::Trust;
 use store::{Change, Store, StoreError};
 
+use crate::audit::Scrubber;
 use crate::console::Notice;
 use crate::gateway::Gateway;
 use crate::inventory::{self, Inventory};
@@ -42,6 +44,8 @@ pub struct Fixed {
     /// Combos are in force.
     pub combos: bool,
     pub budgets: Vec<(BudgetKey, Nanos)>,
+    /// What must not be kept in any text, beside the credentials of providers.
+    pub secrets: Vec<Secret>,
 }
 
 pub struct Refresher {
@@ -195,6 +199,7 @@ impl Refresher {
         };
         let mut routes = routes::compile(&providers, &ground);
         routes.names = names;
+        routes.scrubber = Scrubber::of(&self.fixed.secrets, providers.iter().map(|(provider, _)| provider));
         Ok(routes)
     }
 

@@ -1,6 +1,7 @@
 //! The admin API, an area per file.
 
 pub mod aliases;
+pub mod audit;
 pub mod auth_keys;
 pub mod budgets;
 pub mod changes;
@@ -18,3 +19,4 @@ pub mod recalculation;
 pub mod record;
 pub mod unpriced;
 pub mod usage;
+mod watch;

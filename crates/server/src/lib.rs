@@ -81,11 +81,12 @@ impl App {
         })
     }
 
-    /// From now on `/ready` says no: load balancers send their calls elsewhere. Who watches the console leaves at
-    /// once: what never ends by itself must not hold up the stop.
+    /// From now on `/ready` says no: load balancers send their calls elsewhere. Who watches the console or the audit log
+    /// leaves at once: what never ends by itself must not hold up the stop.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
         self.gateway.console.close();
+        self.gateway.audit.close();
     }
 
     pub fn is_draining(&self) -> bool {

@@ -38,6 +38,15 @@ pub fn integer(
     }
 }
 
+pub fn boolean(pairs: &Pairs, name: &str) -> Result<Option<bool>, Fault> {
+    match text(pairs, name) {
+        None => Ok(None),
+        Some("true") => Ok(Some(true)),
+        Some("false") => Ok(Some(false)),
+        Some(_) => Err(fault::invalid_parameter(name, format!("'{name}' is true or false."))),
+    }
+}
+
 pub fn time_zone(headers: &HeaderMap) -> Result<TimeZone, Fault> {
     let Some(value) = headers.get("x-gateway-timezone") else { return Ok(TimeZone::UTC) };
     let name = value.to_str().unwrap_or_default().trim();
@@ -90,7 +99,7 @@ fn cache_mode(pairs: &Pairs) -> Result<CacheMode, Fault> {
 }
 
 /// A caller that is bound to a user path sees that subtree and nothing beside it.
-fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault> {
+pub fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault> {
     let own = caller.key().and_then(|key| key.user_path.clone());
     let asked = text(pairs, "user_path")
         .map(|value| UserPath::parse(value).map_err(|reason| fault::invalid_parameter("user_path", reason)))

@@ -13,8 +13,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, auth_keys, budgets, changes, combos, console, explain, model_overrides, model_pricing,
-    pools, providers, recalculation, unpriced, usage,
+    self, aliases, audit, auth_keys, budgets, changes, combos, console, explain, model_overrides,
+    model_pricing, pools, providers, recalculation, unpriced, usage,
 };
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
@@ -92,6 +92,11 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(budgets::settings::read, budgets::settings::replace))
         .routes(routes!(budgets::forecast::read))
         .routes(routes!(budgets::replace, budgets::delete))
+        .routes(routes!(audit::log))
+        .routes(routes!(audit::export))
+        .routes(routes!(audit::stream))
+        .routes(routes!(audit::read))
+        .routes(routes!(audit::conversation))
         .routes(routes!(changes::list))
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))

@@ -197,7 +197,7 @@ impl Conditions {
 }
 
 /// A pattern that finds the text itself anywhere: its own `%` and `_` stand for themselves.
-fn like(text: &str) -> String {
+pub(crate) fn like(text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }

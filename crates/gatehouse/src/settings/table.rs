@@ -88,6 +88,9 @@ declare! {
         log_bodies: bool = "logging.log_bodies", "LOGGING_LOG_BODIES", "true";
         /// Keep headers in it, credentials left out.
         log_headers: bool = "logging.log_headers", "LOGGING_LOG_HEADERS", "true";
+        /// How much is kept of each body, from 1K to 1M.
+        body_limit: ByteSize = "logging.body_limit", "LOGGING_BODY_LIMIT", "64K",
+            |size| between(size.0, 1 << 10, 1 << 20, "must lie between 1K and 1M");
         /// Days an entry is kept; 0 keeps it for ever.
         retention_days: u32 = "logging.retention_days", "LOGGING_RETENTION_DAYS", "30";
     }
@@ -197,6 +200,12 @@ declare! {
     responses: ResponseSettings {
         /// How long they are kept.
         ttl: Duration = "responses.ttl", "RESPONSE_TTL", "30d", positive;
+    }
+
+    /// Calls that carry an Idempotency-Key.
+    idempotency: IdempotencySettings {
+        /// How long their answers are kept for a repeated call.
+        ttl: Duration = "idempotency.ttl", "IDEMPOTENCY_TTL", "24h", positive;
     }
 
     /// The list of models.

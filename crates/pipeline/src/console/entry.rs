@@ -1,12 +1,12 @@
-//! One event of the console and its JSON, which is made when it is first read and then shared.
+//! One event of the console and its JSON.
 //! Prompts, secrets and addresses of clients have no place in it.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
 
 use domain::clock::Timestamp;
 use serde::Serialize;
 
+use super::Entry;
 use super::call::Finished;
 use crate::spending::alerts::Crossed;
 
@@ -46,17 +46,7 @@ pub enum Event {
     Said(Timestamp, Box<Notice>),
 }
 
-pub struct Entry {
-    pub id: u64,
-    event: Event,
-    json: OnceLock<String>,
-}
-
 impl Entry {
-    pub fn new(id: u64, event: Event) -> Self {
-        Self { id, event, json: OnceLock::new() }
-    }
-
     pub fn name(&self) -> &'static str {
         match &self.event {
             Event::Settled(_) => "request",
@@ -82,17 +72,17 @@ impl Entry {
 
     /// On one line.
     pub fn json(&self) -> &str {
-        self.json.get_or_init(|| match &self.event {
-            Event::Settled(call) => self.write(call.over(), &call.shown()),
-            Event::Said(at, notice) => self.write(*at, notice),
+        self.json_by(|id, event| match event {
+            Event::Settled(call) => write(id, self.name(), call.over(), &call.shown()),
+            Event::Said(at, notice) => write(id, self.name(), *at, notice),
         })
     }
+}
 
-    fn write(&self, at: Timestamp, about: &impl Serialize) -> String {
-        let at = jiff::Timestamp::from_microsecond(at.micros()).unwrap_or_default();
-        let shown = Shown { id: self.id, event: self.name(), at: format!("{at:.3}"), about };
-        serde_json::to_string(&shown).unwrap_or_default()
-    }
+fn write(id: u64, event: &'static str, at: Timestamp, about: &impl Serialize) -> String {
+    let at = jiff::Timestamp::from_microsecond(at.micros()).unwrap_or_default();
+    let shown = Shown { id, event, at: format!("{at:.3}"), about };
+    serde_json::to_string(&shown).unwrap_or_default()
 }
 
 #[derive(Serialize)]

@@ -11,7 +11,7 @@ use wire::codec::Mint;
 use super::outbound::{self, Leaving, Passage};
 use super::{Answer, Asked, Bounds, Tried, Trying, continuation, try_one};
 use crate::receive::Call;
-use crate::reserve::{self, Reservation};
+use crate::reserve::Reservation;
 use crate::resolve::Plan;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
@@ -82,22 +82,25 @@ pub async fn resume(
     ticket.carry_over(&so_far).await;
     let dead = ticket.lane().cloned();
     resumable.order(dead.as_ref());
-    let plan = Plan { lanes: resumable.lanes.clone() };
-    if !ticket.hold_more(|| reserve::worst(&plan, &resumable.call)) {
-        return Resumed { resumable, ticket, continuation: None };
-    }
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
     // Who was asked for the rest and says nothing has not understood, or there is none: that is believed if nobody else
     // knows more.
     let mut nothing = None;
-    for lane in plan.lanes {
-        if Instant::now() >= deadline {
+    for lane in resumable.lanes.clone() {
+        if Instant::now() >= deadline || !ticket.covers(1) {
             break;
         }
-        let Some(rest) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await else { continue };
+        let Some(mut rest) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await else { continue };
         if rest.flow.says_nothing() && !rest.may_be_nothing {
-            nothing.get_or_insert((lane, rest));
+            if nothing.is_some() {
+                ticket.lose(&lane, rest.flow.loss());
+            } else {
+                nothing = Some((lane, rest));
+            }
             continue;
+        }
+        if let Some((lane, mut unheard)) = nothing {
+            ticket.lose(&lane, unheard.flow.loss());
         }
         return joined(resumable, ticket, rest);
     }
@@ -145,7 +148,7 @@ async fn go_on(
     });
     let leaving = with_own_ids(leaving.ok()?, ticket, resumable.resumed + 1);
     let admission = lane.health.admit(ticket.now()).ok()?;
-    let trying = Trying { leaving, asked: Asked { lane: lane.clone(), admission } };
+    let trying = Trying { leaving, asked: Asked::new(lane.clone(), admission) };
     let reservation = ticket.reservation_with(&resumable.reservation);
     let Tried { outcome, .. } =
         try_one(call, trying, &reservation, ticket, Bounds { deadline, alone: false }).await;

@@ -126,7 +126,17 @@ impl Fare {
         if is_event_stream(content_type) { policy.stream_idle_timeout } else { policy.request_timeout }
     }
 
+    /// The head that goes out, for the audit log.
+    pub(super) fn heads(&mut self, headers: &HeaderMap) {
+        if let Some(ticket) = &mut self.ticket {
+            ticket.heads(headers);
+        }
+    }
+
     pub(super) fn feed(&mut self, data: &[u8]) {
+        if let Some(ticket) = &self.ticket {
+            ticket.said(data);
+        }
         if let Some(meter) = &mut self.meter {
             meter.feed(data);
         }

@@ -53,6 +53,7 @@ where
     };
     match outcome.await {
         Ok(answer) => {
+            ticket.said(&answer);
             let codec = codec::of(Format::Responses);
             let object = wire::json::scan(&answer).ok();
             let raw = object.and_then(|object| object.value(&answer, "usage")).map(|range| &answer[range]);

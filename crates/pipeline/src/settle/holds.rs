@@ -6,6 +6,7 @@ use domain::money::Nanos;
 use domain::receipt::Receipt;
 use domain::user_path::UserPath;
 use http::HeaderMap;
+use parking_lot::Mutex;
 
 use super::Ticket;
 use crate::limit::{self, Account, Permit, Told};
@@ -16,7 +17,33 @@ pub struct Holds {
     permit: Option<Permit>,
     /// The limit that refused the call.
     refused: Option<Told>,
-    budget: Option<Hold>,
+    /// Two attempts at the same time share it.
+    budget: Mutex<Option<Stake>>,
+}
+
+/// What is held of the budgets.
+struct Stake {
+    hold: Hold,
+    cover: Cover,
+}
+
+/// For how many attempts that is enough.
+struct Cover {
+    /// What one may cost.
+    worst: Nanos,
+    attempts: u32,
+}
+
+impl Cover {
+    fn reach(&mut self, attempts: u32, mut extend: impl FnMut(Nanos) -> bool) -> bool {
+        while self.attempts < attempts {
+            if !extend(self.worst) {
+                return false;
+            }
+            self.attempts += 1;
+        }
+        true
+    }
 }
 
 impl Holds {
@@ -32,8 +59,8 @@ impl Holds {
         if let Some(permit) = self.permit {
             permit.settle(receipt.usage.tokens.total());
         }
-        if let Some(budget) = self.budget {
-            budget.settle(&receipt.id, receipt.total_cost());
+        if let Some(stake) = self.budget.into_inner() {
+            stake.hold.settle(&receipt.id, receipt.total_cost());
         }
     }
 }
@@ -64,16 +91,21 @@ impl Ticket {
         self.holds.permit.as_ref().map(|permit| permit.account().clone())
     }
 
-    pub fn hold(&mut self, budget: Option<Hold>) {
-        self.holds.budget = budget;
+    /// Held for one attempt, at what that may cost at worst.
+    pub fn hold(&mut self, budget: Option<Hold>, worst: Option<Nanos>) {
+        let cover = Cover { worst: worst.unwrap_or(Nanos::ZERO), attempts: 1 };
+        *self.holds.budget.get_mut() = budget.map(|hold| Stake { hold, cover });
     }
 
-    /// The call goes on at another provider's cost: false when no budget has room for that.
-    pub fn hold_more(&mut self, more: impl FnOnce() -> Option<Nanos>) -> bool {
-        match &mut self.holds.budget {
-            Some(budget) => more().is_none_or(|more| budget.extend(more)),
-            None => true,
+    /// Whether so many attempts may be under way, beside those that are over and cost something. False when a budget has
+    /// no room for that.
+    pub fn covers(&self, attempts: u32) -> bool {
+        let needed = self.billed + attempts;
+        if needed <= 1 {
+            return true;
         }
+        let mut budget = self.holds.budget.lock();
+        budget.as_mut().is_none_or(|Stake { hold, cover }| cover.reach(needed, |more| hold.extend(more)))
     }
 
     /// The call as budgets see it.
@@ -83,5 +115,25 @@ impl Ticket {
             tenant: caller.key().and_then(|key| key.tenant_id.clone()),
             user_path: user_path.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_grows_by_what_another_attempt_may_cost_and_only_once() {
+        let mut cover = Cover { worst: Nanos(7), attempts: 1 };
+        let mut room = 20;
+        let mut extend = |more: Nanos| {
+            room -= more.0;
+            room >= 0
+        };
+        assert!(cover.reach(1, &mut extend), "the first is held for");
+        assert!(cover.reach(2, &mut extend) && cover.reach(2, &mut extend));
+        assert!(cover.reach(3, &mut extend), "14 of 20");
+        assert!(!cover.reach(4, &mut extend), "21 of 20");
+        assert_eq!((cover.attempts, room), (3, -1));
     }
 }

@@ -24,6 +24,7 @@ use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
 use super::names::Names;
+use crate::audit::Scrubber;
 use crate::choose::Candidate;
 use crate::gateway::Policy;
 use crate::health::Health;
@@ -283,6 +284,8 @@ pub struct Routes {
     /// Pools, combos, aliases.
     pub names: Names,
     pub prices: Arc<Prices>,
+    /// Knows the secrets of this configuration.
+    pub scrubber: Scrubber,
 }
 
 impl Routes {

@@ -1,6 +1,7 @@
 //! `/admin/api/v1`: what steers the gateway.
 
 mod aliases;
+mod audit;
 mod auth_keys;
 mod budgets;
 mod changes;

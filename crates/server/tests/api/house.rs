@@ -102,7 +102,7 @@ pub struct House {
     drainer: Mutex<Drainer>,
     vendors: &'static [&'static str],
     budgets: &'static str,
-    /// Writes responses to storage.
+    /// Writes responses and the answers of repeatable calls to storage.
     writer: Mutex<Option<(watch::Sender<bool>, JoinHandle<()>)>>,
     directory: TempDir,
 }
@@ -154,13 +154,17 @@ impl House {
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
+            audit: Default::default(),
             limiter: Default::default(),
             spending: Default::default(),
-            claims: Default::default(),
             key_uses: Default::default(),
+            idempotency: store.idempotency().clone(),
         });
         let (stop, stopped) = watch::channel(false);
-        let writing = gateway.tasks.spawn(store.responses().clone().run(stopped));
+        let (responses, keys) = (store.responses().clone(), store.idempotency().clone());
+        let writing = gateway.tasks.spawn(async move {
+            tokio::join!(responses.run(stopped.clone()), keys.run(stopped));
+        });
         let instance = |vendor: &&str| (provider(vendor, &upstream), Source::Env);
         let fixed = Fixed {
             providers: wishes.vendors.iter().map(instance).collect(),
@@ -169,6 +173,7 @@ impl House {
             loopback_listener: wishes.loopback_listener,
             combos: true,
             budgets: budget::parse_list(wishes.budgets).unwrap(),
+            secrets: vec![Secret::new(MASTER.to_owned())],
         };
         let refresher =
             Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, Inventory::open(None)));

@@ -5,6 +5,7 @@ mod chat_completions;
 mod chat_faults;
 mod chat_streams;
 mod generate;
+mod idempotency;
 mod limits;
 mod messages;
 mod models;

@@ -10,6 +10,7 @@ use super::Journal;
 use super::read::{self, Batch, MOST_RECEIPTS};
 use super::segment;
 use super::source::{Cursor, Source};
+use crate::audit::AuditEntry;
 use crate::ledger::booking::Booking;
 use crate::ledger::books::Booked;
 use crate::{Store, StoreError};
@@ -205,7 +206,7 @@ async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
     let mut room = std::mem::take(&mut source.room);
     let (batch, room) = blocking(move || Ok((read::read(&file, stretch, &mut room)?, room))).await?;
     let records = batch.records as usize;
-    let booked = !batch.bookings.is_empty();
+    let booked = !batch.bookings.is_empty() || !batch.entries.is_empty();
     if booked && let Outcome::Elsewhere = commit(store, source, cursor, &batch).await? {
         let committed = position(store, &cursor.segment.id).await?;
         source.correct(committed);
@@ -221,9 +222,13 @@ async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> 
     let receipts = source.interrupted();
     let bookings = receipts.iter().filter_map(|receipt| Booking::of(receipt).transpose());
     let bookings = bookings.collect::<Result<Vec<_>, _>>()?;
+    // No position guards these: their ids do, so that a crash before the directory is gone books nothing twice.
     for chunk in bookings.chunks(MOST_RECEIPTS) {
-        // No position guards these: their ids do, so that a crash before the directory is gone books nothing twice.
-        book(store, chunk, None).await?;
+        book(store, chunk, &[], &source.name, None).await?;
+    }
+    let entries: Vec<AuditEntry> = receipts.iter().filter_map(AuditEntry::of).collect();
+    for chunk in entries.chunks(MOST_RECEIPTS) {
+        book(store, &[], chunk, &source.name, None).await?;
     }
     if !bookings.is_empty() {
         tracing::warn!(calls = bookings.len(), journal = %source.name, "calls were interrupted and are booked at their reservation");
@@ -265,17 +270,19 @@ async fn commit(
     // Whoever adds our own receipts to the ledger's sums hears of this before it can read them there.
     let turns = &store.ledger().turns;
     let _turn = turns.take().await;
-    let outcome = book(store, &batch.bookings, Some(&advance)).await?;
+    let outcome = book(store, &batch.bookings, &batch.entries, &cursor.segment.id, Some(&advance)).await?;
     if source.is_live() && matches!(outcome, Outcome::Committed) {
         turns.tell(&batch.bookings);
     }
     Ok(outcome)
 }
 
-/// Rows, sums and position in one transaction.
+/// Rows, sums, the chain of audit entries and the position in one transaction.
 async fn book(
     store: &Store,
     bookings: &[Booking],
+    entries: &[AuditEntry],
+    chain: &str,
     advance: Option<&Advance<'_>>,
 ) -> Result<Outcome, StoreError> {
     for one_at_a_time in [false, true] {
@@ -287,7 +294,10 @@ async fn book(
                     return Ok(Some(Outcome::Elsewhere));
                 }
             }
-            if store.ledger().books.book(&mut open, bookings, one_at_a_time).await? == Booked::SomeKnown {
+            if store.ledger().books.book(&mut open, bookings, one_at_a_time).await? == Booked::SomeKnown
+                || store.audit().appender.append(&mut open, chain, entries, one_at_a_time).await?
+                    == Booked::SomeKnown
+            {
                 return Ok(None);
             }
             open.commit().await?;

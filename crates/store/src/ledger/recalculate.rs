@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::clock::Timestamp;
 use domain::money::Cost;
-use domain::receipt::{CostSource, RESUMED, UNPRICED};
+use domain::receipt::{CostSource, LOST, RESUMED, UNPRICED};
 use domain::usage::Tokens;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -155,7 +155,8 @@ impl Ledger {
 /// The entry with what it costs now, if that is another cost or another price.
 fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Change> {
     done.matched += 1;
-    let kept = entry.source == CostSource::ProviderReported || has_caveat(&entry.detail, RESUMED);
+    let several = [RESUMED, LOST].iter().any(|caveat| has_caveat(&entry.detail, caveat));
+    let kept = entry.source == CostSource::ProviderReported || several;
     if kept || entry.consumed.tokens.total() == 0 {
         return None;
     }

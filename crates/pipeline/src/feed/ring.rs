@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use domain::receipt::Receipt;
-
-use super::entry::{Entry, Event};
+use super::Entry;
 
 /// How many events are kept.
 pub const CAPACITY: usize = 500;
@@ -13,21 +11,21 @@ pub const CAPACITY: usize = 500;
 /// How many are handed out at a time.
 pub const BITE: usize = 64;
 
-pub struct Ring {
-    slots: VecDeque<Slot>,
+pub struct Ring<T> {
+    slots: VecDeque<Slot<T>>,
     /// The id of the newest.
     last_id: u64,
 }
 
 /// An event is put into shared form when the first reader comes, so that calls nobody watches do not pay for it.
-pub enum Slot {
-    Fresh(Option<Event>),
-    Shared(Arc<Entry>),
+enum Slot<T> {
+    Fresh(Option<T>),
+    Shared(Arc<Entry<T>>),
 }
 
 /// What a reader gets: the events, and how many it came too late for.
-pub struct Batch {
-    pub events: Vec<Arc<Entry>>,
+pub struct Batch<T> {
+    pub events: Vec<Arc<Entry<T>>>,
     pub missed: u64,
     /// The reader named an event that is yet to happen: it knows another process, and starts anew.
     pub restarted: bool,
@@ -35,43 +33,33 @@ pub struct Batch {
     pub position: u64,
 }
 
-impl Default for Ring {
+impl<T> Default for Ring<T> {
     fn default() -> Self {
         Self { slots: VecDeque::with_capacity(CAPACITY), last_id: 0 }
     }
 }
 
-impl Ring {
-    /// A call takes over the buffer of the one that has to make room. A buffer that is freed by another thread than
-    /// made it costs more than all the rest of this.
-    pub fn settle(&mut self, receipt: &Receipt) {
-        let mut call = match self.make_room() {
-            Some(Slot::Fresh(Some(Event::Settled(call)))) => call,
-            _ => Box::default(),
+impl<T> Ring<T> {
+    /// An event may take over the buffers of the one that has to make room. A buffer that is freed by another thread
+    /// than made it costs more than all the rest of this.
+    pub fn push_with(&mut self, make: impl FnOnce(Option<T>) -> T) {
+        let old = match self.make_room() {
+            Some(Slot::Fresh(event)) => event,
+            _ => None,
         };
-        call.fill(receipt);
-        self.add(Event::Settled(call));
-    }
-
-    pub fn push(&mut self, event: Event) {
-        self.make_room();
-        self.add(event);
-    }
-
-    fn make_room(&mut self) -> Option<Slot> {
-        if self.slots.len() == CAPACITY { self.slots.pop_front() } else { None }
-    }
-
-    fn add(&mut self, event: Event) {
-        self.slots.push_back(Slot::Fresh(Some(event)));
+        self.slots.push_back(Slot::Fresh(Some(make(old))));
         self.last_id += 1;
+    }
+
+    fn make_room(&mut self) -> Option<Slot<T>> {
+        if self.slots.len() == CAPACITY { self.slots.pop_front() } else { None }
     }
 
     pub fn last_id(&self) -> u64 {
         self.last_id
     }
 
-    pub fn read(&mut self, after: u64) -> Batch {
+    pub fn read(&mut self, after: u64) -> Batch<T> {
         let restarted = after > self.last_id;
         let after = if restarted { 0 } else { after };
         let forgotten = self.last_id - self.slots.len() as u64;
@@ -85,8 +73,8 @@ impl Ring {
     }
 }
 
-impl Slot {
-    fn share(&mut self, id: u64) -> Option<Arc<Entry>> {
+impl<T> Slot<T> {
+    fn share(&mut self, id: u64) -> Option<Arc<Entry<T>>> {
         if let Self::Fresh(event) = self
             && let Some(event) = event.take()
         {
