@@ -88,18 +88,6 @@ def foreign(house, key):
 def routes(house, ids):
     """Every path of the API's own description: read, and written to with bodies that are wrong and hold secrets."""
     described = house.admin("GET", "/openapi.json").json()
-    wrong = house.cage.add("secret in a wrong field", secrets.make("misplaced"))
-    names = ["api_key", "key", "secret", "password", "webhook_secret", "headers", "priority", "amount", "enabled", "name", "models", "rate_limits", "model", "zzz"]
-    bad = [
-        {"json": {"zzz_unknown": wrong}},
-        {"json": wrong},
-        {"json": [wrong]},
-        {"content": f'{{"api_key": "{wrong}"'.encode(), "headers": {"content-type": "application/json"}},
-        {"content": f"api_key={wrong}".encode(), "headers": {"content-type": "application/x-www-form-urlencoded"}},
-        *[{"json": {name: {"value": wrong}}} for name in names],
-        *[{"json": {name: [{"value": wrong}]}} for name in names],
-        *[{"json": {name: wrong}} for name in ("priority", "amount", "enabled", "rate_limits", "headers", "thresholds", "overlap_seconds", "confirmation")],
-    ]
     for path, methods in described["paths"].items():
         filled = re.sub(r"\{\*?([a-z_]+)\}", lambda found: sample(path, found.group(1), ids), path)
         for method in methods:
@@ -110,9 +98,28 @@ def routes(house, ids):
             # What passes through is the client's own word to the provider; what exists stays.
             if filled.startswith("/p/") or method == "delete" and "sample" not in filled:
                 continue
-            for options in [{}, *bad] if method != "delete" else [{}]:
+            for options in [{}, *bad_bodies(house)] if method != "delete" else [{}]:
                 house.ask(method.upper(), filled, house.master, **options)
     return len(described["paths"])
+
+
+def bad_bodies(house):
+    """Under a name that tells what it is, a secret nobody knows; anywhere else, one that the gateway knows by its value."""
+    unknown = house.cage.values.get("secret in a wrong body") or house.cage.add("secret in a wrong body", secrets.make("misplaced"))
+    known = house.cage.values["key from YAML"]
+    named = ["api_key", "key", "secret", "password", "webhook_secret", "token"]
+    # Names are no secrets: whoever calls something by one has published it.
+    others = ["priority", "amount", "enabled", "rate_limits", "headers", "thresholds", "overlap_seconds", "confirmation", "zzz"]
+    return [
+        {"json": known},
+        {"json": [known]},
+        {"content": f'{{"api_key": "{known}"'.encode(), "headers": {"content-type": "application/json"}},
+        {"content": f"api_key={known}".encode(), "headers": {"content-type": "application/x-www-form-urlencoded"}},
+        *[{"json": {name: value}} for name in named for value in (unknown, [unknown], {"value": unknown})],
+        *[{"json": {name: value}} for name in others for value in (known, [known], {"value": known})],
+        *[{"json": {name: value}} for name in ("name", "model", "models") for value in ([{"value": known}], {"value": known})],
+        {"json": {"headers": {"authorization": f"Bearer {unknown}", "x-api-key": unknown}}},
+    ]
 
 
 def sample(path, name, ids):

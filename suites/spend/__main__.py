@@ -40,7 +40,7 @@ def main():
     for what, faults in checks:
         print(f"{'MISSED' if faults else 'ok    '} {what}")
         for fault in faults[:8]:
-            print(f"         {fault}")
+            print(f"         {fault}"[:700])
     failed = sum(bool(faults) for _, faults in checks)
     print(f"{len(checks) - failed} passed, {failed} failed")
     return 1 if failed else 0

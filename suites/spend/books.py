@@ -61,7 +61,8 @@ class Books:
         found = []
         for row in self.rows:
             call = self.calls.get(row["request_id"])
-            if row["estimated"] and call and call.served and "no-usage" not in call.model:
+            told = "no-usage" not in row["model"] and not is_lost(row)
+            if row["estimated"] and call and call.served and told:
                 found.append(f"served, yet estimated: {row}")
             if not row["estimated"] and row["model"] == "no-usage" and row["total_tokens"]:
                 found.append(f"nobody told its usage, yet it is exact: {row}")
@@ -79,15 +80,29 @@ class Books:
                 if sum(told):
                     found.append(f"nothing consumed, yet charged: {row}")
                 continue
-            if selector not in self.tariff.before:
-                found.append(f"served by a model without a price: {row}")
+            if selector not in self.tariff.before and not row["interrupted"]:
+                if row["total_cost"] is not None or row["cost_source"] != "none":
+                    found.append(f"charged without a price: {row}")
                 continue
             # The bill where it is known, so that the price of every bucket is judged and not the gateway's own count.
-            buckets = prices.of_line(line) if line and not row["estimated"] else prices.of_row(row, line)
-            charges = [prices.cost(made, buckets) for made in self.tariff.possible(selector, call)]
+            parts = self.parts(row, line)
+            # What was interrupted is charged at its reservation: at the dearest target it could have gone to.
+            targets = stage.COMBOS.get(call.model, [selector]) if row["interrupted"] else [selector]
+            known = [target for target in targets if target in self.tariff.before]
+            charges = [charge(made, parts) for target in known for made in self.tariff.possible(target, call)]
             if told not in charges:
                 found.append(f"costs {told}, should be one of {charges}: {row}")
         return found
+
+    def parts(self, row, line):
+        """What is priced by itself: the answer that came, and each that was lost before it."""
+        if is_lost(row):
+            came = [prices.of_line(line)] if line else []
+            lost = max(1, len(self.by_word[row["request_id"]]) - len(came))
+            incoming = row["input_tokens"] - (line["prompt_tokens"] if line else 0)
+            outgoing = row["output_tokens"] - (line["completion_tokens"] if line else 0)
+            return [*came, *[prices.Buckets(incoming // lost, output=outgoing // lost)] * lost]
+        return [prices.of_line(line) if line and not row["estimated"] else prices.of_row(row, line)]
 
     def errors(self):
         """By the cause of the estimate: how far the estimated total is from the bill, in shares of the bill."""
@@ -97,20 +112,32 @@ class Books:
                 lines = self.by_word[row["request_id"]]
                 line = self.lines.get(row["provider_id"]) or (lines[-1] if lines else None)
                 call = self.calls.get(row["request_id"])
-                kinds[cause(row, call)].append(line and off(row, line))
+                kinds[cause(row, call)].append(line and off(row, lines if is_lost(row) else [line]))
         return kinds
+
+
+def is_lost(row):
+    """An attempt before the last had begun to answer, which is estimated and added."""
+    return "lost" in (row["caveat"] or "")
+
+
+def charge(made, parts):
+    costs = [prices.cost(made, part) for part in parts]
+    return sum(cost[0] for cost in costs), sum(cost[1] for cost in costs)
 
 
 def cause(row, call):
     if row["interrupted"]:
         return "killed"
+    if is_lost(row):
+        return "an answer lost before"
     if call and call.leave is not None and not call.acknowledged:
         return "client left"
     return "no usage told" if row["model"] == "no-usage" else "provider died"
 
 
-def off(row, line):
-    billed = line["prompt_tokens"] + line["completion_tokens"]
+def off(row, lines):
+    billed = sum(line["prompt_tokens"] + line["completion_tokens"] for line in lines)
     return abs(row["total_tokens"] - billed) / max(1, billed)
 
 
