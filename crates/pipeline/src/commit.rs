@@ -28,17 +28,14 @@ pub type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 pub async fn whole(answering: Answering, record: Option<Box<Record>>) -> Result<Reply, Refused> {
     let (ticket, outcome) = answering.await;
-    let lane = record.as_ref().and_then(|_| ticket.lane().cloned());
-    let reply = match outcome {
-        Ok(Answer::Native(native, bytes, answer)) => pass_on(ticket, native, bytes, &answer).await,
-        Ok(Answer::Translated(translation, reply)) => render(ticket, *translation, &reply).await,
-        Ok(Answer::Stream(_)) => return Err(ticket.refuse(fault::internal_error())),
-        Err(fault) => return Err(ticket.refuse(fault)),
-    };
-    if let Some(record) = record {
-        record.keep_whole(&reply, lane.as_deref());
+    match outcome {
+        Ok(Answer::Native(native, bytes, answer)) => {
+            Ok(pass_on(ticket, native, bytes, &answer, record).await)
+        }
+        Ok(Answer::Translated(translation, reply)) => Ok(render(ticket, *translation, &reply, record).await),
+        Ok(Answer::Stream(_)) => Err(ticket.refuse(fault::internal_error())),
+        Err(fault) => Err(ticket.refuse(fault)),
     }
-    Ok(reply)
 }
 
 /// Waits for content as long as a client can be left without a word; then the head goes out alone,
@@ -87,6 +84,7 @@ async fn pass_on(
     native: &'static dyn Native,
     bytes: Bytes,
     answer: &codec::Answer,
+    record: Option<Box<Record>>,
 ) -> Reply {
     let overhead_us = ticket.first_byte();
     if let Some(id) = &answer.id {
@@ -104,13 +102,19 @@ async fn pass_on(
         let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
         take_down(&mut ticket, &reply.headers, &pieces);
         responses::keep_whole(&mut ticket, &pieces);
+        write_down(record, &reply, &ticket);
         responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
         return reply;
     }
-    finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), pieces).await
+    finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), pieces, record).await
 }
 
-async fn render(mut ticket: Ticket, translation: Translation, answer: &CanonReply) -> Reply {
+async fn render(
+    mut ticket: Ticket,
+    translation: Translation,
+    answer: &CanonReply,
+    record: Option<Box<Record>>,
+) -> Reply {
     let overhead_us = ticket.first_byte();
     if let Some(id) = &answer.id {
         ticket.provider_id(id.clone());
@@ -123,7 +127,7 @@ async fn render(mut ticket: Ticket, translation: Translation, answer: &CanonRepl
     rendering.latency_ms = ticket.elapsed().as_millis() as u64;
     let body = translation.client.render(answer, &mut rendering);
     let usage = answer.usage.clone().map(|usage| (usage, &answer.raw_usage[..]));
-    finish(ticket, overhead_us, usage, vec![body]).await
+    finish(ticket, overhead_us, usage, vec![body], record).await
 }
 
 async fn finish(
@@ -131,6 +135,7 @@ async fn finish(
     overhead_us: u64,
     usage: Option<(Usage, &[u8])>,
     pieces: Vec<Bytes>,
+    record: Option<Box<Record>>,
 ) -> Reply {
     let mut cost = None;
     if let Some((usage, raw)) = usage {
@@ -143,10 +148,19 @@ async fn finish(
     }
     responses::keep_whole(&mut ticket, &pieces);
     take_down(&mut ticket, &headers, &pieces);
+    let reply = whole_reply(headers, pieces);
+    write_down(record, &reply, &ticket);
     if let Some(counted) = ticket.complete() {
         let _ = counted.await;
     }
-    whole_reply(headers, pieces)
+    reply
+}
+
+/// The answer is there and will be billed, whether or not the client stays until that is done.
+fn write_down(record: Option<Box<Record>>, reply: &Reply, ticket: &Ticket) {
+    if let Some(record) = record {
+        record.keep_whole(reply, ticket.lane().map(|lane| &**lane));
+    }
 }
 
 /// What the client gets, for the audit log.

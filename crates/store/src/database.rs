@@ -228,6 +228,18 @@ impl Database {
         .await
     }
 
+    /// Holds every reader of SQLite, as long reports do.
+    #[cfg(test)]
+    pub async fn occupy_readers(&self) -> Vec<PoolConnection<Sqlite>> {
+        let mut held = Vec::new();
+        if let Pool::Sqlite { readers, .. } = &self.pool {
+            for _ in 0..SQLITE_READERS {
+                held.push(readers.acquire().await.unwrap());
+            }
+        }
+        held
+    }
+
     /// Begins to write. SQLite takes its write lock at once, so that a transaction never fails half-way for want of it.
     pub async fn begin(&self) -> Result<Writing, StoreError> {
         Ok(match &self.pool {

@@ -22,8 +22,11 @@ use crate::database::Database;
 pub use claim::Claim;
 use claim::{Running, is_free};
 
-/// How long a call waits for storage to say whether a key is free. One that hears nothing goes on without it.
+/// How long a call waits for storage to say whether a key is free, and again to take it. One that hears nothing of
+/// either goes on without it.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// SQLite is never away: who reads there waits for reports to be done with its few readers.
+const SQLITE_PATIENCE: Duration = Duration::from_secs(1);
 /// How long it waits for an answer that is known to be there.
 const LIMIT: Duration = Duration::from_secs(1);
 /// How many rows one statement forgets, so that others get their turn in between.
@@ -136,15 +139,14 @@ impl Idempotency {
             return Ok(taken);
         }
         let released = self.released(&call.id);
-        let reachable = match self.taken_there(&call, released.as_deref()).await {
-            Ok(None) => true,
+        match self.taken_there(&call, released.as_deref()).await {
+            Ok(None) => {}
             Ok(Some(taken)) => return Ok(taken),
             Err(Unheard::Silent(error)) => {
-                tracing::warn!(%error, "a repeatable call goes on without storage");
-                false
+                tracing::warn!(%error, "storage does not say whether a call was made before");
             }
             Err(Unheard::Lost(error)) => return Err(error),
-        };
+        }
         let Some(claim) = Claim::take(self, &call) else {
             return Ok(self.taken_here(&call).unwrap_or(Claimed::Running));
         };
@@ -153,20 +155,39 @@ impl Idempotency {
             claim.give_up();
             return Ok(taken);
         }
-        if reachable && !self.lease(&call, released.as_deref()).await {
-            match self.taken_there(&call, released.as_deref()).await {
-                Ok(Some(taken)) => {
-                    claim.give_up();
-                    return Ok(taken);
-                }
-                Err(Unheard::Lost(error)) => {
-                    claim.give_up();
-                    return Err(error);
-                }
-                Ok(None) | Err(Unheard::Silent(_)) => {}
+        match self.announce(&call, released.as_deref()).await {
+            Ok(None) => Ok(Claimed::Yours(claim)),
+            Ok(Some(taken)) => {
+                claim.give_up();
+                Ok(taken)
+            }
+            Err(error) => {
+                claim.give_up();
+                Err(error)
             }
         }
-        Ok(Claimed::Yours(claim))
+    }
+
+    /// Takes the key in storage, too, even if that did not say who has it: it may know by now, and does not give it
+    /// twice. What somebody else made of it, if it is refused.
+    async fn announce(
+        &self,
+        call: &Repeatable,
+        released: Option<&str>,
+    ) -> Result<Option<Claimed>, StoreError> {
+        for _ in 0..2 {
+            if self.lease(call, released).await {
+                return Ok(None);
+            }
+            match self.taken_there(call, released).await {
+                Ok(Some(taken)) => return Ok(Some(taken)),
+                Err(Unheard::Lost(error)) => return Err(error),
+                Err(Unheard::Silent(_)) => break,
+                // Given back in between.
+                Ok(None) => {}
+            }
+        }
+        Ok(Some(Claimed::Running))
     }
 
     fn taken_here(&self, call: &Repeatable) -> Option<Claimed> {
@@ -197,8 +218,9 @@ impl Idempotency {
         call: &Repeatable,
         released: Option<&str>,
     ) -> Result<Option<Claimed>, Unheard> {
-        let found =
-            limited(PATIENCE, rows::find(&self.0.database, &call.id)).await.map_err(Unheard::Silent)?;
+        let database = &self.0.database;
+        let patience = if database.is_postgres() { PATIENCE } else { SQLITE_PATIENCE };
+        let found = limited(patience, rows::find(database, &call.id)).await.map_err(Unheard::Silent)?;
         let Some(row) = found.filter(|row| !is_free(row, released, self.0.clock.now())) else {
             return Ok(None);
         };
@@ -208,7 +230,7 @@ impl Idempotency {
         Ok(Some(match row.state {
             rows::RUNNING => Claimed::Running,
             rows::KEPT => {
-                let body = limited(LIMIT, rows::body(&self.0.database, &call.id)).await;
+                let body = limited(LIMIT, rows::body(database, &call.id)).await;
                 let body = body.map_err(Unheard::Lost)?;
                 body.map_or(Claimed::NotKept, |body| Claimed::Answered(KeptAnswer { head: row.head, body }))
             }
@@ -218,7 +240,8 @@ impl Idempotency {
 
     /// Forgets what has expired by `now`, a few at a time; answers how many rows that was.
     pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
-        const EXPIRED: &str = "DELETE FROM idempotency WHERE id IN \
+        // Asked of each row again: PostgreSQL lets others take a key anew between the two.
+        const EXPIRED: &str = "DELETE FROM idempotency WHERE expires_at <= $1 AND id IN \
              (SELECT id FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
         let mut deleted = 0;
         loop {

@@ -1,6 +1,6 @@
 //! Hedging: a target that is slower than it usually is gets a competitor; the first content wins, the other is cancelled.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::canon::Dropped;
@@ -45,6 +45,32 @@ struct Runner {
     dropped: Dropped,
 }
 
+struct Runners {
+    first: Runner,
+    second: OnceLock<Runner>,
+}
+
+/// A client that leaves in the middle of a race owes what both have begun.
+struct Watch<'a> {
+    runners: &'a Runners,
+    ticket: &'a mut Ticket,
+    over: bool,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let Runners { first, second } = self.runners;
+        for asked in std::iter::once(first).chain(second.get()).map(|runner| &runner.asked) {
+            if !self.over
+                && let Some(loss) = asked.progress.loss()
+            {
+                self.ticket.lose(&asked.lane, loss);
+                self.ticket.refused();
+            }
+        }
+    }
+}
+
 /// What came of it.
 pub struct Raced {
     pub tried: Tried,
@@ -67,23 +93,28 @@ pub async fn race(
     let dropped = leaving.dropped();
     ticket.leave(&asked.lane, reservation);
     let first = Runner { asked, started: ticket.now(), dropped };
-    let mut second = None;
+    let runners = Runners { first, second: OnceLock::new() };
+    let mut watch = Watch { runners: &runners, ticket, over: false };
     let outcome = {
-        let mut running = std::pin::pin!(attempt(call, leaving, &first.asked, ticket, deadline));
+        let ticket = &*watch.ticket;
+        let mut running = std::pin::pin!(attempt(call, leaving, &runners.first.asked, ticket, deadline));
         let waited = tokio::time::timeout(partner.delay, running.as_mut()).await;
         match waited {
             Ok(outcome) => Ended::First(outcome),
             Err(_) => match compete(call, &partner.lane, reservation, ticket) {
                 None => Ended::First(running.await),
                 Some((runner, leaving)) => {
-                    let asked = &second.insert(runner).asked;
+                    let asked = &runners.second.get_or_init(|| runner).asked;
                     let other = std::pin::pin!(attempt(call, leaving, asked, ticket, deadline));
                     first_content(running, other).await
                 }
             },
         }
     };
-    settle(first, second, outcome, ticket)
+    watch.over = true;
+    drop(watch);
+    let Runners { first, second } = runners;
+    settle(first, second.into_inner(), outcome, ticket)
 }
 
 /// The competitor, if there may be one.

@@ -39,10 +39,12 @@ impl Progress {
     }
 
     /// What is owed for an attempt that came to nothing.
-    pub fn loss(self) -> Option<Loss> {
-        let content_bytes = self.bytes.into_inner();
-        let usage = self.usage.into_inner().map(|usage| *usage);
-        self.begun.into_inner().then_some(Loss { usage, content_bytes })
+    pub fn loss(&self) -> Option<Loss> {
+        let owed = || Loss {
+            usage: self.usage.get().map(|usage| Usage::clone(usage)),
+            content_bytes: self.bytes.load(Ordering::Relaxed),
+        };
+        self.begun.load(Ordering::Relaxed).then(owed)
     }
 
     /// A provider that says itself that it cannot answer bills nothing.

@@ -87,7 +87,8 @@ pub async fn resume(
     // knows more.
     let mut nothing = None;
     for lane in resumable.lanes.clone() {
-        if Instant::now() >= deadline || !ticket.covers(1) {
+        // What said nothing has to be paid, too.
+        if Instant::now() >= deadline || !ticket.covers(1 + u32::from(nothing.is_some())) {
             break;
         }
         let Some(mut rest) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await else { continue };

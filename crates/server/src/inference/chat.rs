@@ -18,12 +18,15 @@ pub(crate) const ENDPOINT: Endpoint = Endpoint { path: PATH, surface: Surface::C
 
 /// Create a chat completion, streaming or not. The body is OpenAI's; fields the gateway does not know are passed on.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "inference",
-    params(("stream" = Option<bool>, Query, description = "Stream the answer, like the body's `stream`")),
+    params(("stream" = Option<bool>, Query, description = "Stream the answer, like the body's `stream`"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same call once: repeated with the same key it gets the same answer")),
     request_body(content = serde_json::Value, description = "An OpenAI chat completion request"),
     responses(
         (status = 200, description = "A chat completion, or a stream of chunks ending in [DONE]"),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "Not allowed for this key"), (status = 404, description = "No such model"),
+        (status = 409, description = "A call with this Idempotency-Key is under way, or its answer was not kept"),
+        (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 413, description = "Body too large"), (status = 429, description = "Rate limited"),
         (status = 502, description = "The provider failed"), (status = 504, description = "The provider was too slow")),
     security(("bearer" = ["inference"])))]

@@ -21,12 +21,15 @@ pub(crate) const ENDPOINT: Endpoint =
 
 /// Generate content: `{model}:generateContent`, `{model}:streamGenerateContent` or `{model}:countTokens`.
 #[utoipa::path(post, path = "/v1beta/models/{*call}", operation_id = "generate_content", tag = "inference",
-    params(("call" = String, Path, description = "The model's name, a colon and the method")),
+    params(("call" = String, Path, description = "The model's name, a colon and the method"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same call once: repeated with the same key it gets the same answer")),
     request_body(content = serde_json::Value, description = "A Gemini generateContent request"),
     responses(
         (status = 200, description = "A generated content, or a stream of its pieces"),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "Not allowed for this key"), (status = 404, description = "No such model or method"),
+        (status = 409, description = "A call with this Idempotency-Key is under way, or its answer was not kept"),
+        (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 502, description = "The provider failed")),
     security(("bearer" = ["inference"])))]
 pub async fn create(
@@ -40,12 +43,15 @@ pub async fn create(
 
 /// The same below `/v1/models`, where newer clients of Google's look for it.
 #[utoipa::path(post, path = "/v1/models/{*id}", operation_id = "generate_content_v1", tag = "inference",
-    params(("id" = String, Path, description = "The model's name, a colon and the method")),
+    params(("id" = String, Path, description = "The model's name, a colon and the method"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same call once: repeated with the same key it gets the same answer")),
     request_body(content = serde_json::Value, description = "A Gemini generateContent request"),
     responses(
         (status = 200, description = "A generated content, or a stream of its pieces"),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
-        (status = 404, description = "No such model or method")),
+        (status = 404, description = "No such model or method"),
+        (status = 409, description = "A call with this Idempotency-Key is under way, or its answer was not kept"),
+        (status = 422, description = "The Idempotency-Key was used for another request")),
     security(("bearer" = ["inference"])))]
 pub async fn create_v1(
     State(app): State<Arc<App>>,

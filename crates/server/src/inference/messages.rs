@@ -20,11 +20,14 @@ const COUNT: Endpoint = Endpoint { path: "/v1/messages/count_tokens", ..CREATE }
 
 /// Create a message, streaming or not. The body is Anthropic's; errors have Anthropic's shape.
 #[utoipa::path(post, path = "/v1/messages", operation_id = "create_message", tag = "inference",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same call once: repeated with the same key it gets the same answer")),
     request_body(content = serde_json::Value, description = "An Anthropic messages request"),
     responses(
         (status = 200, description = "A message, or a stream of its events"),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "Not allowed for this key"), (status = 404, description = "No such model"),
+        (status = 409, description = "A call with this Idempotency-Key is under way, or its answer was not kept"),
+        (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 413, description = "Body too large"), (status = 429, description = "Rate limited"),
         (status = 502, description = "The provider failed"), (status = 504, description = "The provider was too slow")),
     security(("bearer" = ["inference"])))]

@@ -29,11 +29,14 @@ pub(crate) const CREATE: Endpoint =
 
 /// Create a response, streaming or not. The body is OpenAI's; `previous_response_id` works on every provider.
 #[utoipa::path(post, path = "/v1/responses", operation_id = "create_response", tag = "inference",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same call once: repeated with the same key it gets the same answer")),
     request_body(content = Value, description = "An OpenAI responses request"),
     responses(
         (status = 200, description = "A response, or a stream of its events ending in [DONE]"),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "Not allowed for this key"), (status = 404, description = "No such model or previous response"),
+        (status = 409, description = "A call with this Idempotency-Key is under way, or its answer was not kept"),
+        (status = 422, description = "The Idempotency-Key was used for another request"),
         (status = 413, description = "Body too large"), (status = 429, description = "Rate limited"),
         (status = 502, description = "The provider failed"), (status = 504, description = "The provider was too slow")),
     security(("bearer" = ["inference"])))]

@@ -166,6 +166,46 @@ async fn of_many_at_once_one_has_the_key() {
 }
 
 #[tokio::test]
+async fn a_key_that_somebody_has_is_not_given_twice_because_nobody_can_look() {
+    let clock = Hand::at(NOW);
+    let directory = tempfile::tempdir().unwrap();
+    let backend = crate::Backend::Sqlite { path: directory.path().join("store.db") };
+    let store = open_with(backend, KEY, clock.clone()).await;
+    let (here, there) = (store.idempotency(), neighbour(&store, &clock));
+    yours(here, call("answered", "f", "1")).await.keep(Some(answer("said")), DAY);
+    let _running = yours(here, call("running", "f", "2")).await;
+    save(here).await;
+    let readers = store.database().occupy_readers().await;
+    for id in ["answered", "running"] {
+        assert_eq!(heard(&there, call(id, "f", "3")).await, "running", "{id}");
+    }
+    let _fresh = yours(&there, call("fresh", "f", "4")).await;
+    drop(readers);
+    assert_eq!(heard(here, call("fresh", "f", "5")).await, "running", "it was announced");
+    assert_eq!(heard(&there, call("answered", "f", "6")).await, "answered said");
+}
+
+#[tokio::test]
+async fn a_key_that_is_taken_anew_while_it_is_forgotten_stays_taken() {
+    for_each_database(|backend| async {
+        let clock = Hand::at(NOW);
+        let store = open_with(backend, KEY, clock.clone()).await;
+        let keys = store.idempotency().clone();
+        yours(&keys, call("k", "f", "1")).await.keep(Some(answer("said")), DAY);
+        save(&keys).await;
+        clock.advance(DAY);
+        let now = domain::clock::Clock::now(&*clock);
+        let mut taking = store.database().begin().await.unwrap();
+        taking.execute("UPDATE idempotency SET expires_at = expires_at + 1000000", &[]).await.unwrap();
+        let forgetting = tokio::spawn(async move { keys.expire(now).await.unwrap() });
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        taking.commit().await.unwrap();
+        assert_eq!(forgetting.await.unwrap(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn without_storage_this_process_alone_is_asked() {
     for_each_backend(|store| async move {
         store.close().await;

@@ -266,6 +266,32 @@ async fn a_client_that_leaves_gives_its_key_back() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_being_counted_is_kept_though_its_client_leaves() {
+    house::each(async |house| {
+        let mut body = question("no-usage");
+        let long: Vec<String> = (0..50_000).map(|number| number.to_string()).collect();
+        body["messages"][0]["content"] = json!(long.join(" "));
+        let answered = async {
+            loop {
+                let page = house.get("/metrics").send().await.expect_status(200).text().to_owned();
+                let counts = |line: &str| line.contains("upstream_attempts_total{") && !line.ends_with(" 0");
+                if page.lines().any(counts) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::select! {
+            () = answered => {}
+            answer = send(&house, &body, "a") => drop(answer.expect_status(200)),
+        }
+        assert!(replayed(&send(&house, &body, "a").await.expect_status(200)));
+        assert_eq!(asked(&house), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_too_large_is_done_and_not_kept() {
     house::each(async |house| {
         for stream in [false, true] {

@@ -80,3 +80,31 @@ async fn who_is_outrun_in_the_middle_of_its_answer_is_paid_for_its_prompt() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_client_that_leaves_two_who_had_begun_pays_both() {
+    each(hedging(0.5), json!({}), async |house| {
+        combo(&house, "best", &["one/text", "two/text"]).await;
+        let leave = async |behaviours: &[&str]| {
+            behaviours.iter().for_each(|behaviour| house.upstream.push(testkit::Script::like(behaviour)));
+            let left = tokio::time::timeout(Duration::from_millis(500), house.chat("best").send());
+            assert!(left.await.is_err(), "{behaviours:?}");
+        };
+        // Nobody knows yet what is slow.
+        leave(&["hang-after-head"]).await;
+        for _ in 0..25 {
+            house.chat("best").send().await.expect_status(200);
+        }
+        leave(&["hang-after-head", "hang-after-head"]).await;
+        leave(&["hang", "hang-after-head"]).await;
+        let rows = house.receipts(28).await;
+        let input = |row: &serde_json::Value| row["input_tokens"].as_u64().unwrap();
+        let one = input(&rows[0]);
+        assert!(one > 0, "{:#}", rows[0]);
+        for (row, expected) in [(&rows[26], 2 * one), (&rows[27], one)] {
+            assert_eq!((&row["status_code"], input(row)), (&json!(499), expected), "{row:#}");
+            assert_eq!(row["caveat"], "an answer was lost; unpriced");
+        }
+    })
+    .await;
+}

@@ -20,6 +20,10 @@ fn wishes() -> Wishes {
 
 /// A dear target and a cheap one that stands in for it.
 async fn each(test: impl AsyncFn(House)) {
+    each_with(wishes, test).await;
+}
+
+async fn each_with(wishes: impl Fn() -> Wishes, test: impl AsyncFn(House)) {
     house::each_with(wishes, async |house| {
         for name in ["one", "two"] {
             let body = json!({
@@ -144,6 +148,38 @@ async fn what_was_lost_is_booked_when_nobody_answers_or_the_client_leaves() {
             assert_eq!(row["caveat"], "an answer was lost");
             assert!(number(row, "total_cost") > 0.0);
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_budget_without_room_for_what_was_lost_and_another_ends_the_call_with_what_went_wrong() {
+    let wishes = || Wishes { edition: Wishes::enterprise().edition, ..wishes() };
+    each_with(wishes, async |house| {
+        let budget = async |amount: f64| {
+            let call = house.put("/admin/api/v1/budgets/%2F/daily", json!({"amount": amount}));
+            call.send().await.expect_status(200);
+        };
+        let ask = async |behaviour: &str| {
+            house.upstream.push(Script::like(behaviour));
+            let mut body = house::question("best");
+            // A tenth of a cent of the dear one.
+            body["max_tokens"] = json!(100);
+            house.post("/v1/chat/completions", body).send().await
+        };
+        budget(0.002).await;
+        assert_eq!(served(&ask("error-500").await), (200, "two/gpt-4o-mini", "2"), "who refuses is not paid");
+        let lost = ask("truncated-json").await;
+        assert_eq!((lost.status, lost.header("x-gateway-attempts")), (502, Some("1")), "{}", lost.text());
+        assert_eq!(lost.refusal().1, "upstream_invalid_response");
+        budget(1.0).await;
+        assert_eq!(served(&ask("truncated-json").await), (200, "two/gpt-4o-mini", "2"));
+        let rows = house.receipts(3).await;
+        assert!(
+            number(&rows[1], "total_cost") > 0.0 && number(&rows[1], "total_cost") < 0.001,
+            "{:#}",
+            rows[1]
+        );
     })
     .await;
 }
