@@ -69,44 +69,44 @@ fn filters() -> Vec<(AuditFilter, &'static str)> {
         (AuditFilter { search: text("it broke"), ..base.clone() }, "e"),
         (AuditFilter { search: text("%_"), ..base.clone() }, "c"),
         (AuditFilter { search: text("REQ_B"), ..base.clone() }, "b"),
-        (AuditFilter { search: text("'; DROP TABLE audit; --"), ..base.clone() }, ""),
+        (AuditFilter { search: text("'; DROP TABLE audit; --"), ..base }, ""),
+    ]
+}
+
+fn calls() -> Vec<Receipt> {
+    vec![
+        at("a", 1000),
+        Receipt {
+            user_path: "/team".into(),
+            status: 500,
+            error_type: Some("provider_error".into()),
+            ..at("b", 2000)
+        },
+        Receipt {
+            user_path: "/teams".into(),
+            stream: true,
+            requested_model: "100%_o".into(),
+            ..at("c", 3000)
+        },
+        Receipt {
+            method: "GET".into(),
+            auth_key_id: Some("key_2".into()),
+            session_id: Some("s".into()),
+            ..at("d", 4000)
+        },
+        Receipt {
+            provider: "x".into(),
+            provider_name: "y".into(),
+            error_message: Some("It BROKE".into()),
+            ..at("e", 5000)
+        },
     ]
 }
 
 #[tokio::test]
 async fn every_filter_finds_its_own() {
     for_each_backend(|store| async move {
-        fill(
-            &store,
-            vec![
-                at("a", 1000),
-                Receipt {
-                    user_path: "/team".into(),
-                    status: 500,
-                    error_type: Some("provider_error".into()),
-                    ..at("b", 2000)
-                },
-                Receipt {
-                    user_path: "/teams".into(),
-                    stream: true,
-                    requested_model: "100%_o".into(),
-                    ..at("c", 3000)
-                },
-                Receipt {
-                    method: "GET".into(),
-                    auth_key_id: Some("key_2".into()),
-                    session_id: Some("s".into()),
-                    ..at("d", 4000)
-                },
-                Receipt {
-                    provider: "x".into(),
-                    provider_name: "y".into(),
-                    error_message: Some("It BROKE".into()),
-                    ..at("e", 5000)
-                },
-            ],
-        )
-        .await;
+        fill(&store, calls()).await;
         for (filter, expected) in filters() {
             let found = page(&store, &filter).await;
             let ids: String = found.entries.iter().map(|entry| entry.id.as_str()).collect();
