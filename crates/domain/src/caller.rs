@@ -14,6 +14,8 @@ use crate::user_path::UserPath;
 pub struct KeyFacts {
     pub id: Arc<str>,
     pub name: Arc<str>,
+    /// For whoever searches for it; no call looks at it.
+    pub description: Box<str>,
     pub digest: [u8; 32],
     pub scopes: Vec<Scope>,
     pub user_path: Option<UserPath>,

@@ -277,6 +277,15 @@ pub fn model_access_denied(model: &str) -> Fault {
     .param("model")
 }
 
+/// It could be used, were there a price for it.
+pub fn model_unpriced(model: &str) -> Fault {
+    let message = format!(
+        "The model '{model}' has no price, and models without one may not be used here. An admin can give it one with \
+         PUT /admin/api/v1/model-pricing/{{provider}}/{{model}}, or allow such models with UNPRICED_POLICY=allow."
+    );
+    model_access_denied(model).with_message(message)
+}
+
 pub fn model_not_found(model: &str, nearest: &[String]) -> Fault {
     let hint = match nearest {
         [] => String::new(),
@@ -350,6 +359,16 @@ pub fn rate_limit_exceeded(message: impl Into<String>) -> Fault {
 
 pub fn budget_exceeded(message: impl Into<String>) -> Fault {
     Fault::new(429, FaultKind::RateLimit, "budget_exceeded", message)
+}
+
+pub fn budget_not_found(user_path: &str, period: &str) -> Fault {
+    Fault::new(
+        400,
+        FaultKind::InvalidRequest,
+        "budget_not_found",
+        format!("There is no {period} budget for '{user_path}'."),
+    )
+    .param("user_path")
 }
 
 pub fn idempotency_mismatch() -> Fault {

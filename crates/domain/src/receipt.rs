@@ -101,6 +101,13 @@ impl CostSource {
     }
 }
 
+/// The caveat of a call that has no cost because its model has no price.
+pub const UNPRICED: &str = "unpriced";
+/// The caveat of a call that several targets served, each at its own price.
+pub const RESUMED: &str = "resumed";
+/// Another provider had begun to answer the same call.
+pub const LOST: &str = "an answer was lost";
+
 /// One try at one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -283,9 +290,20 @@ impl Receipt {
         self.cost.map(Cost::total)
     }
 
+    /// Says of a call that consumed something and has no cost that it is so for want of a price.
+    pub fn flag_unpriced(&mut self) {
+        if self.cost.is_none() && self.usage.tokens.total() > 0 {
+            let caveat = &mut self.usage.caveat;
+            *caveat = Some(match caveat.take() {
+                Some(said) => format!("{said}; {UNPRICED}"),
+                None => UNPRICED.to_owned(),
+            });
+        }
+    }
+
     /// What an opening without a close becomes: charged at its reservation and marked.
     pub fn interrupted(opening: Opening) -> Self {
-        Self {
+        let mut receipt = Self {
             id: opening.id,
             request_id: opening.request_id,
             at: opening.at,
@@ -314,6 +332,8 @@ impl Receipt {
             unbooked: opening.unbooked,
             audit: opening.audited.then(Box::default),
             ..Self::default()
-        }
+        };
+        receipt.flag_unpriced();
+        receipt
     }
 }

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod bench;
 pub mod check;
 pub mod init;
+pub mod keys;
 pub mod serve;
 
 use std::path::Path;

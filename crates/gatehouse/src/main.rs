@@ -48,6 +48,9 @@ enum Command {
         #[command(subcommand)]
         command: AuditCommand,
     },
+    /// Make, list and revoke managed keys, in the configured storage; a running gateway learns of it within a second
+    #[command(subcommand)]
+    Keys(commands::keys::Action),
     /// Measure this gateway on this machine: mock upstream, load, direct call and floor in one run
     Bench(commands::bench::Options),
 }
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
             commands::audit::verify(line.config.as_deref(), json)
         }
         Command::Bench(options) => commands::bench::run(&options),
+        Command::Keys(action) => commands::keys::run(line.config.as_deref(), action),
         Command::Check => commands::print_check(line.config.as_deref()),
     }
 }

@@ -11,6 +11,7 @@ mod nearest;
 mod providers;
 mod reader;
 mod routing;
+mod spending;
 mod table;
 mod value;
 mod yaml;
@@ -22,7 +23,7 @@ pub use fault::SettingsFault;
 #[cfg(test)]
 pub use markdown::settings_markdown;
 pub use table::*;
-pub use value::{Demo, Edition, FailMode, LogFormat, StorageType, UnpricedPolicy};
+pub use value::{Demo, Edition, FailMode, LogFormat, StorageType, UnpricedPolicy, Value};
 
 use reader::Reader;
 

@@ -1,6 +1,7 @@
 //! What the audit log keeps of a call beside its receipt: headers and bodies, redacted and cut to size.
 
 mod capture;
+mod members;
 mod recording;
 mod redact;
 mod scrub;

@@ -27,6 +27,7 @@ use wire::fault::Broken;
 use crate::commit::Answering;
 use crate::dispatch::{self, Answer, Resumed, Resuming};
 use crate::gateway::Gateway;
+use crate::idempotency::Record;
 use crate::settle::Ticket;
 
 const HEARTBEAT: Bytes = Bytes::from_static(b": keep-alive\n\n");
@@ -43,6 +44,8 @@ pub struct EventStream {
     aside: Option<Bytes>,
     /// The head left before anybody knew who would answer.
     headed_early: bool,
+    /// What leaves is written down for whoever repeats the call.
+    record: Option<Box<Record>>,
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is one per stream, and that is on the heap as a whole")]
@@ -80,7 +83,12 @@ impl EventStream {
             spoke: now,
             aside: None,
             headed_early: false,
+            record: None,
         }
+    }
+
+    pub fn record(&mut self, record: Box<Record>) {
+        self.record = Some(record);
     }
 
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<std::io::Result<Bytes>>> {
@@ -135,6 +143,9 @@ impl EventStream {
 
     fn speak(&mut self, bytes: Bytes) -> Poll<Option<std::io::Result<Bytes>>> {
         self.spoke = Instant::now();
+        if let Some(record) = &mut self.record {
+            record.hear(&bytes);
+        }
         Poll::Ready(Some(Ok(bytes)))
     }
 
@@ -157,6 +168,7 @@ impl EventStream {
         let farewell = wire::fault::event(fault, format, broken);
         ticket.said(&farewell);
         self.aside = Some(farewell);
+        self.record = None;
         // Providers do not bill calls they refuse.
         ticket.consumed(Usage::default(), b"");
         self.closing = ticket.break_off(fault);
@@ -169,6 +181,9 @@ impl EventStream {
         else {
             return;
         };
+        if let Some(fault) = flow.fault_mut() {
+            self.gateway.scrub(fault);
+        }
         self.phase = match flow.break_off(&mut ticket) {
             Some((resumable, so_far)) => {
                 let fault = flow.fault().cloned();
@@ -199,6 +214,7 @@ impl EventStream {
             let farewell = flow.farewell(&fault);
             ticket.said(&farewell);
             self.aside = Some(farewell);
+            self.record = None;
             // Nothing is acknowledged by that, so it need not wait for the count.
             drop(ticket.break_off(&fault));
         } else {
@@ -208,10 +224,18 @@ impl EventStream {
             } else if self.headed_early {
                 self.aside = Some(closing_comment(&ticket, ""));
             }
+            self.write_down(&flow, &ticket);
             self.closing = ticket.complete();
             flow.release(&self.gateway);
         }
         Phase::Closed(Some(flow))
+    }
+
+    /// The answer is whole, whether or not the client stays for the rest of it.
+    fn write_down(&mut self, flow: &Flow, ticket: &Ticket) {
+        let Some(mut record) = self.record.take().filter(|_| !flow.has_failed()) else { return };
+        flow.left().chain(&self.aside).for_each(|bytes| record.hear(bytes));
+        record.keep(ticket.lane().map(|lane| &**lane));
     }
 
     /// One timer serves heartbeat and idle limit. It is armed when a stream first falls silent and, when it fires,

@@ -35,10 +35,12 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
         let snapshot = app.gateway.snapshot();
         let token = authenticate::credential(&parts.headers, parts.uri.query())
             .ok_or_else(faults::missing_api_key)?;
-        let caller = authenticate::identify(&snapshot, token, app.gateway.clock.now()).map_err(|reason| {
+        let now = app.gateway.clock.now();
+        let caller = authenticate::identify(&snapshot, token, now).map_err(|reason| {
             tracing::debug!(reason, "credential refused");
             faults::invalid_api_key()
         })?;
+        app.gateway.key_uses.note(&caller, now);
         caller.require(N::SCOPE)?;
         // The gate answers after authentication: who may not come in learns nothing about the edition.
         gate(N::CAPABILITY, &app.gateway.capabilities)?;

@@ -1,5 +1,7 @@
 //! Query parameters of the reports: dates, zones, paths, pages. A bad value is refused by name, never replaced.
 
+pub mod periods;
+
 use std::collections::HashMap;
 
 use domain::caller::Caller;
@@ -86,18 +88,14 @@ fn date(pairs: &Pairs, name: &str) -> Result<Option<Date>, Fault> {
     }
 }
 
-fn midnight(date: Date, zone: &TimeZone) -> Result<Timestamp, Fault> {
+pub(crate) fn midnight(date: Date, zone: &TimeZone) -> Result<Timestamp, Fault> {
     let start = zone.to_zoned(date.at(0, 0, 0, 0)).map_err(|_| fault::internal_error())?;
     Ok(Timestamp(start.timestamp().as_microsecond()))
 }
 
 fn cache_mode(pairs: &Pairs) -> Result<CacheMode, Fault> {
-    match text(pairs, "cache_mode") {
-        None | Some("uncached") => Ok(CacheMode::Uncached),
-        Some("cached") => Ok(CacheMode::Cached),
-        Some("all") => Ok(CacheMode::All),
-        Some(_) => Err(fault::invalid_parameter("cache_mode", "'cache_mode' is uncached, cached or all.")),
-    }
+    let modes = [("uncached", CacheMode::Uncached), ("cached", CacheMode::Cached), ("all", CacheMode::All)];
+    choice(pairs, "cache_mode", &modes, CacheMode::Uncached)
 }
 
 /// A caller that is bound to a user path sees that subtree and nothing beside it.
@@ -111,6 +109,18 @@ pub fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fa
             Err(fault::user_path_denied(asked.as_str(), own.as_str()))
         }
         (own, asked) => Ok(asked.or(own).map(|path| path.as_str().to_owned()).filter(|path| path != "/")),
+    }
+}
+
+/// One of several words.
+pub fn choice<T: Copy>(pairs: &Pairs, name: &str, choices: &[(&str, T)], default: T) -> Result<T, Fault> {
+    let Some(value) = text(pairs, name) else { return Ok(default) };
+    match choices.iter().find(|(word, _)| *word == value) {
+        Some((_, chosen)) => Ok(*chosen),
+        None => {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            Err(fault::invalid_parameter(name, format!("'{name}' is one of {}.", words.join(", "))))
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use domain::clock::{Clock, Timestamp};
 
 use crate::StoreError;
-use crate::database::{Database, Row};
+use crate::database::{Database, Row, Value, placeholders, sql};
 use crate::seal::{Fields, Sealer};
 
 /// The documents of every kind, untyped, and the log of their changes.
@@ -91,6 +91,26 @@ impl Documents {
         }
         let rows = self.database.fetch(ONE, &[kind.into(), name.into()]).await?;
         rows.first().map(|row| self.read(row)).transpose()
+    }
+
+    /// Those of these names that exist, in no order.
+    pub(crate) async fn named(&self, kind: &str, names: &[&str]) -> Result<Vec<RawDocument>, StoreError> {
+        const CHUNK: usize = 200;
+        let mut found = Vec::with_capacity(names.len());
+        for chunk in names.chunks(CHUNK) {
+            let postgres = self.database.is_postgres();
+            let text = format!(
+                concat!("SELECT ", columns!(), " FROM documents WHERE name IN {} AND kind = {}"),
+                placeholders(chunk.len(), 1, postgres),
+                if postgres { format!("${}", chunk.len() + 1) } else { "?".to_owned() },
+            );
+            let mut values: Vec<Value<'_>> = chunk.iter().map(|name| Value::from(*name)).collect();
+            values.push(kind.into());
+            for row in &self.database.fetch(sql(text), &values).await? {
+                found.push(self.read(row)?);
+            }
+        }
+        Ok(found)
     }
 
     /// By name, from the one after `after` on.

@@ -1,15 +1,20 @@
 //! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage,
-//! the audit log, the Responses that were handed out.
+//! the audit log, the Responses that were handed out, the calls that may be repeated.
 
 pub mod audit;
+mod backlog;
 mod database;
 pub mod documents;
 mod error;
+pub mod idempotency;
 pub mod journal;
 pub mod ledger;
 mod migrations;
+mod outbox;
 pub mod responses;
 pub mod seal;
+mod spending;
+mod stamp;
 #[cfg(test)]
 mod testing;
 
@@ -32,11 +37,18 @@ pub use crate::audit::{
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
+pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable};
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
-pub use crate::ledger::{CacheMode, Ledger, UsageFilter, UsageRow, UsageSummary};
+pub use crate::ledger::{
+    Axis, CacheMode, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice, Recalculated,
+    Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageRow, UsageSummary,
+};
+pub use crate::outbox::{Alert, Delivery, Message, Outbox};
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
+pub use crate::spending::{BookingListener, Spent};
+pub use crate::stamp::Stamp;
 
 #[derive(Clone, Debug)]
 pub enum Backend {
@@ -59,10 +71,14 @@ pub struct Store(Arc<Inner>);
 
 struct Inner {
     database: Database,
+    /// Where SQLite has it.
+    file: Option<PathBuf>,
     audit: Audit,
     documents: Documents,
     ledger: Ledger,
+    outbox: Outbox,
     responses: Responses,
+    idempotency: Idempotency,
 }
 
 impl Store {
@@ -73,13 +89,25 @@ impl Store {
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
-        let responses = Responses::new(database.clone(), clock);
-        Ok(Self(Arc::new(Inner { database, audit, documents, ledger, responses })))
+        let outbox = Outbox::new(database.clone());
+        let responses = Responses::new(database.clone(), clock.clone());
+        let idempotency = Idempotency::new(database.clone(), clock);
+        let file = match config.backend {
+            Backend::Sqlite { path } => Some(path),
+            Backend::Postgres { .. } => None,
+        };
+        let inner = Inner { database, file, audit, documents, ledger, outbox, responses, idempotency };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Whether storage answers now.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.0.database.fetch("SELECT rev FROM meta WHERE id = 1", &[]).await.map(|_| ())
+    }
+
+    /// What its files look like now; nothing can be told of a database elsewhere.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.0.file.as_deref().map(Stamp::of)
     }
 
     pub fn backend_name(&self) -> &'static str {
@@ -106,9 +134,18 @@ impl Store {
         &self.0.ledger
     }
 
+    pub fn outbox(&self) -> &Outbox {
+        &self.0.outbox
+    }
+
     /// One for all clones of this store; somebody has to `run` it once.
     pub fn responses(&self) -> &Responses {
         &self.0.responses
+    }
+
+    /// One for all clones of this store; somebody has to `run` it once.
+    pub fn idempotency(&self) -> &Idempotency {
+        &self.0.idempotency
     }
 
     pub(crate) fn database(&self) -> &Database {

@@ -28,6 +28,39 @@ pub struct RateLimits {
     pub max_parallel_requests: Option<u64>,
 }
 
+impl RateLimits {
+    /// Nobody means a larger one; and what is counted stays far from the end of its integers.
+    const MOST: u64 = 1_000_000_000_000;
+
+    pub fn is_unlimited(&self) -> bool {
+        self.named().iter().all(|(_, limit)| limit.is_none())
+    }
+
+    /// Every limit by its name.
+    pub fn named(&self) -> [(&'static str, Option<u64>); 5] {
+        [
+            ("requests_per_minute", self.requests_per_minute),
+            ("requests_per_day", self.requests_per_day),
+            ("tokens_per_minute", self.tokens_per_minute),
+            ("tokens_per_day", self.tokens_per_day),
+            ("max_parallel_requests", self.max_parallel_requests),
+        ]
+    }
+
+    fn validate(&self) -> Result<(), Fault> {
+        for (name, limit) in self.named() {
+            let Some(limit) = limit else { continue };
+            let reason = match limit {
+                0 => "A limit is at least 1. To stop a key, deactivate it; for no limit, leave this out.",
+                1..=Self::MOST => continue,
+                _ => "A limit is at most 1000000000000. For no limit, leave this out.",
+            };
+            return Err(fault::invalid_parameter(format!("rate_limits.{name}"), reason));
+        }
+        Ok(())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuthKey {
     pub id: String,
@@ -57,12 +90,26 @@ pub struct AuthKey {
     pub digest: String,
     /// What may be shown of the raw key: `gk_abcd…wxyz`.
     pub redacted_value: String,
+    /// Values it had before it was rotated, each valid until its own end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub previous: Vec<Previous>,
 }
+
+/// A value that a key had before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Previous {
+    pub digest: String,
+    pub redacted_value: String,
+    pub valid_until: Timestamp,
+}
+
+/// So many earlier values of a key may be valid at once.
+pub const MOST_PREVIOUS: usize = 5;
 
 impl Resource for AuthKey {
     const KIND: &'static str = "auth_key";
     // A digest is no key, but nobody needs to see it either.
-    const SECRETS: &'static [&'static str] = &["digest"];
+    const SECRETS: &'static [&'static str] = &["digest", "previous"];
 
     #[expect(
         clippy::misnamed_getters,
@@ -80,7 +127,21 @@ impl Resource for AuthKey {
         if self.scopes.is_empty() {
             return Err(fault::invalid_parameter("scopes", "A key needs at least one scope."));
         }
-        Ok(())
+        if self.description.chars().count() > 2000 {
+            return Err(fault::invalid_parameter(
+                "description",
+                "A description has at most 2000 characters.",
+            ));
+        }
+        let lists = [
+            ("allowed_providers", &self.allowed_providers),
+            ("allowed_models", &self.allowed_models),
+            ("denied_models", &self.denied_models),
+        ];
+        lists
+            .into_iter()
+            .try_for_each(|(name, list)| entries_fit(name, list.as_deref().unwrap_or_default()))?;
+        self.rate_limits.validate()
     }
 
     /// A key that is over holds nothing back.
@@ -91,8 +152,73 @@ impl Resource for AuthKey {
 }
 
 impl AuthKey {
+    /// A key for inference, without limits, of this raw value.
+    pub fn new(id: String, name: &str, raw: &Secret) -> Self {
+        Self {
+            id,
+            name: name.trim().to_owned(),
+            description: String::new(),
+            scopes: vec![Scope::Inference],
+            user_path: None,
+            tenant_id: None,
+            allowed_providers: None,
+            allowed_models: None,
+            denied_models: None,
+            provider_pool_id: None,
+            rate_limits: RateLimits::default(),
+            expires_at: None,
+            deactivated_at: None,
+            digest: hex_digest(raw.reveal()),
+            redacted_value: redact(raw.reveal()),
+            previous: Vec::new(),
+        }
+    }
+
+    /// Gives it another value. The old one ends at `until`, or now when that is not in the future; values before it keep
+    /// their own ends, and are forgotten once these are over.
+    pub fn rotate(&mut self, raw: &Secret, until: Timestamp, now: Timestamp) -> Result<(), Fault> {
+        self.previous.retain(|previous| now < previous.valid_until);
+        if now < until {
+            if let (true, Some(next)) = (self.previous.len() >= MOST_PREVIOUS, self.next_end()) {
+                let seconds = (next.micros() - now.micros()) / 1_000_000 + 1;
+                return Err(fault::conflict(format!(
+                    "{MOST_PREVIOUS} earlier values of this key are still valid; the first of them ends in {seconds} s. \
+                     Rotate with overlap_seconds 0, or end them with \"previous\": null."
+                )));
+            }
+            self.previous.push(Previous {
+                digest: std::mem::take(&mut self.digest),
+                redacted_value: std::mem::take(&mut self.redacted_value),
+                valid_until: until,
+            });
+        }
+        self.digest = hex_digest(raw.reveal());
+        self.redacted_value = redact(raw.reveal());
+        Ok(())
+    }
+
+    fn next_end(&self) -> Option<Timestamp> {
+        self.previous.iter().map(|previous| previous.valid_until).min()
+    }
+
     pub fn active(&self, now: Timestamp) -> bool {
         self.deactivated_at.is_none() && self.expires_at.is_none_or(|at| now < at)
+    }
+}
+
+/// Every call of the key goes through its lists.
+const MOST_ENTRIES: usize = 1000;
+
+fn entries_fit(name: &str, list: &[String]) -> Result<(), Fault> {
+    if list.len() > MOST_ENTRIES {
+        let message = format!("'{name}' has at most {MOST_ENTRIES} entries.");
+        return Err(fault::invalid_parameter(name, message));
+    }
+    match list.iter().position(|entry| entry.trim().is_empty() || entry.len() > 300) {
+        None => Ok(()),
+        Some(place) => {
+            Err(fault::invalid_parameter(format!("{name}[{place}]"), "An entry has 1 to 300 characters."))
+        }
     }
 }
 
@@ -121,6 +247,10 @@ pub fn digest(raw: &str) -> [u8; 32] {
     Sha256::digest(raw.as_bytes()).into()
 }
 
+fn hex_digest(raw: &str) -> String {
+    digest(raw).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 pub fn redact(raw: &str) -> String {
     let tail = raw.get(raw.len().saturating_sub(4)..).unwrap_or_default();
     format!("{}…{tail}", raw.get(..7).unwrap_or_default())
@@ -133,24 +263,4 @@ fn checksum(body: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Fixed;
-    impl Entropy for Fixed {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(7);
-        }
-    }
-
-    #[test]
-    fn a_minted_key_is_well_formed_and_a_typo_is_not() {
-        let key = mint(&Fixed);
-        assert_eq!(key.reveal().len(), 3 + 43 + 6);
-        assert!(is_well_formed(key.reveal()));
-        let mut typo = key.reveal().to_owned();
-        typo.replace_range(10..11, "x");
-        assert!(!is_well_formed(&typo));
-        assert!(!is_well_formed("gk_short"));
-    }
-}
+mod tests;

@@ -62,6 +62,7 @@ async fn serve(settings: &Settings) -> Result<(), String> {
     let (stop, stopping) = watch::channel(false);
     let (stop_draining, drained) = watch::channel(false);
     house.gateway.tasks.spawn(house.gateway.responses.clone().run(drained.clone()));
+    house.gateway.tasks.spawn(house.gateway.idempotency.clone().run(drained.clone()));
     house.gateway.tasks.spawn(house.drainer.run(drained));
     let background = house.background;
     watch_signals(stop)?;
@@ -80,6 +81,7 @@ async fn serve(settings: &Settings) -> Result<(), String> {
     if tokio::time::timeout(LAST_DRAIN, house.gateway.tasks.wait()).await.is_err() {
         tracing::warn!("the journal is not drained yet; the rest is read at the next start");
     }
+    house.gateway.key_uses.write(&house.store).await;
     house.store.close().await;
     drop(workers);
     tracing::info!(cut, "stopped");

@@ -9,6 +9,7 @@ use domain::secret::Secret;
 use super::declare::declare;
 use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
+use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, StorageType, UnpricedPolicy, UrlPath, Value,
     between, host, http_url, log_level, not_root, origins, positive, postgres_url,
@@ -100,6 +101,8 @@ declare! {
         unpriced_policy: UnpricedPolicy = "spending.unpriced_policy", "UNPRICED_POLICY", "allow";
         /// What happens on budgeted paths while nobody can say what is spent: open (calls go on) or closed (503).
         budgets_fail: FailMode = "spending.budgets_fail", "BUDGETS_FAIL", "open";
+        /// Budgets in US dollars by path and period, e.g. `/=monthly:500;/team/a=daily:10,3600:2.5`. They need the capability advancedBudgets.
+        budgets: Budgets = "spending.budgets", "BUDGETS", "";
     }
 
     /// Metrics for Prometheus.
@@ -197,6 +200,12 @@ declare! {
     responses: ResponseSettings {
         /// How long they are kept.
         ttl: Duration = "responses.ttl", "RESPONSE_TTL", "30d", positive;
+    }
+
+    /// Calls that carry an Idempotency-Key.
+    idempotency: IdempotencySettings {
+        /// How long their answers are kept for a repeated call.
+        ttl: Duration = "idempotency.ttl", "IDEMPOTENCY_TTL", "24h", positive;
     }
 
     /// The list of models.

@@ -8,7 +8,7 @@ use domain::call::Format;
 use domain::receipt::Audited;
 use http::HeaderMap;
 
-use super::{Recording, Rules, Scrubber, Threads, redact};
+use super::{Recording, Rules, Scrubber, Threads, members, redact};
 use crate::arrival::Arrival;
 use crate::authenticate;
 
@@ -101,8 +101,12 @@ impl Capture {
             }
         };
         let (response, response_cut) = self.download.take();
-        let request = Kept::new(&request, request_cut, limit, |text| scrubber.clean(text, own));
-        let response = Kept::new(&response, response_cut, limit, |text| scrubber.clean(text, own));
+        let fit = |text: &str| match scrubber.clean(text, own) {
+            Cow::Borrowed(_) => members::redact(text).into_owned(),
+            Cow::Owned(clean) => members::redact(&clean).into_owned(),
+        };
+        let request = Kept::new(&request, request_cut, limit, fit);
+        let response = Kept::new(&response, response_cut, limit, fit);
         let clean = |headers: Vec<(String, String)>| {
             let each = headers.into_iter();
             each.map(|(name, value)| (name, scrubber.clean(&value, own).into_owned())).collect()
@@ -135,7 +139,7 @@ struct Kept {
 
 impl Kept {
     /// Secrets are taken out before the end is cut off: half of one would not be known.
-    fn new(bytes: &[u8], cut: bool, limit: usize, clean: impl FnOnce(&str) -> Cow<'_, str>) -> Self {
+    fn new(bytes: &[u8], cut: bool, limit: usize, clean: impl FnOnce(&str) -> String) -> Self {
         let text = match (cut, std::str::from_utf8(bytes)) {
             // What was cut in the middle of a character is whole up to there.
             (true, Err(error)) if error.error_len().is_none() => {
@@ -144,7 +148,7 @@ impl Kept {
             _ => String::from_utf8_lossy(bytes),
         };
         let lossy = matches!(text, Cow::Owned(_));
-        let mut text = clean(&text).into_owned();
+        let mut text = clean(&text);
         let truncated = cut || text.len() > limit;
         text.truncate(text.floor_char_boundary(limit));
         Self { text: (!text.is_empty()).then_some(text), truncated, lossy }
@@ -157,7 +161,7 @@ mod tests {
 
     fn keep(bytes: &[u8], cut: bool, limit: usize) -> (String, bool, bool) {
         let scrubber = Scrubber::new(["a-secret-word"]);
-        let kept = Kept::new(bytes, cut, limit, |text| scrubber.clean(text, None));
+        let kept = Kept::new(bytes, cut, limit, |text| scrubber.clean(text, None).into_owned());
         (kept.text.unwrap_or_default(), kept.truncated, kept.lossy)
     }
 

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use bytes::Bytes;
+use domain::fault::Fault;
 use domain::resources::provider::Provider;
 use domain::secret::Secret;
 
@@ -66,9 +68,44 @@ impl Scrubber {
     }
 }
 
+impl Scrubber {
+    /// A provider's refusal, which may repeat what it was sent.
+    pub fn scrub(&self, fault: &mut Fault) {
+        if let Cow::Owned(clean) = self.clean(&fault.message, None) {
+            fault.message = clean;
+        }
+        if let Cow::Owned(clean) = self.clean(&fault.code, None) {
+            fault.code = Cow::Owned(clean);
+        }
+        if let Some(Cow::Owned(clean)) = fault.param.as_deref().map(|param| self.clean(param, None)) {
+            fault.param = Some(clean);
+        }
+    }
+
+    /// The same bytes with as many stars in the place of each secret: their number may have been announced.
+    pub fn mask(&self, bytes: Bytes) -> Bytes {
+        let Some(finder) = self.finder.as_ref().filter(|finder| finder.is_match(&bytes)) else {
+            return bytes;
+        };
+        let mut masked = bytes.to_vec();
+        for found in finder.find_iter(&bytes) {
+            masked[found.range()].fill(b'*');
+        }
+        masked.into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_masked_body_is_as_long_as_it_was() {
+        let scrubber = Scrubber::new(["sk-12345678"]);
+        let masked = scrubber.mask(Bytes::from_static(b"{\"said\": \"sk-12345678\"}"));
+        assert_eq!(masked, "{\"said\": \"***********\"}");
+        assert_eq!(scrubber.mask(Bytes::from_static(b"nothing")), "nothing");
+    }
 
     #[test]
     fn secrets_are_taken_out_wherever_they_stand() {

@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use super::Entry;
 use super::call::Finished;
+use crate::spending::alerts::Crossed;
 
 /// What an event can be called.
-pub const NAMES: [&str; 4] = ["request", "fallback", "breaker", "config"];
+pub const NAMES: [&str; 5] = ["request", "fallback", "breaker", "budget", "config"];
 
 /// What is told besides calls. Targets are `instance/model`.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +30,8 @@ pub enum Notice {
         model: String,
         state: &'static str,
     },
+    /// A budget has crossed a threshold.
+    Budget(Box<Crossed>),
     Config {
         actor: String,
         kind: String,
@@ -50,16 +53,20 @@ impl Entry {
             Event::Said(_, notice) => match **notice {
                 Notice::Fallback { .. } => "fallback",
                 Notice::Breaker { .. } => "breaker",
+                Notice::Budget(_) => "budget",
                 Notice::Config { .. } => "config",
             },
         }
     }
 
-    /// Where a call is booked; what concerns the whole installation is nobody's.
+    /// Where a call is booked, and whose a budget is; what concerns the whole installation is nobody's.
     pub fn user_path(&self) -> Option<&str> {
         match &self.event {
             Event::Settled(call) => Some(call.user_path()),
-            Event::Said(..) => None,
+            Event::Said(_, notice) => match &**notice {
+                Notice::Budget(crossed) => Some(&crossed.user_path),
+                _ => None,
+            },
         }
     }
 

@@ -102,6 +102,11 @@ impl Upload {
         }
     }
 
+    /// How long the body is, where that is known before it has come.
+    pub(super) fn length(&self) -> Option<u64> {
+        self.length
+    }
+
     pub(super) fn sent(&self) -> Arc<Sent> {
         self.sent.clone()
     }

@@ -15,14 +15,21 @@ type Shard = HashMap<[u8; 32], Arc<KeyFacts>, foldhash::fast::RandomState>;
 #[derive(Clone)]
 pub struct Keys {
     shards: Vec<Arc<Shard>>,
-    /// Where each key's entry is, so that a rotated or deleted key is found again.
-    digests: Arc<HashMap<Arc<str>, [u8; 32]>>,
+    /// Where each key's entries are, so that a rotated or deleted key is found again.
+    places: Arc<HashMap<Arc<str>, Place>>,
+}
+
+#[derive(Clone)]
+struct Place {
+    current: [u8; 32],
+    /// Of the values it had before; nearly always none.
+    earlier: Box<[[u8; 32]]>,
 }
 
 impl Default for Keys {
     fn default() -> Self {
         let empty = Arc::new(Shard::default());
-        Self { shards: vec![empty; SHARDS], digests: Arc::default() }
+        Self { shards: vec![empty; SHARDS], places: Arc::default() }
     }
 }
 
@@ -32,40 +39,66 @@ impl Keys {
     }
 
     pub fn by_id(&self, id: &str) -> Option<&Arc<KeyFacts>> {
-        self.find(self.digests.get(id)?)
+        self.find(&self.places.get(id)?.current)
+    }
+
+    /// Every key once, in no order.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<KeyFacts>> {
+        self.places.values().filter_map(|place| self.find(&place.current))
     }
 
     pub fn len(&self) -> usize {
-        self.digests.len()
+        self.places.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.digests.is_empty()
+        self.places.is_empty()
     }
 
-    /// `None` as the facts removes the key.
-    pub fn apply(&mut self, changes: impl IntoIterator<Item = (String, Option<KeyFacts>)>) {
-        let digests = Arc::make_mut(&mut self.digests);
-        for (id, facts) in changes {
-            if let Some(old) = digests.remove(id.as_str()) {
-                Arc::make_mut(&mut self.shards[usize::from(old[0])]).remove(&old);
+    /// The facts of a key by each of its values, the current one first; none removes the key.
+    pub fn apply(&mut self, changes: impl IntoIterator<Item = (String, Vec<KeyFacts>)>) {
+        let places = Arc::make_mut(&mut self.places);
+        for (id, values) in changes {
+            if let Some(old) = places.remove(id.as_str()) {
+                for digest in std::iter::once(&old.current).chain(&old.earlier) {
+                    Arc::make_mut(&mut self.shards[usize::from(digest[0])]).remove(digest);
+                }
             }
-            if let Some(facts) = facts {
-                digests.insert(facts.id.clone(), facts.digest);
-                Arc::make_mut(&mut self.shards[usize::from(facts.digest[0])])
-                    .insert(facts.digest, Arc::new(facts));
+            let Some((current, earlier)) = values.split_first() else { continue };
+            let place = Place {
+                current: current.digest,
+                earlier: earlier.iter().map(|facts| facts.digest).collect(),
+            };
+            places.insert(current.id.clone(), place);
+            for facts in values {
+                let shard = &mut self.shards[usize::from(facts.digest[0])];
+                Arc::make_mut(shard).insert(facts.digest, Arc::new(facts));
             }
         }
     }
 }
 
-/// A stored key as the hot path wants it, or why it cannot be used.
-pub fn compile(key: &AuthKey) -> Result<KeyFacts, String> {
+/// A stored key as the hot path wants it, or why it cannot be used: its current value first, then those it had before.
+/// An earlier value is the same key with an earlier end, so that nobody has to know more than one kind of it.
+pub fn compile(key: &AuthKey) -> Result<Vec<KeyFacts>, String> {
+    let current = facts(key)?;
+    let mut values = Vec::with_capacity(1 + key.previous.len());
+    for previous in &key.previous {
+        let ends = current.expires_at.map_or(previous.valid_until, |end| end.min(previous.valid_until));
+        let digest = digest(&previous.digest)?;
+        values.push(KeyFacts { digest, expires_at: Some(ends), ..current.clone() });
+    }
+    values.insert(0, current);
+    Ok(values)
+}
+
+fn facts(key: &AuthKey) -> Result<KeyFacts, String> {
     let user_path = key.user_path.as_deref().map(UserPath::parse).transpose()?;
     Ok(KeyFacts {
         id: key.id.as_str().into(),
         name: key.name.as_str().into(),
-        digest: decode_hex(&key.digest).ok_or("its digest is not 64 hex digits")?,
+        description: key.description.as_str().into(),
+        digest: digest(&key.digest)?,
         scopes: key.scopes.clone(),
         user_path,
         tenant_id: key.tenant_id.as_deref().map(Into::into),
@@ -81,6 +114,10 @@ pub fn compile(key: &AuthKey) -> Result<KeyFacts, String> {
     })
 }
 
+fn digest(text: &str) -> Result<[u8; 32], String> {
+    decode_hex(text).ok_or_else(|| "its digest is not 64 hex digits".to_owned())
+}
+
 fn decode_hex(text: &str) -> Option<[u8; 32]> {
     let mut digest = [0u8; 32];
     if text.len() != 64 || !text.is_ascii() {
@@ -93,37 +130,4 @@ fn decode_hex(text: &str) -> Option<[u8; 32]> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn facts(id: &str, first: u8) -> KeyFacts {
-        KeyFacts {
-            id: id.into(),
-            name: id.into(),
-            digest: [first; 32],
-            scopes: vec![],
-            user_path: None,
-            tenant_id: None,
-            lists: AccessLists::default(),
-            provider_pool: None,
-            rate_limits: Default::default(),
-            expires_at: None,
-            active: true,
-        }
-    }
-
-    #[test]
-    fn a_rotated_key_leaves_its_old_digest() {
-        let mut keys = Keys::default();
-        keys.apply([("a".to_owned(), Some(facts("a", 1))), ("b".to_owned(), Some(facts("b", 2)))]);
-        let before = keys.clone();
-        keys.apply([("a".to_owned(), Some(facts("a", 3)))]);
-        assert!(keys.find(&[1; 32]).is_none());
-        assert!(keys.find(&[3; 32]).is_some());
-        assert_eq!(keys.by_id("a").map(|key| key.digest), Some([3; 32]));
-        assert!(before.find(&[1; 32]).is_some(), "a pinned snapshot does not change");
-        keys.apply([("b".to_owned(), None)]);
-        assert_eq!(keys.len(), 1);
-        assert!(keys.by_id("b").is_none());
-    }
-}
+mod tests;

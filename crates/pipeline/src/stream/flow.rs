@@ -43,6 +43,8 @@ pub struct Flow {
     /// Lifecycle events are kept back until content opens the gate.
     opened: bool,
     ended: bool,
+    /// It ended with the provider's own word that it failed.
+    failed: bool,
     fault: Option<Fault>,
     usage: Option<(Usage, Bytes)>,
     provider_id: Option<String>,
@@ -94,6 +96,7 @@ impl Flow {
             outgoing: VecDeque::new(),
             opened: false,
             ended: false,
+            failed: false,
             fault: None,
             usage: None,
             provider_id: None,
@@ -148,8 +151,21 @@ impl Flow {
         self.ended
     }
 
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// What is still to leave.
+    pub fn left(&self) -> impl Iterator<Item = &Bytes> {
+        self.outgoing.iter()
+    }
+
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
+    }
+
+    pub fn fault_mut(&mut self) -> Option<&mut Fault> {
+        self.fault.as_mut()
     }
 
     /// Grows with every event: bytes and comments alone are no sign of life.
@@ -373,6 +389,7 @@ impl Flow {
             }
             // Before content another target may do better; after it, the provider's own words are the end.
             Class::Failed if self.opened => {
+                self.failed = true;
                 self.end(event);
                 true
             }

@@ -101,6 +101,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
     let ground = routes::Ground {
         listings: &listings,
         overrides: &overrides,
+        prices: Arc::default(),
         egress: &ground.egress,
         trust: &|_| Trust::Operator,
         metrics: &gateway.metrics,
@@ -110,7 +111,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
     let under_way = health(luck, &routes);
     let mut keys = Keys::default();
     let pools: Vec<String> = routes.names.pools.keys().cloned().collect();
-    keys.apply([(KEY_ID.to_owned(), Some(key(luck, &instances, &pools)))]);
+    keys.apply([(KEY_ID.to_owned(), vec![key(luck, &instances, &pools)])]);
     gateway.snapshot.store(Arc::new(Snapshot {
         revision: 1,
         master: auth_key::digest(MASTER),
@@ -266,6 +267,7 @@ fn key(luck: &mut Luck, instances: &[String], pools: &[String]) -> KeyFacts {
         rate_limits: Default::default(),
         id: KEY_ID.into(),
         name: "of the case".into(),
+        description: Default::default(),
         digest: auth_key::digest(KEY),
         scopes,
         user_path: luck.percent(40).then(|| UserPath::parse(luck.one(&PATHS)).unwrap()),

@@ -14,6 +14,7 @@ use egress::{Egress, EgressConfig, Trust};
 use pipeline::inventory::{Listing, Model};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
+use pipeline::snapshot::routes::prices::Prices;
 use pipeline::snapshot::routes::{self, Ground, Routes};
 use testkit::SystemClock;
 use tokio_util::task::TaskTracker;
@@ -26,6 +27,7 @@ pub fn key(raw: &str) -> KeyFacts {
         rate_limits: Default::default(),
         id: format!("key_{raw}").into(),
         name: raw.into(),
+        description: Default::default(),
         digest: auth_key::digest(raw),
         scopes: vec![Scope::Inference],
         user_path: None,
@@ -39,7 +41,7 @@ pub fn key(raw: &str) -> KeyFacts {
 
 pub fn with_keys(facts: Vec<KeyFacts>) -> Snapshot {
     let mut keys = Keys::default();
-    keys.apply(facts.into_iter().map(|facts| (facts.id.to_string(), Some(facts))));
+    keys.apply(facts.into_iter().map(|facts| (facts.id.to_string(), vec![facts])));
     Snapshot { keys, ..with_routes(Routes::default()) }
 }
 
@@ -93,6 +95,14 @@ pub fn compile(places: &[Place]) -> Routes {
 }
 
 pub fn compile_with(places: &[Place], overrides: &BTreeMap<String, ModelOverride>) -> Routes {
+    compile_at(places, overrides, Arc::default())
+}
+
+pub fn compile_at(
+    places: &[Place],
+    overrides: &BTreeMap<String, ModelOverride>,
+    prices: Arc<Prices>,
+) -> Routes {
     static EGRESS: LazyLock<Egress> = LazyLock::new(|| {
         Egress::new(EgressConfig::default(), Arc::new(SystemClock::new()), TaskTracker::new()).unwrap()
     });
@@ -108,6 +118,7 @@ pub fn compile_with(places: &[Place], overrides: &BTreeMap<String, ModelOverride
     let ground = Ground {
         listings: &listings,
         overrides,
+        prices,
         egress: &EGRESS,
         trust: &|_| Trust::Operator,
         metrics: &Default::default(),

@@ -1,6 +1,7 @@
 //! The drainer: journal to ledger, each receipt exactly once, whatever crashes in between.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -32,7 +33,6 @@ pub struct Drainer {
     store: Store,
     sources: Vec<Source>,
     looked_at: Option<Duration>,
-    failing: bool,
 }
 
 enum Step {
@@ -74,7 +74,7 @@ enum Outcome {
 impl Drainer {
     pub fn new(journal: Journal, store: Store) -> Self {
         let sources = vec![Source::live(journal.clone())];
-        Self { journal, store, sources, looked_at: None, failing: false }
+        Self { journal, store, sources, looked_at: None }
     }
 
     /// Drains until told to stop, then to the end, as far as time allows.
@@ -155,14 +155,14 @@ impl Drainer {
     /// As `drain_once`, with a line in the log whenever storage goes or comes back.
     async fn attempt(&mut self) -> Result<usize, StoreError> {
         let result = self.drain_once().await;
+        let failing = self.journal.0.stuck.swap(result.is_err(), Ordering::Relaxed);
         match &result {
-            Err(error) if !self.failing => {
+            Err(error) if !failing => {
                 tracing::error!(%error, "receipts cannot be booked: the journal keeps them")
             }
-            Ok(_) if self.failing => tracing::info!("receipts are booked again"),
+            Ok(_) if failing => tracing::info!("receipts are booked again"),
             _ => {}
         }
-        self.failing = result.is_err();
         result
     }
 
@@ -207,7 +207,7 @@ async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
     let (batch, room) = blocking(move || Ok((read::read(&file, stretch, &mut room)?, room))).await?;
     let records = batch.records as usize;
     let booked = !batch.bookings.is_empty() || !batch.entries.is_empty();
-    if booked && let Outcome::Elsewhere = commit(store, &source.name, cursor, &batch).await? {
+    if booked && let Outcome::Elsewhere = commit(store, source, cursor, &batch).await? {
         let committed = position(store, &cursor.segment.id).await?;
         source.correct(committed);
         return Ok(Step::Moved);
@@ -255,9 +255,26 @@ struct Advance<'a> {
     new: u64,
 }
 
-async fn commit(store: &Store, journal: &str, cursor: &Cursor, batch: &Batch) -> Result<Outcome, StoreError> {
-    let advance = Advance { journal, segment: &cursor.segment.id, old: cursor.committed, new: batch.until };
-    book(store, &batch.bookings, &batch.entries, &cursor.segment.id, Some(&advance)).await
+async fn commit(
+    store: &Store,
+    source: &Source,
+    cursor: &Cursor,
+    batch: &Batch,
+) -> Result<Outcome, StoreError> {
+    let advance = Advance {
+        journal: &source.name,
+        segment: &cursor.segment.id,
+        old: cursor.committed,
+        new: batch.until,
+    };
+    // Whoever adds our own receipts to the ledger's sums hears of this before it can read them there.
+    let turns = &store.ledger().turns;
+    let _turn = turns.take().await;
+    let outcome = book(store, &batch.bookings, &batch.entries, &cursor.segment.id, Some(&advance)).await?;
+    if source.is_live() && matches!(outcome, Outcome::Committed) {
+        turns.tell(&batch.bookings);
+    }
+    Ok(outcome)
 }
 
 /// Rows, sums, the chain of audit entries and the position in one transaction.

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use bench::load::{Load, LoadConfig, LoadReport, Stop, run_load};
 use bench::report::{Against, Figures, Measurement, Report, Row};
-use domain::resources::auth_key::{self, AuthKey, RateLimits};
-use domain::scope::Scope;
+use domain::resources::auth_key::{self, AuthKey};
 
 use super::Plan;
 use super::stage::{Actor, KEY};
@@ -430,21 +429,6 @@ async fn seed(directory: &Path, count: usize) -> io::Result<()> {
 
 fn key(number: usize) -> AuthKey {
     let raw = auth_key::mint(&SystemEntropy);
-    AuthKey {
-        id: format!("key_{number:08}"),
-        name: format!("bench {number}"),
-        description: String::new(),
-        scopes: vec![Scope::Inference],
-        user_path: Some(format!("/bench/{number}")),
-        tenant_id: None,
-        allowed_providers: None,
-        allowed_models: None,
-        denied_models: None,
-        provider_pool_id: None,
-        rate_limits: RateLimits::default(),
-        expires_at: None,
-        deactivated_at: None,
-        digest: auth_key::digest(raw.reveal()).iter().map(|byte| format!("{byte:02x}")).collect(),
-        redacted_value: auth_key::redact(raw.reveal()),
-    }
+    let key = AuthKey::new(format!("key_{number:08}"), &format!("bench {number}"), &raw);
+    AuthKey { user_path: Some(format!("/bench/{number}")), ..key }
 }

@@ -10,6 +10,7 @@ use domain::capability::{Capabilities, Capability, Edition};
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
+use domain::resources::provider::Source;
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::audit;
@@ -20,7 +21,8 @@ use pipeline::refresh::{Fixed, Refresher};
 use pipeline::resolve::fallback::Fallback;
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
-use pipeline::{traces, unwritten};
+use pipeline::webhooks::Webhooks;
+use pipeline::{key_uses, spending, traces, unwritten};
 use server::{App, Config, Door, ListenConfig};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
 use tokio::net::TcpListener;
@@ -95,7 +97,8 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         audit: Default::default(),
         limiter: Default::default(),
         spending: Default::default(),
-        claims: Default::default(),
+        key_uses: Default::default(),
+        idempotency: store.idempotency().clone(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = Fixed {
@@ -142,9 +145,17 @@ fn start_background(
         spawn(unwritten::keep_retrying(gateway.clone())),
         spawn(keep_sweeping(gateway.clone())),
         spawn(keep_expiring(gateway.clone())),
+        spawn(key_uses::keep_writing(gateway.clone(), store.clone())),
+        spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
+        spawn(gateway.idempotency.clone().keep_renewing()),
     ];
-    if settings.storage.kind == StorageType::Postgres {
-        tasks.push(spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)));
+    if gateway.capabilities.has(Capability::AdvancedBudgets) {
+        let trust = refresher.trust(Source::Admin);
+        let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
+        let webhooks = Webhooks::new(store.clone(), gateway.egress.clone(), clock, entropy, trust);
+        tasks.push(spawn(spending::keep_synchronising(gateway.clone(), store.clone())));
+        tasks.push(spawn(spending::alerts::keep_telling(gateway.clone(), webhooks.clone())));
+        tasks.push(spawn(webhooks.keep_delivering()));
     }
     if settings.usage.retention_days > 0 {
         tasks.push(spawn(keep_forgetting(gateway.clone(), store.clone(), settings.usage.retention_days)));
@@ -163,7 +174,7 @@ async fn keep_sweeping(gateway: Arc<Gateway>) {
     }
 }
 
-/// Deletes stored responses whose time is over.
+/// Deletes stored responses and answers of repeatable calls whose time is over.
 async fn keep_expiring(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(HOURLY).await;
@@ -171,6 +182,11 @@ async fn keep_expiring(gateway: Arc<Gateway>) {
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "stored responses past their time were deleted"),
             Err(error) => tracing::warn!(%error, "old responses could not be deleted"),
+        }
+        match gateway.idempotency.expire(gateway.clock.now()).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "answers to repeatable calls past their time were deleted"),
+            Err(error) => tracing::warn!(%error, "old answers to repeatable calls could not be deleted"),
         }
     }
 }
@@ -203,7 +219,7 @@ async fn keep_pruning(gateway: Arc<Gateway>, store: Store, days: u32) {
     }
 }
 
-fn make_directory(directory: &Path) -> Result<(), String> {
+pub fn make_directory(directory: &Path) -> Result<(), String> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
         format!("The data directory {} cannot be made: {error}. Set DATA_DIR.", directory.display())
     })
@@ -303,6 +319,7 @@ fn policy(settings: &Settings) -> Policy {
         strict_translation: settings.translation.strict,
         resume_streams: settings.upstream.resume_streams,
         response_ttl: settings.responses.ttl,
+        idempotency_ttl: settings.idempotency.ttl,
         passthrough: passthrough::Rules {
             enabled: settings.server.enable_passthrough_routes,
             providers: settings.server.passthrough_providers.clone(),
@@ -367,6 +384,7 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
         allow_private: settings.upstream.allow_private,
         loopback_listener: listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
         combos: settings.combos.enabled,
+        budgets: settings.spending.budgets.0.clone(),
         secrets: Vec::new(),
     }
 }

@@ -1,7 +1,14 @@
 //! `/admin/api/v1/auth-keys`.
 
+mod access;
+mod edit;
+mod list;
+mod rotate;
+mod uses;
+
 use std::time::Duration;
 
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::house::{self, House};
@@ -196,25 +203,47 @@ async fn an_expired_key_is_refused_without_anybody_writing() {
 }
 
 #[tokio::test]
-async fn the_list_is_paged() {
+async fn a_deleted_key_is_refused_at_once_and_its_usage_stays() {
     house::each(async |house| {
-        for number in 0..5 {
-            house.key(json!({"name": format!("key {number}")})).await;
-        }
-        let page = async |query: &str| {
-            let list = house.get(format!("{PATH}?{query}")).send().await.expect_status(200).json();
-            assert_eq!(list["total"], 5);
-            let entries = list["entries"].as_array().unwrap().iter();
-            entries.map(|key| key["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        assert_eq!(page("limit=2").await, ["key 4", "key 3"]);
-        assert_eq!(page("limit=2&offset=4").await, ["key 0"]);
-        assert_eq!(page("offset=9").await, [""; 0]);
-        for (query, param) in
-            [("limit=0", "limit"), ("limit=201", "limit"), ("limit=x", "limit"), ("offset=-1", "offset")]
-        {
-            let found = house.get(format!("{PATH}?{query}")).refusal().await;
-            assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
+        let (id, key) = house.key(json!({"name": "a"})).await;
+        house.chat("text").key(&key).send().await.expect_status(200);
+        let path = format!("{PATH}/{id}");
+        let delete = |key: &str| house.call(Method::DELETE, &path).key(key);
+        let stale = delete(house::MASTER).header("if-match", "\"0\"").refusal().await;
+        assert_eq!(stale, (412, "precondition_failed".into(), Some("If-Match".into())));
+        let (_, team) = house
+            .key(json!({"name": "team", "scopes": ["admin:auth-keys:write"], "user_path": "/team"}))
+            .await;
+        assert_eq!(delete(&team).refusal().await.0, 404, "out of its sight");
+        assert!(works(&house, &key).await);
+
+        let deleted = delete(house::MASTER).send().await.expect_status(204);
+        assert!(deleted.body.is_empty());
+        assert!(!works(&house, &key).await);
+        assert_eq!(delete(house::MASTER).refusal().await, (404, "not_found".into(), None));
+        assert_eq!(house.get(&path).refusal().await.0, 404);
+        assert_eq!(house.get(format!("{PATH}?search={id}")).send().await.json()["total"], 0);
+        let receipts = house.receipts(1).await;
+        assert_eq!(receipts[0]["auth_key_id"], id.as_str());
+        let history = super::history(&house, "auth_key").await;
+        assert_eq!(history[0], ("delete".to_owned(), id));
+    })
+    .await;
+}
+
+/// To take rights away is not to grant them.
+#[tokio::test]
+async fn whoever_writes_keys_may_end_every_key_it_sees() {
+    house::each(async |house| {
+        let officer = house.key_with(&["admin:auth-keys:write"]).await;
+        for ending in ["deactivate", "delete"] {
+            let (id, key) = house.key(json!({"name": "a", "scopes": ["inference", "admin:write"]})).await;
+            let call = match ending {
+                "delete" => house.call(Method::DELETE, format!("{PATH}/{id}")),
+                _ => house.post(format!("{PATH}/{id}/deactivate"), json!({})),
+            };
+            assert!(call.key(&officer).send().await.status < 300, "{ending}");
+            assert!(!works(&house, &key).await, "{ending}");
         }
     })
     .await;

@@ -1,0 +1,49 @@
+//! A change to a stored key: read, changed and written as one, whoever else writes.
+
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::resources::auth_key::AuthKey;
+use http::HeaderMap;
+use store::{StoreError, Stored, Write as Writing};
+
+use super::super::record;
+use crate::App;
+use crate::fault::Problem;
+
+const ATTEMPTS: usize = 5;
+
+/// Nothing is written when nothing changes. A change that was overtaken by another one is made again on top of it,
+/// unless the client said by `If-Match` what it wants to change.
+pub async fn amend(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    headers: &HeaderMap,
+    change: impl Fn(&Stored<AuthKey>) -> Result<AuthKey, Fault>,
+) -> Result<Stored<AuthKey>, Problem> {
+    let keys = app.refresher.store().collection::<AuthKey>();
+    for _ in 0..ATTEMPTS {
+        let stored = super::find(app, caller, id).await?;
+        expected(headers, &stored.etag())?;
+        let changed = change(&stored)?;
+        if changed == stored.value {
+            return Ok(stored);
+        }
+        match keys.put(&changed, Writing::Replace, caller.actor(), Some(&stored.etag())).await {
+            Err(StoreError::PreconditionFailed) => continue,
+            Err(StoreError::NotFound) => return Err(super::missing(id).into()),
+            written => {
+                let written = written?;
+                app.refresher.refresh().await?;
+                return Ok(written);
+            }
+        }
+    }
+    Err(fault::conflict("The key is being changed by others at the same time: try again.").into())
+}
+
+fn expected(headers: &HeaderMap, etag: &str) -> Result<(), Fault> {
+    let Some(wanted) = record::if_match(headers) else { return Ok(()) };
+    let matches = wanted.split(',').map(str::trim).any(|tag| tag == "*" || tag == etag);
+    if matches { Ok(()) } else { Err(fault::precondition_failed()) }
+}

@@ -1,0 +1,76 @@
+//! A key that is about to be: what its creator asks for, as far as its creator may.
+
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::resources::auth_key::{AuthKey, RateLimits};
+use domain::scope::Scope;
+use domain::secret::Secret;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::super::record;
+use super::grant;
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateKey {
+    pub name: String,
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Default: inference.
+    #[serde(default)]
+    pub scopes: Option<Vec<String>>,
+    #[serde(default)]
+    pub user_path: Option<String>,
+    #[serde(default)]
+    pub tenant_id: Option<String>,
+    /// Absent is no limit, empty is nothing; `*` stands for any characters.
+    #[serde(default)]
+    pub allowed_providers: Option<Vec<String>>,
+    #[serde(default)]
+    pub allowed_models: Option<Vec<String>>,
+    #[serde(default)]
+    pub denied_models: Option<Vec<String>>,
+    /// The pool whose members alone may serve its calls.
+    #[serde(default)]
+    pub provider_pool_id: Option<String>,
+    #[serde(default)]
+    pub rate_limits: Option<RateLimits>,
+    /// ISO 8601, UTC.
+    #[serde(default, alias = "expires_at")]
+    pub expiry: Option<String>,
+}
+
+/// A key grants at most what its creator holds.
+pub fn draft(request: CreateKey, id: String, raw: &Secret, creator: &Caller) -> Result<AuthKey, Fault> {
+    let expires_at = request
+        .expiry
+        .filter(|text| !text.is_empty())
+        .map(|text| record::parse_time("expiry", &text))
+        .transpose()?;
+    let key = AuthKey {
+        description: request.description.unwrap_or_default(),
+        scopes: scopes(request.scopes.as_deref())?,
+        user_path: grant::reach(request.user_path.as_deref(), creator)?,
+        tenant_id: request.tenant_id.filter(|tenant| !tenant.is_empty()),
+        allowed_providers: request.allowed_providers,
+        allowed_models: request.allowed_models,
+        denied_models: request.denied_models,
+        provider_pool_id: request.provider_pool_id,
+        rate_limits: request.rate_limits.unwrap_or_default(),
+        expires_at,
+        ..AuthKey::new(id, &request.name, raw)
+    };
+    let key = grant::inherit(key, creator);
+    grant::within(&key, creator)?;
+    Ok(key)
+}
+
+pub fn scopes(names: Option<&[String]>) -> Result<Vec<Scope>, Fault> {
+    let parse =
+        |name: &String| name.parse().map_err(|reason: String| fault::invalid_parameter("scopes", reason));
+    match names {
+        None => Ok(vec![Scope::Inference]),
+        Some(names) => names.iter().map(parse).collect(),
+    }
+}

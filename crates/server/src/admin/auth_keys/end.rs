@@ -1,0 +1,61 @@
+//! `POST /auth-keys/{id}/deactivate` and `DELETE /auth-keys/{id}`: the end of a key, for now or for good.
+//!
+//! Whoever may write keys may end every key it sees: to take rights away is not to grant them.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use domain::resources::auth_key::AuthKey;
+use http::{HeaderMap, StatusCode};
+use store::StoreError;
+
+use super::super::record;
+use super::view::{self, KeyView};
+use super::{amend, find, missing};
+use crate::App;
+use crate::fault::Problem;
+use crate::path::Named;
+use crate::principal::{AuthKeys, Principal, Write};
+
+/// Deactivate a key: it is refused from the moment this answers. Repeating it changes nothing.
+#[utoipa::path(post, path = "/admin/api/v1/auth-keys/{id}/deactivate", tag = "auth-keys",
+    params(("id" = String, Path, description = "The key's id")),
+    responses((status = 200, description = "The key", body = KeyView), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such key"), (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:auth-keys:write"])))]
+pub async fn deactivate(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<AuthKeys>>,
+    Named(id): Named,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let now = app.gateway.clock.now();
+    let stored = amend::amend(&app, &principal.caller, &id, &headers, |stored| {
+        let deactivated_at = stored.value.deactivated_at.or(Some(now));
+        Ok(AuthKey { deactivated_at, ..stored.value.clone() })
+    });
+    view::answer(&app, stored.await?).await
+}
+
+/// Delete a key: it is refused from the moment this answers. What it consumed stays on record.
+#[utoipa::path(delete, path = "/admin/api/v1/auth-keys/{id}", tag = "auth-keys",
+    params(("id" = String, Path, description = "The key's id")),
+    responses((status = 204, description = "Deleted"), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such key"), (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:auth-keys:write"])))]
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<AuthKeys>>,
+    Named(id): Named,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    find(&app, &principal.caller, &id).await?;
+    let keys = app.refresher.store().collection::<AuthKey>();
+    match keys.delete(&id, principal.caller.actor(), record::if_match(&headers)).await {
+        Err(StoreError::NotFound) => return Err(missing(&id).into()),
+        deleted => drop(deleted?),
+    }
+    app.refresher.refresh().await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,75 @@
+//! What a key may hand on: at most what it has itself, in scope, in reach and in what it may use.
+
+use domain::access;
+use domain::caller::{Caller, KeyFacts};
+use domain::fault::{self, Fault};
+use domain::resources::auth_key::AuthKey;
+use domain::user_path::UserPath;
+
+/// The user path that is asked for, at or below the giver's own, which it is when none is.
+pub fn reach(asked: Option<&str>, giver: &Caller) -> Result<Option<String>, Fault> {
+    let own = giver.key().and_then(|key| key.user_path.clone());
+    let asked = asked.filter(|path| !path.is_empty());
+    let asked = asked
+        .map(|path| UserPath::parse(path).map_err(|reason| fault::invalid_parameter("user_path", reason)))
+        .transpose()?;
+    match (own, asked) {
+        (Some(own), Some(asked)) if !own.covers(&asked) => {
+            Err(fault::user_path_denied(asked.as_str(), own.as_str()).param("user_path"))
+        }
+        (own, asked) => Ok(asked.or(own).map(|path| path.as_str().to_owned())),
+    }
+}
+
+/// Where a key asks for no limit, its giver's limits are its own.
+pub fn inherit(mut key: AuthKey, giver: &Caller) -> AuthKey {
+    let Some(giver) = giver.key() else { return key };
+    key.allowed_providers = key.allowed_providers.or_else(|| giver.lists.allowed_providers.clone());
+    key.allowed_models = key.allowed_models.or_else(|| giver.lists.allowed_models.clone());
+    key.provider_pool_id = key.provider_pool_id.or_else(|| giver.provider_pool.as_deref().map(str::to_owned));
+    for entry in &giver.lists.denied_models {
+        let denied = key.denied_models.get_or_insert_default();
+        if !denied.iter().any(|pattern| access::matches(pattern, entry)) {
+            denied.push(entry.clone());
+        }
+    }
+    key
+}
+
+/// Refused when a key may do anything that its giver may not.
+pub fn within(key: &AuthKey, giver: &Caller) -> Result<(), Fault> {
+    key.scopes.iter().try_for_each(|scope| giver.require(*scope))?;
+    let Some(giver) = giver.key() else { return Ok(()) };
+    if let Some(entry) = beyond(key.allowed_providers.as_deref(), giver.lists.allowed_providers.as_deref()) {
+        return Err(fault::key_provider_access_denied(entry).param("allowed_providers"));
+    }
+    if let Some(entry) = beyond(key.allowed_models.as_deref(), giver.lists.allowed_models.as_deref()) {
+        return Err(fault::key_model_access_denied(entry).param("allowed_models"));
+    }
+    denials(key, giver)?;
+    match &giver.provider_pool {
+        Some(pool) if key.provider_pool_id.as_deref() != Some(pool) => {
+            let asked = key.provider_pool_id.as_deref().unwrap_or("*");
+            Err(fault::key_provider_access_denied(asked).param("provider_pool_id"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An entry that reaches further than all of the giver's. A pattern that matches the text of another, wildcards and all,
+/// matches whatever that one matches.
+fn beyond<'a>(asked: Option<&'a [String]>, held: Option<&[String]>) -> Option<&'a str> {
+    let held = held?;
+    let Some(asked) = asked else { return Some("*") };
+    let covered = |entry: &&String| held.iter().any(|pattern| access::matches(pattern, entry));
+    asked.iter().find(|entry| !covered(entry)).map(String::as_str)
+}
+
+fn denials(key: &AuthKey, giver: &KeyFacts) -> Result<(), Fault> {
+    let denied = key.denied_models.as_deref().unwrap_or_default();
+    let kept = |entry: &&String| denied.iter().any(|pattern| access::matches(pattern, entry));
+    match giver.lists.denied_models.iter().find(|entry| !kept(entry)) {
+        Some(entry) => Err(fault::key_model_access_denied(entry).param("denied_models")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,218 @@
+//! `PUT /auth-keys/{id}`: changes a key. What is absent stays as it is, null clears it.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use domain::caller::Caller;
+use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
+use domain::resources::auth_key::{AuthKey, RateLimits};
+use http::HeaderMap;
+use serde::{Deserialize, Deserializer};
+use store::Stored;
+use utoipa::ToSchema;
+
+use super::super::names::Names;
+use super::super::record;
+use super::view::{self, KeyView, PreviousView};
+use super::{amend, draft, grant};
+use crate::App;
+use crate::body::Strict;
+use crate::fault::Problem;
+use crate::path::Named;
+use crate::principal::{AuthKeys, Principal, Write};
+
+/// Absent, null or a value.
+type Edit<T> = Option<Option<T>>;
+
+fn edit<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Edit<T>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// What is read-only may be sent as it was read: a key that was read, edited and sent back is changed in what was edited.
+#[derive(Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+#[derive(Default)]
+pub struct EditKey {
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<String>)]
+    name: Edit<String>,
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<String>)]
+    description: Edit<String>,
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<Vec<String>>)]
+    scopes: Edit<Vec<String>>,
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<String>)]
+    user_path: Edit<String>,
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<String>)]
+    tenant_id: Edit<String>,
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<Vec<String>>)]
+    allowed_providers: Edit<Vec<String>>,
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<Vec<String>>)]
+    allowed_models: Edit<Vec<String>>,
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<Vec<String>>)]
+    denied_models: Edit<Vec<String>>,
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<String>)]
+    provider_pool_id: Edit<String>,
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<RateLimits>)]
+    rate_limits: Edit<RateLimits>,
+    /// ISO 8601, UTC.
+    #[serde(alias = "expires_at", deserialize_with = "edit")]
+    #[schema(value_type = Option<String>)]
+    expiry: Edit<String>,
+    /// false deactivates the key, true takes that back.
+    enabled: Option<bool>,
+    /// Earlier values that are left out end at once.
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<Vec<PreviousView>>)]
+    previous: Edit<Vec<PreviousView>>,
+    /// Read-only.
+    id: Option<String>,
+    /// Read-only.
+    redacted_value: Option<String>,
+    /// Read-only.
+    active: Option<bool>,
+    /// Read-only.
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<String>)]
+    deactivated_at: Edit<String>,
+    /// Read-only.
+    created_at: Option<String>,
+    /// Read-only; it may have moved on.
+    #[serde(rename = "updated_at")]
+    _updated_at: Option<String>,
+    /// Read-only; it may have moved on.
+    #[serde(rename = "last_used_at")]
+    _last_used_at: Option<String>,
+}
+
+/// Change a key: absent fields stay as they are, null clears one.
+#[utoipa::path(put, path = "/admin/api/v1/auth-keys/{id}", tag = "auth-keys", params(("id" = String, Path, description = "The key's id")),
+    request_body = EditKey,
+    responses((status = 200, description = "The key", body = KeyView), (status = 400, description = "Invalid request"),
+        (status = 401, description = "Unauthorized"), (status = 403, description = "The key has, or would have, more rights than the caller"),
+        (status = 404, description = "No such key"), (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:auth-keys:write"])))]
+pub async fn replace(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<AuthKeys>>,
+    Named(id): Named,
+    headers: HeaderMap,
+    Strict(request): Strict<EditKey>,
+) -> Result<Response, Problem> {
+    let _turn = app.naming.lock().await;
+    let names = Names::load(&app).await?;
+    let (caller, now) = (&principal.caller, app.gateway.clock.now());
+    let stored = amend::amend(&app, caller, &id, &headers, |stored| {
+        // Who could change a key that may do more than itself could make it do that.
+        grant::within(&stored.value, caller)?;
+        unchanged(&request, stored, now)?;
+        let key = grant::inherit(edited(&request, stored.value.clone(), caller, now)?, caller);
+        grant::within(&key, caller)?;
+        let moved = key.provider_pool_id != stored.value.provider_pool_id;
+        match &key.provider_pool_id {
+            Some(pool) if moved || key.deactivated_at.is_none() => names.pool("provider_pool_id", pool)?,
+            _ => {}
+        }
+        Ok(key)
+    });
+    view::answer(&app, stored.await?).await
+}
+
+fn edited(request: &EditKey, mut key: AuthKey, editor: &Caller, now: Timestamp) -> Result<AuthKey, Fault> {
+    if let Some(name) = &request.name {
+        key.name = name.as_deref().unwrap_or_default().trim().to_owned();
+    }
+    if let Some(names) = &request.scopes {
+        key.scopes = draft::scopes(names.as_deref())?;
+    }
+    if let Some(path) = &request.user_path {
+        key.user_path = grant::reach(path.as_deref(), editor)?;
+    }
+    if let Some(tenant) = &request.tenant_id {
+        key.tenant_id = tenant.clone().filter(|tenant| !tenant.is_empty());
+    }
+    if let Some(expiry) = &request.expiry {
+        let expiry = expiry.as_deref().filter(|text| !text.is_empty());
+        let expiry = expiry.map(|text| record::parse_time("expiry", text)).transpose()?;
+        // It is shown to the millisecond: what was shown is no change.
+        if expiry.map(Timestamp::millis) != key.expires_at.map(Timestamp::millis) {
+            key.expires_at = expiry;
+        }
+    }
+    match request.enabled {
+        Some(true) => key.deactivated_at = None,
+        Some(false) => key.deactivated_at = key.deactivated_at.or(Some(now)),
+        None => {}
+    }
+    if let Some(left) = &request.previous {
+        keep_previous(&mut key, left.as_deref().unwrap_or_default())?;
+    }
+    set(&mut key.description, &request.description);
+    set(&mut key.allowed_providers, &request.allowed_providers.clone().map(Some));
+    set(&mut key.allowed_models, &request.allowed_models.clone().map(Some));
+    set(&mut key.denied_models, &request.denied_models.clone().map(Some));
+    set(&mut key.provider_pool_id, &request.provider_pool_id.clone().map(Some));
+    set(&mut key.rate_limits, &request.rate_limits);
+    Ok(key)
+}
+
+/// Null is the field's empty value.
+fn set<T: Clone + Default>(field: &mut T, edit: &Edit<T>) {
+    if let Some(value) = edit {
+        *field = value.clone().unwrap_or_default();
+    }
+}
+
+fn keep_previous(key: &mut AuthKey, left: &[PreviousView]) -> Result<(), Fault> {
+    let known: Vec<PreviousView> = key.previous.iter().map(PreviousView::of).collect();
+    if left.iter().any(|value| !known.contains(value)) {
+        let message = "Earlier values of a key can be left out, and not be changed or added.";
+        return Err(fault::invalid_parameter("previous", message));
+    }
+    key.previous.retain(|previous| left.contains(&PreviousView::of(previous)));
+    Ok(())
+}
+
+/// What is read-only is as it was, if it is sent at all.
+fn unchanged(request: &EditKey, stored: &Stored<AuthKey>, now: Timestamp) -> Result<(), Fault> {
+    let key = &stored.value;
+    let time = |param: &str, sent: Option<&str>, held: Option<Timestamp>| {
+        let sent = sent.map(|text| record::parse_time(param, text)).transpose()?;
+        Ok::<bool, Fault>(sent.map(Timestamp::millis) == held.map(Timestamp::millis))
+    };
+    let created = request.created_at.as_deref();
+    let checks = [
+        ("id", request.id.as_ref().is_none_or(|id| *id == key.id)),
+        ("redacted_value", request.redacted_value.as_ref().is_none_or(|value| *value == key.redacted_value)),
+        ("active", request.active.is_none_or(|active| active == key.active(now))),
+        ("created_at", created.is_none() || time("created_at", created, Some(stored.created_at))?),
+        (
+            "deactivated_at",
+            match &request.deactivated_at {
+                None => true,
+                Some(sent) => time("deactivated_at", sent.as_deref(), key.deactivated_at)?,
+            },
+        ),
+    ];
+    match checks.into_iter().find(|(_, same)| !same) {
+        None => Ok(()),
+        Some((field @ ("active" | "deactivated_at"), _)) => Err(fault::invalid_parameter(
+            field,
+            format!("'{field}' is read-only, and another by now: set 'enabled' to change it."),
+        )),
+        Some((field, _)) => Err(fault::invalid_parameter(
+            field,
+            format!("'{field}' is read-only, and another by now: leave it out."),
+        )),
+    }
+}

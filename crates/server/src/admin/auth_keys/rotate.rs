@@ -1,0 +1,73 @@
+//! `POST /auth-keys/{id}/rotate`: a new value for a key, while the old one may go on for a while.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use domain::clock::Timestamp;
+use domain::fault;
+use domain::resources::auth_key;
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::super::record;
+use super::view::{self, CreatedKey};
+use super::{amend, grant};
+use crate::App;
+use crate::body::Perhaps;
+use crate::fault::Problem;
+use crate::path::Named;
+use crate::principal::{AuthKeys, Principal, Write};
+
+/// A week.
+const LONGEST_OVERLAP: i64 = 604_800;
+
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RotateKey {
+    /// How long the old value stays valid: 0 to 604800, default 0.
+    #[serde(default)]
+    #[schema(minimum = 0, maximum = 604_800)]
+    pub overlap_seconds: Option<i64>,
+}
+
+/// Give a key a new value. Id, settings and usage stay; values of earlier rotations keep their own ends.
+#[utoipa::path(post, path = "/admin/api/v1/auth-keys/{id}/rotate", tag = "auth-keys",
+    params(("id" = String, Path, description = "The key's id")), request_body = RotateKey,
+    responses((status = 200, description = "The key, with its new raw value", body = CreatedKey),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 403, description = "The key has more rights than the caller"), (status = 404, description = "No such key"),
+        (status = 409, description = "Not active, or too many values are valid at once"),
+        (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:auth-keys:write"])))]
+pub async fn rotate(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<AuthKeys>>,
+    Named(id): Named,
+    headers: HeaderMap,
+    Perhaps(request): Perhaps<RotateKey>,
+) -> Result<Response, Problem> {
+    let overlap = request.overlap_seconds.unwrap_or(0);
+    if !(0..=LONGEST_OVERLAP).contains(&overlap) {
+        let message = format!("'overlap_seconds' is a whole number, 0 to {LONGEST_OVERLAP}.");
+        return Err(fault::invalid_parameter("overlap_seconds", message).into());
+    }
+    let gateway = &app.gateway;
+    let (raw, now) = (auth_key::mint(&*gateway.entropy), gateway.clock.now());
+    let until = Timestamp(now.micros() + overlap * 1_000_000);
+    let stored = amend::amend(&app, &principal.caller, &id, &headers, |stored| {
+        grant::within(&stored.value, &principal.caller)?;
+        if !stored.value.active(now) {
+            return Err(fault::conflict("The key is not active: its new value would be refused."));
+        }
+        let mut key = stored.value.clone();
+        key.rotate(&raw, until, now)?;
+        Ok(key)
+    });
+    let stored = stored.await?;
+    let last_used_at = view::last_use(&app, &id).await?;
+    let etag = stored.etag();
+    let rotated = CreatedKey::new(&raw, view::view(stored, last_used_at, now));
+    Ok(record::answer(StatusCode::OK, &etag, rotated))
+}

@@ -1,0 +1,115 @@
+//! What is shown of a key.
+
+use axum::response::Response;
+use domain::clock::Timestamp;
+use domain::resources::auth_key::{AuthKey, Previous, RateLimits};
+use domain::scope::Scope;
+use domain::secret::Secret;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use store::Stored;
+use utoipa::ToSchema;
+
+use super::super::record;
+use crate::App;
+use crate::fault::Problem;
+
+#[derive(Serialize, ToSchema)]
+pub struct KeyView {
+    pub id: String,
+    pub name: String,
+    pub description: String,
+    pub scopes: Vec<String>,
+    pub user_path: Option<String>,
+    pub tenant_id: Option<String>,
+    pub allowed_providers: Option<Vec<String>>,
+    pub allowed_models: Option<Vec<String>>,
+    pub denied_models: Option<Vec<String>>,
+    pub provider_pool_id: Option<String>,
+    pub rate_limits: RateLimits,
+    pub expires_at: Option<String>,
+    pub redacted_value: String,
+    /// Values from before a rotation that are still valid.
+    pub previous: Vec<PreviousView>,
+    /// Not deactivated.
+    pub enabled: bool,
+    /// Enabled and not expired.
+    pub active: bool,
+    pub last_used_at: Option<String>,
+    pub deactivated_at: Option<String>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+#[derive(PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PreviousView {
+    pub redacted_value: String,
+    pub valid_until: String,
+}
+
+impl PreviousView {
+    pub fn of(previous: &Previous) -> Self {
+        Self {
+            redacted_value: previous.redacted_value.clone(),
+            valid_until: record::time(previous.valid_until),
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct CreatedKey {
+    /// The raw key: shown now and never again.
+    pub key: String,
+    /// The same as `key`.
+    pub value: String,
+    #[serde(flatten)]
+    pub view: KeyView,
+}
+
+impl CreatedKey {
+    pub fn new(raw: &Secret, view: KeyView) -> Self {
+        Self { key: raw.reveal().to_owned(), value: raw.reveal().to_owned(), view }
+    }
+}
+
+pub fn view(stored: Stored<AuthKey>, last_used_at: Option<Timestamp>, now: Timestamp) -> KeyView {
+    let (created_at, updated_at) = (record::time(stored.created_at), record::time(stored.updated_at));
+    let key = stored.value;
+    let valid = key.previous.iter().filter(|previous| now < previous.valid_until);
+    KeyView {
+        active: key.active(now),
+        enabled: key.deactivated_at.is_none(),
+        scopes: key.scopes.iter().map(Scope::to_string).collect(),
+        expires_at: key.expires_at.map(record::time),
+        deactivated_at: key.deactivated_at.map(record::time),
+        last_used_at: last_used_at.map(record::time),
+        previous: valid.map(PreviousView::of).collect(),
+        id: key.id,
+        name: key.name,
+        description: key.description,
+        user_path: key.user_path,
+        tenant_id: key.tenant_id,
+        allowed_providers: key.allowed_providers,
+        allowed_models: key.allowed_models,
+        denied_models: key.denied_models,
+        provider_pool_id: key.provider_pool_id,
+        rate_limits: key.rate_limits,
+        redacted_value: key.redacted_value,
+        created_at,
+        updated_at,
+    }
+}
+
+/// When a key was last used, what is not written yet among it.
+pub async fn last_use(app: &App, id: &str) -> Result<Option<Timestamp>, Problem> {
+    let written = app.refresher.store().ledger().key_uses(&[id]).await?;
+    Ok(written.get(id).copied().max(app.gateway.key_uses.of(id)))
+}
+
+pub async fn answer(app: &App, stored: Stored<AuthKey>) -> Result<Response, Problem> {
+    let last_used_at = last_use(app, &stored.value.id).await?;
+    let etag = stored.etag();
+    let view = view(stored, last_used_at, app.gateway.clock.now());
+    Ok(record::answer(StatusCode::OK, &etag, view))
+}

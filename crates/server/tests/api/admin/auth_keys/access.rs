@@ -1,0 +1,124 @@
+//! What a key may use: its lists and its pool, on real calls.
+
+use serde_json::{Value, json};
+
+use crate::admin::each_furnished;
+use crate::house::{House, question};
+
+const OK: &str = "";
+const MODEL: &str = "key_model_access_denied";
+const PROVIDER: &str = "key_provider_access_denied";
+
+/// What becomes of a call: nothing when it is served, else the code of a 403.
+async fn outcome(house: &House, key: &str, body: Value) -> String {
+    let answer = house.post("/v1/chat/completions", body).key(key).send().await;
+    match answer.status {
+        200 => String::new(),
+        403 => answer.refusal().1,
+        other => panic!("{other}: {}", answer.text()),
+    }
+}
+
+#[tokio::test]
+async fn lists_allow_and_deny() {
+    each_furnished(async |house| {
+        let cases: &[(Value, &str, &str)] = &[
+            // No list is no limit.
+            (json!({}), "openai/text", OK),
+            (
+                json!({"allowed_models": null, "allowed_providers": null, "denied_models": null}),
+                "second/long",
+                OK,
+            ),
+            // An empty list is nothing, but for denials.
+            (json!({"allowed_models": []}), "openai/text", MODEL),
+            (json!({"allowed_providers": []}), "openai/text", PROVIDER),
+            (json!({"denied_models": []}), "openai/text", OK),
+            // Entries by instance, by type, by the bare model.
+            (json!({"allowed_models": ["second/long"]}), "second/long", OK),
+            (json!({"allowed_models": ["second/long"]}), "second/text", MODEL),
+            (json!({"allowed_models": ["openai_compatible/long"]}), "second/long", OK),
+            (json!({"allowed_models": ["long"]}), "second/long", OK),
+            (json!({"allowed_models": ["long"]}), "openai/text", MODEL),
+            // Wildcards in every list.
+            (json!({"allowed_models": ["openai/*"]}), "openai/text", OK),
+            (json!({"allowed_models": ["openai/*"]}), "second/text", MODEL),
+            (json!({"allowed_models": ["*/te*t"]}), "second/text", OK),
+            (json!({"allowed_models": ["*/te*t"]}), "second/long", MODEL),
+            (json!({"allowed_providers": ["sec*"]}), "second/text", OK),
+            (json!({"allowed_providers": ["sec*"]}), "openai/text", PROVIDER),
+            (json!({"allowed_providers": ["*"]}), "openai/text", OK),
+            (json!({"denied_models": ["l*"]}), "second/long", MODEL),
+            (json!({"denied_models": ["l*"]}), "second/text", OK),
+            (json!({"denied_models": ["*"]}), "openai/text", MODEL),
+            // A denial wins.
+            (json!({"allowed_models": ["second/*"], "denied_models": ["second/long"]}), "second/long", MODEL),
+            (json!({"allowed_models": ["second/*"], "denied_models": ["second/long"]}), "second/text", OK),
+            (json!({"allowed_models": ["long"], "denied_models": ["*/long"]}), "second/long", MODEL),
+            // Both lists must agree.
+            (
+                json!({"allowed_providers": ["second"], "allowed_models": ["openai/*"]}),
+                "openai/text",
+                PROVIDER,
+            ),
+        ];
+        for (lists, model, expected) in cases {
+            let mut body = json!({"name": "limited"});
+            body.as_object_mut().unwrap().extend(lists.as_object().unwrap().clone());
+            let (_, key) = house.key(body).await;
+            assert_eq!(outcome(&house, &key, question(model)).await, *expected, "{lists} {model}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_edited_list_holds_from_the_next_call_on() {
+    each_furnished(async |house| {
+        let (id, key) = house.key(json!({"name": "a", "allowed_models": ["second/*"]})).await;
+        let edit = async |body: Value| {
+            house.put(format!("{}/{id}", super::PATH), body).send().await.expect_status(200);
+        };
+        assert_eq!(outcome(&house, &key, question("openai/text")).await, MODEL);
+        edit(json!({"allowed_models": ["openai/*"]})).await;
+        assert_eq!(outcome(&house, &key, question("openai/text")).await, OK);
+        assert_eq!(outcome(&house, &key, question("second/text")).await, MODEL);
+        edit(json!({"allowed_models": []})).await;
+        assert_eq!(outcome(&house, &key, question("openai/text")).await, MODEL);
+        edit(json!({"allowed_models": null})).await;
+        assert_eq!(outcome(&house, &key, question("second/text")).await, OK);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pool_binds_by_its_name() {
+    each_furnished(async |house| {
+        let pools = "/admin/api/v1/pools";
+        house.post(pools, json!({"name": "team", "members": ["second"]})).send().await.expect_status(201);
+        let (id, key) = house.key(json!({"name": "a", "provider_pool_id": "team"})).await;
+        assert_eq!(outcome(&house, &key, question("text")).await, OK);
+        assert_eq!(outcome(&house, &key, question("openai/text")).await, PROVIDER);
+        for (provider, expected) in [("second", OK), ("openai", PROVIDER)] {
+            let mut hinted = question("text");
+            hinted["provider"] = json!(provider);
+            assert_eq!(outcome(&house, &key, hinted).await, expected, "hint {provider}");
+        }
+        // The pool and the lists must agree.
+        let keys = super::PATH;
+        let edit = async |body: Value| house.put(format!("{keys}/{id}"), body).send().await;
+        edit(json!({"allowed_providers": ["openai"]})).await.expect_status(200);
+        assert_eq!(outcome(&house, &key, question("text")).await, PROVIDER);
+        edit(json!({"allowed_providers": null, "provider_pool_id": null})).await.expect_status(200);
+        assert_eq!(outcome(&house, &key, question("openai/text")).await, OK);
+
+        // A key that is off holds no pool, and is not switched on again without it.
+        edit(json!({"provider_pool_id": "team", "enabled": false})).await.expect_status(200);
+        assert_eq!(house.call(http::Method::DELETE, format!("{pools}/team")).send().await.status, 204);
+        edit(json!({"name": "b"})).await.expect_status(200);
+        let refused = edit(json!({"enabled": true})).await.refusal();
+        assert_eq!(refused, (400, "invalid_parameter".into(), Some("provider_pool_id".into())));
+        edit(json!({"enabled": true, "provider_pool_id": null})).await.expect_status(200);
+    })
+    .await;
+}

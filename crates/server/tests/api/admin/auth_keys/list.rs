@@ -1,0 +1,151 @@
+//! The list: pages, filters, orders.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::PATH;
+use crate::house::{self, House};
+
+#[tokio::test]
+async fn the_list_is_paged() {
+    house::each(async |house| {
+        for number in 0..5 {
+            house.key(json!({"name": format!("key {number}")})).await;
+        }
+        let page = async |query: &str| {
+            let list = house.get(format!("{PATH}?{query}")).send().await.expect_status(200).json();
+            assert_eq!(list["total"], 5);
+            let entries = list["entries"].as_array().unwrap().iter();
+            entries.map(|key| key["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(page("limit=2").await, ["key 4", "key 3"]);
+        assert_eq!(page("limit=2&offset=4").await, ["key 0"]);
+        assert_eq!(page("offset=9").await, [""; 0]);
+        for (query, param) in
+            [("limit=0", "limit"), ("limit=201", "limit"), ("limit=x", "limit"), ("offset=-1", "offset")]
+        {
+            let found = house.get(format!("{PATH}?{query}")).refusal().await;
+            assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
+        }
+    })
+    .await;
+}
+
+async fn names(house: &House, key: &str, query: &str) -> Vec<String> {
+    let list = house.get(format!("{PATH}?{query}")).key(key).send().await.expect_status(200).json();
+    let entries = list["entries"].as_array().unwrap();
+    assert_eq!(list["total"], entries.len(), "{query}");
+    entries.iter().map(|key| key["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Five keys that differ in what can be asked for.
+async fn furnish(house: &House) {
+    let keys = [
+        json!({"name": "Alpha 100%", "description": "Über alles", "user_path": "/team/a", "tenant_id": "acme"}),
+        json!({"name": "beta", "user_path": "/teams", "scopes": ["inference", "admin:usage:read"]}),
+        json!({"name": "Gamma_1", "user_path": "/team", "expiry": "2020-01-01T00:00:00Z"}),
+        json!({"name": "delta", "tenant_id": "acme", "scopes": ["admin:read"]}),
+        json!({"name": "alpha", "description": "off", "user_path": "/team/a"}),
+    ];
+    for body in keys {
+        let off = body["description"] == "off";
+        let (id, _) = house.key(body).await;
+        if off {
+            house.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
+        }
+    }
+}
+
+#[tokio::test]
+async fn filters_say_which_and_sort_says_in_what_order() {
+    house::each(async |house| {
+        furnish(&house).await;
+        let cases: &[(&str, &[&str])] = &[
+            ("", &["alpha", "delta", "Gamma_1", "beta", "Alpha 100%"]),
+            ("sort=created_at", &["Alpha 100%", "beta", "Gamma_1", "delta", "alpha"]),
+            ("sort=name", &["alpha", "Alpha 100%", "beta", "delta", "Gamma_1"]),
+            ("sort=-name", &["Gamma_1", "delta", "beta", "Alpha 100%", "alpha"]),
+            ("search=ALPHA", &["alpha", "Alpha 100%"]),
+            ("search=%C3%BCBER", &["Alpha 100%"]),
+            ("search=%25", &["Alpha 100%"]),
+            ("search=_", &["alpha", "delta", "Gamma_1", "beta", "Alpha 100%"]),
+            ("search=a_1", &["Gamma_1"]),
+            ("search=nothing", &[]),
+            ("user_path=/team", &["alpha", "Gamma_1", "Alpha 100%"]),
+            ("user_path=team//a/", &["alpha", "Alpha 100%"]),
+            ("user_path=/", &["alpha", "delta", "Gamma_1", "beta", "Alpha 100%"]),
+            ("tenant_id=acme", &["delta", "Alpha 100%"]),
+            ("tenant_id=acm", &[]),
+            ("enabled=true", &["delta", "Gamma_1", "beta", "Alpha 100%"]),
+            ("enabled=false", &["alpha"]),
+            ("active=true", &["delta", "beta", "Alpha 100%"]),
+            ("active=false", &["alpha", "Gamma_1"]),
+            ("active=false&enabled=true", &["Gamma_1"]),
+            ("scope=inference", &["alpha", "Gamma_1", "beta", "Alpha 100%"]),
+            ("scope=admin:usage:read", &["beta"]),
+            ("search=alpha&user_path=/team&enabled=true&sort=name", &["Alpha 100%"]),
+        ];
+        for (query, expected) in cases {
+            assert_eq!(names(&house, house::MASTER, query).await, *expected, "{query}");
+        }
+        let id = house.get(PATH).send().await.json()["entries"][0]["id"].as_str().unwrap().to_uppercase();
+        assert_eq!(names(&house, house::MASTER, &format!("search={id}")).await, ["alpha"]);
+        let long = format!("search={}", "x".repeat(201));
+        for (query, param) in [
+            (&*long, "search"),
+            ("user_path=/a/../b", "user_path"),
+            ("enabled=yes", "enabled"),
+            ("active=1", "active"),
+            ("scope=root", "scope"),
+            ("sort=age", "sort"),
+            ("sort=--name", "sort"),
+        ] {
+            let found = house.get(format!("{PATH}?{query}")).refusal().await;
+            assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_bound_admin_lists_its_subtree() {
+    house::each(async |house| {
+        furnish(&house).await;
+        let body = json!({"name": "lead", "scopes": ["admin:auth-keys:read"], "user_path": "/team"});
+        let (_, lead) = house.key(body).await;
+        assert_eq!(names(&house, &lead, "").await, ["lead", "alpha", "Gamma_1", "Alpha 100%"]);
+        assert_eq!(names(&house, &lead, "user_path=/team/a").await, ["alpha", "Alpha 100%"]);
+        for path in ["/", "/teams"] {
+            let refused = house.get(format!("{PATH}?user_path={path}")).key(&lead).refusal().await;
+            assert_eq!(refused, (403, "user_path_denied".into(), Some("user_path".into())), "{path}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_used_come_first() {
+    house::each(async |house| {
+        let mut made = Vec::new();
+        for name in ["a", "b", "c"] {
+            made.push(house.key(json!({"name": name, "scopes": ["inference", "admin:usage:read"]})).await);
+        }
+        // One by a call, one by the admin API, one never.
+        house.chat("text").key(&made[1].1).send().await.expect_status(200);
+        house.receipts(1).await;
+        house.clock.advance(Duration::from_secs(60));
+        house.get("/admin/api/v1/usage/summary").key(&made[0].1).send().await.expect_status(200);
+        assert_eq!(names(&house, house::MASTER, "sort=-last_used_at").await, ["a", "b", "c"]);
+        assert_eq!(names(&house, house::MASTER, "sort=last_used_at").await, ["c", "b", "a"]);
+        let list = house.get(format!("{PATH}?sort=name")).send().await.json();
+        let used: Vec<bool> = list["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|key| key["last_used_at"] != Value::Null)
+            .collect();
+        assert_eq!(used, [true, true, false]);
+    })
+    .await;
+}

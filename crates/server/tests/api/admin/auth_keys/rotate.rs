@@ -1,0 +1,156 @@
+//! Rotation: a new value at once, the old one for as long as it was given.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{PATH, works};
+use crate::house::{self, House};
+
+async fn rotate(house: &House, id: &str, body: Value) -> (String, Value) {
+    let answer = house.post(format!("{PATH}/{id}/rotate"), body).send().await.expect_status(200).json();
+    (answer["key"].as_str().unwrap().to_owned(), answer)
+}
+
+#[tokio::test]
+async fn a_rotated_key_has_another_value_and_is_the_same_key() {
+    house::each(async |house| {
+        let (id, old) =
+            house.key(json!({"name": "ci", "user_path": "/ci", "allowed_models": ["openai/*"]})).await;
+        let before = house.get(format!("{PATH}/{id}")).send().await.json();
+        let answer = house.post(format!("{PATH}/{id}/rotate"), json!({})).send().await;
+        answer.snapshot("auth key rotated");
+        let rotated = answer.json();
+        let new = rotated["key"].as_str().unwrap();
+        assert!(domain::resources::auth_key::is_well_formed(new) && new != old);
+        assert_eq!((&rotated["value"], &rotated["previous"]), (&rotated["key"], &json!([])));
+        for field in ["id", "name", "user_path", "allowed_models", "scopes", "created_at", "expires_at"] {
+            assert_eq!(rotated[field], before[field], "{field}");
+        }
+        assert!(!works(&house, &old).await && works(&house, new).await);
+        let views = [format!("{PATH}/{id}"), PATH.to_owned(), "/admin/api/v1/changes".to_owned()];
+        for view in views {
+            let text = house.get(view).send().await.text();
+            assert!(!text.contains(new) && !text.contains(&old));
+        }
+        // A body is not needed.
+        let bare = house.call(Method::POST, format!("{PATH}/{id}/rotate")).send().await.expect_status(200);
+        assert!(works(&house, bare.json()["key"].as_str().unwrap()).await && !works(&house, new).await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_earlier_value_keeps_its_own_end() {
+    house::each(async |house| {
+        let (id, first) = house.key(json!({"name": "a"})).await;
+        let (second, view) = rotate(&house, &id, json!({"overlap_seconds": 600})).await;
+        assert_eq!(view["previous"].as_array().unwrap().len(), 1);
+        let (third, view) = rotate(&house, &id, json!({"overlap_seconds": 60})).await;
+        assert_eq!(view["previous"].as_array().unwrap().len(), 2);
+        assert!(!view.to_string().contains("digest"), "{view}");
+        let all =
+            async || [works(&house, &first).await, works(&house, &second).await, works(&house, &third).await];
+        assert_eq!(all().await, [true; 3]);
+        house.clock.advance(Duration::from_secs(61));
+        assert_eq!(all().await, [true, false, true], "nobody wrote anything");
+        let shown = house.get(format!("{PATH}/{id}")).send().await.json();
+        assert_eq!(shown["previous"].as_array().unwrap().len(), 1, "what is over is not shown");
+        house.clock.advance(Duration::from_secs(540));
+        assert_eq!(all().await, [false, false, true]);
+
+        // Calls by any value are the same key's.
+        let (fourth, _) = rotate(&house, &id, json!({"overlap_seconds": 604_800})).await;
+        for key in [&third, &fourth] {
+            house.chat("text").key(key).send().await.expect_status(200);
+        }
+        assert!(house.receipts(2).await.iter().all(|call| call["auth_key_id"] == id.as_str()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_key_is_the_end_of_all_its_values() {
+    house::each(async |house| {
+        for ending in ["deactivate", "delete", "expire", "drop"] {
+            let (id, first) = house.key(json!({"name": ending})).await;
+            let (second, _) = rotate(&house, &id, json!({"overlap_seconds": 600})).await;
+            assert!(works(&house, &first).await && works(&house, &second).await);
+            let path = format!("{PATH}/{id}");
+            let call = match ending {
+                "deactivate" => house.post(format!("{path}/deactivate"), json!({})),
+                "delete" => house.call(Method::DELETE, &path),
+                "expire" => house.put(&path, json!({"expiry": "2020-01-01T00:00:00Z"})),
+                _ => house.put(&path, json!({"previous": null})),
+            };
+            assert!(call.send().await.status < 300);
+            assert!(!works(&house, &first).await, "{ending}");
+            assert_eq!(works(&house, &second).await, ending == "drop", "{ending}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn rotations_are_bounded_and_checked() {
+    house::each(async |house| {
+        let (id, _) = house.key(json!({"name": "a"})).await;
+        let path = format!("{PATH}/{id}/rotate");
+        for (body, param) in [
+            (json!({"overlap_seconds": -1}), "overlap_seconds"),
+            (json!({"overlap_seconds": 604_801}), "overlap_seconds"),
+            (json!({"overlap_seconds": "60"}), "overlap_seconds"),
+            (json!({"overlap": 60}), "overlap"),
+        ] {
+            let found = house.post(&path, body).refusal().await;
+            assert_eq!((found.0, found.2.as_deref()), (400, Some(param)));
+        }
+        let mut last = String::new();
+        for _ in 0..5 {
+            last = rotate(&house, &id, json!({"overlap_seconds": 100})).await.0;
+        }
+        let refused = house.post(&path, json!({"overlap_seconds": 1})).refusal().await;
+        assert_eq!((refused.0, &*refused.1), (409, "conflict"));
+        assert!(works(&house, &last).await);
+        let (newest, view) = rotate(&house, &id, json!({"overlap_seconds": 0})).await;
+        assert_eq!(view["previous"].as_array().unwrap().len(), 5);
+        assert!(!works(&house, &last).await && works(&house, &newest).await);
+        house.clock.advance(Duration::from_secs(101));
+        rotate(&house, &id, json!({"overlap_seconds": 1})).await;
+
+        let stale = house.post(&path, json!({})).header("if-match", "\"1\"").refusal().await;
+        assert_eq!(stale.0, 412);
+        house.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
+        assert_eq!(house.post(&path, json!({})).refusal().await.0, 409, "its new value would not work");
+        assert_eq!(house.post(format!("{PATH}/key_none/rotate"), json!({})).refusal().await.0, 404);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_process_learns_of_it() {
+    house::each(async |house| {
+        let other = house.neighbour().await;
+        let (id, first) = house.key(json!({"name": "a"})).await;
+        let (second, _) = rotate(&house, &id, json!({"overlap_seconds": 60})).await;
+        let following = other.refresher.clone().keep_following(Duration::from_millis(20));
+        let following = other.gateway.tasks.spawn(following);
+        let until = async |expected: [bool; 2]| {
+            for _ in 0..200 {
+                if [works(&other, &first).await, works(&other, &second).await] == expected {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            panic!("not {expected:?} in time");
+        };
+        until([true, true]).await;
+        house.clock.advance(Duration::from_secs(61));
+        until([false, true]).await;
+        house.call(Method::DELETE, format!("{PATH}/{id}")).send().await.expect_status(204);
+        until([false, false]).await;
+        following.abort();
+    })
+    .await;
+}
