@@ -111,7 +111,8 @@ impl Drainer {
     fn is_behind(&self) -> bool {
         self.sources.iter().any(|source| {
             let waiting = source.stretch().map_or(0, |stretch| stretch.end - stretch.from);
-            waiting >= if source.is_live() { read::CHUNK } else { 1 }
+            // Where batches are small there is no waiting for more.
+            waiting >= if source.is_live() && source.most == MOST_RECEIPTS { read::CHUNK } else { 1 }
         })
     }
 
