@@ -245,6 +245,31 @@ pub struct Audited {
     pub response_lossy: bool,
 }
 
+impl Audited {
+    /// The same without what takes room; what is missing is marked.
+    pub fn without_bodies(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            query: self.query.clone(),
+            reason: self.reason.clone(),
+            thread: self.thread.clone(),
+            parent: self.parent.clone(),
+            request_headers: Vec::new(),
+            response_headers: Vec::new(),
+            request_body: None,
+            response_body: None,
+            request_truncated: self.request_truncated
+                || self.request_body.is_some()
+                || !self.request_headers.is_empty(),
+            response_truncated: self.response_truncated
+                || self.response_body.is_some()
+                || !self.response_headers.is_empty(),
+            request_lossy: self.request_lossy,
+            response_lossy: self.response_lossy,
+        }
+    }
+}
+
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }

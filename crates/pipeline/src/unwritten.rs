@@ -7,28 +7,40 @@ use domain::receipt::Receipt;
 use parking_lot::Mutex;
 use store::Journal;
 
-/// Beyond this the oldest is given up, loudly: the process must live.
+/// Beyond these the oldest is given up, loudly: the process must live.
 const MOST: usize = 100_000;
+const MOST_BYTES: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 
 #[derive(Default)]
-pub struct Unwritten(Mutex<VecDeque<Receipt>>);
+pub struct Unwritten(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    receipts: VecDeque<(Receipt, usize)>,
+    bytes: usize,
+}
 
 impl Unwritten {
-    pub fn keep(&self, receipt: Receipt) {
+    /// Without what was said: memory is for what is owed.
+    pub fn keep(&self, mut receipt: Receipt) {
+        receipt.audit = receipt.audit.map(|audited| Box::new(audited.without_bodies()));
+        let size = size_of::<Receipt>() + serde_json::to_vec(&receipt).map_or(0, |json| json.len());
         let mut kept = self.0.lock();
-        if kept.len() == MOST
-            && let Some(lost) = kept.pop_front()
+        while (kept.receipts.len() >= MOST || kept.bytes + size > MOST_BYTES)
+            && let Some((lost, size)) = kept.receipts.pop_front()
         {
+            kept.bytes -= size;
             tracing::error!(
                 request_id = lost.request_id,
                 "a receipt is lost: the journal has been unwritable for too long"
             );
         }
-        kept.push_back(receipt);
+        kept.bytes += size;
+        kept.receipts.push_back((receipt, size));
     }
 
     pub fn len(&self) -> usize {
-        self.0.lock().len()
+        self.0.lock().receipts.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -38,11 +50,12 @@ impl Unwritten {
     /// Writes what the journal takes now, oldest first.
     pub fn retry(&self, journal: &Journal) {
         let mut kept = self.0.lock();
-        while let Some(receipt) = kept.front() {
+        while let Some((receipt, size)) = kept.receipts.front() {
             if journal.close_call(receipt).is_err() {
                 return;
             }
-            kept.pop_front();
+            kept.bytes -= *size;
+            kept.receipts.pop_front();
         }
     }
 }
@@ -51,5 +64,30 @@ pub async fn keep_retrying(gateway: std::sync::Arc<crate::gateway::Gateway>) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
         gateway.unwritten.retry(&gateway.journal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::receipt::Audited;
+
+    use super::*;
+
+    #[test]
+    fn bodies_are_not_kept_and_memory_has_an_end() {
+        let unwritten = Unwritten::default();
+        let audit = Audited { request_body: Some("x".repeat(1 << 18)), ..Audited::default() };
+        unwritten.keep(Receipt { audit: Some(Box::new(audit)), ..Receipt::default() });
+        {
+            let kept = unwritten.0.lock();
+            let audit = kept.receipts[0].0.audit.as_ref().unwrap();
+            assert!(kept.bytes < 10_000 && audit.request_body.is_none());
+            assert!(audit.request_truncated && !audit.response_truncated);
+        }
+        for _ in 0..6 {
+            unwritten.keep(Receipt { user_agent: "x".repeat(240 << 10), ..Receipt::default() });
+        }
+        assert_eq!(unwritten.len(), 4);
+        assert!(unwritten.0.lock().bytes <= MOST_BYTES);
     }
 }

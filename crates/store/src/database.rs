@@ -258,6 +258,10 @@ impl Database {
 }
 
 impl Writing {
+    pub fn is_postgres(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
     pub async fn fetch(
         &mut self,
         sql: impl SqlSafeStr,

@@ -2,6 +2,7 @@
 
 pub mod drain;
 mod frame;
+mod parts;
 mod read;
 pub(crate) mod record;
 mod segment;
@@ -19,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use domain::clock::{Clock, Timestamp};
 use domain::ids::{self, Entropy};
-use domain::receipt::{OpeningRef, Receipt};
+use domain::receipt::{Audited, OpeningRef, Receipt};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -95,8 +96,12 @@ impl Journal {
 
     /// A call is over. When this returns, it will be booked exactly once.
     pub fn close_call(&self, receipt: &Receipt) -> io::Result<()> {
+        // What was said is the first to go when room runs short: what is owed must fit.
+        let scarce = receipt.audit.as_deref().filter(|_| self.lag().bytes > self.0.config.max_bytes / 2);
+        let without = scarce.map(Audited::without_bodies);
+        let audited = without.as_ref().or(receipt.audit.as_deref());
         self.append(Room::ForReceipts, |buffer| {
-            frame::encode(buffer, Kind::Receipt, |buffer| record::receipt(buffer, receipt))
+            frame::encode(buffer, Kind::Receipt, |buffer| record::receipt_with(buffer, receipt, audited))
         })
     }
 

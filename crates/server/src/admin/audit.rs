@@ -35,7 +35,7 @@ pub struct AuditLogView {
     pub total: i64,
     /// False when there are at least so many.
     pub total_is_exact: bool,
-    /// Only the newest 200,000 entries of the period were looked at.
+    /// Only 200,000 entries were looked at: `next` goes on with the rest of the period.
     pub search_truncated: bool,
     pub limit: i64,
     pub offset: i64,

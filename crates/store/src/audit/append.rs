@@ -17,6 +17,8 @@ use crate::ledger::rollup::QUARTER_HOUR;
 const SIZES: [usize; 3] = [16, 4, 1];
 /// Chain, sequence and hash come before what a row says.
 const WIDTH: usize = CONTENT.len() + 3;
+/// Any number that nobody else locks.
+const BEGINNING: i64 = 0x6761_7465_6175_6474;
 
 #[derive(Clone)]
 pub(crate) struct Appender(Arc<Statements>);
@@ -109,6 +111,10 @@ impl Appender {
         chain: &str,
         entries: &[AuditEntry],
     ) -> Result<ChainRecord, StoreError> {
+        // Two replicas that begin a chain at the same time do it one after the other.
+        if open.is_postgres() {
+            open.execute("SELECT pg_advisory_xact_lock($1)", &[BEGINNING.into()]).await?;
+        }
         let rows = open.fetch("SELECT COALESCE(MAX(number), 0) FROM audit_chains", &[]).await?;
         let last: i64 = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
         let root = self.0.key.root(chain);
@@ -160,7 +166,9 @@ pub(super) fn overtaken() -> StoreError {
 }
 
 pub(super) async fn record(open: &mut Writing, chain: &str) -> Result<Option<ChainRecord>, StoreError> {
-    let text = sql(format!("SELECT {} FROM audit_chains WHERE chain = $1", ChainRecord::COLUMNS));
+    // Retention and the drainer wait for each other at the record; SQLite has one writer anyway.
+    let locked = if open.is_postgres() { " FOR UPDATE" } else { "" };
+    let text = sql(format!("SELECT {} FROM audit_chains WHERE chain = $1{locked}", ChainRecord::COLUMNS));
     open.fetch(text, &[chain.into()]).await?.first().map(ChainRecord::read).transpose()
 }
 

@@ -1,6 +1,6 @@
 //! Conversations: the entries that belong to one, by response ids, by session and by what was said before.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::entry::AuditEntry;
 use super::{Audit, row};
@@ -13,6 +13,7 @@ struct Lead {
     order: &'static str,
     text: String,
     most: i64,
+    session: bool,
 }
 
 impl Audit {
@@ -25,40 +26,69 @@ impl Audit {
         visible: impl Fn(&AuditEntry) -> bool,
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let mut found = BTreeMap::new();
+        let mut sessions = HashSet::new();
         let mut waiting = VecDeque::from([anchor.clone()]);
         found.insert((anchor.at, anchor.id.clone()), anchor);
-        while let Some(entry) = waiting.pop_front() {
-            for lead in leads(&entry, limit) {
+        'walk: while let Some(entry) = waiting.pop_front() {
+            // Whoever is found by the session has the same, and would find the same.
+            let known = entry.session_id.clone().is_some_and(|session| !sessions.insert(session));
+            for lead in leads(&entry, limit).into_iter().filter(|lead| !(lead.session && known)) {
                 for next in self.follow(&entry, &lead).await? {
                     if found.len() >= limit {
-                        return Ok(found.into_values().collect());
+                        break 'walk;
                     }
                     let key = (next.at, next.id.clone());
-                    if !found.contains_key(&key) && is_same_owner(&entry, &next) && visible(&next) {
+                    if !found.contains_key(&key) && visible(&next) {
                         found.insert(key, next.clone());
                         waiting.push_back(next);
                     }
                 }
             }
         }
-        Ok(found.into_values().collect())
+        self.whole(found.into_keys().map(|(_, id)| id).collect()).await
     }
 
+    /// Where a lead goes, without what was said there: most of it is known already. A session's name and a first message
+    /// are the client's words, and others may use the same: only the same owner's entries are meant.
     async fn follow(&self, from: &AuditEntry, lead: &Lead) -> Result<Vec<AuditEntry>, StoreError> {
+        let mut values: Vec<Value<'_>> = vec![(&lead.text).into(), from.at.micros().into(), lead.most.into()];
+        let mut owner = String::new();
+        for (column, text) in [("auth_key_id", &from.auth_key_id), ("tenant_id", &from.tenant_id)] {
+            match text {
+                Some(text) => {
+                    values.push(text.into());
+                    owner.push_str(&format!(" AND {column} = ${}", values.len()));
+                }
+                None => owner.push_str(&format!(" AND {column} IS NULL")),
+            }
+        }
         let text = format!(
-            "SELECT {} FROM audit WHERE {} ORDER BY {} LIMIT $3",
-            row::columns(),
+            "SELECT {} FROM audit WHERE {}{owner} ORDER BY {} LIMIT $3",
+            row::outline(),
             lead.condition,
             lead.order
         );
-        let values: [Value<'_>; 3] = [(&lead.text).into(), from.at.micros().into(), lead.most.into()];
         self.database.fetch(sql(text), &values).await?.iter().map(row::read).collect()
     }
-}
 
-/// A session's name and a first message are the client's words: others may use the same.
-fn is_same_owner(one: &AuditEntry, other: &AuditEntry) -> bool {
-    one.auth_key_id == other.auth_key_id && one.tenant_id == other.tenant_id
+    /// The entries of these ids, oldest first, with all they have.
+    async fn whole(&self, ids: Vec<String>) -> Result<Vec<AuditEntry>, StoreError> {
+        const AT_ONCE: usize = 25;
+        let mut entries = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(AT_ONCE) {
+            let places: Vec<String> = (1..=ids.len()).map(|place| format!("${place}")).collect();
+            let text = format!(
+                "SELECT {} FROM audit WHERE id IN ({}) ORDER BY at, id",
+                row::columns(),
+                places.join(", ")
+            );
+            let values: Vec<Value<'_>> = ids.iter().map(Value::from).collect();
+            for row in self.database.fetch(sql(text), &values).await? {
+                entries.push(row::read(&row)?);
+            }
+        }
+        Ok(entries)
+    }
 }
 
 fn leads(entry: &AuditEntry, limit: usize) -> Vec<Lead> {
@@ -74,7 +104,8 @@ fn leads(entry: &AuditEntry, limit: usize) -> Vec<Lead> {
         (&entry.session_id, "session_id = $1 AND at >= $2", AFTER, many),
     ];
     let lead = |(text, condition, order, most): (&Option<String>, _, _, _)| {
-        Some(Lead { condition, order, text: text.clone()?, most })
+        let session = std::ptr::eq(text, &entry.session_id);
+        Some(Lead { condition, order, text: text.clone()?, most, session })
     };
     candidates.into_iter().filter_map(lead).collect()
 }

@@ -6,11 +6,11 @@ use super::Audit;
 use super::log::AuditCursor;
 use super::row::Field;
 use crate::StoreError;
-use crate::database::Value;
+use crate::database::{Value, sql};
 use crate::ledger::like;
 
-/// What no index answers is looked for in so many of the newest entries of the period.
-pub(super) const MOST_EXAMINED: i64 = 200_000;
+/// What no index answers is looked for in so many entries of the period at once.
+const MOST_EXAMINED: i64 = if cfg!(test) { 50 } else { 200_000 };
 
 #[derive(Clone, Debug)]
 pub struct AuditFilter {
@@ -106,10 +106,9 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// `floor` is the earliest moment that is looked at.
-    pub fn new(filter: &AuditFilter, floor: Timestamp) -> Self {
+    pub fn new(filter: &AuditFilter) -> Self {
         let mut conditions = Self { text: String::new(), fields: Vec::new() };
-        conditions.number("at >= ?", floor.max(filter.from).micros());
+        conditions.number("at >= ?", filter.from.micros());
         conditions.number("at < ?", filter.until.micros());
         conditions.below(filter.user_path.as_deref());
         conditions.text("requested_model = ?", filter.requested_model.as_deref());
@@ -188,16 +187,52 @@ impl Conditions {
     }
 }
 
+/// The part of a period that is looked at for one page.
+pub(super) struct Stretch {
+    pub filter: AuditFilter,
+    /// Where to go on, when that is not the end of the period.
+    pub edge: Option<AuditCursor>,
+}
+
+impl Stretch {
+    pub fn whole(filter: &AuditFilter) -> Self {
+        Self { filter: filter.clone(), edge: None }
+    }
+}
+
 impl Audit {
-    /// Where to stop looking, when rows are looked at one by one; and whether that leaves any out.
-    pub(super) async fn floor(&self, filter: &AuditFilter) -> Result<(Timestamp, bool), StoreError> {
-        const LAST: &str =
-            "SELECT at FROM audit WHERE at >= $1 AND at < $2 ORDER BY at DESC, id DESC LIMIT 1 OFFSET $3";
-        let values = [filter.from.micros().into(), filter.until.micros().into(), MOST_EXAMINED.into()];
-        let rows = self.database.fetch(LAST, &values).await?;
-        Ok(match rows.first() {
-            Some(row) => (Timestamp(row.get(0)?), true),
-            None => (filter.from, false),
-        })
+    /// How far to look from a place on, when rows are looked at one by one.
+    pub(super) async fn stretch(
+        &self,
+        filter: &AuditFilter,
+        sort: AuditSort,
+        after: Option<&AuditCursor>,
+    ) -> Result<Stretch, StoreError> {
+        let upwards = sort == AuditSort::Oldest;
+        let mut conditions = Conditions::new(&AuditFilter::between(filter.from, filter.until));
+        if let Some(cursor) = after {
+            conditions.beside(cursor, if upwards { ">" } else { "<" });
+        }
+        let offset = conditions.bind(MOST_EXAMINED);
+        let order = if upwards { AuditSort::Oldest } else { AuditSort::Newest }.order();
+        let text = format!(
+            "SELECT at FROM audit WHERE {} ORDER BY {order} LIMIT 1 OFFSET {offset}",
+            conditions.text
+        );
+        let rows = self.database.fetch(sql(text), &conditions.values()).await?;
+        let mut stretch = Stretch::whole(filter);
+        if let Some(row) = rows.first() {
+            // All of that moment is looked at, so that the cursor need not name an entry.
+            let last = Timestamp(row.get(0)?);
+            let beyond = Timestamp(last.micros().saturating_add(1));
+            if upwards {
+                stretch.filter.until = beyond.min(filter.until);
+            } else {
+                stretch.filter.from = last;
+            }
+            let at = if upwards { beyond } else { last };
+            stretch.edge = Some(AuditCursor { at, id: String::new() });
+        }
+        Ok(stretch)
     }
 }

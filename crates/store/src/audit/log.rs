@@ -4,7 +4,7 @@ use domain::clock::Timestamp;
 
 use super::append::bucket;
 use super::entry::AuditEntry;
-use super::filter::{AuditFilter, AuditSort, Conditions};
+use super::filter::{AuditFilter, AuditSort, Conditions, Stretch};
 use super::{Audit, row};
 use crate::StoreError;
 use crate::database::sql;
@@ -28,7 +28,7 @@ pub struct AuditPage {
     pub total: i64,
     /// False when there are at least so many.
     pub total_is_exact: bool,
-    /// Older entries of the period were not looked at.
+    /// Further entries of the period were not looked at: `next` goes on with them.
     pub truncated: bool,
     pub next: Option<AuditCursor>,
 }
@@ -43,13 +43,21 @@ impl Audit {
         after: Option<&AuditCursor>,
     ) -> Result<AuditPage, StoreError> {
         let examines = filter.is_unindexed() || !sort.is_by_time();
-        let (floor, truncated) = if examines { self.floor(filter).await? } else { (filter.from, false) };
-        let (total, total_is_exact) = self.total(filter, floor).await?;
-        let mut entries = self.select(filter, floor, sort, limit + 1, offset, after).await?;
+        let first = if examines { self.stretch(filter, sort, None).await? } else { Stretch::whole(filter) };
+        let (total, total_is_exact) = self.total(&first.filter).await?;
+        let total_is_exact = total_is_exact && first.edge.is_none();
+        let stretch = match (after, &first.edge) {
+            (Some(_), Some(_)) => self.stretch(filter, sort, after).await?,
+            _ => first,
+        };
+        let mut entries = self.select(&stretch.filter, sort, limit + 1, offset, after).await?;
         let more = entries.len() as i64 > limit;
         entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        let next = entries.last().filter(|_| more && sort.is_by_time()).map(AuditEntry::cursor);
-        Ok(AuditPage { entries, total, total_is_exact: total_is_exact && !truncated, truncated, next })
+        let truncated = stretch.edge.is_some();
+        // Behind the last entry, or where looking ended, so that all of the period can be reached.
+        let next = if more { entries.last().map(AuditEntry::cursor) } else { stretch.edge };
+        let next = next.filter(|_| sort.is_by_time());
+        Ok(AuditPage { entries, total, total_is_exact, truncated, next })
     }
 
     pub async fn find(&self, id: &str) -> Result<Option<AuditEntry>, StoreError> {
@@ -65,7 +73,7 @@ impl Audit {
         filter: &AuditFilter,
         after: Option<&AuditCursor>,
     ) -> Result<(Vec<AuditEntry>, Option<AuditCursor>), StoreError> {
-        let mut period = Conditions::new(&AuditFilter::between(filter.from, filter.until), filter.from);
+        let mut period = Conditions::new(&AuditFilter::between(filter.from, filter.until));
         if let Some(cursor) = after {
             period.beside(cursor, ">");
         }
@@ -77,7 +85,7 @@ impl Audit {
             .first()
             .map(|row| Ok::<_, StoreError>(AuditCursor { at: Timestamp(row.get(0)?), id: row.get(1)? }));
         let end = end.transpose()?;
-        let mut conditions = Conditions::new(filter, filter.from);
+        let mut conditions = Conditions::new(filter);
         if let Some(cursor) = after {
             conditions.beside(cursor, ">");
         }
@@ -92,13 +100,12 @@ impl Audit {
     async fn select(
         &self,
         filter: &AuditFilter,
-        floor: Timestamp,
         sort: AuditSort,
         limit: i64,
         offset: i64,
         after: Option<&AuditCursor>,
     ) -> Result<Vec<AuditEntry>, StoreError> {
-        let mut conditions = Conditions::new(filter, floor);
+        let mut conditions = Conditions::new(filter);
         if let Some(cursor) = after {
             conditions.beside(cursor, if sort == AuditSort::Oldest { ">" } else { "<" });
         }
@@ -113,11 +120,11 @@ impl Audit {
     }
 
     /// How many entries are meant, and whether that is all of them.
-    async fn total(&self, filter: &AuditFilter, floor: Timestamp) -> Result<(i64, bool), StoreError> {
+    async fn total(&self, filter: &AuditFilter) -> Result<(i64, bool), StoreError> {
         if filter.is_everything() {
             return Ok((self.count(filter.from, filter.until).await?, true));
         }
-        let mut conditions = Conditions::new(filter, floor);
+        let mut conditions = Conditions::new(filter);
         let most = conditions.bind(MOST_COUNTED + 1);
         let text = format!(
             "SELECT COUNT(*) FROM (SELECT 1 FROM audit WHERE {} LIMIT {most}) AS counted",

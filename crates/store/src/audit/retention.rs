@@ -10,17 +10,30 @@ use super::chain::ChainRecord;
 use crate::StoreError;
 use crate::database::sql;
 
+/// So often in one go, and storage is taken to be away.
+const MOST_FAILURES: u32 = 5;
+
 impl Audit {
     /// Forgets entries of older calls, `batch` at a time. A chain loses its beginning only: an entry that stands behind a
     /// younger one goes when that one does.
     pub async fn delete_before(&self, before: Timestamp, batch: i64) -> Result<u64, StoreError> {
-        let mut deleted = 0;
+        let batch = batch.max(1);
+        let (mut deleted, mut failures) = (0, 0);
         for chain in self.nonempty().await? {
             loop {
-                let count = self.database.limited(self.cut(&chain, before, batch.max(1))).await?;
-                deleted += count;
-                if count < batch.max(1) as u64 {
-                    break;
+                match self.database.limited(self.cut(&chain, before, batch)).await {
+                    Ok(count) => {
+                        deleted += count;
+                        if count < batch as u64 {
+                            break;
+                        }
+                    }
+                    // One chain that somebody else is busy with does not keep the others.
+                    Err(error @ StoreError::Unavailable(_)) if failures < MOST_FAILURES => {
+                        failures += 1;
+                        tracing::debug!(%error, chain, "an audit chain is cut at the next attempt");
+                    }
+                    Err(error) => return Err(error),
                 }
             }
         }

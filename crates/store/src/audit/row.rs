@@ -67,17 +67,29 @@ pub(super) fn columns() -> String {
     CONTENT.map(|(name, _)| name).join(", ")
 }
 
+/// The same without what takes room.
+pub(super) fn outline() -> String {
+    let column = |(name, _): (&'static str, Kind)| match name {
+        "data" => "'{}'",
+        "request_body" | "response_body" => "NULL",
+        name => name,
+    };
+    CONTENT.map(column).join(", ")
+}
+
 /// The content of a row.
 pub(super) fn fields(entry: &AuditEntry) -> Result<Vec<Field>, StoreError> {
     let data = serde_json::to_string(&entry.data)
         .map_err(|error| StoreError::Failed(format!("an audit entry cannot be written: {error}")))?;
     let text = |text: &str| Field::Text(Some(storable(text)));
     let some = |text: &Option<String>| Field::Text(text.as_deref().map(storable));
+    let key = |text: &str| Field::Text(Some(clipped(text)));
+    let some_key = |text: &Option<String>| Field::Text(text.as_deref().map(clipped));
     let number = |number: i64| Field::Integer(Some(number));
     Ok(vec![
         number(entry.at.micros()),
-        text(&entry.id),
-        text(&entry.request_id),
+        key(&entry.id),
+        key(&entry.request_id),
         text(&entry.method),
         text(&entry.path),
         text(&entry.endpoint),
@@ -88,11 +100,11 @@ pub(super) fn fields(entry: &AuditEntry) -> Result<Vec<Field>, StoreError> {
         text(&entry.user_path),
         some(&entry.auth_key_id),
         some(&entry.tenant_id),
-        some(&entry.session_id),
-        some(&entry.response_id),
-        some(&entry.previous_response_id),
-        some(&entry.thread),
-        some(&entry.parent),
+        some_key(&entry.session_id),
+        some_key(&entry.response_id),
+        some_key(&entry.previous_response_id),
+        some_key(&entry.thread),
+        some_key(&entry.parent),
         text(&entry.cache_type),
         number(entry.status.into()),
         number(entry.stream.into()),
@@ -111,6 +123,12 @@ pub(super) fn fields(entry: &AuditEntry) -> Result<Vec<Field>, StoreError> {
 /// PostgreSQL has no NUL character in text: one of them would hold up every entry behind it.
 fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
+}
+
+/// What stands in an index: PostgreSQL takes 2704 bytes into one at most.
+fn clipped(text: &str) -> String {
+    const MOST: usize = 500;
+    storable(&text[..text.floor_char_boundary(MOST)])
 }
 
 /// The content as it stands in the table, from column `skip` on.

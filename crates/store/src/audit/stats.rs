@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Audit;
-use super::filter::{AuditFilter, Conditions};
+use super::filter::{AuditFilter, AuditSort, Conditions, Stretch};
 use crate::StoreError;
 use crate::database::sql;
 
@@ -39,8 +39,13 @@ pub struct AuditBucket {
 impl Audit {
     pub async fn stats(&self, filter: &AuditFilter) -> Result<AuditStats, StoreError> {
         let unindexed = filter.is_unindexed();
-        let (floor, beyond) = if unindexed { self.floor(filter).await? } else { (filter.from, false) };
-        let mut conditions = Conditions::new(filter, floor);
+        let stretch = if unindexed {
+            self.stretch(filter, AuditSort::Newest, None).await?
+        } else {
+            Stretch::whole(filter)
+        };
+        let beyond = stretch.edge.is_some();
+        let mut conditions = Conditions::new(&stretch.filter);
         let most = conditions.bind(MOST as i64 + 1);
         let text = format!(
             "SELECT at, status, provider_name, duration_us FROM audit WHERE {} ORDER BY at DESC, id DESC LIMIT {most}",

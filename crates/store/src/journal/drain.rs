@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Journal;
-use super::read::{self, Batch, MOST_RECEIPTS};
+use super::parts::{self, Part};
+use super::read::{self, Batch, Loss, MOST_RECEIPTS};
 use super::segment;
 use super::source::{Cursor, Source};
 use crate::audit::AuditEntry;
@@ -65,8 +66,10 @@ impl Pause {
     }
 }
 
-enum Outcome {
+pub(super) enum Outcome {
     Committed,
+    /// All but what the database refuses.
+    Without(Vec<Loss>),
     /// The position in the database is another one: nothing was written.
     Elsewhere,
 }
@@ -108,7 +111,8 @@ impl Drainer {
     fn is_behind(&self) -> bool {
         self.sources.iter().any(|source| {
             let waiting = source.stretch().map_or(0, |stretch| stretch.end - stretch.from);
-            waiting >= if source.is_live() { read::CHUNK } else { 1 }
+            // Where batches are small there is no waiting for more.
+            waiting >= if source.is_live() && source.most == MOST_RECEIPTS { read::CHUNK } else { 1 }
         })
     }
 
@@ -204,13 +208,25 @@ async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
     };
     let file = Arc::clone(&cursor.file);
     let mut room = std::mem::take(&mut source.room);
-    let (batch, room) = blocking(move || Ok((read::read(&file, stretch, &mut room)?, room))).await?;
+    let (mut batch, room) = blocking(move || Ok((read::read(&file, stretch, &mut room)?, room))).await?;
     let records = batch.records as usize;
     let booked = !batch.bookings.is_empty() || !batch.entries.is_empty();
-    if booked && let Outcome::Elsewhere = commit(store, source, cursor, &batch).await? {
-        let committed = position(store, &cursor.segment.id).await?;
-        source.correct(committed);
-        return Ok(Step::Moved);
+    if booked {
+        let outcome = commit(store, source, cursor, &batch).await;
+        let segment = cursor.segment.id.clone();
+        source.pace(outcome.is_ok());
+        match outcome? {
+            Outcome::Committed => {}
+            Outcome::Without(losses) => {
+                source.put_aside();
+                batch.losses.extend(losses);
+            }
+            Outcome::Elsewhere => {
+                let committed = position(store, &segment).await?;
+                source.correct(committed);
+                return Ok(Step::Moved);
+            }
+        }
     }
     source.room = room;
     source.apply(batch, booked);
@@ -223,12 +239,15 @@ async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> 
     let bookings = receipts.iter().filter_map(|receipt| Booking::of(receipt).transpose());
     let bookings = bookings.collect::<Result<Vec<_>, _>>()?;
     // No position guards these: their ids do, so that a crash before the directory is gone books nothing twice.
-    for chunk in bookings.chunks(MOST_RECEIPTS) {
-        book(store, chunk, &[], &source.name, None).await?;
-    }
     let entries: Vec<AuditEntry> = receipts.iter().filter_map(AuditEntry::of).collect();
-    for chunk in entries.chunks(MOST_RECEIPTS) {
-        book(store, &[], chunk, &source.name, None).await?;
+    let chunks = bookings.chunks(source.most).map(|bookings| Part { bookings, entries: &[] });
+    let chunks = chunks.chain(entries.chunks(source.most).map(|entries| Part { bookings: &[], entries }));
+    for part in chunks {
+        let refused = parts::book(store, part, &source.name).await;
+        source.pace(refused.is_ok());
+        if !refused?.is_empty() {
+            source.spoil();
+        }
     }
     if !bookings.is_empty() {
         tracing::warn!(calls = bookings.len(), journal = %source.name, "calls were interrupted and are booked at their reservation");
@@ -248,7 +267,7 @@ async fn forget(store: &Store, sql: &'static str, name: &str) {
 }
 
 /// Moves the drained position of a segment from one value to another.
-struct Advance<'a> {
+pub(super) struct Advance<'a> {
     journal: &'a str,
     segment: &'a str,
     old: Option<u64>,
@@ -270,18 +289,33 @@ async fn commit(
     // Whoever adds our own receipts to the ledger's sums hears of this before it can read them there.
     let turns = &store.ledger().turns;
     let _turn = turns.take().await;
-    let outcome = book(store, &batch.bookings, &batch.entries, &cursor.segment.id, Some(&advance)).await?;
-    if source.is_live() && matches!(outcome, Outcome::Committed) {
+    let whole = Part { bookings: &batch.bookings, entries: &batch.entries };
+    let outcome = match book(store, whole, &cursor.segment.id, Some(&advance)).await {
+        Err(error) if parts::is_refusal(&error) => {
+            let refused = parts::book(store, whole, &cursor.segment.id).await?;
+            let nothing = Part { bookings: &[], entries: &[] };
+            match book(store, nothing, &cursor.segment.id, Some(&advance)).await? {
+                Outcome::Committed if !refused.is_empty() => Outcome::Without(
+                    refused
+                        .into_iter()
+                        .map(|reason| Loss { from: batch.from, until: batch.until, reason, tail: false })
+                        .collect(),
+                ),
+                outcome => outcome,
+            }
+        }
+        outcome => outcome?,
+    };
+    if source.is_live() && !matches!(outcome, Outcome::Elsewhere) {
         turns.tell(&batch.bookings);
     }
     Ok(outcome)
 }
 
 /// Rows, sums, the chain of audit entries and the position in one transaction.
-async fn book(
+pub(super) async fn book(
     store: &Store,
-    bookings: &[Booking],
-    entries: &[AuditEntry],
+    Part { bookings, entries }: Part<'_>,
     chain: &str,
     advance: Option<&Advance<'_>>,
 ) -> Result<Outcome, StoreError> {

@@ -24,6 +24,8 @@ pub(super) struct Stretch {
     pub end: u64,
     /// Receipts up to here are in the ledger: they only close their calls.
     pub booked_until: u64,
+    /// So many receipts are enough.
+    pub most: usize,
 }
 
 #[derive(Debug, Default)]
@@ -82,7 +84,7 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
     }
     let mut calls = Calls::default();
     let mut at = 0;
-    while from + (at as u64) < end && batch.bookings.len().max(batch.entries.len()) < MOST_RECEIPTS {
+    while from + (at as u64) < end && batch.bookings.len().max(batch.entries.len()) < stretch.most {
         match frame::parse(&bytes[at..]) {
             Parsed::Frame { kind, payload, size } => {
                 let place = from + at as u64;
@@ -110,7 +112,7 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
     Ok(batch)
 }
 
-/// What happened to calls within one batch. Most open and close in the same one and leave nothing to remember.
+/// What happened to calls within one batch. Most open and close in the same one.
 #[derive(Default)]
 struct Calls<'a> {
     opened: HashMap<Cow<'a, str>, &'a [u8]>,
@@ -147,9 +149,9 @@ impl<'a> Calls<'a> {
     }
 
     fn close(&mut self, id: Cow<'_, str>) {
-        if self.opened.remove(id.as_ref()).is_none() {
-            self.others.push(Event::Closed { id: id.into_owned() });
-        }
+        self.opened.remove(id.as_ref());
+        // Also when it opened in this batch: an earlier attempt may have opened it in another.
+        self.others.push(Event::Closed { id: id.into_owned() });
     }
 
     fn events(self) -> Vec<Event> {

@@ -4,7 +4,7 @@
 //! with others, and what no column holds, which is stored as it is. A fourth is for the audit log alone.
 
 use domain::money::Cost;
-use domain::receipt::{Attempt, CostSource, OpeningRef, Receipt};
+use domain::receipt::{Attempt, Audited, CostSource, OpeningRef, Receipt};
 use domain::usage::{Tokens, Usage};
 use serde::Serialize;
 
@@ -43,6 +43,11 @@ pub(crate) fn opening(out: &mut Vec<u8>, opening: OpeningRef<'_>) {
 
 /// Reads back as a `ledger::booking::Booking`.
 pub(crate) fn receipt(out: &mut Vec<u8>, receipt: &Receipt) {
+    receipt_with(out, receipt, receipt.audit.as_deref());
+}
+
+/// With another part for the audit log than its own.
+pub(crate) fn receipt_with(out: &mut Vec<u8>, receipt: &Receipt, audited: Option<&Audited>) {
     let mut object = Object::begin(out);
     object.text("id", &receipt.id);
     object.flag("unbooked", !receipt.is_booked());
@@ -69,11 +74,11 @@ pub(crate) fn receipt(out: &mut Vec<u8>, receipt: &Receipt) {
         write(&mut object, receipt);
         object.end();
     }
-    if let Some(audited) = &receipt.audit {
+    if let Some(audited) = audited {
         out.push(b'\n');
         let mut object = Object::begin(out);
         object.text("auth_method", &receipt.auth_method);
-        object.some("audit", Some(&**audited));
+        object.some("audit", Some(audited));
         object.end();
     }
 }

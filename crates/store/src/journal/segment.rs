@@ -112,9 +112,27 @@ pub(super) fn remove(root: &Path, segment: &Segment, damaged: bool) -> io::Resul
     if !damaged {
         return fs::remove_file(&segment.path);
     }
+    let aside = aside(root, segment)?;
+    fs::rename(&segment.path, aside)?;
+    // Nothing is renamed onto another name of itself.
+    match fs::remove_file(&segment.path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A second name for a segment that is still in use.
+pub(super) fn put_aside(root: &Path, segment: &Segment) -> io::Result<()> {
+    match fs::hard_link(&segment.path, aside(root, segment)?) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn aside(root: &Path, segment: &Segment) -> io::Result<PathBuf> {
     let aside = root.join(DAMAGED);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&aside)?;
-    fs::rename(&segment.path, aside.join(format!("{}{SUFFIX}", segment.id)))
+    Ok(aside.join(format!("{}{SUFFIX}", segment.id)))
 }
 
 fn lock_file(path: &Path) -> io::Result<File> {

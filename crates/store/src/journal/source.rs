@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use domain::receipt::{Opening, Receipt};
 
 use super::Journal;
-use super::read::{Batch, Event, Loss, Stretch};
+use super::read::{Batch, Event, Loss, MOST_RECEIPTS, Stretch};
 use super::segment::{self, HEADER, Segment};
 
 pub(super) struct Source {
@@ -25,6 +25,8 @@ pub(super) struct Source {
     open: HashMap<String, OpenCall>,
     /// What stretches are read into.
     pub room: Vec<u8>,
+    /// How many receipts are offered to storage at once: fewer where it could not take more in time.
+    pub most: usize,
 }
 
 enum Place {
@@ -88,6 +90,7 @@ impl Source {
             retired: Vec::new(),
             open: HashMap::new(),
             room: Vec::new(),
+            most: MOST_RECEIPTS,
         }
     }
 
@@ -122,7 +125,8 @@ impl Source {
     pub fn stretch(&self) -> Option<Stretch> {
         let cursor = self.cursor.as_ref()?;
         let (end, _) = self.extent(cursor);
-        let stretch = Stretch { from: cursor.offset, end, booked_until: cursor.booked_until };
+        let stretch =
+            Stretch { from: cursor.offset, end, booked_until: cursor.booked_until, most: self.most };
         (stretch.from < stretch.end).then_some(stretch)
     }
 
@@ -185,7 +189,9 @@ impl Source {
     fn follow(&mut self, event: Event, home: u64) {
         match event {
             Event::Opened { id, opening } => {
-                self.open.insert(id, OpenCall { opening, home, carried: false, closed: false });
+                // The repeated opening of an earlier attempt may still be ahead of us.
+                let carried = self.open.get(&id).is_some_and(|call| call.carried);
+                self.open.insert(id, OpenCall { opening, home, carried, closed: false });
             }
             Event::Carried { id, opening } => {
                 if !self.open.get(&id).is_some_and(|call| call.closed) {
@@ -198,6 +204,26 @@ impl Source {
                 Some(call) if call.carried => call.closed = true,
                 _ => _ = self.open.remove(&id),
             },
+        }
+    }
+
+    /// Storage took what it was offered, or did not.
+    pub fn pace(&mut self, taken: bool) {
+        const FEWEST: usize = 8;
+        self.most = if taken { self.most * 2 } else { self.most / 2 }.clamp(FEWEST, MOST_RECEIPTS);
+    }
+
+    /// Something of a dead process's journal was refused: what is left of it is put aside.
+    pub fn spoil(&mut self) {
+        self.journal.0.damaged.fetch_add(1, Ordering::Relaxed);
+        self.retired.iter_mut().for_each(|(_, damaged)| *damaged = true);
+    }
+
+    /// Part of this segment was refused: it stays for a person to look at, whoever removes it from here.
+    pub fn put_aside(&self) {
+        let Some(cursor) = &self.cursor else { return };
+        if let Err(error) = segment::put_aside(&self.journal.0.config.directory, &cursor.segment) {
+            tracing::error!(%error, segment = %cursor.segment.path.display(), "a journal segment cannot be put aside yet");
         }
     }
 

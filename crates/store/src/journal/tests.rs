@@ -250,6 +250,155 @@ async fn a_close_that_overtakes_the_carried_opening_ends_the_call() {
     .await;
 }
 
+#[tokio::test]
+async fn a_call_that_opened_again_in_the_batch_of_its_close_is_over() {
+    for_each_backend(|store| async move {
+        // Closed in the batch of its second opening, or in one of its own, before and behind the carried opening.
+        for apart in [false, true] {
+            let directory = tempfile::tempdir().unwrap();
+            let journal =
+                journal(crate::JournalConfig { segment_bytes: 1024, ..journal_config(directory.path()) });
+            let mut drainer = Drainer::new(journal.clone(), store.clone());
+            let id = format!("a{apart}");
+            journal.open_call(opening(&id).as_ref()).unwrap();
+            drainer.drain_all().await;
+            (0..5).for_each(|n| close(&journal, &format!("{apart}{n}")));
+            journal.open_call(opening(&id).as_ref()).unwrap();
+            if apart {
+                drainer.drain_all().await;
+            }
+            close(&journal, &id);
+            drainer.drain_all().await;
+            (5..12).for_each(|n| close(&journal, &format!("{apart}{n}")));
+            drainer.drain_all().await;
+            assert_eq!(segments(directory.path()).len(), 1);
+            for path in segments(directory.path()) {
+                let bytes = std::fs::read(path).unwrap();
+                assert!(!String::from_utf8_lossy(&bytes).contains(&id), "it is not carried on");
+            }
+            // Retention has forgotten it, and nothing else would know that it is booked.
+            store.database().execute("DELETE FROM usage", &[]).await.unwrap();
+            drop((drainer, journal));
+            successor(directory.path(), &store).await;
+            assert_eq!(store.ledger().count().await.unwrap(), 0);
+        }
+    })
+    .await;
+}
+
+/// Makes the database refuse receipts of this id, or all of them.
+async fn refuse(store: &Store, table: &str, condition: &str) {
+    let text = if store.database().is_postgres() {
+        format!("ALTER TABLE {table} ADD CONSTRAINT refused CHECK (NOT ({condition})) NOT VALID")
+    } else {
+        let condition = condition.replace("id", "NEW.id");
+        format!(
+            "CREATE TRIGGER refused_{table} BEFORE INSERT ON {table} WHEN {condition} BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        )
+    };
+    store.database().execute(sql(text), &[]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_receipt_that_is_refused_holds_up_no_other() {
+    for_each_backend(|store| async move {
+        refuse(&store, "usage", "id = 'r7'").await;
+        refuse(&store, "audit", "id = 'r9'").await;
+        let directory = tempfile::tempdir().unwrap();
+        let journal = journal(journal_config(directory.path()));
+        for n in 0..20 {
+            let audit = Some(Box::default());
+            journal.close_call(&Receipt { audit, ..receipt(format!("r{n}")) }).unwrap();
+        }
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        while drainer.drain_once().await.unwrap() > 0 {}
+        let booked = ids(&store).await;
+        assert_eq!((booked.len(), booked.contains("r7")), (19, false));
+        assert!(store.audit().find("r7").await.unwrap().is_some());
+        assert!(store.audit().find("r9").await.unwrap().is_none());
+        assert!(store.audit().verify().await.unwrap().breaks.is_empty());
+        assert_eq!((journal.damaged(), journal.lag().records), (2, 0));
+        let aside = || std::fs::read_dir(directory.path().join("damaged")).unwrap().count();
+        assert_eq!(aside(), 1, "at once, not when the segment goes");
+        drop((drainer, journal));
+        successor(directory.path(), &store).await;
+        assert_eq!((aside(), ids(&store).await.len()), (1, 19));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_database_that_refuses_everything_is_waited_for() {
+    for_each_backend(|store| async move {
+        refuse(&store, "usage", "id <> ''").await;
+        let directory = tempfile::tempdir().unwrap();
+        let journal = journal(journal_config(directory.path()));
+        (0..3).for_each(|n| close(&journal, &format!("r{n}")));
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        assert!(drainer.drain_once().await.is_err());
+        assert_eq!((journal.damaged(), journal.lag().records), (0, 3));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn long_texts_are_cut_where_they_stand_in_a_key() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = journal(journal_config(directory.path()));
+        // Not the same letter over and over: PostgreSQL would press it together.
+        let noise: String = (0..1500u64)
+            .map(|n| char::from_u32(0x4e00 + (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as u32).unwrap())
+            .collect();
+        let text = || Some(noise.clone());
+        let long = Receipt {
+            user_path: format!("/{noise}"),
+            model: noise.clone(),
+            requested_model: noise.clone(),
+            provider: noise.clone(),
+            provider_name: noise.clone(),
+            cache_type: noise.clone(),
+            auth_key_id: text(),
+            tenant_id: text(),
+            session_id: text(),
+            response_id: text(),
+            previous_response_id: text(),
+            request_id: noise.clone(),
+            audit: Some(Box::default()),
+            ..receipt("long")
+        };
+        journal.close_call(&long).unwrap();
+        close(&journal, "next");
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        while drainer.drain_once().await.unwrap() > 0 {}
+        assert_eq!((ids(&store).await, journal.damaged()), (set(["long", "next"]), 0));
+        assert!(store.audit().find("long").await.unwrap().is_some());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn bodies_do_not_cost_the_room_of_receipts() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal =
+            journal(crate::JournalConfig { max_bytes: 512 << 10, ..journal_config(directory.path()) });
+        let audit = domain::receipt::Audited { request_body: Some("x".repeat(40_000)), ..Default::default() };
+        let mut taken = 0;
+        let audited = |n| Receipt { audit: Some(Box::new(audit.clone())), ..receipt(format!("r{n}")) };
+        while journal.close_call(&audited(taken)).is_ok() {
+            taken += 1;
+        }
+        assert!(taken > 200, "{taken}");
+        Drainer::new(journal, store.clone()).drain_all().await;
+        let first = store.audit().find("r0").await.unwrap().unwrap();
+        let last = store.audit().find(&format!("r{}", taken - 1)).await.unwrap().unwrap();
+        assert!(first.request_body.is_some() && !first.data.request_truncated);
+        assert!(last.request_body.is_none() && last.data.request_truncated);
+    })
+    .await;
+}
+
 /// Reads a segment in one go and tells which receipts it holds and how its end was judged.
 fn read_whole(bytes: &[u8]) -> (Vec<String>, Option<bool>) {
     let directory = tempfile::tempdir().unwrap();
@@ -259,7 +408,12 @@ fn read_whole(bytes: &[u8]) -> (Vec<String>, Option<bool>) {
     let (mut from, end) = (0, bytes.len() as u64);
     let (mut ids, mut tail) = (Vec::new(), None);
     while from < end {
-        let batch = read::read(&file, Stretch { from, end, booked_until: 0 }, &mut Vec::new()).unwrap();
+        let batch = read::read(
+            &file,
+            Stretch { from, end, booked_until: 0, most: read::MOST_RECEIPTS },
+            &mut Vec::new(),
+        )
+        .unwrap();
         assert!(batch.until > from, "every read gets on");
         ids.extend(batch.bookings.into_iter().map(|booking| booking.id.to_string()));
         tail = batch.losses.last().map(|loss| loss.tail).or(tail);
@@ -504,7 +658,7 @@ fn a_failed_write_leaves_whole_records_only() {
 }
 
 #[test]
-fn calls_that_close_in_their_batch_leave_nothing_to_remember() {
+fn calls_that_close_in_their_batch_are_not_open_after_it() {
     let directory = tempfile::tempdir().unwrap();
     let journal = journal(journal_config(directory.path()));
     open_and_close(&journal, "a");
@@ -512,14 +666,15 @@ fn calls_that_close_in_their_batch_leave_nothing_to_remember() {
     close(&journal, "c");
     let segment = journal.segment_after(None).unwrap();
     let file = std::fs::File::open(&segment.path).unwrap();
-    let stretch = Stretch { from: HEADER, end: journal.extent(0).0, booked_until: HEADER };
+    let stretch =
+        Stretch { from: HEADER, end: journal.extent(0).0, booked_until: HEADER, most: read::MOST_RECEIPTS };
     let batch = read::read(&file, stretch, &mut Vec::new()).unwrap();
     let names = batch.events.iter().map(|event| match event {
         Event::Opened { id, .. } => format!("+{id}"),
         Event::Carried { id, .. } => format!("~{id}"),
         Event::Closed { id } => format!("-{id}"),
     });
-    assert_eq!(names.collect::<BTreeSet<_>>(), set(["+b", "-c"]));
+    assert_eq!(names.collect::<BTreeSet<_>>(), set(["+b", "-a", "-c"]));
 }
 
 /// Run in release to see the figure: `cargo test --release -p store drain_cost -- --ignored --nocapture`.

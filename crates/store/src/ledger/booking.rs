@@ -143,15 +143,15 @@ impl<'a> Labels<'a> {
         }
         let written: WrittenLabel<'a> = serde_json::from_str(json)?;
         let label = Arc::new(Label {
-            model: storable(&written.model),
-            requested_model: storable(&written.requested_model),
-            provider: storable(&written.provider),
-            provider_name: storable(&written.provider_name),
+            model: clipped(&written.model, MOST_MODEL),
+            requested_model: clipped(&written.requested_model, MOST_MODEL),
+            provider: clipped(&written.provider, MOST_NAME),
+            provider_name: clipped(&written.provider_name, MOST_NAME),
             endpoint: storable(&written.endpoint),
-            user_path: storable(&written.user_path),
-            auth_key_id: storable(&written.auth_key_id),
-            tenant_id: storable(&written.tenant_id),
-            cache_type: storable(&written.cache_type),
+            user_path: clipped(&written.user_path, MOST_PATH),
+            auth_key_id: clipped(&written.auth_key_id, MOST_NAME),
+            tenant_id: clipped(&written.tenant_id, MOST_NAME),
+            cache_type: clipped(&written.cache_type, MOST_NAME),
         });
         self.0.insert(json, Arc::clone(&label));
         Ok(label)
@@ -163,6 +163,16 @@ fn storable(text: &str) -> Arc<str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
+/// PostgreSQL takes 2704 bytes into an index at most. All of these stand in one: together they must be shorter.
+const MOST_PATH: usize = 500;
+const MOST_MODEL: usize = 300;
+const MOST_NAME: usize = 200;
+
+fn clipped(text: &str, most: usize) -> Arc<str> {
+    let text = storable(text);
+    if text.len() <= most { text } else { text[..text.floor_char_boundary(most)].into() }
+}
+
 impl Booking {
     pub fn read<'a>(text: &'a str, labels: &mut Labels<'a>) -> Result<Read<'a>, serde_json::Error> {
         let [columns, label, detail] = record::lines(text);
@@ -172,7 +182,7 @@ impl Booking {
         }
         let cost = written.input_cost.zip(written.output_cost);
         let booking = Self {
-            id: storable(&written.id),
+            id: clipped(&written.id, MOST_NAME),
             at: written.at,
             request_id: storable(&written.request_id),
             provider_id: storable(&written.provider_id),

@@ -23,6 +23,37 @@ async fn run(store: &Store, sql: &'static str) {
 }
 
 #[tokio::test]
+async fn retention_and_drainers_do_not_throw_each_other_back() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let mut drainers = tokio::task::JoinSet::new();
+        for process in 0..3 {
+            let journal = journal(journal_config(directory.path()));
+            let store = store.clone();
+            drainers.spawn(async move {
+                let mut drainer = Drainer::new(journal.clone(), store);
+                for round in 0..30 {
+                    write(&journal, &[at(&format!("{process}-{round}"), 1000)]);
+                    drainer.drain_once().await.unwrap();
+                }
+                drainer
+            });
+        }
+        let (mut deleted, mut kept) = (0, Vec::new());
+        while !drainers.is_empty() {
+            deleted += store.audit().delete_before(Timestamp::from_seconds(2000), 2).await.unwrap();
+            while let Some(drainer) = drainers.try_join_next() {
+                kept.push(drainer.unwrap());
+            }
+        }
+        deleted += store.audit().delete_before(Timestamp::from_seconds(2000), 2).await.unwrap();
+        assert_eq!((kept.len(), deleted), (3, 90));
+        assert!(store.audit().verify().await.unwrap().breaks.is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn each_receipt_is_one_entry_however_often_it_is_read() {
     for_each_backend(|store| async move {
         let directory = tempfile::tempdir().unwrap();

@@ -1,0 +1,84 @@
+//! A batch that the database refuses, in ever smaller parts: one receipt that it cannot take holds up no other.
+
+use super::drain;
+use crate::audit::AuditEntry;
+use crate::database::Database;
+use crate::ledger::booking::Booking;
+use crate::{Store, StoreError};
+
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub bookings: &'a [Booking],
+    pub entries: &'a [AuditEntry],
+}
+
+impl<'a> Part<'a> {
+    fn halves(self) -> Option<[Part<'a>; 2]> {
+        let Self { bookings, entries } = self;
+        if !bookings.is_empty() && !entries.is_empty() {
+            return Some([Part { bookings, entries: &[] }, Part { bookings: &[], entries }]);
+        }
+        if bookings.len() + entries.len() < 2 {
+            return None;
+        }
+        let (first, second) = bookings.split_at(bookings.len() / 2);
+        let (former, latter) = entries.split_at(entries.len() / 2);
+        Some([Part { bookings: first, entries: former }, Part { bookings: second, entries: latter }])
+    }
+
+    fn id(self) -> &'a str {
+        let booking = self.bookings.first().map(|booking| &*booking.id);
+        booking.or_else(|| self.entries.first().map(|entry| &*entry.id)).unwrap_or_default()
+    }
+}
+
+/// It would be refused again, however often it was tried.
+pub(super) fn is_refusal(error: &StoreError) -> bool {
+    matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_) | StoreError::Conflict { .. })
+}
+
+/// Books what can be booked and answers why the rest cannot. No position guards this: the ids do.
+pub(super) async fn book(store: &Store, whole: Part<'_>, chain: &str) -> Result<Vec<String>, StoreError> {
+    let mut refused = Vec::new();
+    let mut waiting = vec![whole];
+    while let Some(part) = waiting.pop() {
+        match (drain::book(store, part, chain, None).await, part.halves()) {
+            (Ok(_), _) => {}
+            (Err(error), Some([first, second])) if is_refusal(&error) => waiting.extend([second, first]),
+            (Err(error), None) if is_refusal(&error) => {
+                // Where nothing at all can be booked it is the tables that are broken, and the journal waits for them.
+                if refused.is_empty() {
+                    probe(store, part.bookings.is_empty()).await?;
+                }
+                let id = part.id();
+                tracing::error!(%error, id, audit = part.bookings.is_empty(), "the database refuses a receipt: it is not booked, and its journal segment is put aside");
+                refused.push(format!("receipt {id}: {error}"));
+            }
+            (Err(error), _) => return Err(error),
+        }
+    }
+    Ok(refused)
+}
+
+/// Whether a receipt that has nothing to it could be booked; it is not.
+async fn probe(store: &Store, audit: bool) -> Result<(), StoreError> {
+    let receipt = domain::receipt::Receipt {
+        id: "probe".into(),
+        auth_method: "probe".into(),
+        audit: Some(Box::default()),
+        ..domain::receipt::Receipt::default()
+    };
+    let database: &Database = store.database();
+    let attempt = async {
+        let mut open = database.begin().await?;
+        if audit {
+            let entries: Vec<AuditEntry> = AuditEntry::of(&receipt).into_iter().collect();
+            store.audit().appender.append(&mut open, "probe", &entries, true).await?;
+        } else {
+            let bookings: Vec<Booking> = Booking::of(&receipt)?.into_iter().collect();
+            store.ledger().books.book(&mut open, &bookings, true).await?;
+        }
+        Ok(())
+    };
+    database.limited(attempt).await
+}
