@@ -52,7 +52,8 @@ pub async fn explain(
     let same = asker.actor() == caller.actor();
     let confided = same || responses::reaches_all(&asker, Action::Read);
     let mut explanation = Explanation::new(shown::principal(&caller));
-    let explainer = Explainer { gateway, snapshot, arrival: &arrival, caller: &caller, confided };
+    let explainer =
+        Explainer { gateway, snapshot, arrival: &arrival, caller: &caller, asker: &asker, confided };
     if let Err(stop) = explainer.follow(body, &mut explanation).await {
         match stop {
             Stop::Asker(fault) => return Err(fault),
@@ -80,6 +81,7 @@ struct Explainer<'a> {
     snapshot: &'a Snapshot,
     arrival: &'a Arrival,
     caller: &'a Caller,
+    asker: &'a Caller,
     /// What the caller said and heard before may be shown to the asker.
     confided: bool,
 }
@@ -115,7 +117,7 @@ impl Explainer<'_> {
         explanation.estimated_cost = Some(shown::cost(&reservation));
         let refused = self.limited(&caller, &reservation, explanation);
         let unaffordable = self.afford(&call, &plan, &caller, user_path, explanation);
-        let Some(fault) = refused.or(unaffordable) else { return Ok(()) };
+        let Some(fault) = unaffordable.or(refused) else { return Ok(()) };
         // A call that is refused here leaves for nobody.
         explanation.decision = Decision::default();
         explanation.upstream_request = None;
@@ -146,8 +148,12 @@ impl Explainer<'_> {
     ) -> Option<Fault> {
         let tenant = caller.key().and_then(|key| key.tenant_id.clone());
         let occasion = spending::Occasion { at: self.arrival.at, tenant, user_path };
-        let (rooms, fault) = spending::look(self.gateway, &occasion, reserve::worst(plan, call));
-        explanation.budgets = Some(rooms.iter().map(shown::budget).collect());
+        let (rooms, fault) = spending::look(self.gateway, self.asker, &occasion, reserve::worst(plan, call));
+        let shown = rooms.iter().map(|room| {
+            let visible = spending::is_visible(self.gateway, self.asker, &room.status.rule.key);
+            shown::budget(room, visible)
+        });
+        explanation.budgets = Some(shown.collect());
         fault
     }
 

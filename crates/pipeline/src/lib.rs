@@ -163,17 +163,18 @@ async fn route(
     Ok(Prepared { caller, user_path, call, plan })
 }
 
-/// What a call takes before it leaves, of its key's limits and of the budgets on its path.
+/// What a call takes before it leaves, of the budgets on its path and of its key's limits.
 fn admit(gateway: &Gateway, prepared: &Prepared, ticket: &mut Ticket) -> Result<Reservation, Fault> {
     let Prepared { caller, user_path, call, plan } = prepared;
-    let reservation = reserve::reserve(plan, call);
-    ticket.limit(caller, reservation.usage.tokens.total())?;
     let occasion = || ticket.occasion(caller, user_path);
     let mut worst = None;
-    let hold = spending::hold(gateway, occasion, || {
+    let hold = spending::hold(gateway, caller, occasion, || {
         worst = reserve::worst(plan, call);
         worst
     })?;
     ticket.hold(hold, worst);
+    // Last: a call that a budget refuses takes nothing of its key's limits.
+    let reservation = reserve::reserve(plan, call);
+    ticket.limit(caller, reservation.usage.tokens.total())?;
     Ok(reservation)
 }

@@ -36,7 +36,7 @@ use crate::spending;
 
 pub use download::Download;
 use endpoint::Endpoint;
-use fare::Fare;
+use fare::{Fare, Said};
 use upload::{Sent, Upload};
 
 /// The route as receipts and metrics name it.
@@ -124,15 +124,22 @@ async fn prepare(
     )?;
     let access = Access::new(policy, snapshot, &caller, &user_path);
     let stake = admit::Stake::of(&access, &instance, &wanted.method);
+    let bills = wanted.method == Method::POST && !endpoint.is_free;
+    let budgeted = bills && spending::concerns(ticket.gateway(), &ticket.occasion(&caller, &user_path));
+    if budgeted {
+        upload.read_whole();
+    }
     let lane = judge(&access, &instance, &endpoint, &mut upload, stake).await?;
     refuse_others_responses(&caller, &endpoint, ticket).await?;
     let sent = upload.sent();
     let inference = wanted.method == Method::POST && endpoint.is_inference;
     let reservation = fare::reservation(&lane, &sent, inference);
-    ticket.limit(&caller, reservation.usage.tokens.total())?;
-    let worst = || fare::worst(&lane, upload.length(), inference);
-    let held = spending::hold(ticket.gateway(), || ticket.occasion(&caller, &user_path), worst)?;
+    let said = || Said::of(upload.whole(), upload.most_answers());
+    let worst = || bills.then(|| fare::worst(&instance, &lane, &said())).flatten();
+    let occasion = || ticket.occasion(&caller, &user_path);
+    let held = spending::hold(ticket.gateway(), &caller, occasion, worst)?;
     ticket.hold(held, None);
+    ticket.limit(&caller, reservation.usage.tokens.total())?;
     let headers = headers::up(&arrival.headers, &instance, ticket);
     let outbound = Outbound {
         destination,

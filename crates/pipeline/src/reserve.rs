@@ -1,16 +1,18 @@
 //! Station: what a call is expected to cost, noted before it leaves, and what it may cost at worst, held by budgets.
 
+use domain::call::{Format, Surface};
 use domain::money::{Cost, Nanos};
 use domain::usage::{Tokens, Usage};
+use serde_json::value::RawValue;
 
 use crate::receive::Call;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
 
 /// Output assumed when neither the client nor the catalogue bounds it.
-const ASSUMED_OUTPUT: u64 = 4096;
+pub const ASSUMED_OUTPUT: u64 = 4096;
 /// Input assumed of what a call refers to and does not hold, where the model's window is not known.
-const ASSUMED_WINDOW: u64 = 200_000;
+pub const ASSUMED_WINDOW: u64 = 200_000;
 /// No picture is counted as more tokens than this.
 const LARGEST_PICTURE: u64 = 16_384;
 
@@ -36,31 +38,126 @@ pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
 /// request that bounds its output.
 pub fn worst(plan: &Plan, call: &Call) -> Option<Nanos> {
     let bounds = plan.lanes.iter().filter_map(|lane| {
-        let input = most_input(lane, call);
+        let input = most_input(lane, &call.request.body, refers(call));
         Some(catalog::bound(lane.price()?, input, output(lane, call)))
     });
     bounds.max()
 }
 
+/// The most that all answers together may be.
 fn output(lane: &Lane, call: &Call) -> u64 {
     let known = lane.facts.as_ref().and_then(|facts| facts.max_output_tokens);
-    let assumed = known.unwrap_or(ASSUMED_OUTPUT).min(ASSUMED_OUTPUT);
-    call.request.max_output.unwrap_or(assumed).saturating_mul(call.request.choices)
+    let asked = BOUNDS.iter().filter_map(|name| number(call, name)).chain(call.request.max_output).max();
+    let each = match asked {
+        Some(asked) if REASONING.iter().any(|name| call.has(name)) => asked.saturating_add(SHORTEST_THOUGHT),
+        Some(asked) => asked.max(SHORTEST_ANSWER),
+        None => ASSUMED_OUTPUT,
+    };
+    known.map_or(each, |known| each.min(known)).saturating_mul(choices(call))
 }
 
+/// Which of several bounds goes up is for the provider's dialect to say: the largest counts.
+const BOUNDS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+const REASONING: [&str; 4] = ["reasoning_effort", "reasoning", "thinking", "generationConfig"];
+/// Where thoughts have a budget of their own, a short answer is allowed this much more.
+const SHORTEST_THOUGHT: u64 = 1024;
+/// Some providers allow no shorter one, and translation asks them for this.
+const SHORTEST_ANSWER: u64 = 16;
+
+/// How many answers are made, shown or not.
+fn choices(call: &Call) -> u64 {
+    let asked = number(call, "best_of").unwrap_or(1).max(call.request.choices);
+    let prompts = if call.surface == Surface::Completions { prompts(call) } else { 1 };
+    asked.saturating_mul(prompts)
+}
+
+fn value<'a>(call: &'a Call, name: &str) -> Option<&'a [u8]> {
+    let request = &call.request;
+    request.object.value(&request.body, name).map(|range| &request.body[range])
+}
+
+fn number(call: &Call, name: &str) -> Option<u64> {
+    serde_json::from_slice(value(call, name)?).ok()
+}
+
+/// Several texts, or several lists of tokens; a list of tokens is one.
+fn prompts(call: &Call) -> u64 {
+    let prompts: Option<Vec<&RawValue>> =
+        value(call, "prompt").and_then(|text| serde_json::from_slice(text).ok());
+    let several = prompts.unwrap_or_default();
+    let several = several.iter().filter(|prompt| prompt.get().starts_with(['"', '['])).count();
+    several.max(1) as u64
+}
+
+/// What was said before, or a template, that the provider keeps.
+fn refers(call: &Call) -> bool {
+    let template = call.surface == Surface::Converse(Format::Responses) && call.has("prompt");
+    template || KEPT_ELSEWHERE.iter().any(|name| call.has(name))
+}
+
+pub const KEPT_ELSEWHERE: [&str; 5] =
+    ["previous_response_id", "conversation", "cachedContent", "cached_content", "mcp_servers"];
+
+/// Names of what is not in the body, or is read by the provider's own tools while it answers.
+const NAMED: [&str; 25] = [
+    "\"file_id\"",
+    "\"file_url\"",
+    "\"file_data\"",
+    "\"fileData\"",
+    "\"document\"",
+    "\"file\"",
+    "\"file_search",
+    "\"fileSearch",
+    "\"web_search",
+    "\"webSearch",
+    "\"web_fetch",
+    "\"mcp\"",
+    "\"mcp_toolset\"",
+    "\"code_interpreter",
+    "\"code_execution",
+    "\"codeExecution",
+    "\"computer_",
+    "\"google_search",
+    "\"googleSearch",
+    "\"google_maps",
+    "\"googleMaps",
+    "\"url_context",
+    "\"urlContext",
+    "\"search_parameters\"",
+    "\"plugins\"",
+];
+const PICTURES: [&str; 5] =
+    ["\"image_url\"", "\"input_image\"", "\"image\"", "\"inlineData\"", "\"inline_data\""];
+
 /// No token is shorter than a byte; what is only named by the call may fill the model's window.
-fn most_input(lane: &Lane, call: &Call) -> u64 {
-    let body = &call.request.body;
+pub fn most_input(lane: &Lane, body: &[u8], refers: bool) -> u64 {
     let window = lane.facts.as_ref().and_then(|facts| facts.context_window);
     let count = |text: &str| memchr::memmem::find_iter(body, text.as_bytes()).count() as u64;
-    let elsewhere =
-        ["\"file_id\"", "\"file_url\"", "\"file_data\"", "\"fileData\"", "\"document\"", "\"file\""];
-    let refers = ["previous_response_id", "conversation"].iter().any(|name| call.has(name));
-    if refers || elsewhere.iter().any(|text| count(text) > 0) {
+    if refers || NAMED.iter().any(|text| count(text) > 0) || hides_names(body) {
         return window.unwrap_or(ASSUMED_WINDOW).max(body.len() as u64);
     }
-    let pictures = ["\"image_url\"", "\"input_image\"", "\"image\"", "\"inlineData\"", "\"inline_data\""];
-    let pictures: u64 = pictures.iter().map(|text| count(text)).sum();
+    let pictures: u64 = PICTURES.iter().map(|text| count(text)).sum();
     let most = (body.len() as u64).saturating_add(pictures.saturating_mul(LARGEST_PICTURE));
     window.map_or(most, |window| most.min(window))
+}
+
+/// A letter that is written as an escape, as nobody does who has nothing to hide.
+fn hides_names(body: &[u8]) -> bool {
+    memchr::memmem::find_iter(body, b"\\u00").any(|at| {
+        let code = body.get(at + 4..at + 6).and_then(|code| std::str::from_utf8(code).ok());
+        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        code.is_some_and(|code| code.is_ascii_alphanumeric() || code == b'_')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaped_letters_are_seen_and_other_escapes_are_not() {
+        assert!(hides_names(br#"{"\u0069mage_url":1}"#));
+        assert!(hides_names(br#"{"file\u005fid":1}"#));
+        assert!(!hides_names(br#"{"a":"\u003cb\u003e \u00e9 \u0022 \u00"}"#));
+    }
 }

@@ -16,15 +16,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use domain::caller::Caller;
+use domain::capability::Capability;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
+use domain::resources::budget::BudgetKey;
 use domain::user_path::UserPath;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::gateway::Gateway;
-use books::Books;
+use books::{Books, Exceeded};
 use index::Index;
 
 pub use books::{Headroom, Status};
@@ -102,6 +105,7 @@ impl Drop for Hold {
 /// None where no budget applies.
 pub fn hold(
     gateway: &Gateway,
+    caller: &Caller,
     occasion: impl FnOnce() -> Occasion,
     worst: impl FnOnce() -> Option<Nanos>,
 ) -> Result<Option<Hold>, Fault> {
@@ -119,12 +123,34 @@ pub fn hold(
     // Reckoned before the lock is taken: it reads the whole body.
     let worst = worst();
     let taken = spending.books.lock().hold(occasion, worst);
-    let number = taken.map_err(|exceeded| refusal::exceeded(&exceeded, gateway.clock.now()))?;
+    let number = taken.map_err(|exceeded| refused(gateway, caller, &exceeded))?;
     Ok(Some(Hold { spending: spending.clone(), number, kept: gateway.policy.accounting, open: true }))
 }
 
-/// Every budget on the path, and what a call that costs so much would be told.
-pub fn look(gateway: &Gateway, occasion: &Occasion, worst: Option<Nanos>) -> (Vec<Headroom>, Option<Fault>) {
+/// Whether a budget applies, so that it matters what the call may cost.
+pub fn concerns(gateway: &Gateway, occasion: &Occasion) -> bool {
+    gateway.spending.covers(occasion)
+}
+
+/// A caller that is bound to a user path, or a tenant, sees the figures of what is its own.
+pub fn is_visible(gateway: &Gateway, caller: &Caller, key: &BudgetKey) -> bool {
+    let known = gateway.capabilities.has(Capability::Identity);
+    let tenant = caller.key().filter(|_| known).and_then(|key| key.tenant_id.as_deref());
+    let own = caller.key().and_then(|key| key.user_path.as_ref());
+    own.is_none_or(|own| own.covers(&key.user_path)) && (tenant.is_none() || tenant == key.tenant.as_deref())
+}
+
+fn refused(gateway: &Gateway, hearer: &Caller, exceeded: &Exceeded) -> Fault {
+    refusal::exceeded(exceeded, gateway.clock.now(), is_visible(gateway, hearer, &exceeded.rule.key))
+}
+
+/// Every budget on the path, and what a call that costs so much would be told; in the words for who asks.
+pub fn look(
+    gateway: &Gateway,
+    asker: &Caller,
+    occasion: &Occasion,
+    worst: Option<Nanos>,
+) -> (Vec<Headroom>, Option<Fault>) {
     let spending = &gateway.spending;
     if spending.index.load().is_none() {
         return (Vec::new(), None);
@@ -133,7 +159,7 @@ pub fn look(gateway: &Gateway, occasion: &Occasion, worst: Option<Nanos>) -> (Ve
     let lost = gateway.policy.budgets_closed && spending.is_lost(gateway.clock.tick());
     let fault = match exceeded {
         _ if lost && !rooms.is_empty() => Some(fault::budget_check_failed()),
-        exceeded => exceeded.map(|exceeded| refusal::exceeded(&exceeded, gateway.clock.now())),
+        exceeded => exceeded.map(|exceeded| refused(gateway, asker, &exceeded)),
     };
     (rooms, fault)
 }

@@ -92,9 +92,24 @@ pub fn check(url: &str, egress: &Egress, trust: Trust) -> Result<(), Fault> {
     if url.len() > 2000 {
         return Err(fault::invalid_parameter("webhook_url", "A URL has at most 2000 characters."));
     }
-    place(url, egress, trust).map(drop).map_err(|reason| {
+    let refused = |reason: String| {
         fault::invalid_parameter("webhook_url", format!("This cannot be a webhook's URL: {reason}."))
-    })
+    };
+    place(url, egress, trust).map_err(refused)?;
+    if needs_https(url, trust) {
+        return Err(refused("a public address needs https".to_owned()));
+    }
+    Ok(())
+}
+
+/// A name that can lead to a public address only, over plain http: no attempt would ever leave.
+fn needs_https(url: &str, trust: Trust) -> bool {
+    let uri: Uri = url.trim().parse().unwrap_or_default();
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.');
+    let near = host.eq_ignore_ascii_case("localhost") || host.to_ascii_lowercase().ends_with(".localhost");
+    let literal = host.parse::<std::net::IpAddr>().is_ok();
+    let public = matches!(trust, Trust::Admin { allow_private: false, .. }) && !near && !literal;
+    public && uri.scheme_str() == Some("http")
 }
 
 /// The origin, and what stands behind it: unlike a provider's base URL, a receiver's may have a query.

@@ -99,15 +99,16 @@ pub fn refusal(fault: &Fault) -> Refusal {
     }
 }
 
-pub fn budget(room: &Headroom) -> BudgetRoom {
+pub fn budget(room: &Headroom, with_figures: bool) -> BudgetRoom {
     let Headroom { status, fits } = room;
+    let figure = |amount: Nanos| with_figures.then(|| amount.usd());
     BudgetRoom {
         user_path: status.rule.key.user_path.as_str().to_owned(),
         period_label: status.rule.key.period.label(),
-        amount: status.rule.amount.usd(),
-        spent: status.spent.usd(),
-        reserved: status.reserved.usd(),
-        remaining: status.remaining().usd(),
+        amount: figure(status.rule.amount),
+        spent: figure(status.spent),
+        reserved: figure(status.reserved),
+        remaining: figure(status.remaining()),
         period_end: webhooks::time(status.period_end),
         fits: *fits,
     }

@@ -151,16 +151,16 @@ pub struct EstimatedCost {
     pub worst: Option<f64>,
 }
 
-/// How a budget stands, in US dollars.
+/// How a budget stands, in US dollars. Figures of budgets above the asker's own path are null.
 #[derive(Serialize, ToSchema)]
 pub struct BudgetRoom {
     pub user_path: String,
     pub period_label: String,
-    pub amount: f64,
-    pub spent: f64,
+    pub amount: Option<f64>,
+    pub spent: Option<f64>,
     /// Held for calls under way.
-    pub reserved: f64,
-    pub remaining: f64,
+    pub reserved: Option<f64>,
+    pub remaining: Option<f64>,
     pub period_end: String,
     /// What this call may cost at worst has room in it.
     pub fits: bool,

@@ -12,6 +12,8 @@ pub(super) struct Endpoint {
     pub(super) model: Option<String>,
     /// A model is asked to answer here.
     pub(super) is_inference: bool,
+    /// Nothing that is sent here is billed.
+    pub(super) is_free: bool,
 }
 
 impl Endpoint {
@@ -38,7 +40,8 @@ impl Endpoint {
             path_and_query.push('?');
             path_and_query.push_str(&query);
         }
-        Ok(Self { path_and_query, model: model(&segments), is_inference: is_inference(&segments) })
+        let (model, is_inference, is_free) = (model(&segments), is_inference(&segments), is_free(&segments));
+        Ok(Self { path_and_query, model, is_inference, is_free })
     }
 }
 
@@ -156,4 +159,22 @@ fn is_inference(segments: &[&str]) -> bool {
     let (name, verb) = last.rsplit_once(':').unwrap_or((last, ""));
     matches!(name, "completions" | "responses" | "messages" | "embeddings" | "rerank" if verb.is_empty())
         || matches!(verb, "generateContent" | "streamGenerateContent" | "embedContent" | "batchEmbedContents")
+}
+
+/// What is only counted, kept, or called off.
+fn is_free(segments: &[&str]) -> bool {
+    let last = segments.last().copied().unwrap_or_default();
+    let verb = last.rsplit_once(':').map_or(last, |(_, verb)| verb);
+    let free = [
+        "count_tokens",
+        "countTokens",
+        "input_tokens",
+        "tokenize",
+        "detokenize",
+        "moderations",
+        "files",
+        "uploads",
+        "cancel",
+    ];
+    free.contains(&verb)
 }

@@ -9,19 +9,15 @@ use domain::money::Nanos;
 use domain::receipt::Attempt;
 use domain::usage::{Tokens, Usage};
 use http::HeaderMap;
+use serde_json::Value;
 use wire::meter::Meter;
 
 use super::told;
 use super::upload::Sent;
 use crate::reply::Refused;
-use crate::reserve::Reservation;
+use crate::reserve::{self, ASSUMED_OUTPUT, ASSUMED_WINDOW, Reservation};
 use crate::settle::Ticket;
 use crate::snapshot::routes::{Instance, Lane, Routes};
-
-/// Output assumed for a call that is lost in a crash.
-const ASSUMED_OUTPUT: u64 = 4096;
-/// Input assumed of a body whose length is not known, where the model's window is not known either.
-const ASSUMED_WINDOW: u64 = 200_000;
 
 pub(super) struct Fare {
     /// Taken when the call is refused.
@@ -51,19 +47,64 @@ pub(super) fn reservation(lane: &Lane, sent: &Sent, inference: bool) -> Reservat
     Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost }
 }
 
-/// What the call can cost at most; none for what is not inference or has no price. Its own bound on the output is not
-/// known here, so it is the model's.
-pub(super) fn worst(lane: &Lane, length: Option<u64>, inference: bool) -> Option<Nanos> {
-    let price = lane.price().filter(|_| inference)?;
+/// What the call can cost at most; none for what has no price. Its own bound on the output may be under a name that is not
+/// known here, so it is the model's. A call that does not say which model it is for may be for the dearest.
+pub(super) fn worst(instance: &Instance, lane: &Lane, said: &Said) -> Option<Nanos> {
+    if !lane.target.model.is_empty() {
+        return most(lane, said);
+    }
+    instance.lanes.values().filter_map(|lane| most(lane, said)).max()
+}
+
+fn most(lane: &Lane, said: &Said) -> Option<Nanos> {
+    let price = lane.price()?;
     let facts = lane.facts.as_ref();
-    let window = facts.and_then(|facts| facts.context_window);
-    let output = facts.and_then(|facts| facts.max_output_tokens).unwrap_or(ASSUMED_OUTPUT);
-    // No token is shorter than a byte.
-    let input = match (length, window) {
-        (Some(length), Some(window)) => length.min(window),
-        (length, window) => length.or(window).unwrap_or(ASSUMED_WINDOW),
+    let known = facts.and_then(|facts| facts.max_output_tokens);
+    let output = known.unwrap_or(said.output.max(ASSUMED_OUTPUT)).saturating_mul(said.choices);
+    let input = match &said.body {
+        Some(body) => reserve::most_input(lane, body, said.refers),
+        None => facts.and_then(|facts| facts.context_window).unwrap_or(ASSUMED_WINDOW),
     };
     Some(catalog::bound(price, input, output))
+}
+
+/// What a passing call says of its size.
+pub(super) struct Said {
+    /// Where all of it could be read.
+    body: Option<Vec<u8>>,
+    refers: bool,
+    output: u64,
+    choices: u64,
+}
+
+impl Said {
+    /// A body that could not be read may name, keep and multiply what it likes; `most` is how many answers it can ask for.
+    pub(super) fn of(body: Option<Vec<u8>>, most: u64) -> Self {
+        let unread = Self { body: None, refers: true, output: 0, choices: most };
+        let Some(body) = body else { return unread };
+        if body.is_empty() {
+            return Self { body: Some(body), refers: false, output: 0, choices: 1 };
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(&body) else { return unread };
+        let configs = ["generationConfig", "generation_config"].map(|name| &value[name]);
+        let places = || configs.into_iter().chain([&value]);
+        let largest = |names: &[&str]| {
+            let found = places().flat_map(|place| names.iter().map(|name| &place[*name]));
+            found.filter_map(Value::as_u64).max()
+        };
+        let answers = largest(&["n", "best_of", "num_generations", "candidateCount", "candidate_count"]);
+        let several = |prompt: &&Value| prompt.is_string() || prompt.is_array();
+        let prompts = value["prompt"].as_array().map_or(1, |list| list.iter().filter(several).count());
+        let output =
+            largest(&["max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"]);
+        let kept = reserve::KEPT_ELSEWHERE.iter().any(|name| !value[*name].is_null());
+        Self {
+            refers: kept || value["prompt"].is_object(),
+            output: output.unwrap_or(0),
+            choices: answers.unwrap_or(1).max(1).saturating_mul(prompts.max(1) as u64),
+            body: Some(body),
+        }
+    }
 }
 
 impl Fare {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use domain::fault::{self, Fault};
 use egress::{BodyError, OutboundBody, StreamedBody};
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
@@ -21,6 +21,9 @@ use crate::audit::Recording;
 
 /// So much of a body is held, at most, to find the model it names.
 const AHEAD: usize = 64 * 1024;
+
+/// No provider makes more answers at a time.
+const MOST_ANSWERS: u64 = 128;
 
 pub(super) struct Upload {
     body: StreamedBody,
@@ -34,6 +37,13 @@ pub(super) struct Upload {
     gleaner: Option<Gleaner>,
     /// With limits on models, nothing may be named that was not judged.
     guarded: bool,
+    /// With budgets, it matters how much is asked for.
+    budgeted: bool,
+    kind: Kind,
+    /// More than one answer is asked for.
+    multiplied: bool,
+    /// Some of it leaves before the rest has come.
+    cut: bool,
     judged: Option<usize>,
     models: usize,
     sent: Arc<Sent>,
@@ -93,6 +103,10 @@ impl Upload {
             beyond: Bytes::new(),
             gleaner: is_plain_json(headers).then(Gleaner::default),
             guarded: false,
+            budgeted: false,
+            kind: Kind::of(headers),
+            multiplied: false,
+            cut: false,
             judged: None,
             models: 0,
             sent: Arc::new(Sent(Mutex::new(record))),
@@ -102,9 +116,24 @@ impl Upload {
         }
     }
 
-    /// How long the body is, where that is known before it has come.
-    pub(super) fn length(&self) -> Option<u64> {
-        self.length
+    /// All of the body is wanted before it leaves, as far as it can be read and is not too long.
+    pub(super) fn read_whole(&mut self) {
+        self.budgeted = true;
+    }
+
+    /// The body, if all of it has come.
+    pub(super) fn whole(&self) -> Option<Vec<u8>> {
+        (self.ended && self.kind == Kind::Text).then(|| self.ahead.iter().flatten().copied().collect())
+    }
+
+    /// How many answers a body can ask for that was not read to its end.
+    pub(super) fn most_answers(&self) -> u64 {
+        match self.kind {
+            // What follows is looked at as it passes.
+            Kind::Text if self.gleaner.is_some() => 1,
+            Kind::Text | Kind::Packed => MOST_ANSWERS,
+            Kind::Data => 1,
+        }
     }
 
     pub(super) fn sent(&self) -> Arc<Sent> {
@@ -115,9 +144,10 @@ impl Upload {
     /// otherwise only at what comes first.
     pub(super) async fn peek(&mut self, guarded: bool) -> Result<(), Fault> {
         self.guarded = guarded;
-        let enough = if guarded { AHEAD } else { 1 };
+        let whole = self.budgeted && self.kind == Kind::Text;
+        let enough = if guarded || whole { AHEAD } else { 1 };
         let mut held = 0;
-        while self.gleaner.is_some() && !self.ended && self.models == 0 && held < enough {
+        while !self.ended && held < enough && (whole || (self.gleaner.is_some() && self.models == 0)) {
             if let Some(mut data) = poll_fn(|context| self.poll_read(context)).await? {
                 self.ahead.push_back(data.clone());
                 self.beyond = data.split_off(data.len().min(AHEAD - held));
@@ -131,6 +161,7 @@ impl Upload {
     /// The models named so far were judged: no other may follow.
     pub(super) fn seal(&mut self) -> Result<(), Fault> {
         self.judged = Some(self.models);
+        self.cut = !self.ended;
         let beyond = std::mem::take(&mut self.beyond);
         self.look(&beyond)
     }
@@ -186,6 +217,7 @@ impl Upload {
     fn look(&mut self, data: &[u8]) -> Result<(), Fault> {
         let Some(gleaner) = &mut self.gleaner else { return Ok(()) };
         let (models, sent) = (&mut self.models, &self.sent);
+        let multiplied = &mut self.multiplied;
         gleaner.feed(data, |member| {
             if member.name == "model" && member.place == Place::Top {
                 *models += 1;
@@ -195,7 +227,17 @@ impl Upload {
                 let mut record = sent.0.lock();
                 record.model = record.model.take().or(name).filter(|name| !name.is_empty());
             }
+            *multiplied |= member.place == Place::Top
+                && ["n", "best_of"].contains(&member.name)
+                && !matches!(member.value.trim_ascii(), b"1" | b"null");
         });
+        // Of a body that has come as a whole it is reckoned with.
+        if self.budgeted && self.multiplied && self.cut {
+            let message = "A body of this length may ask for one answer only, where budgets apply.";
+            let fault = fault::invalid_parameter("n", message);
+            self.sent.0.lock().trouble = Some(fault.clone());
+            return Err(fault);
+        }
         if self.guarded && self.models > self.judged.unwrap_or(1) {
             let message = "The body names a model more than once, or too late for it to be checked.";
             let fault = fault::invalid_json(message).param("model");
@@ -203,6 +245,32 @@ impl Upload {
             return Err(fault);
         }
         Ok(())
+    }
+}
+
+/// Whether a body can be read here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    /// Pictures, sound, files and forms around them.
+    Data,
+    Packed,
+}
+
+impl Kind {
+    fn of(headers: &HeaderMap) -> Self {
+        let packed = headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
+        let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+        let data = |value: &HeaderValue| {
+            let text = value.to_str().unwrap_or_default().trim().to_ascii_lowercase();
+            let kinds = ["multipart/", "audio/", "video/", "image/", "application/octet-stream"];
+            kinds.iter().any(|kind| text.starts_with(kind))
+        };
+        match types.next().is_some_and(data) {
+            _ if packed => Self::Packed,
+            true if types.next().is_none() => Self::Data,
+            _ => Self::Text,
+        }
     }
 }
 

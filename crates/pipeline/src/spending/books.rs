@@ -29,11 +29,14 @@ pub struct Books {
 
 struct UnderWay {
     occasion: Occasion,
+    /// As the ledger will have it.
+    arrived: Timestamp,
     held: Nanos,
 }
 
 struct Settled {
     occasion: Occasion,
+    arrived: Timestamp,
     cost: Nanos,
     /// How often the ledger was read since.
     readings: u32,
@@ -86,6 +89,8 @@ pub struct Reading {
 impl Books {
     /// Holds against all budgets of the path, or none.
     pub fn hold(&mut self, occasion: Occasion, worst: Option<Nanos>) -> Result<u64, Box<Exceeded>> {
+        let arrived = occasion.at;
+        let occasion = self.timely(occasion);
         let held = worst.unwrap_or_default();
         if worst.is_some()
             && let Some(exceeded) = self.exceeded(&occasion, held)
@@ -94,8 +99,23 @@ impl Books {
         }
         self.reserve(&occasion, held);
         self.next += 1;
-        self.under_way.insert(self.next, UnderWay { occasion, held });
+        self.under_way.insert(self.next, UnderWay { occasion, arrived, held });
         Ok(self.next)
+    }
+
+    /// A call whose body took longer than two windows counts in the one in force: none that is known has its arrival.
+    fn timely(&mut self, mut occasion: Occasion) -> Occasion {
+        let Some(index) = self.index.clone() else { return occasion };
+        let mut at = occasion.at;
+        for place in index.covering(&occasion) {
+            let windows = &mut self.windows[place];
+            windows.turn(occasion.at, || index.window(place, occasion.at));
+            if occasion.at < windows.earliest() {
+                at = at.max(windows.current.from);
+            }
+        }
+        occasion.at = at;
+        occasion
     }
 
     pub fn extend(&mut self, number: u64, more: Nanos) -> bool {
@@ -112,14 +132,14 @@ impl Books {
     }
 
     pub fn release(&mut self, number: u64) {
-        if let Some(UnderWay { occasion, held }) = self.under_way.remove(&number) {
+        if let Some(UnderWay { occasion, held, .. }) = self.under_way.remove(&number) {
             self.reserve(&occasion, Nanos(-held.0));
         }
     }
 
     /// True when a threshold was crossed.
     pub fn settle(&mut self, number: u64, receipt: &str, cost: Nanos, kept: bool) -> bool {
-        let Some(UnderWay { occasion, held }) = self.under_way.remove(&number) else { return false };
+        let Some(UnderWay { occasion, arrived, held }) = self.under_way.remove(&number) else { return false };
         let before = self.crossings.len();
         let Some(index) = self.index.clone() else { return false };
         for place in index.covering(&occasion) {
@@ -129,7 +149,7 @@ impl Books {
             self.crossings.extend(crossings(&index, place, window));
         }
         if kept && cost != Nanos::ZERO {
-            self.settled.insert(receipt.into(), Settled { occasion, cost, readings: 0 });
+            self.settled.insert(receipt.into(), Settled { occasion, arrived, cost, readings: 0 });
         }
         self.crossings.len() > before
     }
@@ -157,6 +177,7 @@ impl Books {
         worst: Option<Nanos>,
     ) -> (Vec<Headroom>, Option<Box<Exceeded>>) {
         let Some(index) = self.index.clone() else { return (Vec::new(), None) };
+        let occasion = &self.timely(occasion.clone());
         let mut rooms = Vec::new();
         for place in index.covering(occasion) {
             self.windows[place].turn(occasion.at, || index.window(place, occasion.at));
@@ -219,8 +240,11 @@ impl Books {
             .collect();
         if let Some(index) = &index {
             for (place, rule) in index.rules.budgets.iter().enumerate() {
+                let known = known.remove(&rule.key);
+                // A call may have turned the window since somebody looked at the clock.
+                let now = known.as_ref().map_or(now, |known| now.max(known.current.start));
                 let mut windows = Windows::new(index.window(place, now));
-                if let Some(known) = known.remove(&rule.key) {
+                if let Some(known) = known {
                     windows.inherit(known);
                 }
                 windows.each().for_each(|window| {
@@ -241,6 +265,7 @@ impl Books {
         let settled = self.settled.values().map(|call| (&call.occasion, Nanos::ZERO, call.cost));
         for (occasion, held, cost) in held.chain(settled) {
             for place in index.covering(occasion) {
+                self.windows[place].turn(occasion.at, || index.window(place, occasion.at));
                 if let Some(window) = self.windows[place].at(occasion.at) {
                     window.reserved += held;
                     window.unbooked += cost;
@@ -287,7 +312,7 @@ impl Books {
     /// Receipts that should have been booked by now: when and under which id.
     pub fn doubtful(&self, most: usize) -> Vec<(Timestamp, Box<str>)> {
         let doubtful = self.settled.iter().filter(|(_, call)| call.readings >= DOUBTFUL);
-        doubtful.map(|(id, call)| (call.occasion.at, id.clone())).take(most).collect()
+        doubtful.map(|(id, call)| (call.arrived, id.clone())).take(most).collect()
     }
 
     pub fn take_crossings(&mut self) -> Vec<Crossing> {

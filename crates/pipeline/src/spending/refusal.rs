@@ -8,7 +8,8 @@ use domain::money::Nanos;
 
 use super::books::Exceeded;
 
-pub fn exceeded(exceeded: &Exceeded, now: Timestamp) -> Fault {
+/// Figures only for whom they are meant.
+pub fn exceeded(exceeded: &Exceeded, now: Timestamp, with_figures: bool) -> Fault {
     let Exceeded { rule, spent, reserved, worst, end } = exceeded;
     let again = jiff::Timestamp::from_microsecond(end.micros()).unwrap_or_default();
     let held = if *reserved > Nanos::ZERO {
@@ -16,13 +17,16 @@ pub fn exceeded(exceeded: &Exceeded, now: Timestamp) -> Fault {
     } else {
         String::new()
     };
+    let figures = if with_figures {
+        format!(": {} of {} are spent{held}", dollars(*spent), dollars(rule.amount))
+    } else {
+        String::new()
+    };
     let message = format!(
-        "The {} budget of '{}' has no room for this call, which may cost {}: {} of {} are spent{held}. It begins anew at {again}.",
+        "The {} budget of '{}' has no room for this call, which may cost {}{figures}. It begins anew at {again}.",
         rule.key.period.label(),
         rule.key.user_path.as_str(),
         dollars(*worst),
-        dollars(*spent),
-        dollars(rule.amount),
     );
     let wait = end.micros().saturating_sub(now.micros()).max(0);
     fault::budget_exceeded(message).retry_after(Duration::from_micros(wait as u64))

@@ -46,10 +46,15 @@ pub async fn install(gateway: &Gateway, store: &Store, rules: Rules) -> Result<(
     let spending = &gateway.spending;
     let index = (!rules.budgets.is_empty()).then(|| Arc::new(Index::new(rules)));
     let _still = store.ledger().hold_still().await;
-    let now = gateway.clock.now();
-    let readings = match &index {
-        Some(index) => read(store, index, windows_of(index, now)).await?,
-        None => Vec::new(),
+    let mut now = gateway.clock.now();
+    let readings = loop {
+        let Some(index) = &index else { break Vec::new() };
+        let readings = read(store, index, windows_of(index, now)).await?;
+        now = gateway.clock.now();
+        // A window that turned in the meantime is read again.
+        if readings.iter().all(|reading| now < reading.end) {
+            break readings;
+        }
     };
     let mut books = spending.books.lock();
     books.install(index.clone(), now);

@@ -85,6 +85,36 @@ fn a_call_counts_where_it_arrived() {
 }
 
 #[test]
+fn other_rules_from_before_the_turn_keep_what_is_held_after_it() {
+    let mut books = books(vec![rule("/a", Period::HOURLY, 10)], 3598);
+    let call = books.hold(occasion("/a", 3600), Some(Nanos(10))).unwrap();
+    // The clock was read before the turn.
+    books.install(Some(Arc::new(Index::new(rules(vec![rule("/a", Period::HOURLY, 12)])))), at(3599));
+    check(&mut books, 3601, "/a", 0, 10);
+    books.settle(call, "r1", Nanos(3), true);
+    check(&mut books, 3601, "/a", 3, 0);
+}
+
+#[test]
+fn a_call_older_than_every_window_counts_in_the_one_in_force() {
+    let minutely = Period::from_seconds(60).unwrap();
+    let mut books = books(vec![rule("/a", minutely, 10), rule("/", Period::DAILY, 100)], 0);
+    books.hold(occasion("/a", 70), Some(Nanos(1))).unwrap();
+    books.hold(occasion("/a", 130), Some(Nanos(1))).unwrap();
+    let late = books.hold(occasion("/a", 5), Some(Nanos(9))).unwrap();
+    check(&mut books, 131, "/a", 0, 10);
+    assert!(books.hold(occasion("/a", 6), Some(Nanos(1))).is_err());
+    books.settle(late, "r1", Nanos(4), true);
+    check(&mut books, 131, "/a", 4, 1);
+    check(&mut books, 131, "/", 4, 2);
+    for _ in 0..5 {
+        let (_, readings) = books.wanted(at(131)).unwrap();
+        books.apply(&readings);
+    }
+    assert_eq!(books.doubtful(9), [(at(5), "r1".into())], "under the time of its arrival");
+}
+
+#[test]
 fn a_reset_forgets_what_arrived_before_it() {
     let mut books = books(vec![rule("/a", Period::DAILY, 10)], 0);
     let call = books.hold(occasion("/a", 5), Some(Nanos(10))).unwrap();

@@ -63,6 +63,11 @@ impl Windows {
         self.previous.as_mut().filter(|window| window.holds(at))
     }
 
+    /// When the first of them began.
+    pub fn earliest(&self) -> Timestamp {
+        self.previous.as_ref().map_or(self.current.start, |window| window.start)
+    }
+
     /// Turns to the window of this moment, if that is a later one.
     pub fn turn(&mut self, at: Timestamp, next: impl FnOnce() -> Window) {
         if at >= self.current.end {

@@ -50,9 +50,11 @@ impl Webhooks {
 
     async fn attempt(&self, delivery: &Delivery) -> Result<(), StoreError> {
         let Message { id, event, created_at, .. } = &delivery.message;
-        let outcome = match self.settings().await?.webhook_secret {
-            Some(secret) => self.post(&delivery.message, &secret).await,
-            None => Outcome::Gone,
+        let settings = self.settings().await?;
+        // To whoever is to be told now, which may be another one than when it happened.
+        let outcome = match (settings.webhook_url, settings.webhook_secret) {
+            (Some(url), Some(secret)) => self.post(&delivery.message, &url, &secret).await,
+            _ => Outcome::Gone,
         };
         let (now, outbox) = (self.clock.now(), self.store.outbox());
         let next = later(now, pause(delivery.attempts));
@@ -74,8 +76,8 @@ impl Webhooks {
     }
 
     /// Reasons name no URL: it may hold a credential.
-    async fn post(&self, message: &Message, secret: &Secret) -> Outcome {
-        let (destination, path_and_query) = match place(&message.url, &self.egress, self.trust) {
+    async fn post(&self, message: &Message, url: &str, secret: &Secret) -> Outcome {
+        let (destination, path_and_query) = match place(url, &self.egress, self.trust) {
             Ok(place) => place,
             Err(reason) => return Outcome::Failed(reason),
         };

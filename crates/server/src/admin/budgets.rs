@@ -17,6 +17,7 @@ use domain::money::Nanos;
 use domain::resources::Resource as _;
 use domain::resources::budget::{self, Budget, BudgetKey};
 use domain::user_path::UserPath;
+use pipeline::spending;
 use serde::Deserialize;
 use store::{Collection, Write as Writing};
 use utoipa::ToSchema;
@@ -132,9 +133,7 @@ fn tenant(app: &App, caller: &Caller) -> Option<String> {
 
 /// A caller that is bound to a user path, or a tenant, sees what is its own.
 fn is_visible(app: &App, caller: &Caller, key: &BudgetKey) -> bool {
-    let own = caller.key().and_then(|key| key.user_path.as_ref());
-    let tenant = tenant(app, caller);
-    own.is_none_or(|own| own.covers(&key.user_path)) && (tenant.is_none() || tenant == key.tenant)
+    spending::is_visible(&app.gateway, caller, key)
 }
 
 fn within(caller: &Caller, path: &UserPath) -> Result<(), Fault> {

@@ -9,7 +9,8 @@ const KEY_LIMIT: usize = 96;
 /// A value that is longer is none of those we look for.
 const VALUE_LIMIT: usize = 16 * 1024;
 
-const NAMES: &[&str] = &["usage", "usageMetadata", "id", "responseId", "model", "modelVersion", "type"];
+const NAMES: &[&str] =
+    &["usage", "usageMetadata", "id", "responseId", "model", "modelVersion", "type", "n", "best_of"];
 const CONTAINERS: &[&str] = &["response", "message"];
 /// What a model said stands under these names, in every dialect.
 const TEXTS: &[&str] = &[

@@ -46,6 +46,8 @@ pub struct House {
 }
 
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a start waits at most for what earlier processes left to be booked.
+const FIRST_DRAIN: Duration = Duration::from_millis(700);
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 const HOURLY: Duration = Duration::from_secs(3600);
 
@@ -106,6 +108,10 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         ..fixed(settings, listener)
     };
     let refresher = Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, inventory));
+    let mut drainer = Drainer::new(journal, store.clone());
+    if gateway.capabilities.has(Capability::AdvancedBudgets) {
+        drain_first(&mut drainer, &*gateway.clock).await;
+    }
     refresher
         .load()
         .await
@@ -113,7 +119,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
     background.extend(start_background(settings, &gateway, &refresher, &store));
     let app = App::new(gateway.clone(), refresher, server_config(settings));
     Ok(House {
-        drainer: Drainer::new(journal, store.clone()),
+        drainer,
         door: Door::new(app),
         listen: listen_config(settings),
         master_key_file: data_dir.join(master_key::FILE),
@@ -122,6 +128,22 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         master_key,
         background,
     })
+}
+
+/// What dead processes left in their journals is spent, too: it is booked before budgets are read, as far as a start can
+/// wait for that. Steps are not cut off in the middle.
+async fn drain_first(drainer: &mut Drainer, clock: &dyn Clock) {
+    let deadline = clock.tick() + FIRST_DRAIN;
+    while clock.tick() < deadline {
+        match drainer.drain_once().await {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) => return tracing::warn!(%error, "receipts of earlier processes cannot be booked yet"),
+        }
+    }
+    tracing::warn!(
+        "not all receipts of earlier processes are booked yet: budgets learn of the rest as they are"
+    );
 }
 
 #[expect(

@@ -47,6 +47,15 @@ pub struct SettingsBody {
     #[serde(deserialize_with = "sent")]
     #[schema(value_type = Option<String>)]
     pub webhook_secret: Option<Option<Secret>>,
+    /// Read-only.
+    #[serde(rename = "webhook_secret_set")]
+    pub _webhook_secret_set: Option<bool>,
+    /// Read-only.
+    #[serde(rename = "webhook_secret_last4")]
+    pub _webhook_secret_last4: Option<String>,
+    /// Read-only; it may have moved on.
+    #[serde(rename = "updated_at")]
+    pub _updated_at: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]

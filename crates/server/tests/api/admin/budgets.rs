@@ -306,6 +306,12 @@ async fn settings_are_changed_in_parts() {
             (again.json()["daily_reset_hour"].clone(), again.json()["webhook_url"].clone()),
             (json!(6), json!(url))
         );
+        let back = house.put(&path, again.json()).send().await.expect_status(200).json();
+        assert_eq!(
+            (&back["webhook_url"], &back["webhook_secret_last4"]),
+            (&json!(url), &again.json()["webhook_secret_last4"]),
+            "what was read can be sent back"
+        );
         let own = json!({"webhook_secret": "a-secret-of-my-own-1234", "webhook_url": null});
         let last = house.put(&path, own).send().await.expect_status(200).json();
         assert_eq!((&last["webhook_url"], &last["webhook_secret_last4"]), (&Value::Null, &json!("1234")));

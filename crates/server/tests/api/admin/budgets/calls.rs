@@ -222,6 +222,108 @@ async fn the_passthrough_is_budgeted_too() {
 }
 
 #[tokio::test]
+async fn nothing_passes_a_budget_unread() {
+    each(async |house| {
+        // Enough for a short answer, and not for what a model can say at most.
+        set(&house, "/", "daily", 0.01).await;
+        let long = "x".repeat(100_000);
+        let messages = json!([{"role": "user", "content": "hello"}]);
+        for (path, body) in [
+            (
+                "chat/completions",
+                format!(r#"{{"messages":[{{"role":"user","content":"{long}"}}],"model":"gpt-4o"}}"#),
+            ),
+            ("chat/completions/", json!({"model": "gpt-4o", "messages": messages}).to_string()),
+            ("responses/compact", json!({"model": "gpt-4o", "input": "a"}).to_string()),
+            ("chat/completions", json!({"messages": messages}).to_string()),
+        ] {
+            let call = house.post(format!("/p/openai/v1/{path}"), serde_json::from_str(&body).unwrap());
+            assert_eq!(call.refusal().await.1, "budget_exceeded", "{path}");
+        }
+        assert!(house.upstream.requests().is_empty());
+        assert_eq!(figures(&house, "/").await, (0.0, 0.0));
+        house.post("/p/openai/v1/responses/input_tokens", json!({"model": "gpt-4o"})).send().await;
+        assert_eq!(house.upstream.requests().len(), 1, "what is only counted is not held up");
+        // One answer fits, many do not.
+        set(&house, "/", "daily", 0.4).await;
+        let body = |more: Value| {
+            let mut body = json!({"model": "gpt-4o", "messages": messages});
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            house.post("/p/openai/v1/chat/completions", body)
+        };
+        body(json!({})).send().await.expect_status(200);
+        for more in [json!({"n": 100}), json!({"previous_response_id": "r"})] {
+            let refused = body(more.clone()).refusal().await;
+            assert_eq!(refused.1, "budget_exceeded", "{more}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_largest_of_all_bounds_is_held() {
+    each(async |house| {
+        set(&house, "/", "daily", 0.05).await;
+        let chat = |more: Value| {
+            let mut body = question("openai/gpt-4o");
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            house.post("/v1/chat/completions", body)
+        };
+        chat(json!({"max_completion_tokens": 10, "max_tokens": 10})).send().await.expect_status(200);
+        for more in [
+            json!({"max_completion_tokens": 1, "max_tokens": 9000}),
+            json!({"max_tokens": 10, "web_search_options": {}}),
+            json!({"max_tokens": 100, "n": 100}),
+        ] {
+            assert_eq!(chat(more.clone()).refusal().await.1, "budget_exceeded", "{more}");
+        }
+        let text = |more: Value| {
+            let mut body = json!({"model": "openai/gpt-4o", "prompt": "a", "max_tokens": 100});
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            house.post("/v1/completions", body)
+        };
+        for more in [json!({"best_of": 100}), json!({"prompt": vec!["a"; 100]})] {
+            assert_eq!(text(more.clone()).refusal().await.1, "budget_exceeded", "{more}");
+        }
+        // No model says more than it can.
+        set(&house, "/", "daily", 0.5).await;
+        chat(json!({"max_tokens": 1_000_000_000_000u64})).send().await.expect_status(200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_a_budget_refuses_takes_nothing_of_its_keys_limits() {
+    each(async |house| {
+        let limited =
+            json!({"name": "limited", "user_path": "/team/a", "rate_limits": {"requests_per_minute": 1}});
+        let (_, key) = house.key(limited).await;
+        set(&house, "/team", "daily", 0.0001).await;
+        for _ in 0..3 {
+            let answer = house.post("/v1/chat/completions", bounded()).key(&key).send().await;
+            assert_eq!(answer.refusal().1, "budget_exceeded");
+            // Nor is it told what stands above its path.
+            let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+            assert!(message.contains("'/team'") && !message.contains("spent"), "{message}");
+        }
+        set(&house, "/team", "daily", 1.0).await;
+        house.post("/v1/chat/completions", bounded()).key(&key).send().await.expect_status(200);
+        let (_, asker) = house
+            .key(json!({"name": "asker", "user_path": "/team/a", "scopes": ["admin:read", "inference"]}))
+            .await;
+        let request = json!({"path": "/v1/chat/completions", "body": bounded()});
+        let told =
+            house.post("/admin/api/v1/explain", request).key(&asker).send().await.expect_status(200).json();
+        let room = &told["budgets"][0];
+        assert_eq!(
+            (&room["spent"], &room["amount"], &room["fits"]),
+            (&Value::Null, &Value::Null, &json!(true))
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_explanation_shows_the_room_there_is() {
     each(async |house| {
         set(&house, "/", "monthly", 5.0).await;

@@ -40,6 +40,7 @@ async fn open_goes_on_by_what_this_process_knows() {
             let call = |tokens: u64| {
                 let mut body = house::question("openai/gpt-4o");
                 body["max_tokens"] = json!(tokens);
+                body["n"] = json!(if tokens > 10 { 100 } else { 1 });
                 house.post("/v1/chat/completions", body).header("x-gateway-user-path", "/team").send()
             };
             call(10).await.expect_status(200);

@@ -203,8 +203,37 @@ async fn a_receiver_that_is_gone_is_left_alone_and_so_is_one_that_fails_for_a_da
 }
 
 #[tokio::test]
+async fn a_receiver_that_was_removed_hears_nothing_more() {
+    house::each_with(wishes, async |house| {
+        let receiver = Receiver::start(&house, &[503]).await;
+        hook(&house, &receiver).await;
+        let webhooks = sender(&house);
+        webhooks.send("test.event", &json!({})).await.unwrap();
+        assert_eq!(webhooks.deliver().await.unwrap(), 1);
+        let other = Receiver::start(&house, &[503]).await;
+        hook_again(&house, json!(other.url)).await;
+        house.clock.advance(Duration::from_secs(7200));
+        assert_eq!(webhooks.deliver().await.unwrap(), 1);
+        hook_again(&house, Value::Null).await;
+        house.clock.advance(Duration::from_secs(7200));
+        assert_eq!(webhooks.deliver().await.unwrap(), 1);
+        assert_eq!((receiver.heard().len(), other.heard().len()), (1, 1), "given up");
+        assert_eq!(webhooks.deliver().await.unwrap(), 0);
+    })
+    .await;
+}
+
+async fn hook_again(house: &House, url: Value) {
+    let body = json!({"webhook_url": url});
+    house.put(format!("{BUDGETS}/settings"), body).send().await.expect_status(200);
+}
+
+#[tokio::test]
 async fn a_webhook_may_not_point_inside() {
     house::each_with(Wishes::enterprise, async |house| {
+        let plain = json!({"webhook_url": "http://hooks.example.com/x"});
+        let refused = house.put(format!("{BUDGETS}/settings"), plain).refusal().await;
+        assert_eq!(refused, (400, "invalid_parameter".into(), Some("webhook_url".into())));
         let receiver = Receiver::start(&house, &[]).await;
         let body = json!({"webhook_url": receiver.url});
         let refused = house.put(format!("{BUDGETS}/settings"), body).refusal().await;
