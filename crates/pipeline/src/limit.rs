@@ -79,11 +79,11 @@ pub struct Denied {
 }
 
 /// None for a caller without limits.
-pub fn admit(gateway: &Gateway, caller: &Caller, tokens: u64) -> Result<Option<Permit>, Denied> {
+pub fn admit(gateway: &Gateway, caller: &Caller, tokens: u64) -> Result<Option<Permit>, Box<Denied>> {
     let Some(key) = limited(caller) else { return Ok(None) };
     gateway.limiter.admit(key, tokens, gateway.clock.tick()).map(Some).map_err(|standing| {
         gateway.metrics.limited(standing.bound.name());
-        Denied { fault: refusal(&standing, tokens), told: Told::from(standing) }
+        Box::new(Denied { fault: refusal(&standing, tokens), told: Told::from(standing) })
     })
 }
 

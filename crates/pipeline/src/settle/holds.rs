@@ -71,8 +71,9 @@ impl Ticket {
         match limit::admit(&self.gateway, caller, tokens) {
             Ok(permit) => self.holds.permit = permit,
             Err(denied) => {
-                self.holds.refused = Some(denied.told);
-                return Err(denied.fault);
+                let limit::Denied { fault, told } = *denied;
+                self.holds.refused = Some(told);
+                return Err(fault);
             }
         }
         Ok(())
