@@ -243,7 +243,7 @@ async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> 
     let chunks = bookings.chunks(source.most).map(|bookings| Part { bookings, entries: &[] });
     let chunks = chunks.chain(entries.chunks(source.most).map(|entries| Part { bookings: &[], entries }));
     for part in chunks {
-        let refused = parts::book(store, part, &source.name).await;
+        let refused = Box::pin(parts::book(store, part, &source.name)).await;
         source.pace(refused.is_ok());
         if !refused?.is_empty() {
             source.spoil();
@@ -292,7 +292,7 @@ async fn commit(
     let whole = Part { bookings: &batch.bookings, entries: &batch.entries };
     let outcome = match book(store, whole, &cursor.segment.id, Some(&advance)).await {
         Err(error) if parts::is_refusal(&error) => {
-            let refused = parts::book(store, whole, &cursor.segment.id).await?;
+            let refused = Box::pin(parts::book(store, whole, &cursor.segment.id)).await?;
             let nothing = Part { bookings: &[], entries: &[] };
             match book(store, nothing, &cursor.segment.id, Some(&advance)).await? {
                 Outcome::Committed if !refused.is_empty() => Outcome::Without(
