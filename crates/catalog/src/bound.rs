@@ -7,8 +7,13 @@ pub fn bound(price: &Price, input: u64, output: u64) -> Nanos {
     let reached = |above: u64| above < input;
     let tiers = price.tiers.iter().filter(|tier| reached(tier.above_tokens));
     let tier_inputs = tiers.clone().flat_map(|tier| [Some(tier.input), tier.cache_read]);
-    let inputs =
-        [Some(price.input), price.cache_read, price.cache_write_5m, price.cache_write_1h, price.audio_input];
+    let inputs = [
+        Some(price.input),
+        price.cache_read,
+        price.cache_write_5m,
+        price.cache_write_1h,
+        price.audio_input,
+    ];
     let outputs = [Some(price.output), price.reasoning, price.audio_output];
     let mut sum = Sum::default();
     sum.add(input, dearest(inputs.into_iter().chain(tier_inputs)));

@@ -1,9 +1,9 @@
 //! What is known about models: prices, windows, abilities, token counting. Pure; nothing is loaded before its first use.
 
-mod bound;
 mod family;
 mod guess;
 mod lookup;
+mod bound;
 mod price;
 mod table;
 mod tokens;

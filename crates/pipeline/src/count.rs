@@ -65,8 +65,7 @@ where
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
-        let crate::Prepared { call, plan, .. } =
-            crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let crate::Prepared { call, plan, .. } = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
         // State that was sealed for the client is not the provider's to read.
         let sealed = codec::carries_sealed_state(&call.request.body);

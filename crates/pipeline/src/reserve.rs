@@ -53,8 +53,7 @@ fn most_input(lane: &Lane, call: &Call) -> u64 {
     let body = &call.request.body;
     let window = lane.facts.as_ref().and_then(|facts| facts.context_window);
     let count = |text: &str| memchr::memmem::find_iter(body, text.as_bytes()).count() as u64;
-    let elsewhere =
-        ["\"file_id\"", "\"file_url\"", "\"file_data\"", "\"fileData\"", "\"document\"", "\"file\""];
+    let elsewhere = ["\"file_id\"", "\"file_url\"", "\"file_data\"", "\"fileData\"", "\"document\"", "\"file\""];
     let refers = ["previous_response_id", "conversation"].iter().any(|name| call.has(name));
     if refers || elsewhere.iter().any(|text| count(text) > 0) {
         return window.unwrap_or(ASSUMED_WINDOW).max(body.len() as u64);

@@ -10,8 +10,8 @@ use super::declare::declare;
 use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
 use super::value::{
-    ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, StorageType, UnpricedPolicy, UrlPath, Value,
-    between, host, http_url, log_level, not_root, origins, positive, postgres_url,
+    ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, StorageType, UnpricedPolicy, UrlPath, Value, between, host, http_url,
+    log_level, not_root, origins, positive, postgres_url,
 };
 use super::{Section, Setting, SettingOrigin};
 

@@ -21,8 +21,7 @@ where
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
-        let crate::Prepared { call, plan, .. } =
-            crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let crate::Prepared { call, plan, .. } = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
         let lane = plan.first().ok_or_else(fault::internal_error)?;
         let paths = &lane.instance.vendor.paths;
         let base = paths.responses.filter(|_| paths.lifecycle.contains(&Lifecycle::Compact));
