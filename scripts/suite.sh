@@ -23,6 +23,9 @@ fi
 python=$(scripts/venv.sh)
 if [ -z "${GATEHOUSE_BIN:-}" ]; then
     cargo build --locked --release -p gatehouse -p testkit --bins
+    if [ "$name" = reports ]; then
+        cargo build --locked --release -p store --features generate --example fill
+    fi
     GATEHOUSE_BIN="$PWD/target/release/gatehouse"
     export GATEHOUSE_BIN
 fi

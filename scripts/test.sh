@@ -24,7 +24,7 @@ suite() {
     counts=$(count "$name")
     [ "$status" = 0 ] || failed=1
     [ "$status" = 0 ] || counts="$counts (exit status $status)"
-    summary+=("$(printf '%-7s %s' "$name" "$counts")")
+    summary+=("$(printf '%-8s %s' "$name" "$counts")")
 }
 
 # `N passed, N failed`, added up over every closing line that cargo, pytest and our own suites print.
@@ -52,15 +52,20 @@ python=$(scripts/venv.sh) || give_up "the suites' Python packages are missing (s
 
 suite rust cargo test --workspace --locked --no-fail-fast
 cargo build --locked -p gatehouse -p testkit --bins || give_up "the gateway does not build"
+cargo build --locked -p store --features generate --example fill || give_up "the generator does not build"
 export GATEHOUSE_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gatehouse"
 run_in_suites() { (cd suites && "$@"); }
 suite sdk run_in_suites "$python" -m pytest sdk
 suite compat run_in_suites "$python" -m compat
 suite agents run_in_suites "$python" -m agents --quick
 suite faults run_in_suites "$python" -m faults --quick
-suite kill9 run_in_suites "$python" -m kill9 --kills 5
+suite kill9 run_in_suites "$python" -m kill9 --quick
+suite spend run_in_suites "$python" -m spend --quick
+suite storage run_in_suites "$python" -m storage --quick
+suite canaries run_in_suites "$python" -m canaries --quick
 suite chaos run_in_suites "$python" -m chaos --quick
 suite resume run_in_suites "$python" -m resume --quick
+suite reports run_in_suites "$python" -m reports --quick
 
 echo
 printf '%s\n' "${summary[@]}"

@@ -154,11 +154,11 @@ class Gateway:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def usage_rows(self):
+    def usage_rows(self, **query):
         """The whole log, page by page."""
         rows = []
         while True:
-            page = self.usage_log(limit=200, offset=len(rows))
+            page = self.usage_log(limit=200, offset=len(rows), **query)
             rows += page["entries"]
             if not page["entries"] or len(rows) >= page["total"]:
                 return rows

@@ -3,98 +3,118 @@
 import argparse
 import pathlib
 import random
-import subprocess
+import statistics
 import sys
 import tempfile
 
+import backends
+import filling
 import rig
+import traffic
+from kill9 import trail
 from kill9.audit import audit
-from kill9.load import MIX, Load
 
-POSTGRES = rig.ROOT / "scripts" / "postgres.sh"
+PATH = "/kill9"
+READY_SECONDS = 1.0
+# Quick and slow, short and long, well and ill, so that a kill finds calls in every state.
+MIX = ["text", "text", "cached", "reasoning", "long", "drip-5", "drip-20", "slow-20"]
+ILL = ["error-500@kill9", "every-4", "every-5-cut-mid-stream", "error-400", "no-usage"]
+FORMATS = ["chat", "chat", "responses", "messages", "passthrough"]
 
 
 def main():
     parser = argparse.ArgumentParser(prog="kill9", description=__doc__)
-    parser.add_argument("--kills", type=int, default=50, help="kills per backend (default 50)")
+    parser.add_argument("--kills", type=int, default=200, help="kills per backend (default 200)")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows in the books beforehand (default 10^6)")
     parser.add_argument("--workers", type=int, default=16)
-    parser.add_argument("--backend", choices=["sqlite", "postgres"], action="append", help="default: both")
+    parser.add_argument("--backend", choices=backends.NAMES, action="append", help="default: both")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="repeats the instants of a run")
+    parser.add_argument("--quick", action="store_true", help="5 kills on SQLite, 3 on PostgreSQL, 20000 rows")
     options = parser.parse_args()
-    print(f"kill9: {options.kills} kills per backend, {options.workers} workers, seed {options.seed}", flush=True)
-    reports = [run(backend, options) for backend in options.backend or ["sqlite", "postgres"]]
+    chosen = options.backend or backends.NAMES
+    kills = {name: options.kills for name in chosen}
+    if options.quick:
+        options.rows, kills = 20_000, {"sqlite": 5, "postgres": 3}
+    print(f"kill9: {options.workers} workers, seed {options.seed}", flush=True)
+    reports = [run(name, kills[name], options) for name in chosen]
     print_table(reports)
-    for report in reports:
-        for fault in report.faults[:20]:
-            print(f"{report.backend}: {fault}")
-    print(f"lost {sum(r.lost for r in reports)} doubled {sum(r.doubled for r in reports)}")
     failed = sum(bool(report.faults) for report in reports)
+    for report in reports:
+        print(f"{report.backend}: ready again in ms: {distribution(report.ready_times)}")
+        for fault in report.faults[:20]:
+            print(f"{report.backend}: MISSED {fault}")
+    print(f"lost {sum(r.lost for r in reports)} doubled {sum(r.doubled for r in reports)}")
     print(f"{len(reports) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
-def run(backend, options):
-    directory = pathlib.Path(tempfile.mkdtemp(prefix=f"kill9-{backend}-"))
-    # PostgreSQL runs as a user of its own, who must be able to walk through here.
-    directory.chmod(0o755)
-    settings, stop_database = database(backend, directory)
+def run(name, kills, options):
+    directory = pathlib.Path(tempfile.mkdtemp(prefix=f"kill9-{name}-"))
+    backend = backends.start(name, directory)
     upstream = rig.Upstream()
     # Named, so that a kill before the first discovery does not make them unknown.
-    gateway = rig.Gateway(directory, upstream, OPENAI_MODELS=",".join(sorted(set(MIX))), **settings)
+    models = ",".join(sorted({*MIX, *ILL}))
+    settings = backend.settings | {"LOGGING_ENABLED": "true", "GATEWAY_EDITION": "enterprise"}
+    gateway = rig.Gateway(directory, upstream, OPENAI_MODELS=models, **settings)
     try:
-        report = campaign(backend, gateway, upstream, options)
+        rows = filling.fill(gateway, backend, options.rows)
+        print(f"kill9: {name}: {rows} rows in the books", flush=True)
+        report = campaign(name, gateway, upstream, kills, options)
     except BaseException:
-        print(f"kill9: the run on {backend} broke off; its files stay in {directory}", file=sys.stderr)
+        print(f"kill9: the run on {name} broke off; its files stay in {directory}", file=sys.stderr)
         raise
     finally:
         gateway.stop()
         upstream.stop()
-        stop_database()
+        backend.stop()
     if report.faults:
-        print(f"kill9: the files of the failed run on {backend} stay in {directory}")
+        print(f"kill9: the files of the failed run on {name} stay in {directory}")
     else:
         rig.remove(directory)
     return report
 
 
-def campaign(backend, gateway, upstream, options):
-    chance = random.Random(f"{options.seed}-{backend}")
+def plan(chance, request_id):
+    ill = chance.random() < 0.1
+    model = chance.choice(ILL if ill else MIX)
+    leave = chance.randrange(6) if chance.random() < 0.08 else None
+    return traffic.Call(request_id, chance.choice(FORMATS), f"openai/{model}", chance.random() < 0.6, leave)
+
+
+def campaign(name, gateway, upstream, kills, options):
+    chance = random.Random(f"{options.seed}-{name}")
     gateway.start(models=["openai/text"])
-    load = Load(gateway.port, options.workers, options.seed)
-    load.start()
+    # What was spent so far must be known again after every kill.
+    budget = gateway.admin("PUT", "/budgets/%2F/monthly", json={"amount": 1_000_000})
+    assert budget.status_code in (200, 201), budget.text
+    headers = rig.bearer(rig.MASTER_KEY) | {"x-gateway-user-path": PATH}
+    load = traffic.Load(gateway.port, options.workers, f"{options.seed}{name[0]}", plan, headers).start()
     ready_times = []
-    for number in range(1, options.kills + 1):
-        load.run_for(chance.uniform(0.05, 0.8))
+    for number in range(1, kills + 1):
+        load.stopping.wait(chance.uniform(0.05, 0.8))
         gateway.kill()
         ready_times.append(gateway.start())
-        if number % 10 == 0:
-            print(f"kill9: {backend}: {number} kills, {load.acknowledged()} acknowledged", flush=True)
-    load.run_for(0.3)
+        if number % 20 == 0:
+            print(f"kill9: {name}: {number} kills, {load.acknowledged()} acknowledged", flush=True)
+    load.stopping.wait(0.3)
     calls = load.stop()
-    return audit(backend, gateway, upstream, calls, ready_times)
+    report = audit(name, gateway, upstream, calls, ready_times, PATH)
+    if max(ready_times) > READY_SECONDS:
+        late = sum(seconds > READY_SECONDS for seconds in ready_times)
+        report.faults.append(f"{late} of {kills} times it was not ready again within {READY_SECONDS:g} s")
+    report.faults += trail.faults(gateway, calls)
+    return report
 
 
-def database(backend, directory):
-    """The settings for a fresh database, and what ends it."""
-    if backend == "sqlite":
-        return {}, lambda: None
-    cluster = str(directory / "postgres")
-    # The server goes on running with what it inherits, so its output must not be our pipe.
-    with open(directory / "postgres.out", "w+") as output:
-        started = subprocess.run([POSTGRES, "start", cluster], stdout=output)
-        output.seek(0)
-        lines = output.read().split()
-    if started.returncode or not lines:
-        raise SystemExit("kill9: PostgreSQL could not be started. Install it with: sudo apt-get install postgresql")
-
-    def stop():
-        subprocess.run([POSTGRES, "stop", cluster], stdout=subprocess.DEVNULL)
-
-    return {"STORAGE_TYPE": "postgres", "POSTGRES_URL": lines[-1]}, stop
+def distribution(seconds):
+    found = sorted(1000 * value for value in seconds)
+    marks = {f"p{share}": found[min(len(found) - 1, len(found) * share // 100)] for share in (50, 90, 95, 99)}
+    marks = {"min": found[0]} | marks | {"max": found[-1], "mean": statistics.mean(found)}
+    return ", ".join(f"{name} {value:.0f}" for name, value in marks.items())
 
 
 def print_table(reports):
-    heads = ["backend", "kills", "calls", "acknowledged", "rows", "estimated", "ready p50", "ready max"]
+    heads = ["backend", "kills", "calls", "acknowledged", "left", "refused", "rows", "estimated", "ready p50", "ready max"]
     heads += ["lost", "doubled", "wrong", "unmarked", "unbooked"]
     rows = [report.cells() for report in reports]
     widths = [max(len(row[column]) for row in [heads, *rows]) for column in range(len(heads))]

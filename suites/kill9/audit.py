@@ -18,6 +18,9 @@ class Report:
     backend: str
     calls: int
     acknowledged: int
+    # Clients that went away, and answers that were no success.
+    left: int
+    refused: int
     rows: int
     estimated: int
     ready_times: list
@@ -29,35 +32,37 @@ class Report:
     wrong: int = 0
     # Rows of calls whose end nobody saw that are not marked as estimated.
     unmarked: int = 0
-    # Answers the upstream billed for which there is no row, not even an interrupted one.
+    # Answers the upstream finished for which there is no row, not even an interrupted one.
     unbooked: int = 0
     faults: list = dataclasses.field(default_factory=list)
 
     def cells(self):
         ready = [f"{statistics.median(self.ready_times) * 1000:.0f} ms", f"{max(self.ready_times) * 1000:.0f} ms"]
-        counts = [len(self.ready_times), self.calls, self.acknowledged, self.rows, self.estimated]
+        counts = [len(self.ready_times), self.calls, self.acknowledged, self.left, self.refused, self.rows, self.estimated]
         findings = [self.lost, self.doubled, self.wrong, self.unmarked, self.unbooked]
         return [self.backend, *map(str, counts), *ready, *map(str, findings)]
 
 
-def audit(backend, gateway, upstream, calls, ready_times):
-    rows = drained_rows(gateway, {call.request_id for call in calls if call.acknowledged})
+def audit(backend, gateway, upstream, calls, ready_times, user_path):
+    acknowledged = [call for call in calls if call.acknowledged]
+    rows = drained_rows(gateway, len(acknowledged), user_path)
     bill = {line["id"]: line for line in upstream.bill()}
     by_request = collections.defaultdict(list)
     for row in rows:
         by_request[row["request_id"]].append(row)
-    acknowledged = [call for call in calls if call.acknowledged]
     estimated = [row for row in rows if row["estimated"]]
-    report = Report(backend, len(calls), len(acknowledged), len(rows), len(estimated), ready_times)
+    left = sum(call.leave is not None and not call.acknowledged for call in calls)
+    refused = sum(not call.served for call in acknowledged)
+    counts = (len(calls), len(acknowledged), left, refused, len(rows), len(estimated))
+    report = Report(backend, *counts, ready_times)
     if not acknowledged or len(acknowledged) == len(calls):
         report.faults.append("the kills interrupted nothing, or everything: this run proves nothing")
-    for call in calls:
-        if call.status not in (0, 200):
-            report.faults.append(f"{call.request_id} ({call.model}) was answered {call.status} by a healthy upstream")
     for call in acknowledged:
         if not by_request[call.request_id]:
             report.lost += 1
             report.faults.append(f"lost: {call}")
+        if call.status in (401, 403, 404) or "internal" in call.code:
+            report.faults.append(f"answered {call.status} {call.code}: {call}")
     for request_id, booked in by_request.items():
         if len(booked) > 1:
             report.doubled += 1
@@ -65,40 +70,47 @@ def audit(backend, gateway, upstream, calls, ready_times):
     ids = {call.request_id: call for call in calls}
     for row in rows:
         check_row(report, row, ids.get(row["request_id"]), bill.get(row["provider_id"]))
-    booked_ids = {row["provider_id"] for row in rows}
-    unmatched = [line for line in bill.values() if line["id"] not in booked_ids]
-    interrupted = [row for row in estimated if row["provider_id"] not in bill]
-    report.unbooked = max(0, len(unmatched) - len(interrupted))
-    if report.unbooked:
-        report.faults.append(f"unbooked: {len(unmatched)} billed answers, {len(interrupted)} interrupted rows for them")
+    check_bill(report, bill.values(), rows, ids)
     return report
 
 
 def check_row(report, row, call, line):
+    consumed = row["total_tokens"] > 0
     if call is None:
         report.wrong += 1
         report.faults.append(f"wrong: a row for a call that was never made: {row}")
     elif row["estimated"]:
-        if call.acknowledged:
+        if call.served and "no-usage" not in call.model:
             report.wrong += 1
             report.faults.append(f"wrong: acknowledged, yet estimated: {row}")
-    elif line is None:
+    elif line is None and consumed:
         report.unmarked += 1
         report.faults.append(f"unmarked: not estimated, yet the upstream never billed it: {row}")
-    elif any(row[ours] != line[theirs] for ours, theirs in FIELDS.items()):
+    elif line is not None and any(row[ours] != line[theirs] for ours, theirs in FIELDS.items()):
         report.wrong += 1
         report.faults.append(f"wrong: {row} is not {line}")
 
 
-def drained_rows(gateway, expected, patience=30.0, quiet=2.0):
-    """The log once it holds what is expected and has stopped growing, or once patience is at its end."""
+def check_bill(report, lines, rows, calls):
+    """What the upstream finished and nobody has booked under its id belongs to a call that was interrupted."""
+    booked = {row["provider_id"] for row in rows}
+    marked = {row["request_id"] for row in rows if row["estimated"]}
+    for line in lines:
+        if line["word"] in calls and line["finished"] and line["id"] not in booked and line["word"] not in marked:
+            report.unbooked += 1
+            report.faults.append(f"unbooked: {line}")
+
+
+def drained_rows(gateway, expected, user_path, patience=30.0, quiet=2.0):
+    """The rows once there are as many as expected and no more come, or once patience is at its end."""
+    wanted = {"user_path": user_path, "days": 2}
     deadline = time.monotonic() + patience
     total, since = -1, time.monotonic()
     while time.monotonic() < deadline:
-        now = gateway.usage_log(limit=1)["total"]
+        now = gateway.usage_log(limit=1, **wanted)["total"]
         if now != total:
             total, since = now, time.monotonic()
-        if total >= len(expected) and time.monotonic() - since > quiet:
+        if total >= expected and time.monotonic() - since > quiet:
             break
         time.sleep(0.1)
-    return gateway.usage_rows()
+    return gateway.usage_rows(**wanted)

@@ -12,5 +12,5 @@ pub use bound::bound;
 pub use family::family;
 pub use guess::likely_mode;
 pub use lookup::{facts, models};
-pub use price::cost;
+pub use price::{Billable, cost, cost_of};
 pub use tokens::{count_tokens, estimate_tokens_from_bytes, tokenizer_loaded};

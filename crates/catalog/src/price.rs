@@ -1,29 +1,86 @@
 //! What a call costs: integers throughout, each half rounded once.
 
+use std::time::Duration;
+
 use domain::model::Price;
 use domain::money::{Cost, Nanos, Rate, Sum};
 use domain::usage::Tokens;
 
+/// Everything of a call that can have a price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Billable {
+    pub tokens: Tokens,
+    /// Pictures that were made.
+    pub images: u64,
+    /// Sound that was sent.
+    pub input_sound: Duration,
+    /// Text that was sent to be spoken.
+    pub input_characters: u64,
+    /// It was part of a batch.
+    pub batch: bool,
+}
+
+/// What tokens cost: all that most calls consume.
+///
 /// Buckets without a rate of their own fall back: a cache read, a short cache write and audio to their side's plain rate,
 /// a long cache write to the short one's, reasoning to output. A flat price per request counts as input.
 pub fn cost(price: &Price, tokens: &Tokens) -> Cost {
     let rates = rates_in_force(price, tokens.total_input());
-    let mut input = Sum::default();
-    input.add(tokens.input, rates.input);
-    input.add(tokens.cache_read, rates.cache_read);
-    let cache_write_5m = price.cache_write_5m.unwrap_or(rates.input);
-    input.add(tokens.cache_write_5m, cache_write_5m);
-    input.add(tokens.cache_write_1h, price.cache_write_1h.unwrap_or(cache_write_5m));
-    input.add(tokens.audio_input, price.audio_input.unwrap_or(rates.input));
-    if let Some(flat) = price.per_request {
-        input.add_nanos(Nanos(flat));
-    }
-
-    let mut output = Sum::default();
-    output.add(tokens.output, rates.output);
-    output.add(tokens.reasoning, price.reasoning.unwrap_or(rates.output));
-    output.add(tokens.audio_output, price.audio_output.unwrap_or(rates.output));
+    let (input, output) = (input(price, tokens, &rates), output(price, tokens, &rates));
     Cost { input: input.total(), output: output.total() }
+}
+
+/// What is sent counts as input and what is made as output. In a batch, its rate for input takes the place of every rate
+/// for input, tiers and cache included, and its rate for output that of every rate for output; a side without one costs
+/// what it costs outside of a batch.
+pub fn cost_of(price: &Price, billable: &Billable) -> Cost {
+    let Billable { tokens, images, input_sound, input_characters, batch } = billable;
+    let rates = rates_in_force(price, tokens.total_input());
+    let mut input = match price.batch_input.filter(|_| *batch) {
+        Some(rate) => flat(price, tokens.total_input(), rate),
+        None => input(price, tokens, &rates),
+    };
+    let micros = u64::try_from(input_sound.as_micros()).unwrap_or(u64::MAX);
+    // So many micro-seconds at so much a second are as many millionths as tokens at so much a million.
+    input.add(micros, Rate(price.per_second_input.unwrap_or_default()));
+    input.add_units(*input_characters, Nanos(price.per_character_input.unwrap_or_default()));
+
+    let mut output = match price.batch_output.filter(|_| *batch) {
+        Some(rate) => all_at(tokens.total_output(), rate),
+        None => output(price, tokens, &rates),
+    };
+    output.add_units(*images, Nanos(price.per_image.unwrap_or_default()));
+    Cost { input: input.total(), output: output.total() }
+}
+
+fn input(price: &Price, tokens: &Tokens, rates: &Rates) -> Sum {
+    let mut sum = flat(price, tokens.input, rates.input);
+    sum.add(tokens.cache_read, rates.cache_read);
+    let cache_write_5m = price.cache_write_5m.unwrap_or(rates.input);
+    sum.add(tokens.cache_write_5m, cache_write_5m);
+    sum.add(tokens.cache_write_1h, price.cache_write_1h.unwrap_or(cache_write_5m));
+    sum.add(tokens.audio_input, price.audio_input.unwrap_or(rates.input));
+    sum
+}
+
+fn output(price: &Price, tokens: &Tokens, rates: &Rates) -> Sum {
+    let mut sum = all_at(tokens.output, rates.output);
+    sum.add(tokens.reasoning, price.reasoning.unwrap_or(rates.output));
+    sum.add(tokens.audio_output, price.audio_output.unwrap_or(rates.output));
+    sum
+}
+
+/// So many tokens, and what each request costs besides.
+fn flat(price: &Price, tokens: u64, rate: Rate) -> Sum {
+    let mut sum = all_at(tokens, rate);
+    sum.add_nanos(Nanos(price.per_request.unwrap_or_default()));
+    sum
+}
+
+fn all_at(tokens: u64, rate: Rate) -> Sum {
+    let mut sum = Sum::default();
+    sum.add(tokens, rate);
+    sum
 }
 
 struct Rates {

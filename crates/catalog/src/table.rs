@@ -114,6 +114,7 @@ fn price(fields: &mut dyn Iterator<Item = &'static str>) -> Option<Option<Price>
         batch_output: rate(fields.next()?)?,
         per_request: rate(fields.next()?)?.map(|flat| flat.0),
         tiers: tiers(fields.next()?)?,
+        ..Price::default()
     };
     let priced = input.is_some() || output.is_some() || price.per_request.is_some();
     Some(priced.then_some(price))

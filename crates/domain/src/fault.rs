@@ -54,6 +54,28 @@ pub enum Recourse {
     ElsewhereFirst,
 }
 
+/// Why a credential was refused, in one byte: faults are handed about by value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    UnknownKey,
+    DeactivatedKey,
+    ExpiredKey,
+    Other,
+}
+
+impl Reason {
+    pub const ALL: [Self; 4] = [Self::UnknownKey, Self::DeactivatedKey, Self::ExpiredKey, Self::Other];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownKey => "unknown key",
+            Self::DeactivatedKey => "deactivated key",
+            Self::ExpiredKey => "expired key",
+            Self::Other => "refused key",
+        }
+    }
+}
+
 /// A failure with everything needed to answer it in any dialect; `server::fault` alone turns it into a status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -67,6 +89,8 @@ pub struct Fault {
     pub recourse: Recourse,
     /// Extra keys inside `error`, only where the contract names them.
     pub details: Vec<(&'static str, String)>,
+    /// For the operator alone: what the client must not learn.
+    pub reason: Option<Reason>,
 }
 
 impl Fault {
@@ -91,6 +115,7 @@ impl Fault {
             blame,
             recourse: Recourse::Nowhere,
             details: Vec::new(),
+            reason: None,
         }
     }
 
@@ -103,6 +128,13 @@ impl Fault {
     #[must_use]
     pub fn with_message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
+        self
+    }
+
+    #[must_use]
+    pub fn because(mut self, reason: &str) -> Self {
+        self.reason =
+            Some(Reason::ALL.into_iter().find(|known| known.as_str() == reason).unwrap_or(Reason::Other));
         self
     }
 
@@ -245,6 +277,15 @@ pub fn model_access_denied(model: &str) -> Fault {
     .param("model")
 }
 
+/// It could be used, were there a price for it.
+pub fn model_unpriced(model: &str) -> Fault {
+    let message = format!(
+        "The model '{model}' has no price, and models without one may not be used here. An admin can give it one with \
+         PUT /admin/api/v1/model-pricing/{{provider}}/{{model}}, or allow such models with UNPRICED_POLICY=allow."
+    );
+    model_access_denied(model).with_message(message)
+}
+
 pub fn model_not_found(model: &str, nearest: &[String]) -> Fault {
     let hint = match nearest {
         [] => String::new(),
@@ -318,6 +359,16 @@ pub fn rate_limit_exceeded(message: impl Into<String>) -> Fault {
 
 pub fn budget_exceeded(message: impl Into<String>) -> Fault {
     Fault::new(429, FaultKind::RateLimit, "budget_exceeded", message)
+}
+
+pub fn budget_not_found(user_path: &str, period: &str) -> Fault {
+    Fault::new(
+        400,
+        FaultKind::InvalidRequest,
+        "budget_not_found",
+        format!("There is no {period} budget for '{user_path}'."),
+    )
+    .param("user_path")
 }
 
 pub fn idempotency_mismatch() -> Fault {

@@ -10,6 +10,7 @@ pub mod fault;
 pub mod ids;
 pub mod model;
 pub mod money;
+pub mod period;
 pub mod receipt;
 pub mod resources;
 pub mod scope;

@@ -149,6 +149,12 @@ pub struct Price {
     pub batch_output: Option<Rate>,
     /// Flat nano-dollars for each request.
     pub per_request: Option<i64>,
+    /// Nano-dollars for each picture that is made.
+    pub per_image: Option<i64>,
+    /// Nano-dollars for each second of sound that is sent.
+    pub per_second_input: Option<i64>,
+    /// Nano-dollars for each character that is sent to be spoken.
+    pub per_character_input: Option<i64>,
     /// Ascending; the highest one whose threshold the total input exceeds replaces the rates it names.
     pub tiers: Vec<Tier>,
 }

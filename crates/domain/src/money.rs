@@ -56,17 +56,22 @@ pub struct Sum(i128);
 
 impl Sum {
     pub fn add(&mut self, tokens: u64, rate: Rate) {
-        self.0 += i128::from(tokens) * i128::from(rate.0);
+        self.0 = self.0.saturating_add(i128::from(tokens) * i128::from(rate.0));
     }
 
     pub fn add_nanos(&mut self, nanos: Nanos) {
-        self.0 += i128::from(nanos.0) * 1_000_000;
+        self.add_units(1, nanos);
+    }
+
+    pub fn add_units(&mut self, count: u64, each: Nanos) {
+        let product = i128::from(count) * i128::from(each.0);
+        self.0 = self.0.saturating_add(product.saturating_mul(1_000_000));
     }
 
     /// Half away from zero, saturating.
     pub fn total(self) -> Nanos {
         let half = if self.0 < 0 { -500_000 } else { 500_000 };
-        let nanos = (self.0 + half) / 1_000_000;
+        let nanos = self.0.saturating_add(half) / 1_000_000;
         Nanos(i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX }))
     }
 }
@@ -108,6 +113,8 @@ mod tests {
     fn absurd_token_counts_saturate() {
         let mut sum = Sum::default();
         sum.add(u64::MAX, Rate(i64::MAX));
+        assert_eq!(sum.total(), Nanos(i64::MAX));
+        sum.add_units(u64::MAX, Nanos(i64::MAX));
         assert_eq!(sum.total(), Nanos(i64::MAX));
     }
 }

@@ -23,6 +23,8 @@ pub struct OpeningRef<'a> {
     pub stream: bool,
     pub reserved: &'a Usage,
     pub reserved_cost: Option<Cost>,
+    pub unbooked: bool,
+    pub audited: bool,
 }
 
 /// Written when a call is about to leave for a provider: after a crash it is what remains of the call.
@@ -49,6 +51,12 @@ pub struct Opening {
     pub reserved: Usage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved_cost: Option<Cost>,
+    /// Usage is not recorded: the call is only for the audit log.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unbooked: bool,
+    /// The audit log wants an entry of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub audited: bool,
 }
 
 impl Opening {
@@ -68,6 +76,8 @@ impl Opening {
             stream: self.stream,
             reserved: &self.reserved,
             reserved_cost: self.reserved_cost,
+            unbooked: self.unbooked,
+            audited: self.audited,
         }
     }
 }
@@ -90,6 +100,13 @@ impl CostSource {
         }
     }
 }
+
+/// The caveat of a call that has no cost because its model has no price.
+pub const UNPRICED: &str = "unpriced";
+/// The caveat of a call that several targets served, each at its own price.
+pub const RESUMED: &str = "resumed";
+/// Another provider had begun to answer the same call.
+pub const LOST: &str = "an answer was lost";
 
 /// One try at one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -181,6 +198,9 @@ pub struct Receipt {
     /// The response it goes on from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_response_id: Option<String>,
+    /// Usage is not recorded: the receipt is for the audit log alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unbooked: bool,
     /// What only the audit log keeps; absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Box<Audited>>,
@@ -192,6 +212,20 @@ pub struct Receipt {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Audited {
+    /// As the client wrote it, without its query; empty when the route says it all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub path: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub query: String,
+    /// What the client is not told about its refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Stands for everything said in the request; the next turn of the conversation names it as its parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// Stands for everything said before the last turn of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub request_headers: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -204,6 +238,11 @@ pub struct Audited {
     pub request_truncated: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub response_truncated: bool,
+    /// The body is not text: what could not be read is replaced.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub request_lossy: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub response_lossy: bool,
 }
 
 fn is_zero(count: &u32) -> bool {
@@ -220,9 +259,9 @@ pub struct TraceContext {
 }
 
 impl Receipt {
-    /// Only calls of a known caller are booked as usage; the rest is for the audit and the metrics.
+    /// Only calls of a known caller are booked as usage, where usage is recorded; the rest is for the audit and the metrics.
     pub fn is_booked(&self) -> bool {
-        !self.auth_method.is_empty()
+        !self.unbooked && !self.auth_method.is_empty()
     }
 
     /// What is noted when the call leaves for its target.
@@ -242,6 +281,8 @@ impl Receipt {
             stream: self.stream,
             reserved,
             reserved_cost,
+            unbooked: self.unbooked,
+            audited: self.audit.is_some(),
         }
     }
 
@@ -249,9 +290,20 @@ impl Receipt {
         self.cost.map(Cost::total)
     }
 
+    /// Says of a call that consumed something and has no cost that it is so for want of a price.
+    pub fn flag_unpriced(&mut self) {
+        if self.cost.is_none() && self.usage.tokens.total() > 0 {
+            let caveat = &mut self.usage.caveat;
+            *caveat = Some(match caveat.take() {
+                Some(said) => format!("{said}; {UNPRICED}"),
+                None => UNPRICED.to_owned(),
+            });
+        }
+    }
+
     /// What an opening without a close becomes: charged at its reservation and marked.
     pub fn interrupted(opening: Opening) -> Self {
-        Self {
+        let mut receipt = Self {
             id: opening.id,
             request_id: opening.request_id,
             at: opening.at,
@@ -277,7 +329,11 @@ impl Receipt {
                 CostSource::None
             },
             interrupted: true,
+            unbooked: opening.unbooked,
+            audit: opening.audited.then(Box::default),
             ..Self::default()
-        }
+        };
+        receipt.flag_unpriced();
+        receipt
     }
 }

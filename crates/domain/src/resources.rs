@@ -2,8 +2,11 @@
 
 pub mod alias;
 pub mod auth_key;
+pub mod budget;
+pub mod budget_settings;
 pub mod combo;
 pub mod model_override;
+pub mod model_price;
 pub mod pool;
 pub mod provider;
 

@@ -60,7 +60,16 @@ impl InboundBody {
     }
 
     /// The whole body, or an error once it is longer than `limit`.
-    pub async fn collect(mut self, limit: usize) -> Result<Bytes, EgressError> {
+    pub async fn collect(self, limit: usize) -> Result<Bytes, EgressError> {
+        self.collect_telling(limit, |_| {}).await
+    }
+
+    /// The same; on the way it is told how much has come, for whoever gives up waiting.
+    pub async fn collect_telling(
+        mut self,
+        limit: usize,
+        mut so_far: impl FnMut(usize) + Send,
+    ) -> Result<Bytes, EgressError> {
         let too_large = || EgressError::new(EgressErrorKind::TooLarge, "the answer is too large");
         let announced = self.size_hint().lower();
         if announced > limit as u64 {
@@ -73,6 +82,7 @@ impl InboundBody {
                 return Err(too_large());
             }
             merged.push(data, usize::try_from(announced).unwrap_or(0));
+            so_far(merged.len());
         }
         Ok(merged.into_bytes())
     }

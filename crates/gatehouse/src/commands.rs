@@ -1,5 +1,6 @@
 //! The subcommands, and the only places that print.
 
+pub mod audit;
 pub mod bench;
 pub mod check;
 pub mod init;

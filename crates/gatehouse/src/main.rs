@@ -43,6 +43,11 @@ enum Command {
     },
     /// Validate the configuration: all faults at once
     Check,
+    /// Look after the audit log
+    Audit {
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
     /// Make, list and revoke managed keys, in the configured storage; a running gateway learns of it within a second
     #[command(subcommand)]
     Keys(commands::keys::Action),
@@ -50,11 +55,24 @@ enum Command {
     Bench(commands::bench::Options),
 }
 
+#[derive(Subcommand)]
+enum AuditCommand {
+    /// Prove that no entry was changed, removed or added since it was written
+    Verify {
+        /// Say it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 fn main() -> ExitCode {
     let line = Line::parse();
     match line.command.unwrap_or(Command::Serve) {
         Command::Serve => commands::serve::run(line.config.as_deref()),
         Command::Init { directory, force } => commands::print_init(&directory, force),
+        Command::Audit { command: AuditCommand::Verify { json } } => {
+            commands::audit::verify(line.config.as_deref(), json)
+        }
         Command::Bench(options) => commands::bench::run(&options),
         Command::Keys(action) => commands::keys::run(line.config.as_deref(), action),
         Command::Check => commands::print_check(line.config.as_deref()),

@@ -11,6 +11,7 @@ mod nearest;
 mod providers;
 mod reader;
 mod routing;
+mod spending;
 mod table;
 mod value;
 mod yaml;

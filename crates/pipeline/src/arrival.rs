@@ -17,6 +17,8 @@ pub struct Arrival {
     pub surface: Surface,
     /// What the path said, for dialects that say it there: the model, and whether the answer is streamed.
     pub addressed: Option<(String, bool)>,
+    /// As the client wrote it; only where the audit log wants it.
+    pub path: Option<String>,
     pub query: Option<String>,
     pub client_ip: Option<IpAddr>,
     pub headers: HeaderMap,

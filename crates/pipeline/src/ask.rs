@@ -66,6 +66,7 @@ pub async fn ask(gateway: &Gateway, instance: &str, core: &Core, ask: Ask) -> Re
         }
         let mut fault = codec::of(ask.format).read_error(status.as_u16(), &body, instance);
         fault.retry_after = after.or(fault.retry_after);
+        gateway.scrub(&mut fault);
         Err(fault)
     };
     match tokio::time::timeout(ask.patience, answered).await {

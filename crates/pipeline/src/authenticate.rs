@@ -15,7 +15,7 @@ pub fn authenticate(snapshot: &Snapshot, arrival: &Arrival, needed: Scope) -> Re
     let token = credential(&arrival.headers, arrival.query.as_deref()).ok_or_else(fault::missing_api_key)?;
     let caller = identify(snapshot, token, arrival.at).map_err(|reason| {
         tracing::debug!(request_id = arrival.request_id.as_str(), reason, "credential refused");
-        fault::invalid_api_key()
+        fault::invalid_api_key().because(reason)
     })?;
     caller.require(needed)?;
     Ok(caller)

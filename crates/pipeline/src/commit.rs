@@ -14,6 +14,8 @@ use wire::codec::{self, Native, Served};
 use crate::arrival::Arrival;
 use crate::dispatch::{Answer, Translation};
 use crate::gateway::Gateway;
+use crate::idempotency::Record;
+use crate::limit::Account;
 use crate::reply::{self, Refused, Reply, ReplyBody};
 use crate::responses;
 use crate::settle::Ticket;
@@ -24,17 +26,19 @@ type Outcome = (Ticket, Result<Answer, Fault>);
 /// A dispatch that goes on while the client is kept company.
 pub type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-pub async fn whole(answering: Answering) -> Result<Reply, Refused> {
-    match answering.await {
-        (ticket, Ok(Answer::Native(native, bytes, answer))) => {
-            Ok(pass_on(ticket, native, bytes, &answer).await)
-        }
-        (ticket, Ok(Answer::Translated(translation, reply))) => {
-            Ok(render(ticket, *translation, &reply).await)
-        }
-        (ticket, Ok(Answer::Stream(_))) => Err(ticket.refuse(fault::internal_error())),
-        (ticket, Err(fault)) => Err(ticket.refuse(fault)),
+pub async fn whole(answering: Answering, record: Option<Box<Record>>) -> Result<Reply, Refused> {
+    let (ticket, outcome) = answering.await;
+    let lane = record.as_ref().and_then(|_| ticket.lane().cloned());
+    let reply = match outcome {
+        Ok(Answer::Native(native, bytes, answer)) => pass_on(ticket, native, bytes, &answer).await,
+        Ok(Answer::Translated(translation, reply)) => render(ticket, *translation, &reply).await,
+        Ok(Answer::Stream(_)) => return Err(ticket.refuse(fault::internal_error())),
+        Err(fault) => return Err(ticket.refuse(fault)),
+    };
+    if let Some(record) = record {
+        record.keep_whole(&reply, lane.as_deref());
     }
+    Ok(reply)
 }
 
 /// Waits for content as long as a client can be left without a word; then the head goes out alone,
@@ -42,28 +46,38 @@ pub async fn whole(answering: Answering) -> Result<Reply, Refused> {
 pub async fn stream(
     gateway: &Arc<Gateway>,
     arrival: &Arrival,
+    account: Option<Account>,
     mut answering: Answering,
+    record: Option<Box<Record>>,
 ) -> Result<Reply, Refused> {
     match tokio::time::timeout(gateway.policy.stream_heartbeat, answering.as_mut()).await {
         Ok((mut ticket, Ok(Answer::Stream(flow)))) => {
             let overhead_us = ticket.first_byte();
             let headers = ticket.headers(overhead_us);
-            Ok(events(headers, EventStream::flowing(*flow, ticket)))
+            ticket.heads(&headers);
+            Ok(events(headers, EventStream::flowing(*flow, ticket), record))
         }
         Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
         Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
         Err(_) => {
-            let headers = HeaderMap::from_iter([(reply::REQUEST_ID, arrival.request_id.header())]);
+            let mut headers = HeaderMap::from_iter([(reply::REQUEST_ID, arrival.request_id.header())]);
+            if let Some(told) = account.and_then(|account| account.told(gateway.clock.tick())) {
+                told.write(&mut headers);
+            }
             let format = arrival.surface.format();
-            Ok(events(headers, EventStream::waiting(answering, format, gateway.clone())))
+            Ok(events(headers, EventStream::waiting(answering, format, gateway.clone()), record))
         }
     }
 }
 
-fn events(mut headers: HeaderMap, stream: EventStream) -> Reply {
+fn events(mut headers: HeaderMap, mut stream: EventStream, record: Option<Box<Record>>) -> Reply {
     headers.insert(reply::CACHE, HeaderValue::from_static("off"));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Some(mut record) = record {
+        record.begin(&headers);
+        stream.record(record);
+    }
     Reply { status: StatusCode::OK, headers, body: ReplyBody::Stream(Box::new(stream)) }
 }
 
@@ -88,7 +102,8 @@ async fn pass_on(
     let pieces = native.splice_answer(&bytes, answer, &Served { provider, model, latency_ms });
     if responses::background::is_to_be_followed(&ticket, &bytes) {
         let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
-        responses::keep_whole(&ticket, &pieces);
+        take_down(&mut ticket, &reply.headers, &pieces);
+        responses::keep_whole(&mut ticket, &pieces);
         responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
         return reply;
     }
@@ -117,18 +132,29 @@ async fn finish(
     usage: Option<(Usage, &[u8])>,
     pieces: Vec<Bytes>,
 ) -> Reply {
-    let mut headers = ticket.headers(overhead_us);
+    let mut cost = None;
     if let Some((usage, raw)) = usage {
-        if let Some(cost) = ticket.lane().and_then(|lane| lane.cost_header(&usage)) {
-            headers.insert(reply::COST, cost);
-        }
+        cost = ticket.lane().and_then(|lane| lane.cost_header(&usage));
         ticket.consumed(usage, raw);
     }
-    responses::keep_whole(&ticket, &pieces);
+    let mut headers = ticket.headers(overhead_us);
+    if let Some(cost) = cost {
+        headers.insert(reply::COST, cost);
+    }
+    responses::keep_whole(&mut ticket, &pieces);
+    take_down(&mut ticket, &headers, &pieces);
     if let Some(counted) = ticket.complete() {
         let _ = counted.await;
     }
     whole_reply(headers, pieces)
+}
+
+/// What the client gets, for the audit log.
+fn take_down(ticket: &mut Ticket, headers: &HeaderMap, pieces: &[Bytes]) {
+    if ticket.is_audited() {
+        ticket.heads(headers);
+        pieces.iter().for_each(|piece| ticket.said(piece));
+    }
 }
 
 fn whole_reply(mut headers: HeaderMap, pieces: Vec<Bytes>) -> Reply {

@@ -1,82 +1,49 @@
 //! The live console: the last few hundred events of this process, numbered, for whoever is watching.
 
-mod bell;
 mod call;
 mod entry;
-mod ring;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::Deref;
 
 use domain::clock::Timestamp;
 use domain::receipt::Receipt;
-use parking_lot::Mutex;
 
-use bell::Bell;
-use entry::Event;
-use ring::Ring;
+use crate::feed::{self, Feed};
 
-pub use entry::{Entry, NAMES, Notice};
-pub use ring::{BITE, Batch, CAPACITY};
+pub use crate::feed::{BITE, CAPACITY};
+pub use entry::{Event, NAMES, Notice};
 
-/// A call leaves a few words in a buffer that is there already and rings a bell: it formats nothing, and how many are
-/// watching makes no difference to it.
+pub type Entry = feed::Entry<Event>;
+pub type Batch = feed::Batch<Event>;
+
+/// A call leaves a few words in a buffer that is there already: it formats nothing.
 #[derive(Default)]
-pub struct Console {
-    ring: Mutex<Ring>,
-    bell: Bell,
-    closed: AtomicBool,
-}
+pub struct Console(Feed<Event>);
 
 impl Console {
     /// A call is over.
     pub fn settled(&self, receipt: &Receipt) {
-        self.ring.lock().settle(receipt);
-        self.bell.ring();
+        self.0.push_with(|old| {
+            let mut call = match old {
+                Some(Event::Settled(call)) => call,
+                _ => Box::default(),
+            };
+            call.fill(receipt);
+            Event::Settled(call)
+        });
     }
 
     pub fn say(&self, at: Timestamp, notice: Notice) {
-        self.ring.lock().push(Event::Said(at, Box::new(notice)));
-        self.bell.ring();
+        self.0.push(Event::Said(at, Box::new(notice)));
     }
+}
 
-    /// The newest event's id; 0 before the first.
-    pub fn last_id(&self) -> u64 {
-        self.ring.lock().last_id()
-    }
+impl Deref for Console {
+    type Target = Feed<Event>;
 
-    /// What came after this id, oldest first, at most [`BITE`] events at a time: calls wait for this lock.
-    pub fn read(&self, after: u64) -> Batch {
-        self.ring.lock().read(after)
-    }
-
-    /// Everything after this id that had happened when it was asked for.
-    pub fn read_all(&self, after: u64) -> Batch {
-        let end = self.last_id();
-        let mut all = self.read(after);
-        while all.position < end {
-            let more = self.read(all.position);
-            all.missed += more.missed;
-            all.position = more.position;
-            all.events.extend(more.events);
-        }
-        all
-    }
-
-    /// Done when there is something new, or the console closes. Ask for it before reading, and wait for it if there
-    /// was nothing to read: then nothing that happens in between is slept through.
-    pub fn listen(&self) -> impl Future<Output = ()> + '_ {
-        self.bell.listen()
-    }
-
-    /// The process stops: whoever watches is to leave.
-    pub fn close(&self) {
-        self.closed.store(true, Ordering::SeqCst);
-        self.bell.wake_all();
-    }
-
-    pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::SeqCst)
+    fn deref(&self) -> &Feed<Event> {
+        &self.0
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use domain::fault::Fault;
 use domain::usage::Usage;
+use http::HeaderMap;
 use serde_json::{Value, json};
 use wire::codec::{self, Target};
 use wire::vendors::Lifecycle;
@@ -14,11 +15,15 @@ use crate::ask::{self, Ask};
 use crate::estimate;
 use crate::gateway::Gateway;
 use crate::receive::Call;
+use crate::reply::Refused;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 
+/// The count as its dialect tells it, and what is told beside it.
+pub type Counted = (HeaderMap, Value);
+
 /// `POST /v1/messages/count_tokens`.
-pub async fn messages<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Value, Fault>
+pub async fn messages<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Counted, Refused>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
@@ -28,7 +33,7 @@ where
 }
 
 /// Gemini's `:countTokens`, always counted here.
-pub async fn generate<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Value, Fault>
+pub async fn generate<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Counted, Refused>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
@@ -37,7 +42,7 @@ where
 }
 
 /// `POST /v1/responses/input_tokens`.
-pub async fn responses<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Value, Fault>
+pub async fn responses<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Counted, Refused>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
@@ -58,14 +63,17 @@ async fn count<B>(
     body: B,
     path: impl Fn(&Lane) -> Option<String>,
     counted: impl Fn(u64) -> Value,
-) -> Result<Value, Fault>
+) -> Result<Counted, Refused>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
-        let crate::Prepared { call, plan, .. } = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let crate::Prepared { caller, call, plan, .. } = prepared;
+        // Counting takes a request and no tokens.
+        ticket.limit(&caller, 0)?;
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
         // State that was sealed for the client is not the provider's to read.
         let sealed = codec::carries_sealed_state(&call.request.body);
@@ -78,10 +86,15 @@ where
         Ok(value) => {
             // Nothing was generated, and counting is free.
             ticket.consumed(Usage::default(), b"");
+            let mut headers = HeaderMap::new();
+            ticket.limits(&mut headers);
+            if ticket.is_audited() {
+                ticket.said(value.to_string().as_bytes());
+            }
             ticket.complete();
-            Ok(value)
+            Ok((headers, value))
         }
-        Err(fault) => Err(ticket.refuse(fault).fault),
+        Err(fault) => Err(ticket.refuse(fault)),
     }
 }
 

@@ -9,6 +9,7 @@ mod hedge;
 mod inflate;
 mod occasion;
 mod outbound;
+mod progress;
 mod resume;
 pub(crate) mod tell;
 mod upstream;
@@ -36,6 +37,8 @@ pub use foresee::{Departure, Dialect, Foreseen, Prospect, foresee};
 pub use occasion::Occasion;
 use outbound::Leaving;
 pub use outbound::{Continuity, Passage, Translation};
+pub use progress::Loss;
+use progress::Progress;
 pub use resume::{Resumable, Resumed, Resuming, resume};
 pub use upstream::{UpstreamBody, retry_after};
 
@@ -57,6 +60,13 @@ struct Trying {
 struct Asked {
     lane: Arc<Lane>,
     admission: Admission,
+    progress: Progress,
+}
+
+impl Asked {
+    fn new(lane: Arc<Lane>, admission: Admission) -> Self {
+        Self { lane, admission, progress: Progress::default() }
+    }
 }
 
 /// What an attempt has to keep to.
@@ -104,6 +114,10 @@ pub async fn dispatch(
             Ok(answer) => return (ticket, Ok(resume::arm(answer, call, resumable, reservation))),
             Err(fault) => fault,
         };
+        // What was lost has to be paid, too: without room for both there is no other attempt.
+        if !ticket.covers(1) {
+            return (ticket, Err(fault));
+        }
         match after(fault, &mut course, &ticket, deadline) {
             Next::Nowhere(fault) => return (ticket, Err(fault)),
             Next::Elsewhere => {
@@ -132,7 +146,7 @@ fn ready(lane: Arc<Lane>, call: &Call, course: &mut Course, ticket: &Ticket) -> 
         }
     };
     match outbound::prepare(call, &lane, ticket) {
-        Ok(leaving) => Some(Trying { leaving, asked: Asked { lane, admission } }),
+        Ok(leaving) => Some(Trying { leaving, asked: Asked::new(lane, admission) }),
         Err(fault) => {
             course.lacks(fault);
             None
@@ -182,7 +196,7 @@ async fn try_one(
     ticket.leave_out(leaving.dropped());
     ticket.leave(&asked.lane, reservation);
     let before = ticket.now();
-    let outcome = attempt(call, leaving, &asked.lane, ticket, deadline).await;
+    let outcome = attempt(call, leaving, &asked, ticket, deadline).await;
     let duration = ticket.now().saturating_sub(before);
     ticket.waited(duration);
     conclude(asked, outcome, duration, alone, ticket)
@@ -190,13 +204,16 @@ async fn try_one(
 
 /// What came of an attempt goes into the books and into what is known of the target's health.
 fn conclude(
-    Asked { lane, admission }: Asked,
+    Asked { lane, admission, progress }: Asked,
     mut outcome: Result<Answer, Fault>,
     duration: Duration,
     alone: bool,
     ticket: &mut Ticket,
 ) -> Tried {
     let now = ticket.now();
+    if let Err(fault) = &mut outcome {
+        ticket.gateway().scrub(fault);
+    }
     let (status, error) = match &outcome {
         Ok(_) => (200, None),
         Err(fault) => (fault.status, Some(fault.code.to_string())),
@@ -212,6 +229,9 @@ fn conclude(
         Err(fault) => {
             cool(&lane, fault, now, alone);
             ticket.refused();
+            if let Some(loss) = progress.loss() {
+                ticket.lose(&lane, loss);
+            }
             if fault.is_failure() {
                 tell::transition(&lane, admission.failed(now, &fault.code), ticket.gateway());
             }

@@ -11,6 +11,7 @@ use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::receipt::TraceContext;
 use domain::scope::{Action, Scope};
+use domain::user_path::UserPath;
 use http_body_util::Full;
 use store::Owner;
 
@@ -19,15 +20,16 @@ use crate::choose::Ranked;
 use crate::dispatch::{self, Occasion};
 use crate::gateway::Gateway;
 use crate::receive::{self, Call};
+use crate::reserve::{self, Reservation};
 use crate::resolve::access::Access;
 use crate::resolve::{self, Plan};
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::Lane;
-use crate::{authenticate, reserve, responses};
+use crate::{authenticate, limit, responses, spending};
 
 pub use view::{
-    Candidate, Decision, EstimatedCost, Explanation, Principal, Refusal, RequestView, Resolution,
-    UpstreamRequest,
+    BudgetRoom, Candidate, Decision, EstimatedCost, Explanation, LimitView, Principal, Refusal, RequestView,
+    Resolution, UpstreamRequest,
 };
 
 /// A request to be explained.
@@ -107,29 +109,66 @@ impl Explainer<'_> {
         let error = resolved.as_ref().err().map(shown::refusal);
         explanation.resolution = Some(Resolution { steps, error });
         let ranked = resolved?.ranked(&circumstances);
-        self.foresee(&call, &ranked, &occasion, &circumstances, explanation);
-        Ok(())
+        let plan = Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() };
+        let reservation = reserve::reserve(&plan, &call);
+        self.foresee(&call, &plan, &ranked, &occasion, &circumstances, explanation);
+        explanation.estimated_cost = Some(shown::cost(&reservation));
+        let refused = self.limited(&caller, &reservation, explanation);
+        let unaffordable = self.afford(&call, &plan, &caller, user_path, explanation);
+        let Some(fault) = refused.or(unaffordable) else { return Ok(()) };
+        // A call that is refused here leaves for nobody.
+        explanation.decision = Decision::default();
+        explanation.upstream_request = None;
+        Err(Stop::Call(fault))
+    }
+
+    /// What the key's limits say to the call.
+    fn limited(
+        &self,
+        caller: &Caller,
+        reservation: &Reservation,
+        explanation: &mut Explanation,
+    ) -> Option<Fault> {
+        let tokens = reservation.usage.tokens.total();
+        let (standings, refused) = limit::foresee(self.gateway, caller, tokens)?;
+        explanation.limits = Some(standings.iter().map(shown::limit).collect());
+        refused
+    }
+
+    /// What the budgets on its path say to the call.
+    fn afford(
+        &self,
+        call: &Call,
+        plan: &Plan,
+        caller: &Caller,
+        user_path: UserPath,
+        explanation: &mut Explanation,
+    ) -> Option<Fault> {
+        let tenant = caller.key().and_then(|key| key.tenant_id.clone());
+        let occasion = spending::Occasion { at: self.arrival.at, tenant, user_path };
+        let (rooms, fault) = spending::look(self.gateway, &occasion, reserve::worst(plan, call));
+        explanation.budgets = Some(rooms.iter().map(shown::budget).collect());
+        fault
     }
 
     fn foresee(
         &self,
         call: &Call,
+        plan: &Plan,
         ranked: &[Ranked<Arc<Lane>>],
         occasion: &Imagined<'_>,
         circumstances: &crate::choose::Circumstances,
         explanation: &mut Explanation,
     ) {
-        let plan = Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() };
         let foreseen = dispatch::foresee(call, &plan.lanes, occasion, circumstances.now);
         let candidates = ranked.iter().zip(&foreseen.prospects).enumerate();
         let candidates = candidates
             .map(|(place, (candidate, prospect))| shown::candidate(place, candidate, prospect, circumstances))
             .collect();
         explanation.candidates = Some(candidates);
-        explanation.decision = shown::decision(&plan, &foreseen);
+        explanation.decision = shown::decision(plan, &foreseen);
         explanation.upstream_request =
-            foreseen.departure.map(|departure| shown::upstream_request(departure, &plan));
-        explanation.estimated_cost = Some(shown::cost(&reserve::reserve(&plan, call)));
+            foreseen.departure.map(|departure| shown::upstream_request(departure, plan));
     }
 
     /// State that the asker may not see is left out, as if nothing had been said before.

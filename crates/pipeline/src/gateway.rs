@@ -6,15 +6,15 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use domain::capability::Capabilities;
 use domain::clock::Clock;
+use domain::fault::Fault;
 use domain::ids::Entropy;
 use egress::Egress;
-use store::{Journal, Responses};
+use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
 use crate::audit;
 use crate::budget::{HedgeBudget, RetryBudget};
 use crate::console::Console;
-use crate::idempotency::Claims;
 use crate::key_uses::KeyUses;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
@@ -37,7 +37,7 @@ pub struct Policy {
     pub request_timeout: Duration,
     /// The largest non-streaming answer that is taken from a provider.
     pub answer_limit: usize,
-    /// Whether calls are written down at all.
+    /// Whether usage is recorded.
     pub accounting: bool,
     /// The largest single event in a stream.
     pub event_limit: usize,
@@ -47,6 +47,8 @@ pub struct Policy {
     pub resume_streams: bool,
     /// How long stored responses are kept.
     pub response_ttl: Duration,
+    /// How long the answers to repeatable calls are kept.
+    pub idempotency_ttl: Duration,
     pub passthrough: passthrough::Rules,
     pub retries: Retries,
     pub fallback: Fallback,
@@ -93,6 +95,7 @@ impl Default for Policy {
             strict_translation: false,
             resume_streams: false,
             response_ttl: Duration::from_secs(30 * 24 * 3600),
+            idempotency_ttl: Duration::from_secs(24 * 3600),
             passthrough: passthrough::Rules::default(),
             retries: Retries::default(),
             fallback: Fallback::default(),
@@ -103,6 +106,13 @@ impl Default for Policy {
             unpriced_denied: false,
             budgets_closed: false,
         }
+    }
+}
+
+impl Policy {
+    /// Whether calls are written down at all.
+    pub fn keeps_journal(&self) -> bool {
+        self.accounting || self.audit.enabled
     }
 }
 
@@ -123,13 +133,19 @@ pub struct Gateway {
     pub retry_budget: RetryBudget,
     pub hedge_budget: HedgeBudget,
     pub console: Console,
+    pub audit: audit::Live,
     pub limiter: Limiter,
     pub spending: Arc<Spending>,
-    pub claims: Claims,
     pub key_uses: KeyUses,
+    pub idempotency: Idempotency,
 }
 
 impl Gateway {
+    /// Takes our secrets out of what a provider said.
+    pub fn scrub(&self, fault: &mut Fault) {
+        self.snapshot.load().routes.scrubber.scrub(fault);
+    }
+
     /// A call pins the snapshot it starts with: a change in the middle of it changes nothing for it.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()

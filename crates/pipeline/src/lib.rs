@@ -12,6 +12,7 @@ pub mod count;
 pub mod dispatch;
 pub mod estimate;
 pub mod explain;
+pub mod feed;
 pub mod gateway;
 pub mod health;
 pub mod idempotency;
@@ -34,6 +35,7 @@ pub mod spending;
 pub mod stream;
 pub mod traces;
 pub mod unwritten;
+pub mod webhooks;
 
 use std::sync::Arc;
 
@@ -45,12 +47,14 @@ use domain::fault::Fault;
 use domain::scope::Scope;
 use domain::user_path::UserPath;
 use gateway::Gateway;
+use idempotency::Turn;
 use receive::Call;
 use reply::{Refused, Reply};
 use reserve::Reservation;
 use resolve::Plan;
 use resolve::access::Access;
 use settle::Ticket;
+use snapshot::Snapshot;
 
 /// One call from its first byte to its last: read this function to know what the gateway does.
 ///
@@ -62,16 +66,29 @@ where
     B::Error: std::fmt::Display,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
-    let prepared = prepare(gateway, &arrival, body, &mut ticket, true).await;
-    match prepared.and_then(|prepared| admit(gateway, prepared, &mut ticket)) {
+    let heard = match hear(gateway, &arrival, body, &mut ticket).await {
+        Ok(heard) => heard,
+        Err(fault) => return Err(ticket.refuse(fault)),
+    };
+    let record = match idempotency::claim(&arrival, &heard.call, &ticket).await {
+        Ok(Turn::First(record)) => record,
+        Ok(Turn::Again(head, body)) => return Ok(idempotency::replay(ticket, &head, body)),
+        Err(fault) => return Err(ticket.refuse(fault)),
+    };
+    let prepared = route(gateway, &arrival, heard, &mut ticket, true).await;
+    let admitted = prepared.and_then(|prepared| {
+        admit(gateway, &prepared, &mut ticket).map(|reservation| (prepared, reservation))
+    });
+    match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
+            let account = ticket.account();
             // On the heap: what is moved about from here on is a pointer, and streams take it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             if streams {
-                commit::stream(gateway, &arrival, answering).await
+                commit::stream(gateway, &arrival, account, answering, record).await
             } else {
-                commit::whole(answering).await
+                commit::whole(answering, record).await
             }
         }
         Err(fault) => Err(ticket.refuse(fault)),
@@ -98,30 +115,65 @@ where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
+    let heard = hear(gateway, arrival, body, ticket).await?;
+    route(gateway, arrival, heard, ticket, real).await
+}
+
+/// Who asks, and for what.
+struct Heard {
+    snapshot: Arc<Snapshot>,
+    caller: Caller,
+    user_path: UserPath,
+    call: Call,
+}
+
+async fn hear<B>(gateway: &Gateway, arrival: &Arrival, body: B, ticket: &mut Ticket) -> Result<Heard, Fault>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
     let snapshot = gateway.snapshot();
     let caller = authenticate::authenticate(&snapshot, arrival, Scope::Inference)?;
     let user_path = ticket.identify(&caller, arrival)?;
     let body = receive::receive(body, &arrival.headers, &gateway.policy).await?;
-    let mut call = receive::parse(body, arrival)?;
+    ticket.received(&body);
+    let call = receive::parse(body, arrival)?;
     ticket.requested(&call);
+    Ok(Heard { snapshot, caller, user_path, call })
+}
+
+/// Who may serve it, in which order.
+async fn route(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    heard: Heard,
+    ticket: &mut Ticket,
+    real: bool,
+) -> Result<Prepared, Fault> {
+    let Heard { snapshot, caller, user_path, mut call } = heard;
     responses::follow_up(&mut call, &caller, ticket).await?;
+    if real {
+        ticket.converses(&call);
+    }
     let access = Access::new(&gateway.policy, &snapshot, &caller, &user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
+    ticket.resolved(&snapshot.routes.names);
     let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
     Ok(Prepared { caller, user_path, call, plan })
 }
 
 /// What a call takes before it leaves, of its key's limits and of the budgets on its path.
-fn admit(
-    gateway: &Gateway,
-    prepared: Prepared,
-    ticket: &mut Ticket,
-) -> Result<(Prepared, Reservation), Fault> {
-    let Prepared { caller, user_path, call, plan } = &prepared;
+fn admit(gateway: &Gateway, prepared: &Prepared, ticket: &mut Ticket) -> Result<Reservation, Fault> {
+    let Prepared { caller, user_path, call, plan } = prepared;
     let reservation = reserve::reserve(plan, call);
-    ticket.permit(limit::admit(gateway, caller, &reservation)?);
-    let tenant = caller.key().and_then(|key| key.tenant_id.as_deref());
-    ticket.hold(spending::hold(gateway, tenant, user_path, || reserve::worst(plan, call))?);
-    Ok((prepared, reservation))
+    ticket.limit(caller, reservation.usage.tokens.total())?;
+    let occasion = || ticket.occasion(caller, user_path);
+    let mut worst = None;
+    let hold = spending::hold(gateway, occasion, || {
+        worst = reserve::worst(plan, call);
+        worst
+    })?;
+    ticket.hold(hold, worst);
+    Ok(reservation)
 }

@@ -1,32 +1,99 @@
 //! Station: a key's rate limits. What is taken here is given back, or corrected, when the call is settled.
 
-use domain::caller::Caller;
+mod bound;
+mod counts;
+mod limiter;
+mod told;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::caller::{Caller, KeyFacts};
 use domain::fault::Fault;
-use http::HeaderMap;
+use parking_lot::Mutex;
 
 use crate::gateway::Gateway;
-use crate::reserve::Reservation;
+use counts::{Counts, Taken};
 
-/// The live counts of every limited key.
-#[derive(Default)]
-pub struct Limiter {}
+pub use bound::Bound;
+pub use counts::Standing;
+pub use limiter::Limiter;
+pub use told::{Told, refusal, seconds};
 
-/// A call's place within its key's limits, held until the call is settled.
-pub struct Permit {}
+/// A call's place within its key's limits, held until the call is settled or dropped.
+pub struct Permit {
+    account: Account,
+    taken: Taken,
+    /// What the call has consumed, as far as is known when it is dropped.
+    consumed: u64,
+}
+
+/// Where a limited key's calls are counted.
+#[derive(Clone)]
+pub struct Account {
+    key: Arc<KeyFacts>,
+    counts: Arc<Mutex<Counts>>,
+}
+
+impl Account {
+    /// What a client that is being answered is told.
+    pub fn told(&self, now: Duration) -> Option<Told> {
+        let mut counts = self.counts.lock();
+        counts.advance(now);
+        counts.tightest(&self.key.rate_limits).map(Told::from)
+    }
+}
 
 impl Permit {
-    /// What the client is told of its limits, on success and on refusal alike.
-    pub fn headers(&self, _headers: &mut HeaderMap) {}
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// So much is known to be consumed; the call is not over yet.
+    pub fn consumed(&mut self, tokens: u64) {
+        self.account.counts.lock().correct(&mut self.taken, tokens);
+    }
 
     /// The call is over and has consumed so many tokens.
-    pub fn settle(self, _tokens: u64) {}
+    pub fn settle(mut self, tokens: u64) {
+        self.consumed = tokens;
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut counts = self.account.counts.lock();
+        counts.correct(&mut self.taken, self.consumed);
+        counts.leave();
+    }
+}
+
+/// A call that is over the limit: what is answered, and what is said of the limit.
+pub struct Denied {
+    pub fault: Fault,
+    pub told: Told,
 }
 
 /// None for a caller without limits.
-pub fn admit(
-    _gateway: &Gateway,
-    _caller: &Caller,
-    _reservation: &Reservation,
-) -> Result<Option<Permit>, Fault> {
-    Ok(None)
+pub fn admit(gateway: &Gateway, caller: &Caller, tokens: u64) -> Result<Option<Permit>, Denied> {
+    let Some(key) = limited(caller) else { return Ok(None) };
+    gateway.limiter.admit(key, tokens, gateway.clock.tick()).map(Some).map_err(|standing| {
+        gateway.metrics.limited(standing.bound.name());
+        Denied { fault: refusal(&standing, tokens), told: Told::from(standing) }
+    })
+}
+
+/// How a call of so many tokens would stand, and what would refuse it. Nothing is taken.
+pub fn foresee(gateway: &Gateway, caller: &Caller, tokens: u64) -> Option<(Vec<Standing>, Option<Fault>)> {
+    let standings = gateway.limiter.look(limited(caller)?, tokens, gateway.clock.tick());
+    let refused = counts::longest_wait(standings.iter().copied());
+    Some((standings, refused.map(|standing| refusal(&standing, tokens))))
+}
+
+fn limited(caller: &Caller) -> Option<&Arc<KeyFacts>> {
+    caller.key().filter(|key| !key.rate_limits.is_unlimited())
 }

@@ -44,6 +44,11 @@ struct AttemptLabels {
     outcome: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct LimitLabels {
+    scope: &'static str,
+}
+
 /// Counts seconds; most calls take between a millisecond and two minutes.
 #[derive(Clone)]
 struct Seconds;
@@ -114,6 +119,7 @@ pub struct Metrics {
     tokens: Family<TokenLabels, Counter>,
     cost: Family<TargetLabels, Money>,
     attempts: Family<AttemptLabels, Counter>,
+    refusals: Family<LimitLabels, Counter>,
     pub in_flight: Gauge,
     pub journal_failures: Counter,
     live: Mutex<HashMap<String, Arc<Live>>>,
@@ -132,6 +138,7 @@ impl Default for Metrics {
             tokens: Family::default(),
             cost: Family::default(),
             attempts: Family::default(),
+            refusals: Family::default(),
             in_flight: Gauge::default(),
             journal_failures: Counter::default(),
             live: Mutex::default(),
@@ -156,6 +163,11 @@ impl Default for Metrics {
         registry.register("tokens", "Tokens by kind", metrics.tokens.clone());
         registry.register("cost_usd", "Cost of priced calls in US dollars", metrics.cost.clone());
         registry.register("upstream_attempts", "Calls sent to providers", metrics.attempts.clone());
+        registry.register(
+            "rate_limit_refusals",
+            "Calls that were over a limit of their key",
+            metrics.refusals.clone(),
+        );
         registry.register("requests_in_flight", "Calls being served", metrics.in_flight.clone());
         registry.register(
             "journal_failures",
@@ -199,6 +211,11 @@ impl Metrics {
         } else {
             handles.attempts_failed.inc()
         };
+    }
+
+    /// A call was over that limit of its key.
+    pub fn limited(&self, scope: &'static str) {
+        self.refusals.get_or_create(&LimitLabels { scope }).inc();
     }
 
     fn handles<'a>(&self, live: &'a Live) -> &'a Handles {

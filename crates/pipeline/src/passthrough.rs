@@ -26,11 +26,13 @@ use crate::arrival::Arrival;
 use crate::authenticate;
 use crate::gateway::Gateway;
 use crate::reply::{self, Refused};
+use crate::reserve::Reservation;
 use crate::resolve::access::Access;
 use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::{Instance, Lane};
+use crate::spending;
 
 pub use download::Download;
 use endpoint::Endpoint;
@@ -82,7 +84,7 @@ where
     B::Error: Into<BodyError>,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
-    let upload = Upload::new(body, &arrival.headers, gateway.policy.body_timeout);
+    let upload = Upload::new(body, &arrival.headers, gateway.policy.body_timeout, ticket.uploading());
     match prepare(&gateway.snapshot(), &arrival, &wanted, upload, &mut ticket).await {
         Ok(journey) => journey.go(&wanted.method, ticket).await,
         Err(fault) => Err(ticket.refuse(fault)),
@@ -96,6 +98,9 @@ struct Journey {
     lane: Arc<Lane>,
     sent: Arc<Sent>,
     outbound: Outbound,
+    /// Something is generated, and not only read or kept.
+    inference: bool,
+    reservation: Reservation,
 }
 
 async fn prepare(
@@ -118,10 +123,17 @@ async fn prepare(
         policy.passthrough.drop_version,
     )?;
     let access = Access::new(policy, snapshot, &caller, &user_path);
-    let lane = judge(&access, &instance, &endpoint, &mut upload).await?;
+    let stake = admit::Stake::of(&access, &instance, &wanted.method);
+    let lane = judge(&access, &instance, &endpoint, &mut upload, stake).await?;
     refuse_others_responses(&caller, &endpoint, ticket).await?;
-    let headers = headers::up(&arrival.headers, &instance, ticket);
     let sent = upload.sent();
+    let inference = wanted.method == Method::POST && endpoint.is_inference;
+    let reservation = fare::reservation(&lane, &sent, inference);
+    ticket.limit(&caller, reservation.usage.tokens.total())?;
+    let worst = || fare::worst(&lane, upload.length(), inference);
+    let held = spending::hold(ticket.gateway(), || ticket.occasion(&caller, &user_path), worst)?;
+    ticket.hold(held, None);
+    let headers = headers::up(&arrival.headers, &instance, ticket);
     let outbound = Outbound {
         destination,
         method: wanted.method.clone(),
@@ -129,7 +141,7 @@ async fn prepare(
         headers,
         body: upload.into_outbound(),
     };
-    Ok(Journey { instance, endpoint, lane, sent, outbound })
+    Ok(Journey { instance, endpoint, lane, sent, outbound, inference, reservation })
 }
 
 /// A response that this gateway handed out is its owner's here, too. What it never saw is between key and provider.
@@ -151,21 +163,20 @@ async fn judge(
     instance: &Instance,
     endpoint: &Endpoint,
     upload: &mut Upload,
+    stake: admit::Stake,
 ) -> Result<Arc<Lane>, Fault> {
-    let limited = admit::limits_models(access, instance);
-    upload.peek(limited).await?;
+    upload.peek(stake.limited || stake.priced).await?;
     let in_body = upload.sent().model();
     let models: Vec<&str> = endpoint.model.as_deref().into_iter().chain(in_body.as_deref()).collect();
-    admit::judge(access, instance, &models, limited)?;
+    admit::judge(access, instance, &models, stake)?;
     upload.seal()?;
     Ok(instance.passing_lane(models.first().copied().unwrap_or_default()))
 }
 
 impl Journey {
     async fn go(self, method: &Method, mut ticket: Ticket) -> Result<Passed, Refused> {
-        let Self { instance, endpoint, lane, sent, outbound } = self;
-        let inference = *method == Method::POST && endpoint.is_inference;
-        ticket.leave(&lane, &fare::reservation(&lane, &sent, inference));
+        let Self { instance, endpoint, lane, sent, outbound, inference, reservation } = self;
+        ticket.leave(&lane, &reservation);
         let gateway = ticket.gateway().clone();
         let before = ticket.now();
         let mut fare =
@@ -222,10 +233,12 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
     if wrap::concerns(status) && !packed && *method != Method::HEAD {
         let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
         let read = read.ok().and_then(Result::ok);
-        let fault = match read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), fare.secret()))
-        {
+        let read =
+            read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), &fare.routes().scrubber));
+        let fault = match read {
             Some(Ok(bytes)) => {
                 ours.extend(fare.headers());
+                fare.heads(&ours);
                 return Ok(Passed { status, headers: ours, body: Download::whole(bytes, fare) });
             }
             Some(Err(fault)) => fault,
@@ -234,6 +247,7 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
         return Err(fare.refuse(fault));
     }
     ours.extend(fare.headers());
+    fare.heads(&ours);
     let idle = fare.idle_limit(text(header::CONTENT_TYPE));
     Ok(Passed { status, headers: ours, body: Download::streamed(body, fare, idle) })
 }

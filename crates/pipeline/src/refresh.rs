@@ -4,25 +4,35 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::capability::Capability;
+use domain::money::Nanos;
 use domain::resources::Resource;
 use domain::resources::alias::Alias;
 use domain::resources::auth_key::AuthKey;
+use domain::resources::budget::{Budget, BudgetKey};
+use domain::resources::budget_settings::BudgetSettings;
 use domain::resources::combo::Combo;
 use domain::resources::model_override::ModelOverride;
+use domain::resources::model_price::ModelPrice;
 use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, Source};
+use domain::secret::Secret;
 use egress::Trust;
 use store::{Change, Store, StoreError};
 
+use crate::audit::Scrubber;
 use crate::console::Notice;
 use crate::gateway::Gateway;
 use crate::inventory::{self, Inventory};
 use crate::snapshot::keys::{self, Keys};
 use crate::snapshot::names::Names;
+use crate::snapshot::routes::prices::Prices;
 use crate::snapshot::{Snapshot, routes};
+use crate::spending::{self, Rules};
 
 /// The kinds of document that routes are made of.
-const ROUTED: &[&str] = &[Provider::KIND, ModelOverride::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
+const ROUTED: &[&str] =
+    &[Provider::KIND, ModelOverride::KIND, ModelPrice::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
 
 /// What the operator fixed outside of storage.
 pub struct Fixed {
@@ -33,6 +43,9 @@ pub struct Fixed {
     pub loopback_listener: bool,
     /// Combos are in force.
     pub combos: bool,
+    pub budgets: Vec<(BudgetKey, Nanos)>,
+    /// What must not be kept in any text, beside the credentials of providers.
+    pub secrets: Vec<Secret>,
 }
 
 pub struct Refresher {
@@ -57,6 +70,8 @@ impl Refresher {
     pub async fn load(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         let revision = self.store.documents().revision().await?;
+        self.store.ledger().listen(self.gateway.spending.clone());
+        self.budgets().await?;
         let mut broken = Vec::new();
         let mut keys = Keys::default();
         let documents = self.store.documents().raw(AuthKey::KIND).await?;
@@ -107,6 +122,9 @@ impl Refresher {
             changed.push((id, values.unwrap_or_default()));
         }
         snapshot.keys.apply(changed);
+        if changes.iter().any(|change| [Budget::KIND, BudgetSettings::KIND].contains(&&*change.kind)) {
+            self.budgets().await?;
+        }
         if changes.iter().any(|change| ROUTED.contains(&&*change.kind)) {
             snapshot.routes = Arc::new(self.routes(&mut broken).await?);
             snapshot.broken = Arc::new(broken);
@@ -115,6 +133,20 @@ impl Refresher {
         self.gateway.snapshot.store(Arc::new(snapshot));
         self.announce(changes);
         Ok(())
+    }
+
+    /// The budgets and what is spent of them, where the edition has any.
+    async fn budgets(&self) -> Result<(), StoreError> {
+        if !self.gateway.capabilities.has(Capability::AdvancedBudgets) {
+            return Ok(());
+        }
+        let rules = Rules::load(&self.store, &self.fixed.budgets).await?;
+        spending::install(&self.gateway, &self.store, rules).await
+    }
+
+    /// Budgets of the configuration.
+    pub fn configured_budgets(&self) -> &[(BudgetKey, Nanos)] {
+        &self.fixed.budgets
     }
 
     /// Tells the console, once what has changed is in force; what other replicas wrote is among it.
@@ -148,6 +180,7 @@ impl Refresher {
                 (selector, found)
             })
             .collect();
+        let prices = self.prices(broken).await?;
         for (provider, _) in &providers {
             let known = before.routes.instances.get(&provider.name).map(|instance| &instance.provider);
             let moved =
@@ -159,13 +192,27 @@ impl Refresher {
         let ground = routes::Ground {
             listings: &self.inventory.listings(),
             overrides: &overrides,
+            prices: Arc::new(prices),
             egress: &self.gateway.egress,
             trust: &|source| self.trust(source),
             metrics: &self.gateway.metrics,
         };
         let mut routes = routes::compile(&providers, &ground);
         routes.names = names;
+        routes.scrubber = Scrubber::of(&self.fixed.secrets, providers.iter().map(|(provider, _)| provider));
         Ok(routes)
+    }
+
+    /// A price that cannot be read is reported, and the catalogue's is in force.
+    async fn prices(&self, broken: &mut Vec<(String, String)>) -> Result<Prices, StoreError> {
+        let mut documents = BTreeMap::new();
+        for raw in self.store.documents().raw(ModelPrice::KIND).await? {
+            match store::decode::<ModelPrice>(&raw) {
+                Ok(stored) => drop(documents.insert(raw.name, (stored.value, stored.revision))),
+                Err(error) => broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string())),
+            }
+        }
+        Ok(Prices::new(documents))
     }
 
     /// The documents of a kind that can be read.

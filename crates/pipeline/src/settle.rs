@@ -1,10 +1,11 @@
 //! Station: one receipt per call. The ticket carries it from the first byte to the last and closes it even when dropped.
 
+mod account;
+mod audited;
 mod earlier;
 mod holds;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,7 +21,7 @@ use store::Owner;
 use tokio::task::JoinHandle;
 
 use crate::arrival::{self, Arrival, RequestId};
-use crate::estimate;
+use crate::audit::Capture;
 use crate::gateway::Gateway;
 use crate::receive::Call;
 use crate::reply::{self, Refused};
@@ -28,7 +29,8 @@ use crate::reserve::Reservation;
 use crate::responses::Keeping;
 use crate::snapshot::routes::Lane;
 use crate::traces;
-use earlier::Earlier;
+use account::Account;
+use earlier::{Earlier, Lost};
 use holds::Holds;
 
 pub struct Ticket {
@@ -46,8 +48,10 @@ pub struct Ticket {
     content_bytes: u64,
     /// The call left for a provider, so it may have cost something even if no answer came.
     left: bool,
-    /// A provider took the call and its answer was lost: it costs, whatever the client hears.
-    spent: AtomicBool,
+    /// Attempts that are over and cost something, whatever the client hears.
+    billed: u32,
+    /// Those of them whose answers were lost.
+    lost: Vec<Lost>,
     /// What the target could not be told.
     dropped: Dropped,
     /// Whose the answer is, and how it is kept, when it is a response.
@@ -56,6 +60,8 @@ pub struct Ticket {
     earlier: Option<Box<Earlier>>,
     /// What is given back when the call is settled.
     holds: Holds,
+    /// What the audit log is to know, when there is one.
+    audit: Option<Box<Capture>>,
 }
 
 impl Ticket {
@@ -74,6 +80,7 @@ impl Ticket {
                 .map(|text| text.chars().take(200).collect())
                 .unwrap_or_default(),
             trace: traces::context(gateway, arrival),
+            unbooked: !gateway.policy.accounting,
             ..Receipt::default()
         };
         Self {
@@ -87,11 +94,13 @@ impl Ticket {
             usage: None,
             content_bytes: 0,
             left: false,
-            spent: AtomicBool::new(false),
+            billed: 0,
+            lost: Vec::new(),
             dropped: Dropped::default(),
             keeping: None,
             earlier: None,
             holds: Holds::default(),
+            audit: Capture::open(gateway.policy.audit, arrival),
         }
     }
 
@@ -116,6 +125,7 @@ impl Ticket {
     }
 
     pub fn keep(&mut self, keeping: Keeping) {
+        self.edit(|receipt| receipt.previous_response_id.clone_from(&keeping.previous));
         self.keeping = Some(Box::new(keeping));
     }
 
@@ -125,11 +135,6 @@ impl Ticket {
 
     pub fn prompt(&self) -> &Bytes {
         &self.prompt
-    }
-
-    /// Noted when an answer that had begun cannot be read to its end.
-    pub fn spent(&self) {
-        self.spent.store(true, Ordering::Relaxed);
     }
 
     pub fn leave_out(&mut self, dropped: Dropped) {
@@ -144,7 +149,7 @@ impl Ticket {
         {
             headers.insert(reply::DROPPED, names);
         }
-        self.holds.headers(&mut headers);
+        self.limits(&mut headers);
         headers
     }
 
@@ -196,10 +201,9 @@ impl Ticket {
         self.answered_by(lane);
     }
 
-    /// A target has not served the call. Providers do not bill what they refuse, so a client that leaves before the next
-    /// attempt owes nothing; unless one had begun to answer.
+    /// A target has not served the call. A client that leaves before the next attempt owes no more than what was lost.
     pub fn refused(&mut self) {
-        self.left = self.spent.load(Ordering::Relaxed);
+        self.left = false;
     }
 
     /// The call turns out to be served by another target than the one it left for.
@@ -210,23 +214,31 @@ impl Ticket {
 
     pub fn answered_by(&mut self, lane: &Arc<Lane>) {
         self.lane = Some(lane.clone());
+        let target = &lane.target;
+        self.served_by(&target.provider_type, &target.instance, &target.model);
+    }
+
+    pub fn served_by(&mut self, provider: &str, provider_name: &str, model: &str) {
         self.edit(|receipt| {
-            receipt.model = lane.target.model.to_string();
-            receipt.provider = lane.target.provider_type.to_string();
-            receipt.provider_name = lane.target.instance.to_string();
+            receipt.model = model.to_owned();
+            receipt.provider = provider.to_owned();
+            receipt.provider_name = provider_name.to_owned();
         });
     }
 
     /// Notes in the journal that the call is leaving for a target. A journal that cannot be written does not
     /// stop the call: the receipt is kept and tried again when the call ends.
     pub fn note_leaving(&self, lane: &Lane, reservation: &Reservation) {
-        let Some(receipt) = self.receipt.as_deref().filter(|_| self.gateway.policy.accounting) else {
+        let Some(receipt) = self.receipt.as_deref().filter(|_| self.gateway.policy.keeps_journal()) else {
             return;
         };
+        let whole = (!self.lost.is_empty()).then(|| self.reservation_beside_lost(reservation));
+        let reservation = whole.as_ref().unwrap_or(reservation);
         let opening = OpeningRef {
             model: &lane.target.model,
             provider: &lane.target.provider_type,
             provider_name: &lane.target.instance,
+            audited: self.audit.is_some(),
             ..receipt.opening(&reservation.usage, reservation.cost)
         };
         if let Err(error) = self.gateway.journal.open_call(opening) {
@@ -282,6 +294,7 @@ impl Ticket {
             .ok()
             .and_then(|text| serde_json::value::RawValue::from_string(text.to_owned()).ok());
         self.edit(|receipt| receipt.raw_usage = raw);
+        self.holds.consumed(usage.tokens.total());
         self.usage = Some(usage);
     }
 
@@ -290,20 +303,24 @@ impl Ticket {
     }
 
     fn fail(&mut self, fault: &Fault) {
+        let own = self.audit.as_ref().and_then(|capture| capture.credential());
+        let message = self.gateway.snapshot().routes.scrubber.clean(&fault.message, own).into_owned();
         self.edit(|receipt| {
             receipt.status = fault.status;
             receipt.error_type = Some(fault.kind.as_str().to_owned());
             receipt.error_code = Some(fault.code.to_string());
-            receipt.error_message = Some(fault.message.clone());
+            receipt.error_message = Some(message);
         });
+        if let Some(capture) = &mut self.audit {
+            capture.reason = fault.reason.map(fault::Reason::as_str);
+        }
     }
 
-    /// Ends the call with a fault before anything was sent. What a provider began to answer is estimated.
+    /// Ends the call with a fault before anything was sent. Beyond what was lost on the way, it costs nothing.
     pub fn refuse(mut self, fault: Fault) -> Refused {
         self.fail(&fault);
-        if !self.spent.load(Ordering::Relaxed) {
-            self.usage.get_or_insert_default();
-        }
+        let tokens = self.usage.get_or_insert_default().tokens.total();
+        self.holds.consumed(tokens);
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
         let mut headers = self.headers(overhead_us);
@@ -314,6 +331,7 @@ impl Ticket {
         if fault.status >= 500 {
             tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, reason = %fault.message, "call failed");
         }
+        self.told(&fault, &headers);
         self.close();
         Refused { fault, headers }
     }
@@ -357,32 +375,26 @@ impl Ticket {
     fn close(&mut self) -> Option<JoinHandle<()>> {
         let mut receipt = self.receipt.take()?;
         receipt.duration_us = self.elapsed().as_micros() as u64;
-        let (gateway, lane, earlier) = (self.gateway.clone(), self.lane.clone(), self.earlier.take());
-        let holds = std::mem::take(&mut self.holds);
-        match self.usage.take() {
-            Some(usage) => {
-                receipt.usage = usage;
-                book(&gateway, lane.as_deref(), receipt, earlier, holds);
-                None
+        receipt.audit = self.captured();
+        let account = Account {
+            gateway: self.gateway.clone(),
+            receipt,
+            lane: self.lane.clone(),
+            usage: self.usage.take(),
+            left: self.left,
+            prompt: std::mem::take(&mut self.prompt),
+            content_bytes: self.content_bytes,
+            earlier: self.earlier.take(),
+            lost: std::mem::take(&mut self.lost),
+            holds: std::mem::take(&mut self.holds),
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) if account.needs_counting() => {
+                Some(self.gateway.tasks.spawn_blocking_on(move || account.settle(), &runtime))
             }
-            None if !self.left => {
-                book(&gateway, None, receipt, earlier, holds);
+            _ => {
+                account.settle();
                 None
-            }
-            None => {
-                let (prompt, content_bytes) = (self.prompt.clone(), self.content_bytes);
-                let count = move || {
-                    let repeated = earlier.as_ref().map_or(0, |earlier| earlier.shown);
-                    receipt.usage = estimate::rest(&receipt.model, &prompt, repeated, content_bytes);
-                    book(&gateway, lane.as_deref(), receipt, earlier, holds);
-                };
-                match tokio::runtime::Handle::try_current() {
-                    Ok(runtime) => Some(self.gateway.tasks.spawn_blocking_on(count, &runtime)),
-                    Err(_) => {
-                        count();
-                        None
-                    }
-                }
             }
         }
     }
@@ -395,40 +407,5 @@ impl Drop for Ticket {
             self.fail(&fault::client_disconnected());
             self.close();
         }
-    }
-}
-
-fn book(
-    gateway: &Gateway,
-    lane: Option<&Lane>,
-    mut receipt: Box<Receipt>,
-    earlier: Option<Box<Earlier>>,
-    holds: Holds,
-) {
-    (receipt.cost, receipt.cost_source) = earlier::price(lane, &receipt.usage);
-    if let Some(earlier) = earlier {
-        earlier.complete(&mut receipt);
-    }
-    holds.settle(&receipt);
-    gateway.metrics.in_flight.dec();
-    gateway.metrics.record(lane, &receipt);
-    if let Some(traces) = &gateway.traces {
-        traces.export(&receipt);
-    }
-    tracing::debug!(
-        request_id = receipt.request_id,
-        status = receipt.status,
-        model = receipt.model,
-        provider = receipt.provider_name,
-        duration_us = receipt.duration_us,
-        "call settled"
-    );
-    gateway.console.settled(&receipt);
-    if gateway.policy.accounting
-        && let Err(error) = gateway.journal.close_call(&receipt)
-    {
-        gateway.metrics.journal_failures.inc();
-        tracing::error!(%error, request_id = receipt.request_id, "the journal cannot be written; the receipt is kept in memory");
-        gateway.unwritten.keep(*receipt);
     }
 }

@@ -1,34 +1,172 @@
-//! Station: budgets. What a call may cost at worst is held against every budget on its path until it is settled.
+//! Station: budgets. What a call may cost at worst is held against every budget on its path until it is settled, so that
+//! spent and held together never exceed an amount, whatever the concurrency.
 
-use domain::fault::Fault;
+pub mod alerts;
+mod books;
+mod index;
+mod refusal;
+mod rules;
+mod synchronise;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
 use domain::money::Nanos;
 use domain::user_path::UserPath;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use crate::gateway::Gateway;
+use books::Books;
+use index::Index;
+
+pub use books::{Headroom, Status};
+pub use rules::{Rule, Rules};
+pub use synchronise::{install, keep_synchronising, synchronise};
+
+/// So long, figures that nobody could compare with the ledger are good enough even for those who want them checked.
+const PATIENCE: Duration = Duration::from_secs(5);
+const NO_TROUBLE: u64 = u64::MAX;
 
 /// What is spent and held of every budget.
-#[derive(Default)]
-pub struct Spending {}
+pub struct Spending {
+    /// Nothing while there are no budgets: that is all most calls look at.
+    index: ArcSwapOption<Index>,
+    books: Mutex<Books>,
+    /// Since when the ledger could not be read, by the ticking clock.
+    trouble: AtomicU64,
+    /// Rung when a threshold was crossed.
+    crossed: Notify,
+}
+
+impl Default for Spending {
+    fn default() -> Self {
+        Self {
+            index: ArcSwapOption::empty(),
+            books: Mutex::default(),
+            trouble: AtomicU64::new(NO_TROUBLE),
+            crossed: Notify::new(),
+        }
+    }
+}
+
+/// A call as budgets see it. Windows go by the time of its arrival, as the ledger does.
+#[derive(Clone, Debug)]
+pub struct Occasion {
+    pub at: Timestamp,
+    pub tenant: Option<Arc<str>>,
+    pub user_path: UserPath,
+}
 
 /// What a call may cost at worst, held until it is settled. Dropped, it is given back.
-pub struct Hold {}
+pub struct Hold {
+    spending: Arc<Spending>,
+    number: u64,
+    /// The receipt of this call will be booked in the ledger.
+    kept: bool,
+    open: bool,
+}
 
 impl Hold {
     /// Another attempt at the call may cost as much again: false when no budget has room for it.
-    pub fn extend(&mut self, _more: Nanos) -> bool {
-        true
+    pub fn extend(&mut self, more: Nanos) -> bool {
+        self.spending.books.lock().extend(self.number, more)
     }
 
-    /// The call is over and has cost so much; nothing when it has no price.
-    pub fn settle(self, _cost: Option<Nanos>) {}
+    /// The call is over and has cost so much; nothing when it has no price. `receipt` is the id it is booked under.
+    pub fn settle(mut self, receipt: &str, cost: Option<Nanos>) {
+        self.open = false;
+        let cost = cost.unwrap_or_default();
+        let crossed = self.spending.books.lock().settle(self.number, receipt, cost, self.kept);
+        if crossed {
+            self.spending.crossed.notify_one();
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if self.open {
+            self.spending.books.lock().release(self.number);
+        }
+    }
 }
 
 /// None where no budget applies.
 pub fn hold(
-    _gateway: &Gateway,
-    _tenant: Option<&str>,
-    _user_path: &UserPath,
-    _worst: impl FnOnce() -> Option<Nanos>,
+    gateway: &Gateway,
+    occasion: impl FnOnce() -> Occasion,
+    worst: impl FnOnce() -> Option<Nanos>,
 ) -> Result<Option<Hold>, Fault> {
-    Ok(None)
+    let spending = &gateway.spending;
+    if spending.index.load().is_none() {
+        return Ok(None);
+    }
+    let occasion = occasion();
+    if !spending.covers(&occasion) {
+        return Ok(None);
+    }
+    if gateway.policy.budgets_closed && spending.is_lost(gateway.clock.tick()) {
+        return Err(fault::budget_check_failed());
+    }
+    // Reckoned before the lock is taken: it reads the whole body.
+    let worst = worst();
+    let taken = spending.books.lock().hold(occasion, worst);
+    let number = taken.map_err(|exceeded| refusal::exceeded(&exceeded, gateway.clock.now()))?;
+    Ok(Some(Hold { spending: spending.clone(), number, kept: gateway.policy.accounting, open: true }))
+}
+
+/// Every budget on the path, and what a call that costs so much would be told.
+pub fn look(gateway: &Gateway, occasion: &Occasion, worst: Option<Nanos>) -> (Vec<Headroom>, Option<Fault>) {
+    let spending = &gateway.spending;
+    if spending.index.load().is_none() {
+        return (Vec::new(), None);
+    }
+    let (rooms, exceeded) = spending.books.lock().look(occasion, worst);
+    let lost = gateway.policy.budgets_closed && spending.is_lost(gateway.clock.tick());
+    let fault = match exceeded {
+        _ if lost && !rooms.is_empty() => Some(fault::budget_check_failed()),
+        exceeded => exceeded.map(|exceeded| refusal::exceeded(&exceeded, gateway.clock.now())),
+    };
+    (rooms, fault)
+}
+
+impl Spending {
+    fn covers(&self, occasion: &Occasion) -> bool {
+        let index = self.index.load();
+        index.as_ref().is_some_and(|index| index.covering(occasion).next().is_some())
+    }
+
+    /// How every budget stands now.
+    pub fn statuses(&self, now: Timestamp) -> Vec<Status> {
+        self.books.lock().statuses(now)
+    }
+
+    fn is_lost(&self, tick: Duration) -> bool {
+        let since = self.trouble.load(Ordering::Relaxed);
+        since != NO_TROUBLE && tick.saturating_sub(Duration::from_micros(since)) > PATIENCE
+    }
+
+    /// The ledger is being asked: from now on its answer is awaited.
+    fn asks(&self, tick: Duration) {
+        let now = u64::try_from(tick.as_micros()).unwrap_or(NO_TROUBLE - 1);
+        _ = self.trouble.compare_exchange(NO_TROUBLE, now, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    fn answered(&self) {
+        self.trouble.store(NO_TROUBLE, Ordering::Relaxed);
+    }
+}
+
+impl store::BookingListener for Spending {
+    fn booked(&self, ids: &mut dyn Iterator<Item = &str>) {
+        self.books.lock().booked(ids);
+    }
 }

@@ -27,6 +27,7 @@ use wire::fault::Broken;
 use crate::commit::Answering;
 use crate::dispatch::{self, Answer, Resumed, Resuming};
 use crate::gateway::Gateway;
+use crate::idempotency::Record;
 use crate::settle::Ticket;
 
 const HEARTBEAT: Bytes = Bytes::from_static(b": keep-alive\n\n");
@@ -43,6 +44,8 @@ pub struct EventStream {
     aside: Option<Bytes>,
     /// The head left before anybody knew who would answer.
     headed_early: bool,
+    /// What leaves is written down for whoever repeats the call.
+    record: Option<Box<Record>>,
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is one per stream, and that is on the heap as a whole")]
@@ -56,7 +59,8 @@ enum Phase {
 }
 
 impl EventStream {
-    pub fn flowing(flow: Flow, ticket: Ticket) -> Self {
+    pub fn flowing(mut flow: Flow, ticket: Ticket) -> Self {
+        flow.record(ticket.recording());
         Self::new(ticket.gateway().clone(), Phase::Flowing(Box::new(flow), ticket))
     }
 
@@ -79,7 +83,12 @@ impl EventStream {
             spoke: now,
             aside: None,
             headed_early: false,
+            record: None,
         }
+    }
+
+    pub fn record(&mut self, record: Box<Record>) {
+        self.record = Some(record);
     }
 
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<std::io::Result<Bytes>>> {
@@ -134,13 +143,19 @@ impl EventStream {
 
     fn speak(&mut self, bytes: Bytes) -> Poll<Option<std::io::Result<Bytes>>> {
         self.spoke = Instant::now();
+        if let Some(record) = &mut self.record {
+            record.hear(&bytes);
+        }
         Poll::Ready(Some(Ok(bytes)))
     }
 
     fn answered(&mut self, mut ticket: Ticket, format: Format, outcome: Result<Answer, Fault>) {
         ticket.first_byte();
         self.phase = match outcome {
-            Ok(Answer::Stream(flow)) => Phase::Flowing(flow, ticket),
+            Ok(Answer::Stream(mut flow)) => {
+                flow.record(ticket.recording());
+                Phase::Flowing(flow, ticket)
+            }
             Ok(_) => self.fall_silent(ticket, format, &fault::internal_error()),
             Err(fault) => self.fall_silent(ticket, format, &fault),
         };
@@ -149,11 +164,11 @@ impl EventStream {
     /// Nobody answered, and the head is gone: the client is told in its own dialect.
     fn fall_silent(&mut self, mut ticket: Ticket, format: Format, fault: &Fault) -> Phase {
         let id = format!("resp_{}", ticket.seed());
-        self.aside = Some(wire::fault::event(
-            fault,
-            format,
-            Broken { id: &id, created: ticket.created(), ..Broken::default() },
-        ));
+        let broken = Broken { id: &id, created: ticket.created(), ..Broken::default() };
+        let farewell = wire::fault::event(fault, format, broken);
+        ticket.said(&farewell);
+        self.aside = Some(farewell);
+        self.record = None;
         // Providers do not bill calls they refuse.
         ticket.consumed(Usage::default(), b"");
         self.closing = ticket.break_off(fault);
@@ -166,6 +181,9 @@ impl EventStream {
         else {
             return;
         };
+        if let Some(fault) = flow.fault_mut() {
+            self.gateway.scrub(fault);
+        }
         self.phase = match flow.break_off(&mut ticket) {
             Some((resumable, so_far)) => {
                 let fault = flow.fault().cloned();
@@ -193,7 +211,10 @@ impl EventStream {
     fn close(&mut self, mut flow: Box<Flow>, mut ticket: Ticket) -> Phase {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
-            self.aside = Some(flow.farewell(&fault));
+            let farewell = flow.farewell(&fault);
+            ticket.said(&farewell);
+            self.aside = Some(farewell);
+            self.record = None;
             // Nothing is acknowledged by that, so it need not wait for the count.
             drop(ticket.break_off(&fault));
         } else {
@@ -203,10 +224,18 @@ impl EventStream {
             } else if self.headed_early {
                 self.aside = Some(closing_comment(&ticket, ""));
             }
+            self.write_down(&flow, &ticket);
             self.closing = ticket.complete();
             flow.release(&self.gateway);
         }
         Phase::Closed(Some(flow))
+    }
+
+    /// The answer is whole, whether or not the client stays for the rest of it.
+    fn write_down(&mut self, flow: &Flow, ticket: &Ticket) {
+        let Some(mut record) = self.record.take().filter(|_| !flow.has_failed()) else { return };
+        flow.left().chain(&self.aside).for_each(|bytes| record.hear(bytes));
+        record.keep(ticket.lane().map(|lane| &**lane));
     }
 
     /// One timer serves heartbeat and idle limit. It is armed when a stream first falls silent and, when it fires,

@@ -1,16 +1,22 @@
 //! The admin API, an area per file.
 
 pub mod aliases;
+pub mod audit;
 pub mod auth_keys;
+pub mod budgets;
 pub mod changes;
 pub mod combos;
 pub mod console;
 mod crud;
 pub mod explain;
 pub mod model_overrides;
+pub mod model_pricing;
 pub mod models;
 mod names;
 pub mod pools;
 pub mod providers;
+pub mod recalculation;
 pub mod record;
+pub mod unpriced;
 pub mod usage;
+mod watch;

@@ -45,6 +45,14 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
     })
 }
 
+/// A part of a body that was read as it came.
+pub fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Fault> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        describe(&path, &error.into_inner().to_string())
+    })
+}
+
 /// serde's words, in the terms of the contract.
 fn describe(path: &str, message: &str) -> Fault {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -63,7 +71,17 @@ fn describe(path: &str, message: &str) -> Fault {
         [missing, ..] if message.starts_with("missing field") => {
             fault::invalid_parameter(*missing, format!("The field '{missing}' is missing."))
         }
-        _ => fault::invalid_parameter(path, format!("'{path}': {message}.")),
+        _ => fault::invalid_parameter(path, format!("'{path}': {}.", without_value(message))),
+    }
+}
+
+/// serde quotes what it found, and that may be a secret in the wrong place: its kind will do.
+fn without_value(message: &str) -> String {
+    match (message.find(" \"").or_else(|| message.find(" `")), message.rfind(", expected ")) {
+        (Some(value), Some(expected)) if value < expected => {
+            format!("{}{}", &message[..value], &message[expected..])
+        }
+        _ => message.to_owned(),
     }
 }
 
@@ -96,6 +114,8 @@ mod tests {
         assert!(fault.message.contains("'name'"), "{fault}");
         check(r#"{"name": 5}"#, "invalid_parameter", Some("name"));
         check(r#"{"name": "x", "limits": [1, -2]}"#, "invalid_parameter", Some("limits[1]"));
+        let fault = check(r#"{"name": "x", "limits": "sk-secret"}"#, "invalid_parameter", Some("limits"));
+        assert!(!fault.message.contains("secret") && fault.message.contains("expected"), "{fault}");
         check("{}", "invalid_parameter", Some("name"));
         check(r#"{"name": "x", "name": "y"}"#, "invalid_json", Some("name"));
         check("[]", "invalid_json", None);

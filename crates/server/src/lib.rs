@@ -36,6 +36,8 @@ pub struct App {
     pub config: Config,
     /// Held from the check of a name until its writing is in force: two records that would shut each other out come one by one.
     naming: tokio::sync::Mutex<()>,
+    /// Held while costs are recalculated.
+    recalculating: Arc<tokio::sync::Mutex<()>>,
     draining: AtomicBool,
 }
 
@@ -74,15 +76,17 @@ impl App {
             refresher,
             config,
             naming: Default::default(),
+            recalculating: Default::default(),
             draining: AtomicBool::new(false),
         })
     }
 
-    /// From now on `/ready` says no: load balancers send their calls elsewhere. Who watches the console leaves at
-    /// once: what never ends by itself must not hold up the stop.
+    /// From now on `/ready` says no: load balancers send their calls elsewhere. Who watches the console or the audit log
+    /// leaves at once: what never ends by itself must not hold up the stop.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
         self.gateway.console.close();
+        self.gateway.audit.close();
     }
 
     pub fn is_draining(&self) -> bool {
@@ -90,5 +94,5 @@ impl App {
     }
 }
 
-/// How long `/ready` waits for storage.
-const PING_LIMIT: Duration = Duration::from_secs(1);
+/// How long `/ready` waits for storage: probes have a second for everything.
+const PING_LIMIT: Duration = Duration::from_millis(300);

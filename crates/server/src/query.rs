@@ -1,5 +1,7 @@
 //! Query parameters of the reports: dates, zones, paths, pages. A bad value is refused by name, never replaced.
 
+pub mod periods;
+
 use std::collections::HashMap;
 
 use domain::caller::Caller;
@@ -33,6 +35,15 @@ pub fn integer(
                 if high == i64::MAX { format!("at least {low}") } else { format!("{low} to {high}") };
             Err(fault::invalid_parameter(name, format!("'{name}' must be a whole number, {bounds}.")))
         }
+    }
+}
+
+pub fn boolean(pairs: &Pairs, name: &str) -> Result<Option<bool>, Fault> {
+    match text(pairs, name) {
+        None => Ok(None),
+        Some("true") => Ok(Some(true)),
+        Some("false") => Ok(Some(false)),
+        Some(_) => Err(fault::invalid_parameter(name, format!("'{name}' is true or false."))),
     }
 }
 
@@ -77,22 +88,18 @@ fn date(pairs: &Pairs, name: &str) -> Result<Option<Date>, Fault> {
     }
 }
 
-fn midnight(date: Date, zone: &TimeZone) -> Result<Timestamp, Fault> {
+pub(crate) fn midnight(date: Date, zone: &TimeZone) -> Result<Timestamp, Fault> {
     let start = zone.to_zoned(date.at(0, 0, 0, 0)).map_err(|_| fault::internal_error())?;
     Ok(Timestamp(start.timestamp().as_microsecond()))
 }
 
 fn cache_mode(pairs: &Pairs) -> Result<CacheMode, Fault> {
-    match text(pairs, "cache_mode") {
-        None | Some("uncached") => Ok(CacheMode::Uncached),
-        Some("cached") => Ok(CacheMode::Cached),
-        Some("all") => Ok(CacheMode::All),
-        Some(_) => Err(fault::invalid_parameter("cache_mode", "'cache_mode' is uncached, cached or all.")),
-    }
+    let modes = [("uncached", CacheMode::Uncached), ("cached", CacheMode::Cached), ("all", CacheMode::All)];
+    choice(pairs, "cache_mode", &modes, CacheMode::Uncached)
 }
 
 /// A caller that is bound to a user path sees that subtree and nothing beside it.
-fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault> {
+pub fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault> {
     let own = caller.key().and_then(|key| key.user_path.clone());
     let asked = text(pairs, "user_path")
         .map(|value| UserPath::parse(value).map_err(|reason| fault::invalid_parameter("user_path", reason)))
@@ -102,6 +109,18 @@ fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault>
             Err(fault::user_path_denied(asked.as_str(), own.as_str()))
         }
         (own, asked) => Ok(asked.or(own).map(|path| path.as_str().to_owned()).filter(|path| path != "/")),
+    }
+}
+
+/// One of several words.
+pub fn choice<T: Copy>(pairs: &Pairs, name: &str, choices: &[(&str, T)], default: T) -> Result<T, Fault> {
+    let Some(value) = text(pairs, name) else { return Ok(default) };
+    match choices.iter().find(|(word, _)| *word == value) {
+        Some((_, chosen)) => Ok(*chosen),
+        None => {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            Err(fault::invalid_parameter(name, format!("'{name}' is one of {}.", words.join(", "))))
+        }
     }
 }
 

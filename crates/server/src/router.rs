@@ -13,7 +13,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, auth_keys, changes, combos, console, explain, model_overrides, pools, providers, usage,
+    self, aliases, audit, auth_keys, budgets, changes, combos, console, explain, model_overrides,
+    model_pricing, pools, providers, recalculation, unpriced, usage,
 };
 use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
 use crate::{App, openapi, shell};
@@ -71,8 +72,31 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(aliases::read, aliases::replace, aliases::delete))
         .routes(routes!(model_overrides::list))
         .routes(routes!(model_overrides::read, model_overrides::replace, model_overrides::delete))
-        .routes(routes!(usage::summary))
-        .routes(routes!(usage::log))
+        .routes(routes!(model_pricing::list))
+        .routes(routes!(model_pricing::export::create))
+        .routes(routes!(model_pricing::import::create))
+        .routes(routes!(model_pricing::revisions::list))
+        .routes(routes!(model_pricing::revisions::restore))
+        .routes(routes!(model_pricing::read, model_pricing::replace, model_pricing::delete))
+        .routes(routes!(usage::summary::summary))
+        .routes(routes!(usage::daily::daily))
+        .routes(routes!(usage::breakdown::models))
+        .routes(routes!(usage::breakdown::user_paths))
+        .routes(routes!(usage::timeseries::timeseries))
+        .routes(routes!(usage::log::log))
+        .routes(routes!(unpriced::list))
+        .routes(routes!(recalculation::create))
+        .routes(routes!(budgets::list))
+        .routes(routes!(budgets::reset::all))
+        .routes(routes!(budgets::reset::one))
+        .routes(routes!(budgets::settings::read, budgets::settings::replace))
+        .routes(routes!(budgets::forecast::read))
+        .routes(routes!(budgets::replace, budgets::delete))
+        .routes(routes!(audit::log))
+        .routes(routes!(audit::export))
+        .routes(routes!(audit::stream))
+        .routes(routes!(audit::read))
+        .routes(routes!(audit::conversation))
         .routes(routes!(changes::list))
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))

@@ -4,6 +4,7 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions, PgRow, Postgres};
 use sqlx::sqlite::{
     Sqlite, SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
@@ -115,8 +116,37 @@ enum Pool {
 
 /// A write transaction; dropping it rolls back.
 pub(crate) enum Writing {
-    Sqlite(Transaction<'static, Sqlite>),
+    Sqlite(OnlyWriter),
     Postgres(Transaction<'static, Postgres>),
+}
+
+/// SQLite's writing connection inside a transaction. Whether one that was not committed is rolled back, nobody can know
+/// after a full disk: such a connection is closed, which rolls back for certain, and the next writer opens another.
+pub(crate) struct OnlyWriter {
+    connection: PoolConnection<Sqlite>,
+    committed: bool,
+}
+
+impl OnlyWriter {
+    async fn begin(pool: &SqlitePool) -> Result<Self, StoreError> {
+        let mut writer = Self { connection: pool.acquire().await?, committed: false };
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut *writer.connection).await?;
+        Ok(writer)
+    }
+
+    async fn commit(mut self) -> Result<(), StoreError> {
+        sqlx::query("COMMIT").execute(&mut *self.connection).await?;
+        self.committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for OnlyWriter {
+    fn drop(&mut self) {
+        if !self.committed {
+            self.connection.close_on_drop();
+        }
+    }
 }
 
 /// Runs one statement on an executor of either kind: the only place where the two are told apart.
@@ -201,7 +231,7 @@ impl Database {
     /// Begins to write. SQLite takes its write lock at once, so that a transaction never fails half-way for want of it.
     pub async fn begin(&self) -> Result<Writing, StoreError> {
         Ok(match &self.pool {
-            Pool::Sqlite { writer, .. } => Writing::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+            Pool::Sqlite { writer, .. } => Writing::Sqlite(OnlyWriter::begin(writer).await?),
             Pool::Postgres(pool) => Writing::Postgres(pool.begin().await?),
         })
     }
@@ -223,7 +253,7 @@ impl Writing {
     ) -> Result<Vec<Row>, StoreError> {
         let sql = sql.into_sql_str();
         Ok(match self {
-            Self::Sqlite(open) => run!(fetch_all, sql, values, &mut **open, SqliteArguments)
+            Self::Sqlite(open) => run!(fetch_all, sql, values, &mut *open.connection, SqliteArguments)
                 .into_iter()
                 .map(Row::Sqlite)
                 .collect(),
@@ -237,7 +267,9 @@ impl Writing {
     pub async fn execute(&mut self, sql: impl SqlSafeStr, values: &[Value<'_>]) -> Result<u64, StoreError> {
         let sql = sql.into_sql_str();
         Ok(match self {
-            Self::Sqlite(open) => run!(execute, sql, values, &mut **open, SqliteArguments).rows_affected(),
+            Self::Sqlite(open) => {
+                run!(execute, sql, values, &mut *open.connection, SqliteArguments).rows_affected()
+            }
             Self::Postgres(open) => run!(execute, sql, values, &mut **open, PgArguments).rows_affected(),
         })
     }
@@ -245,7 +277,7 @@ impl Writing {
     /// Several statements without values, as a migration has them.
     pub async fn script(&mut self, sql: SqlStr) -> Result<(), StoreError> {
         match self {
-            Self::Sqlite(open) => sqlx::raw_sql(sql).execute(&mut **open).await.map(|_| ())?,
+            Self::Sqlite(open) => sqlx::raw_sql(sql).execute(&mut *open.connection).await.map(|_| ())?,
             Self::Postgres(open) => sqlx::raw_sql(sql).execute(&mut **open).await.map(|_| ())?,
         }
         Ok(())

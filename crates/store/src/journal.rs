@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use domain::clock::{Clock, Timestamp};
 use domain::ids::{self, Entropy};
@@ -60,6 +60,8 @@ struct Inner {
     /// Told when there are as many records as the drainer waits for.
     awaited: Notify,
     damaged: AtomicU64,
+    /// The drainer's last attempt failed.
+    stuck: AtomicBool,
     /// Bytes of dead processes' directories still to be read.
     adopted: AtomicU64,
     /// Held as long as this process may append.
@@ -78,6 +80,7 @@ impl Journal {
             writer: Mutex::new(writer),
             awaited: Notify::new(),
             damaged: AtomicU64::new(0),
+            stuck: AtomicBool::new(false),
             adopted: AtomicU64::new(0),
             _lock: lock,
         })))
@@ -107,6 +110,11 @@ impl Journal {
     /// Frames that could not be read back, ever since this process began: each was logged as an error.
     pub fn damaged(&self) -> u64 {
         self.0.damaged.load(Ordering::Relaxed)
+    }
+
+    /// Whether storage took nothing when it was last offered something.
+    pub fn is_stuck(&self) -> bool {
+        self.0.stuck.load(Ordering::Relaxed)
     }
 
     fn append(&self, room: Room, encode: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {

@@ -2,28 +2,42 @@
 
 pub(crate) mod booking;
 pub(crate) mod books;
-mod key_stats;
+mod histogram;
 mod log;
+mod recalculate;
+mod reports;
 pub(crate) mod rollup;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod unpriced;
 mod uses;
+
+use std::time::Duration;
 
 use domain::clock::Timestamp;
 
 use crate::StoreError;
 use crate::database::{Database, Value};
 use crate::ledger::books::Books;
+use crate::spending::Turns;
 
-pub use crate::ledger::key_stats::{KeyFigures, KeyModel};
-pub use crate::ledger::log::UsageRow;
+pub use crate::ledger::histogram::Histogram;
+pub use crate::ledger::log::{LogPage, LogPlace, LogSlice, UsageRow};
+pub use crate::ledger::recalculate::{Consumed, Recalculated, Repriced};
+pub use crate::ledger::reports::{Figures, Line, Report, Step};
+pub use crate::ledger::rollup::Axis;
 pub use crate::ledger::summary::UsageSummary;
+pub use crate::ledger::unpriced::UnpricedUsage;
+
+/// Between two batches of a deletion.
+const BREATH: Duration = Duration::from_millis(5);
 
 #[derive(Clone)]
 pub struct Ledger {
     pub(crate) database: Database,
     pub(crate) books: Books,
+    pub(crate) turns: Turns,
 }
 
 /// Which answers count: those from a provider, those from our cache, or both.
@@ -69,7 +83,21 @@ impl UsageFilter {
 impl Ledger {
     pub(crate) fn new(database: Database) -> Self {
         let books = Books::new(database.is_postgres());
-        Self { database, books }
+        Self { database, books, turns: Turns::default() }
+    }
+
+    /// Books receipts that were never in a journal, as tests and the generator make them; each id counts once.
+    #[cfg(any(test, feature = "generate"))]
+    pub async fn book(&self, receipts: &[domain::receipt::Receipt]) -> Result<(), StoreError> {
+        let bookings = receipts.iter().map(booking::Booking::of);
+        let bookings = bookings.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+        for one_at_a_time in [false, true] {
+            let mut open = self.database.begin().await?;
+            if self.books.book(&mut open, &bookings, one_at_a_time).await? == books::Booked::All {
+                return open.commit().await;
+            }
+        }
+        Err(StoreError::Failed("receipts were neither new nor known".into()))
     }
 
     /// How many rows the usage table holds.
@@ -78,7 +106,8 @@ impl Ledger {
         rows.first().ok_or(StoreError::NotFound)?.get(0)
     }
 
-    /// Forgets the rows of older calls, `batch` at a time, oldest first; the sums stay.
+    /// Forgets the rows of older calls, `batch` at a time, oldest first; the sums stay. Each batch is a transaction of
+    /// its own with a pause behind it, so that whoever books is never kept waiting.
     pub async fn delete_before(&self, before: Timestamp, batch: i64) -> Result<u64, StoreError> {
         const OLDEST: &str = "DELETE FROM usage WHERE (at, id) IN (SELECT at, id FROM usage WHERE at < $1 ORDER BY at, id LIMIT $2)";
         let batch = batch.max(1);
@@ -89,35 +118,17 @@ impl Ledger {
             if count < batch as u64 {
                 return Ok(deleted);
             }
+            tokio::time::sleep(BREATH).await;
         }
     }
 }
 
-/// The conditions that usage rows and rollups share; `$1` and `$2` are the range of time.
-macro_rules! conditions {
-    () => {
-        " AND ($3 = '' OR user_path = $3 OR (user_path >= $4 AND user_path < $5)) \
-         AND ($6 = 0 OR ($6 = 1 AND cache_type = '') OR ($6 = 2 AND cache_type <> '')) \
-         AND ($7 = '' OR model = $7) AND ($8 = '' OR provider = $8 OR provider_name = $8) \
-         AND ($9 = '' OR auth_key_id = $9)"
-    };
-}
-/// Only rows can be searched.
-macro_rules! search {
-    () => {
-        " AND ($10 = '' OR lower(model) LIKE $10 ESCAPE '!' OR lower(provider) LIKE $10 ESCAPE '!' \
-         OR lower(provider_name) LIKE $10 ESCAPE '!' OR lower(request_id) LIKE $10 ESCAPE '!' \
-         OR lower(provider_id) LIKE $10 ESCAPE '!')"
-    };
-}
-pub(crate) use {conditions, search};
-
 /// A filter in the form in which it is bound.
-struct Conditions {
+pub(crate) struct Conditions {
     user_path: String,
     below_from: String,
     below_until: String,
-    cache: i64,
+    cache: CacheMode,
     model: String,
     provider: String,
     auth_key_id: String,
@@ -125,7 +136,7 @@ struct Conditions {
 }
 
 impl Conditions {
-    fn new(filter: &UsageFilter) -> Self {
+    pub fn new(filter: &UsageFilter) -> Self {
         let text = |field: &Option<String>| field.as_deref().unwrap_or_default().replace('\0', "\u{fffd}");
         let user_path = text(&filter.user_path);
         let user_path = user_path.trim_end_matches('/');
@@ -134,11 +145,7 @@ impl Conditions {
             below_from: format!("{user_path}/"),
             below_until: format!("{user_path}0"),
             user_path: user_path.to_owned(),
-            cache: match filter.cache {
-                CacheMode::All => 0,
-                CacheMode::Uncached => 1,
-                CacheMode::Cached => 2,
-            },
+            cache: filter.cache,
             model: text(&filter.model),
             provider: text(&filter.provider),
             auth_key_id: text(&filter.auth_key_id),
@@ -146,29 +153,51 @@ impl Conditions {
         }
     }
 
-    fn values(&self, from: i64, until: i64) -> [Value<'_>; 9] {
-        [
-            from.into(),
-            until.into(),
-            (&self.user_path).into(),
-            (&self.below_from).into(),
-            (&self.below_until).into(),
-            self.cache.into(),
-            (&self.model).into(),
-            (&self.provider).into(),
-            (&self.auth_key_id).into(),
-        ]
+    pub fn has_search(&self) -> bool {
+        !self.search.is_empty()
     }
 
-    fn values_with_search(&self, from: i64, until: i64) -> Vec<Value<'_>> {
-        let mut values = self.values(from, until).to_vec();
-        values.push((&self.search).into());
-        values
+    /// What usage rows and sums have in common: ` AND …` for each condition, and its values behind those there are.
+    pub fn append<'a>(&'a self, text: &mut String, values: &mut Vec<Value<'a>>) {
+        let first = values.len() + 1;
+        if !self.user_path.is_empty() {
+            let (second, third) = (first + 1, first + 2);
+            text.push_str(&format!(
+                " AND (user_path = ${first} OR (user_path >= ${second} AND user_path < ${third}))"
+            ));
+            values.extend([&self.user_path, &self.below_from, &self.below_until].map(Value::from));
+        }
+        match self.cache {
+            CacheMode::All => {}
+            CacheMode::Uncached => text.push_str(" AND cache_type = ''"),
+            CacheMode::Cached => text.push_str(" AND cache_type <> ''"),
+        }
+        for (value, condition) in [
+            (&self.model, "model = $"),
+            (&self.auth_key_id, "auth_key_id = $"),
+            (&self.provider, "$ IN (provider, provider_name)"),
+        ] {
+            if !value.is_empty() {
+                values.push(value.into());
+                text.push_str(&format!(" AND {}", condition.replace('$', &format!("${}", values.len()))));
+            }
+        }
+    }
+
+    /// Only rows can be searched.
+    pub fn append_search<'a>(&'a self, text: &mut String, values: &mut Vec<Value<'a>>) {
+        const SEARCHED: [&str; 5] = ["model", "provider", "provider_name", "request_id", "provider_id"];
+        if self.has_search() {
+            values.push((&self.search).into());
+            let place = values.len();
+            let like = SEARCHED.map(|column| format!("lower({column}) LIKE ${place} ESCAPE '!'"));
+            text.push_str(&format!(" AND ({})", like.join(" OR ")));
+        }
     }
 }
 
 /// A pattern that finds the text itself anywhere: its own `%` and `_` stand for themselves.
-fn like(text: &str) -> String {
+pub(crate) fn like(text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }

@@ -1,14 +1,19 @@
 //! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage,
-//! the Responses that were handed out.
+//! the audit log, the Responses that were handed out, the calls that may be repeated.
 
+pub mod audit;
+mod backlog;
 mod database;
 pub mod documents;
 mod error;
+pub mod idempotency;
 pub mod journal;
 pub mod ledger;
 mod migrations;
+mod outbox;
 pub mod responses;
 pub mod seal;
+mod spending;
 mod stamp;
 #[cfg(test)]
 mod testing;
@@ -25,14 +30,24 @@ use domain::secret::Secret;
 use crate::database::Database;
 use crate::seal::Sealer;
 
+pub use crate::audit::{
+    Audit, AuditBreak, AuditBucket, AuditCursor, AuditData, AuditEntry, AuditFilter, AuditPage, AuditSort,
+    AuditStats, AuditVerification,
+};
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
+pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable};
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
-pub use crate::ledger::{CacheMode, KeyFigures, KeyModel, Ledger, UsageFilter, UsageRow, UsageSummary};
+pub use crate::ledger::{
+    Axis, CacheMode, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice, Recalculated,
+    Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageRow, UsageSummary,
+};
+pub use crate::outbox::{Alert, Delivery, Message, Outbox};
 pub use crate::responses::{Found, Owner, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
+pub use crate::spending::{BookingListener, Spent};
 pub use crate::stamp::Stamp;
 
 #[derive(Clone, Debug)]
@@ -58,24 +73,31 @@ struct Inner {
     database: Database,
     /// Where SQLite has it.
     file: Option<PathBuf>,
+    audit: Audit,
     documents: Documents,
     ledger: Ledger,
+    outbox: Outbox,
     responses: Responses,
+    idempotency: Idempotency,
 }
 
 impl Store {
     pub async fn open(config: StoreConfig, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let database = Database::open(&config.backend, config.operation_timeout).await?;
         migrations::run(&database, clock.now()).await?;
+        let audit = Audit::new(database.clone(), &config.sealing_key);
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
         let documents = Documents::new(database.clone(), sealer, clock.clone());
         let ledger = Ledger::new(database.clone());
-        let responses = Responses::new(database.clone(), clock);
+        let outbox = Outbox::new(database.clone());
+        let responses = Responses::new(database.clone(), clock.clone());
+        let idempotency = Idempotency::new(database.clone(), clock);
         let file = match config.backend {
             Backend::Sqlite { path } => Some(path),
             Backend::Postgres { .. } => None,
         };
-        Ok(Self(Arc::new(Inner { database, file, documents, ledger, responses })))
+        let inner = Inner { database, file, audit, documents, ledger, outbox, responses, idempotency };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Whether storage answers now.
@@ -104,13 +126,26 @@ impl Store {
         &self.0.documents
     }
 
+    pub fn audit(&self) -> &Audit {
+        &self.0.audit
+    }
+
     pub fn ledger(&self) -> &Ledger {
         &self.0.ledger
+    }
+
+    pub fn outbox(&self) -> &Outbox {
+        &self.0.outbox
     }
 
     /// One for all clones of this store; somebody has to `run` it once.
     pub fn responses(&self) -> &Responses {
         &self.0.responses
+    }
+
+    /// One for all clones of this store; somebody has to `run` it once.
+    pub fn idempotency(&self) -> &Idempotency {
+        &self.0.idempotency
     }
 
     pub(crate) fn database(&self) -> &Database {

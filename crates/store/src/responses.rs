@@ -1,23 +1,20 @@
 //! The Responses that were handed out: whose they are, what they said, and which turn each of them followed.
 
 mod history;
-mod pending;
 mod rows;
 #[cfg(test)]
-mod tests;
-mod writer;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use domain::clock::{Clock, Timestamp};
-use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use crate::StoreError;
+use crate::backlog::{Aged, Backlog, Shelf, Waiting};
 use crate::database::Database;
-use crate::responses::pending::Pending;
 use crate::responses::rows::Statements;
 
 /// How long a call waits for storage here.
@@ -81,18 +78,46 @@ struct Inner {
     database: Database,
     clock: Arc<dyn Clock>,
     statements: Statements,
-    pending: Mutex<Pending>,
-    /// Told whenever something is put.
-    put: Notify,
-    /// Held while a batch is written, and by whoever deletes: a batch under way must not bring back what was deleted.
-    writing: tokio::sync::Mutex<()>,
+    backlog: Backlog<StoredResponse>,
+}
+
+impl Waiting for StoredResponse {
+    const NAME: &'static str = "responses";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn weight(&self) -> usize {
+        self.body.len() + self.input.len() + self.output.len()
+    }
+
+    fn without_texts(&self) -> Self {
+        let (body, input, output) = (Bytes::new(), Bytes::new(), Bytes::new());
+        Self { body, input, output, retrievable: false, usable: false, ..self.clone() }
+    }
+
+    /// Providers give ids out, and one that repeats them must not hand a response to somebody else.
+    fn gives_way_to(&self, other: &Self) -> bool {
+        self.owner == other.owner
+    }
+}
+
+impl Shelf<StoredResponse> for Inner {
+    async fn write(&self, batch: &[Aged<StoredResponse>]) -> Result<(), StoreError> {
+        self.statements.write(&self.database, batch).await
+    }
 }
 
 impl Responses {
     pub(crate) fn new(database: Database, clock: Arc<dyn Clock>) -> Self {
         let statements = Statements::new(database.is_postgres());
-        let (pending, put, writing) = (Mutex::default(), Notify::new(), tokio::sync::Mutex::default());
-        Self(Arc::new(Inner { database, clock, statements, pending, put, writing }))
+        Self(Arc::new(Inner { database, clock, statements, backlog: Backlog::default() }))
+    }
+
+    /// Writes what is put until told to stop, then what is left.
+    pub async fn run(self, stop: watch::Receiver<bool>) {
+        self.0.backlog.run(&*self.0, stop).await;
     }
 
     /// Visible to this process when this returns; `run` writes it to storage a moment later, and tries again while
@@ -103,14 +128,7 @@ impl Responses {
             tracing::warn!(length = response.id.len(), "a response whose id is none cannot be kept");
             return;
         }
-        let response = storable(response);
-        let lost_first = self.0.pending.lock().put(response);
-        self.0.put.notify_one();
-        if lost_first {
-            tracing::error!(
-                "storage has been away for too long: responses that wait for it are losing their texts"
-            );
-        }
+        self.0.backlog.put(storable(response));
     }
 
     /// What waits first, then storage, which has a second to answer.
@@ -119,8 +137,7 @@ impl Responses {
             return Ok(None);
         }
         let now = self.0.clock.now();
-        let waiting = self.0.pending.lock().get(id);
-        if let Some(response) = waiting {
+        if let Some(response) = self.0.backlog.get(id) {
             return Ok((response.expires_at > now).then(|| (*response).clone()));
         }
         let rows = limited(self.0.database.fetch(rows::ONE, &[id.into(), now.micros().into()])).await?;
@@ -144,9 +161,9 @@ impl Responses {
         }
         let now = self.0.clock.now();
         limited(async {
-            let _alone = self.0.writing.lock().await;
+            let _alone = self.0.backlog.writing.lock().await;
             let stored = self.0.database.execute(DELETE, &[id.into(), now.micros().into()]).await? > 0;
-            let waiting = self.0.pending.lock().remove(id);
+            let waiting = self.0.backlog.pending.lock().remove(id);
             Ok(stored || waiting.is_some_and(|response| response.expires_at > now))
         })
         .await

@@ -179,5 +179,7 @@ pub fn opening(id: impl Into<String>) -> Opening {
             ..Usage::default()
         },
         reserved_cost: Some(Cost { input: Nanos(1_000), output: Nanos(40_000) }),
+        unbooked: false,
+        audited: false,
     }
 }

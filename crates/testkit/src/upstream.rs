@@ -56,7 +56,9 @@
 //! | `bytewise`, `bytewise-NNN` | every byte in a write of its own, NNN ms apart |
 //! | `gzip-bomb` | 256 MiB of spaces, packed to 1.7 MB |
 //! | `flaky-N`, `flaky-N-BEHAVIOUR` | the first N calls of this name are `error-500` (that behaviour), the others `text` |
+//! | `every-N`, `every-N-BEHAVIOUR` | every N-th call of this name is `error-500` (that behaviour), the others `text` |
 //! | `recovers-NNN`, `recovers-NNN-BEHAVIOUR` | `error-503` (that behaviour) until NNN ms after its first call, then `text` |
+//! | `tattle-NNN`, `tattle-page`, `tattle-stream` | an error that repeats every header of the request, the credential too, in its message and its own headers: with that status, as a web page, inside a 200 |
 //! | `saga-N` | tells the text that the request holds, dies the N-th death it names, goes on where another stopped: see `saga.rs` |
 //! | `tale`, `tale-again`, `tale-anew` | the same text every time; its rest when asked for that: as such, with the quoted words again, from the beginning |
 //! | `tale-thought`, `tale-call`, `tale-calls` | it with reasoning before; one or two calls behind a text |
@@ -101,6 +103,7 @@ mod saga;
 mod sample;
 mod script;
 mod serve;
+mod tattle;
 
 #[cfg(test)]
 mod tests;

@@ -86,6 +86,88 @@ fn a_tier_without_a_cache_rate_keeps_the_base_one() {
     check(&price, Tokens { cache_read: MILLION, ..Tokens::default() }, 0.3, 0.0);
 }
 
+/// A price of every kind at once, and figures worked out by hand.
+fn every_kind() -> Price {
+    let tier = Tier { above_tokens: 100_000, input: usd(4.0), output: usd(20.0), cache_read: Some(usd(0.4)) };
+    Price {
+        input: usd(2.0),
+        output: usd(10.0),
+        cache_read: Some(usd(0.2)),
+        cache_write_5m: Some(usd(2.5)),
+        cache_write_1h: Some(usd(5.0)),
+        reasoning: Some(usd(12.0)),
+        audio_input: Some(usd(32.0)),
+        audio_output: Some(usd(64.0)),
+        batch_input: Some(usd(1.0)),
+        batch_output: Some(usd(5.0)),
+        per_request: Some(1_000_000),
+        per_image: Some(40_000_000),
+        per_second_input: Some(100_000),
+        per_character_input: Some(15_000),
+        tiers: vec![tier],
+    }
+}
+
+#[track_caller]
+fn check_of(price: &Price, billable: Billable, input: i64, output: i64) {
+    assert_eq!(
+        cost_of(price, &billable),
+        Cost { input: Nanos(input), output: Nanos(output) },
+        "{billable:?}"
+    );
+}
+
+#[test]
+fn tokens_alone_cost_the_same_either_way() {
+    let tokens = Tokens { input: 1_000, cache_read: 500, output: 200, reasoning: 50, ..Tokens::default() };
+    let billable = Billable { tokens, ..Billable::default() };
+    assert_eq!(cost_of(&every_kind(), &billable), cost(&every_kind(), &tokens));
+}
+
+#[test]
+fn hand_computed_figures() {
+    let price = every_kind();
+    let tokens = Tokens {
+        input: 10_000,
+        cache_read: 40_000,
+        cache_write_5m: 4_000,
+        cache_write_1h: 2_000,
+        audio_input: 1_000,
+        output: 3_000,
+        reasoning: 2_000,
+        audio_output: 500,
+    };
+    // 0.02 + 0.008 + 0.01 + 0.01 + 0.032 + 0.001 flat; 0.03 + 0.024 + 0.032.
+    let whole = Billable { tokens, ..Billable::default() };
+    check_of(&price, whole, 81_000_000, 86_000_000);
+    // 57,000 input at 1 and the flat price; 5,500 output at 5.
+    check_of(&price, Billable { batch: true, ..whole }, 58_000_000, 27_500_000);
+    // Above the tier: 0.4 + 0.016 + 0.01 + 0.01 + 0.032 + 0.001; 0.06 + 0.024 + 0.032.
+    let long = Billable { tokens: Tokens { input: 100_000, ..tokens }, ..Billable::default() };
+    check_of(&price, long, 469_000_000, 116_000_000);
+    // The tier is of no account in a batch.
+    check_of(&price, Billable { batch: true, ..long }, 148_000_000, 27_500_000);
+}
+
+#[test]
+fn what_is_not_tokens_is_counted_by_its_own_measure() {
+    let price = every_kind();
+    check_of(&price, Billable { images: 3, ..Billable::default() }, 1_000_000, 120_000_000);
+    let sound = Billable { input_sound: Duration::from_millis(90_500), ..Billable::default() };
+    check_of(&price, sound, 1_000_000 + 9_050_000, 0);
+    let speech = Billable { input_characters: 2_000, ..Billable::default() };
+    check_of(&price, speech, 1_000_000 + 30_000_000, 0);
+    let absurd = Billable { images: u64::MAX, input_sound: Duration::MAX, ..Billable::default() };
+    assert_eq!(cost_of(&price, &absurd).output, Nanos(i64::MAX));
+}
+
+#[test]
+fn a_batch_without_its_own_rate_costs_the_same() {
+    let price = Price { batch_input: None, batch_output: Some(usd(5.0)), ..every_kind() };
+    let tokens = Tokens { input: MILLION / 10, output: MILLION, reasoning: MILLION, ..Tokens::default() };
+    check_of(&price, Billable { tokens, batch: true, ..Billable::default() }, 201_000_000, 10_000_000_000);
+}
+
 prop_compose! {
     fn rate()(nanos in 0i64..200_000_000_000) -> Rate { Rate(nanos) }
 }

@@ -28,6 +28,39 @@ pub struct RateLimits {
     pub max_parallel_requests: Option<u64>,
 }
 
+impl RateLimits {
+    /// Nobody means a larger one; and what is counted stays far from the end of its integers.
+    const MOST: u64 = 1_000_000_000_000;
+
+    pub fn is_unlimited(&self) -> bool {
+        self.named().iter().all(|(_, limit)| limit.is_none())
+    }
+
+    /// Every limit by its name.
+    pub fn named(&self) -> [(&'static str, Option<u64>); 5] {
+        [
+            ("requests_per_minute", self.requests_per_minute),
+            ("requests_per_day", self.requests_per_day),
+            ("tokens_per_minute", self.tokens_per_minute),
+            ("tokens_per_day", self.tokens_per_day),
+            ("max_parallel_requests", self.max_parallel_requests),
+        ]
+    }
+
+    fn validate(&self) -> Result<(), Fault> {
+        for (name, limit) in self.named() {
+            let Some(limit) = limit else { continue };
+            let reason = match limit {
+                0 => "A limit is at least 1. To stop a key, deactivate it; for no limit, leave this out.",
+                1..=Self::MOST => continue,
+                _ => "A limit is at most 1000000000000. For no limit, leave this out.",
+            };
+            return Err(fault::invalid_parameter(format!("rate_limits.{name}"), reason));
+        }
+        Ok(())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuthKey {
     pub id: String,
@@ -105,7 +138,10 @@ impl Resource for AuthKey {
             ("allowed_models", &self.allowed_models),
             ("denied_models", &self.denied_models),
         ];
-        lists.into_iter().try_for_each(|(name, list)| entries_fit(name, list.as_deref().unwrap_or_default()))
+        lists
+            .into_iter()
+            .try_for_each(|(name, list)| entries_fit(name, list.as_deref().unwrap_or_default()))?;
+        self.rate_limits.validate()
     }
 
     /// A key that is over holds nothing back.

@@ -23,7 +23,7 @@ pub struct Provider {
     /// Models named by the operator; discovery adds to them.
     #[serde(default)]
     pub models: Vec<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     #[serde(default = "enabled")]
     pub enabled: bool,
@@ -94,6 +94,11 @@ fn is_header_value(value: &str) -> bool {
     value.trim() == value && value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
 }
 
+/// What is shown of a header's value: that there is one, and the end of one that is long enough.
+pub fn masked_header(value: &str) -> String {
+    format!("***{}", Secret::new(value).last4().unwrap_or_default())
+}
+
 fn out_of_bounds(name: &str, bounds: &str) -> Fault {
     let param = format!("resilience.{name}");
     let message = format!("'{param}' must be {bounds}.");
@@ -123,7 +128,8 @@ pub enum Source {
 
 impl Resource for Provider {
     const KIND: &'static str = "provider";
-    const SECRETS: &'static [&'static str] = &["api_key"];
+    // What an operator sends along in headers may well be a credential.
+    const SECRETS: &'static [&'static str] = &["api_key", "headers"];
 
     fn name(&self) -> &str {
         &self.name

@@ -62,6 +62,7 @@ async fn serve(settings: &Settings) -> Result<(), String> {
     let (stop, stopping) = watch::channel(false);
     let (stop_draining, drained) = watch::channel(false);
     house.gateway.tasks.spawn(house.gateway.responses.clone().run(drained.clone()));
+    house.gateway.tasks.spawn(house.gateway.idempotency.clone().run(drained.clone()));
     house.gateway.tasks.spawn(house.drainer.run(drained));
     let background = house.background;
     watch_signals(stop)?;

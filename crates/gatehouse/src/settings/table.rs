@@ -9,6 +9,7 @@ use domain::secret::Secret;
 use super::declare::declare;
 use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
+use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, StorageType, UnpricedPolicy, UrlPath, Value, between, host, http_url,
     log_level, not_root, origins, positive, postgres_url,
@@ -87,6 +88,9 @@ declare! {
         log_bodies: bool = "logging.log_bodies", "LOGGING_LOG_BODIES", "true";
         /// Keep headers in it, credentials left out.
         log_headers: bool = "logging.log_headers", "LOGGING_LOG_HEADERS", "true";
+        /// How much is kept of each body, from 1K to 1M.
+        body_limit: ByteSize = "logging.body_limit", "LOGGING_BODY_LIMIT", "64K",
+            |size| between(size.0, 1 << 10, 1 << 20, "must lie between 1K and 1M");
         /// Days an entry is kept; 0 keeps it for ever.
         retention_days: u32 = "logging.retention_days", "LOGGING_RETENTION_DAYS", "30";
     }
@@ -97,6 +101,8 @@ declare! {
         unpriced_policy: UnpricedPolicy = "spending.unpriced_policy", "UNPRICED_POLICY", "allow";
         /// What happens on budgeted paths while nobody can say what is spent: open (calls go on) or closed (503).
         budgets_fail: FailMode = "spending.budgets_fail", "BUDGETS_FAIL", "open";
+        /// Budgets in US dollars by path and period, e.g. `/=monthly:500;/team/a=daily:10,3600:2.5`. They need the capability advancedBudgets.
+        budgets: Budgets = "spending.budgets", "BUDGETS", "";
     }
 
     /// Metrics for Prometheus.
@@ -194,6 +200,12 @@ declare! {
     responses: ResponseSettings {
         /// How long they are kept.
         ttl: Duration = "responses.ttl", "RESPONSE_TTL", "30d", positive;
+    }
+
+    /// Calls that carry an Idempotency-Key.
+    idempotency: IdempotencySettings {
+        /// How long their answers are kept for a repeated call.
+        ttl: Duration = "idempotency.ttl", "IDEMPOTENCY_TTL", "24h", positive;
     }
 
     /// The list of models.

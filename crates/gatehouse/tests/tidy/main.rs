@@ -211,8 +211,8 @@ fn every_file_belongs_to_its_crate() {
     let mut offences = Vec::new();
     for path in texts.keys() {
         let Some((folder, name)) = path.trim_end_matches(".rs").rsplit_once('/') else { continue };
-        let is_root =
-            matches!(name, "lib" | "main") || folder.ends_with("/bin") || folder.ends_with("/tests");
+        let is_root = matches!(name, "lib" | "main")
+            || ["/bin", "/examples", "/tests"].iter().any(|root| folder.ends_with(root));
         let parents = [
             format!("{folder}.rs"),
             format!("{folder}/mod.rs"),

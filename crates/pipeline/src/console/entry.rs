@@ -1,16 +1,17 @@
-//! One event of the console and its JSON, which is made when it is first read and then shared.
+//! One event of the console and its JSON.
 //! Prompts, secrets and addresses of clients have no place in it.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
 
 use domain::clock::Timestamp;
 use serde::Serialize;
 
+use super::Entry;
 use super::call::Finished;
+use crate::spending::alerts::Crossed;
 
 /// What an event can be called.
-pub const NAMES: [&str; 4] = ["request", "fallback", "breaker", "config"];
+pub const NAMES: [&str; 5] = ["request", "fallback", "breaker", "budget", "config"];
 
 /// What is told besides calls. Targets are `instance/model`.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +30,8 @@ pub enum Notice {
         model: String,
         state: &'static str,
     },
+    /// A budget has crossed a threshold.
+    Budget(Box<Crossed>),
     Config {
         actor: String,
         kind: String,
@@ -43,49 +46,43 @@ pub enum Event {
     Said(Timestamp, Box<Notice>),
 }
 
-pub struct Entry {
-    pub id: u64,
-    event: Event,
-    json: OnceLock<String>,
-}
-
 impl Entry {
-    pub fn new(id: u64, event: Event) -> Self {
-        Self { id, event, json: OnceLock::new() }
-    }
-
     pub fn name(&self) -> &'static str {
         match &self.event {
             Event::Settled(_) => "request",
             Event::Said(_, notice) => match **notice {
                 Notice::Fallback { .. } => "fallback",
                 Notice::Breaker { .. } => "breaker",
+                Notice::Budget(_) => "budget",
                 Notice::Config { .. } => "config",
             },
         }
     }
 
-    /// Where a call is booked; what concerns the whole installation is nobody's.
+    /// Where a call is booked, and whose a budget is; what concerns the whole installation is nobody's.
     pub fn user_path(&self) -> Option<&str> {
         match &self.event {
             Event::Settled(call) => Some(call.user_path()),
-            Event::Said(..) => None,
+            Event::Said(_, notice) => match &**notice {
+                Notice::Budget(crossed) => Some(&crossed.user_path),
+                _ => None,
+            },
         }
     }
 
     /// On one line.
     pub fn json(&self) -> &str {
-        self.json.get_or_init(|| match &self.event {
-            Event::Settled(call) => self.write(call.over(), &call.shown()),
-            Event::Said(at, notice) => self.write(*at, notice),
+        self.json_by(|id, event| match event {
+            Event::Settled(call) => write(id, self.name(), call.over(), &call.shown()),
+            Event::Said(at, notice) => write(id, self.name(), *at, notice),
         })
     }
+}
 
-    fn write(&self, at: Timestamp, about: &impl Serialize) -> String {
-        let at = jiff::Timestamp::from_microsecond(at.micros()).unwrap_or_default();
-        let shown = Shown { id: self.id, event: self.name(), at: format!("{at:.3}"), about };
-        serde_json::to_string(&shown).unwrap_or_default()
-    }
+fn write(id: u64, event: &'static str, at: Timestamp, about: &impl Serialize) -> String {
+    let at = jiff::Timestamp::from_microsecond(at.micros()).unwrap_or_default();
+    let shown = Shown { id, event, at: format!("{at:.3}"), about };
+    serde_json::to_string(&shown).unwrap_or_default()
 }
 
 #[derive(Serialize)]

@@ -1,12 +1,12 @@
 //! One attempt at one target: send, hear, read.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use domain::clock::Timestamp;
 use domain::fault::{self, Blame, Fault};
+use domain::usage::Usage;
 use egress::EgressError;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::time::{Instant, timeout_at};
@@ -14,7 +14,7 @@ use wire::codec::Native;
 
 use super::outbound::{Leaving, Passage};
 use super::upstream::{self, UpstreamBody};
-use super::{Answer, gate, inflate};
+use super::{Answer, Asked, Loss, Progress, gate, inflate};
 use crate::receive::Call;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
@@ -27,8 +27,20 @@ const ERROR_LIMIT: usize = 64 * 1024;
 /// `deadline` covers all attempts of a call, of a stream what comes before its content; a target has limits of its own.
 pub async fn attempt(
     call: &Call,
+    leaving: Leaving,
+    asked: &Asked,
+    ticket: &Ticket,
+    deadline: Instant,
+) -> Result<Answer, Fault> {
+    send_and_read(call, leaving, asked, ticket, deadline)
+        .await
+        .inspect_err(|fault| asked.progress.failed(fault))
+}
+
+async fn send_and_read(
+    call: &Call,
     mut leaving: Leaving,
-    lane: &Arc<Lane>,
+    Asked { lane, progress, .. }: &Asked,
     ticket: &Ticket,
     deadline: Instant,
 ) -> Result<Answer, Fault> {
@@ -50,21 +62,32 @@ pub async fn attempt(
     let native = passage.upstream();
     let body =
         expect_success(native, lane, status, &headers, body, (limit, ticket.gateway().clock.now())).await?;
+    if !is_web_page(&headers) {
+        progress.begin();
+    }
     if call.stream {
         expect_event_stream(lane, &headers)?;
-        let flow = Flow::new(body, lane.clone(), passage, call, ticket);
-        return gate::hold(flow, limit, deadline).await.map(Box::new).map(Answer::Stream);
+        let mut flow = Box::new(Flow::new(body, lane.clone(), passage, call, ticket));
+        return match gate::hold(&mut flow, limit, deadline).await {
+            Ok(()) => Ok(Answer::Stream(flow)),
+            Err(fault) => {
+                let Loss { usage, content_bytes } = flow.loss();
+                progress.came(content_bytes);
+                progress.told(usage);
+                Err(fault)
+            }
+        };
     }
     expect_json(lane, &headers)?;
-    let collected = timeout_at(limit, body.collect(policy.answer_limit)).await;
+    let collecting = body.collect(policy.answer_limit, |so_far| progress.came(so_far as u64));
+    let collected = timeout_at(limit, collecting).await;
     let bytes = match collected {
         Ok(Ok(bytes)) => inflate::inflate(&headers, bytes, policy.answer_limit)
             .map_err(|reason| fault::upstream_invalid_response(instance, reason)),
         Ok(Err(error)) => Err(broken(lane, &error)),
         Err(_) => Err(too_slow()),
     };
-    let bytes = bytes.inspect_err(|_| ticket.spent())?;
-    read(lane, passage, bytes)
+    read(lane, passage, bytes?, progress)
 }
 
 /// Error answers are read boundedly and become a fault of their own.
@@ -81,7 +104,7 @@ async fn expect_success(
     }
     let instance = &lane.target.instance;
     let patience = limit.min(Instant::now() + ERROR_PATIENCE);
-    let text = timeout_at(patience, body.collect(ERROR_LIMIT)).await;
+    let text = timeout_at(patience, body.collect(ERROR_LIMIT, |_| {})).await;
     let text = text.ok().and_then(Result::ok).unwrap_or_default();
     tracing::debug!(provider = &**instance, status = status.as_u16(), "provider refused the call");
     let mut fault = native.read_error(status.as_u16(), &text, instance);
@@ -98,6 +121,11 @@ fn media_type(headers: &HeaderMap) -> Cow<'_, [u8]> {
         true => written.to_ascii_lowercase().into(),
         false => written.into(),
     }
+}
+
+/// Pages come from whoever stands before a provider: no model has taken the call.
+fn is_web_page(headers: &HeaderMap) -> bool {
+    media_type(headers).starts_with(b"text/html")
 }
 
 fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
@@ -127,23 +155,34 @@ fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     ))
 }
 
-fn read(lane: &Lane, passage: Passage, bytes: Bytes) -> Result<Answer, Fault> {
+fn read(lane: &Lane, passage: Passage, bytes: Bytes, progress: &Progress) -> Result<Answer, Fault> {
     let instance = &lane.target.instance;
     let native = passage.upstream();
-    let answer = native
-        .read_answer(&bytes)
-        .map_err(|_| fault::upstream_invalid_response(instance, "it is not what was asked for"))?;
+    let answer = native.read_answer(&bytes).map_err(|_| {
+        progress.told(usage_alone(native, &bytes));
+        fault::upstream_invalid_response(instance, "it is not what was asked for")
+    })?;
     if let Some(error) = &answer.error {
         return Err(native.read_stream_error(&bytes[error.clone()], instance));
     }
     match passage {
         Passage::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
         Passage::Translated(mut translation) => {
-            let mut reply = translation.upstream.decode(&bytes, &mut translation.decoding)?;
+            let decoded = translation.upstream.decode(&bytes, &mut translation.decoding);
+            let mut reply = decoded.inspect_err(|_| {
+                progress.told(answer.usage.clone().and_then(|range| native.read_usage(&bytes[range], None)));
+            })?;
             translation.renames.restore_reply(&mut reply);
             Ok(Answer::Translated(translation, Box::new(reply)))
         }
     }
+}
+
+/// What a document that is no answer says it consumed.
+fn usage_alone(native: &dyn Native, bytes: &[u8]) -> Option<Usage> {
+    let object = wire::json::scan(bytes).ok()?;
+    let range = ["usage", "usageMetadata"].iter().find_map(|name| object.value(bytes, name))?;
+    native.read_usage(&bytes[range], None)
 }
 
 fn broken(lane: &Lane, error: &EgressError) -> Fault {

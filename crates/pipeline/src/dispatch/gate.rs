@@ -9,12 +9,12 @@ use crate::stream::Flow;
 const PATIENCE: u32 = 8;
 
 /// `first` bounds the silence before the first event, `last` everything before content.
-pub async fn hold(mut flow: Flow, first: Instant, last: Instant) -> Result<Flow, Fault> {
+pub async fn hold(flow: &mut Flow, first: Instant, last: Instant) -> Result<(), Fault> {
     let begun = Instant::now();
     let (mut limit, mut heard, mut turns) = (first, flow.heard(), 0u32);
     loop {
         if flow.has_opened() {
-            return Ok(flow);
+            return Ok(());
         }
         if let Some(fault) = flow.fault() {
             return Err(fault.clone());

@@ -67,16 +67,18 @@ pub async fn race(
     let dropped = leaving.dropped();
     ticket.leave(&asked.lane, reservation);
     let first = Runner { asked, started: ticket.now(), dropped };
-    let (outcome, second) = {
-        let mut running = std::pin::pin!(attempt(call, leaving, &first.asked.lane, ticket, deadline));
+    let mut second = None;
+    let outcome = {
+        let mut running = std::pin::pin!(attempt(call, leaving, &first.asked, ticket, deadline));
         let waited = tokio::time::timeout(partner.delay, running.as_mut()).await;
         match waited {
-            Ok(outcome) => (Ended::First(outcome), None),
+            Ok(outcome) => Ended::First(outcome),
             Err(_) => match compete(call, &partner.lane, reservation, ticket) {
-                None => (Ended::First(running.await), None),
-                Some((second, leaving)) => {
-                    let other = std::pin::pin!(attempt(call, leaving, &partner.lane, ticket, deadline));
-                    (first_content(running, other).await, Some(second))
+                None => Ended::First(running.await),
+                Some((runner, leaving)) => {
+                    let asked = &second.insert(runner).asked;
+                    let other = std::pin::pin!(attempt(call, leaving, asked, ticket, deadline));
+                    first_content(running, other).await
                 }
             },
         }
@@ -94,12 +96,13 @@ fn compete(
     let gateway = ticket.gateway();
     let leaving = outbound::prepare(call, lane, ticket).ok()?;
     let admission = lane.health.admit(ticket.now()).ok()?;
-    if !gateway.hedge_budget.try_hedge(gateway.policy.hedge_max_share) {
+    // Both may have to be paid.
+    if !gateway.hedge_budget.try_hedge(gateway.policy.hedge_max_share) || !ticket.covers(2) {
         return None;
     }
     ticket.note_leaving(lane, reservation);
     let dropped = leaving.dropped();
-    let asked = Asked { lane: lane.clone(), admission };
+    let asked = Asked::new(lane.clone(), admission);
     Some((Runner { asked, started: ticket.now(), dropped }, leaving))
 }
 
@@ -142,21 +145,24 @@ fn settle(first: Runner, second: Option<Runner>, ended: Ended, ticket: &mut Tick
         ticket.switch(&runner.asked.lane, runner.dropped);
         conclude(runner.asked, outcome, now.saturating_sub(runner.started), false, ticket)
     };
-    let outrun = |runner: &Runner, ticket: &mut Ticket| {
-        let lane = &runner.asked.lane;
-        let took = now.saturating_sub(runner.started);
-        runner.asked.admission.took_longer_than(now, took);
-        ticket.attempted(lane, lane.attempt(0, Some(OUTRUN.into()), took));
+    let outrun = |Runner { asked, started, .. }: Runner, ticket: &mut Ticket| {
+        let Asked { lane, admission, progress } = asked;
+        let took = now.saturating_sub(started);
+        admission.took_longer_than(now, took);
+        ticket.attempted(&lane, lane.attempt(0, Some(OUTRUN.into()), took));
+        if let Some(loss) = progress.loss() {
+            ticket.lose(&lane, loss);
+        }
     };
     let (tried, beside) = match (ended, second) {
         (Ended::First(outcome), second) => {
-            if let Some(second) = &second {
+            if let Some(second) = second {
                 outrun(second, ticket);
             }
             (conclude(first, outcome, ticket), None)
         }
         (Ended::Second(outcome), Some(second)) => {
-            outrun(&first, ticket);
+            outrun(first, ticket);
             (conclude(second, outcome, ticket), None)
         }
         (Ended::Both(fault, other), Some(second)) => {

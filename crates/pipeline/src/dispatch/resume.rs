@@ -87,13 +87,20 @@ pub async fn resume(
     // knows more.
     let mut nothing = None;
     for lane in resumable.lanes.clone() {
-        if Instant::now() >= deadline {
+        if Instant::now() >= deadline || !ticket.covers(1) {
             break;
         }
-        let Some(rest) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await else { continue };
+        let Some(mut rest) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await else { continue };
         if rest.flow.says_nothing() && !rest.may_be_nothing {
-            nothing.get_or_insert((lane, rest));
+            if nothing.is_some() {
+                ticket.lose(&lane, rest.flow.loss());
+            } else {
+                nothing = Some((lane, rest));
+            }
             continue;
+        }
+        if let Some((lane, mut unheard)) = nothing {
+            ticket.lose(&lane, unheard.flow.loss());
         }
         return joined(resumable, ticket, rest);
     }
@@ -141,7 +148,7 @@ async fn go_on(
     });
     let leaving = with_own_ids(leaving.ok()?, ticket, resumable.resumed + 1);
     let admission = lane.health.admit(ticket.now()).ok()?;
-    let trying = Trying { leaving, asked: Asked { lane: lane.clone(), admission } };
+    let trying = Trying { leaving, asked: Asked::new(lane.clone(), admission) };
     let reservation = ticket.reservation_with(&resumable.reservation);
     let Tried { outcome, .. } =
         try_one(call, trying, &reservation, ticket, Bounds { deadline, alone: false }).await;

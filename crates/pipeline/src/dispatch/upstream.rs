@@ -45,9 +45,10 @@ impl UpstreamBody {
         std::future::poll_fn(|context| self.poll_next(context)).await
     }
 
-    pub async fn collect(self, limit: usize) -> Result<Bytes, EgressError> {
+    /// All of it; on the way it is told how much has come.
+    pub async fn collect(self, limit: usize, so_far: impl FnMut(usize) + Send) -> Result<Bytes, EgressError> {
         match self {
-            Self::Network(body) => body.collect(limit).await,
+            Self::Network(body) => body.collect_telling(limit, so_far).await,
             Self::BuiltIn(pieces) => {
                 let mut whole = BytesMut::new();
                 pieces.iter().for_each(|piece| whole.extend_from_slice(piece));

@@ -12,15 +12,21 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::value::RawValue;
 use wire::vendors::Vendor;
 
-use super::view::{Candidate, Decision, EstimatedCost, Principal, Refusal, RequestView, UpstreamRequest};
+use super::view::{
+    BudgetRoom, Candidate, Decision, EstimatedCost, LimitView, Principal, Refusal, RequestView,
+    UpstreamRequest,
+};
 use crate::arrival::Arrival;
 use crate::choose::{Candidate as _, Circumstances, Ranked};
 use crate::dispatch::{Departure, Dialect, Foreseen, Prospect};
 use crate::health::Availability;
+use crate::limit::{self, Standing};
 use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
+use crate::spending::Headroom;
+use crate::webhooks;
 
 /// More of a body than this helps nobody.
 const BODY_LIMIT: usize = 64 * 1024;
@@ -90,6 +96,20 @@ pub fn refusal(fault: &Fault) -> Refusal {
         message: fault.message.clone(),
         param: fault.param.clone(),
         retry_after_ms: fault.retry_after.map(millis),
+    }
+}
+
+pub fn budget(room: &Headroom) -> BudgetRoom {
+    let Headroom { status, fits } = room;
+    BudgetRoom {
+        user_path: status.rule.key.user_path.as_str().to_owned(),
+        period_label: status.rule.key.period.label(),
+        amount: status.rule.amount.usd(),
+        spent: status.spent.usd(),
+        reserved: status.reserved.usd(),
+        remaining: status.remaining().usd(),
+        period_end: webhooks::time(status.period_end),
+        fits: *fits,
     }
 }
 
@@ -179,6 +199,16 @@ fn body(bytes: &[u8]) -> (Box<RawValue>, bool) {
             let start = String::from_utf8_lossy(&bytes[..bytes.len().min(BODY_LIMIT)]);
             (serde_json::value::to_raw_value(&*start).unwrap_or_default(), bytes.len() > BODY_LIMIT)
         }
+    }
+}
+
+pub fn limit(standing: &Standing) -> LimitView {
+    LimitView {
+        scope: standing.bound.name(),
+        limit: standing.limit,
+        remaining: standing.remaining,
+        reset_seconds: limit::seconds(standing.reset),
+        refuses: standing.wait.is_some(),
     }
 }
 

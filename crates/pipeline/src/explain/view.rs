@@ -15,10 +15,14 @@ pub struct Explanation {
     pub resolution: Option<Resolution>,
     /// In the order in which they would be tried.
     pub candidates: Option<Vec<Candidate>>,
+    /// The limits of the key that would make the call; null without any.
+    pub limits: Option<Vec<LimitView>>,
     pub decision: Decision,
     /// The first that would leave.
     pub upstream_request: Option<UpstreamRequest>,
     pub estimated_cost: Option<EstimatedCost>,
+    /// Every budget on the path.
+    pub budgets: Option<Vec<BudgetRoom>>,
 }
 
 /// Who would make the call.
@@ -87,6 +91,19 @@ pub struct Candidate {
     pub error: Option<Refusal>,
 }
 
+/// How the key stands with one of its limits. Nothing is taken by an explanation.
+#[derive(Serialize, ToSchema)]
+pub struct LimitView {
+    /// requests_per_minute, requests_per_day, tokens_per_minute, tokens_per_day or max_parallel_requests
+    pub scope: &'static str,
+    pub limit: u64,
+    pub remaining: u64,
+    /// Until more remains.
+    pub reset_seconds: u64,
+    /// The call would be refused by it.
+    pub refuses: bool,
+}
+
 /// What the call would meet now.
 #[derive(Default, Serialize, ToSchema)]
 pub struct Decision {
@@ -134,6 +151,21 @@ pub struct EstimatedCost {
     pub worst: Option<f64>,
 }
 
+/// How a budget stands, in US dollars.
+#[derive(Serialize, ToSchema)]
+pub struct BudgetRoom {
+    pub user_path: String,
+    pub period_label: String,
+    pub amount: f64,
+    pub spent: f64,
+    /// Held for calls under way.
+    pub reserved: f64,
+    pub remaining: f64,
+    pub period_end: String,
+    /// What this call may cost at worst has room in it.
+    pub fits: bool,
+}
+
 impl Explanation {
     pub(super) fn new(principal: Principal) -> Self {
         Self {
@@ -141,9 +173,11 @@ impl Explanation {
             request: None,
             resolution: None,
             candidates: None,
+            limits: None,
             decision: Decision::default(),
             upstream_request: None,
             estimated_cost: None,
+            budgets: None,
         }
     }
 }

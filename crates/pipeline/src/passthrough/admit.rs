@@ -5,6 +5,7 @@ use std::sync::Arc;
 use domain::access::AccessLists;
 use domain::fault::{self, Fault, FaultKind};
 use egress::Destination;
+use http::Method;
 
 use super::Rules;
 use crate::resolve::access::{Access, Refusal};
@@ -48,19 +49,37 @@ pub(super) fn lists_models(lists: &AccessLists) -> bool {
     !lists.denied_models.is_empty() || !lists.allowed_models.as_ref().is_none_or(open)
 }
 
+/// What a call can only be let through for if it says which model it is for.
+#[derive(Clone, Copy)]
+pub(super) struct Stake {
+    /// Some models are not for this caller.
+    pub(super) limited: bool,
+    /// The call can cost something, and every model that costs must have a price.
+    pub(super) priced: bool,
+}
+
+impl Stake {
+    pub(super) fn of(access: &Access<'_>, instance: &Instance, method: &Method) -> Self {
+        let creates = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::DELETE);
+        Self { limited: limits_models(access, instance), priced: access.unpriced_denied && creates }
+    }
+}
+
 pub(super) fn judge(
     access: &Access<'_>,
     instance: &Instance,
     models: &[&str],
-    limited: bool,
+    stake: Stake,
 ) -> Result<(), Fault> {
     let nameless: &[&str] = if models.is_empty() { &[""] } else { models };
     for model in nameless {
         match access.judge(&instance.passing_lane(model)) {
             Err(Refusal::Provider) => return Err(Refusal::Provider.of(instance.name()).param("provider")),
-            _ if limited && models.is_empty() && access.caller.key().is_some() => {
+            _ if stake.limited && models.is_empty() && access.caller.key().is_some() => {
                 return Err(unreadable_model());
             }
+            _ if stake.priced && models.is_empty() => return Err(unreadable_price()),
+            Err(Refusal::Unpriced) if !stake.priced => {}
             Err(refusal) if !models.is_empty() => {
                 return Err(refusal.of(&format!("{}/{model}", instance.name())));
             }
@@ -70,8 +89,20 @@ pub(super) fn judge(
     Ok(())
 }
 
+const READABLY: &str =
+    "name it in the path, or near the beginning of a plain JSON body with 'Content-Type: application/json'.";
+
 fn unreadable_model() -> Fault {
-    let message = "This key is limited to certain models, and the request does not say readably which one it is for: \
-                   name it in the path, or near the beginning of a plain JSON body with 'Content-Type: application/json'.";
+    let message = format!(
+        "This key is limited to certain models, and the request does not say readably which one it is for: {READABLY}"
+    );
     Fault::new(403, FaultKind::Authorization, "key_model_access_denied", message).param("model")
+}
+
+fn unreadable_price() -> Fault {
+    let message = format!(
+        "Models without a price may not be used here (UNPRICED_POLICY=deny), and the request does not say readably which \
+         one it is for: {READABLY}"
+    );
+    Fault::new(403, FaultKind::Authorization, "model_access_denied", message).param("model")
 }

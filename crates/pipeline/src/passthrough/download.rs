@@ -98,6 +98,7 @@ impl Body for Download {
                 Poll::Ready(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     let ended = body.is_end();
+                    let data = self.fare.clean(data);
                     self.heard = Instant::now();
                     self.fare.feed(&data);
                     if ended {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use domain::fault::{self, Fault};
+use domain::money::Nanos;
 use domain::receipt::Attempt;
-use domain::secret::Secret;
 use domain::usage::{Tokens, Usage};
 use http::HeaderMap;
 use wire::meter::Meter;
@@ -15,16 +16,19 @@ use super::upload::Sent;
 use crate::reply::Refused;
 use crate::reserve::Reservation;
 use crate::settle::Ticket;
-use crate::snapshot::routes::{Instance, Lane};
+use crate::snapshot::routes::{Instance, Lane, Routes};
 
 /// Output assumed for a call that is lost in a crash.
 const ASSUMED_OUTPUT: u64 = 4096;
+/// Input assumed of a body whose length is not known, where the model's window is not known either.
+const ASSUMED_WINDOW: u64 = 200_000;
 
 pub(super) struct Fare {
     /// Taken when the call is refused.
     ticket: Option<Ticket>,
     /// Taken when its reading is booked.
     meter: Option<Meter>,
+    routes: Arc<Routes>,
     instance: Arc<Instance>,
     /// The model in the path.
     model: Option<String>,
@@ -47,6 +51,21 @@ pub(super) fn reservation(lane: &Lane, sent: &Sent, inference: bool) -> Reservat
     Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost }
 }
 
+/// What the call can cost at most; none for what is not inference or has no price. Its own bound on the output is not
+/// known here, so it is the model's.
+pub(super) fn worst(lane: &Lane, length: Option<u64>, inference: bool) -> Option<Nanos> {
+    let price = lane.price().filter(|_| inference)?;
+    let facts = lane.facts.as_ref();
+    let window = facts.and_then(|facts| facts.context_window);
+    let output = facts.and_then(|facts| facts.max_output_tokens).unwrap_or(ASSUMED_OUTPUT);
+    // No token is shorter than a byte.
+    let input = match (length, window) {
+        (Some(length), Some(window)) => length.min(window),
+        (length, window) => length.or(window).unwrap_or(ASSUMED_WINDOW),
+    };
+    Some(catalog::bound(price, input, output))
+}
+
 impl Fare {
     pub(super) fn new(
         ticket: Ticket,
@@ -57,9 +76,11 @@ impl Fare {
         created: bool,
     ) -> Self {
         let meter = Some(Meter::new(""));
+        let routes = ticket.gateway().snapshot().routes.clone();
         Self {
             ticket: Some(ticket),
             meter,
+            routes,
             instance,
             model,
             sent,
@@ -74,8 +95,14 @@ impl Fare {
         self.instance.name()
     }
 
-    pub(super) fn secret(&self) -> Option<&Secret> {
-        self.instance.provider.api_key.as_ref()
+    /// As they were when the call left.
+    pub(super) fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// An error may repeat what the provider was sent, our credential included.
+    pub(super) fn clean(&self, data: Bytes) -> Bytes {
+        if self.status < 400 { data } else { self.routes.scrubber.mask(data) }
     }
 
     pub(super) fn attempted(&mut self, before: Duration, attempt: Attempt) {
@@ -108,7 +135,17 @@ impl Fare {
         if is_event_stream(content_type) { policy.stream_idle_timeout } else { policy.request_timeout }
     }
 
+    /// The head that goes out, for the audit log.
+    pub(super) fn heads(&mut self, headers: &HeaderMap) {
+        if let Some(ticket) = &mut self.ticket {
+            ticket.heads(headers);
+        }
+    }
+
     pub(super) fn feed(&mut self, data: &[u8]) {
+        if let Some(ticket) = &self.ticket {
+            ticket.said(data);
+        }
         if let Some(meter) = &mut self.meter {
             meter.feed(data);
         }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::admit::lists_models;
 use super::endpoint::{self, Endpoint};
 use super::wrap;
+use crate::audit::Scrubber;
 
 fn path(raw: &str, base: &str) -> Result<String, String> {
     match Endpoint::parse(raw, base, None, true) {
@@ -142,8 +143,8 @@ fn a_list_lists_models_unless_it_lets_all_pass() {
 
 #[test]
 fn error_answers_of_other_shapes_are_wrapped() {
-    let secret = domain::secret::Secret::new("sk-secret");
-    let read = |status: u16, body: &str| wrap::read(status, body.to_owned().into(), "openai", Some(&secret));
+    let scrubber = Scrubber::new(["sk-secret"]);
+    let read = |status: u16, body: &str| wrap::read(status, body.to_owned().into(), "openai", &scrubber);
     for object in [r#"{"error":{"message":"no"}}"#, r#"{"type":"error","error":{"type":"x"}}"#] {
         assert_eq!(read(400, object).unwrap(), object);
     }
@@ -151,12 +152,15 @@ fn error_answers_of_other_shapes_are_wrapped() {
         (r#"{"error":"not allowed"}"#, "not allowed"),
         (r#"{"detail":"Unauthorized"}"#, "Unauthorized"),
         (r#"[{"error":{"code":400,"message":"API key not valid"}}]"#, "API key not valid"),
-        (r#"{"message":"bad key sk-secret"}"#, "bad key ***"),
+        (r#"{"message":"bad key sk-secret"}"#, "bad key *********"),
         ("<html>401</html>", "The provider 'openai' answered 401 without saying why."),
         ("", "The provider 'openai' answered 401 without saying why."),
     ] {
         let fault = read(401, body).unwrap_err();
         assert_eq!((fault.status, &*fault.code, &*fault.message), (401, "upstream_auth_failed", message));
     }
-    assert_eq!(read(400, r#"{"error":{"message":"sk-secret"}}"#).unwrap(), r#"{"error":{"message":"***"}}"#);
+    assert_eq!(
+        read(400, r#"{"error":{"message":"sk-secret"}}"#).unwrap(),
+        r#"{"error":{"message":"*********"}}"#
+    );
 }

@@ -17,6 +17,8 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 use wire::meter::{Gleaner, Place};
 
+use crate::audit::Recording;
+
 /// So much of a body is held, at most, to find the model it names.
 const AHEAD: usize = 64 * 1024;
 
@@ -37,6 +39,8 @@ pub(super) struct Upload {
     sent: Arc<Sent>,
     patience: Duration,
     timer: Option<Pin<Box<Sleep>>>,
+    /// Takes down what comes, where the audit log wants it.
+    recording: Option<Arc<Recording>>,
 }
 
 /// What is known of the body so far; outlives it.
@@ -70,7 +74,12 @@ impl Sent {
 }
 
 impl Upload {
-    pub(super) fn new<B>(body: B, headers: &HeaderMap, patience: Duration) -> Self
+    pub(super) fn new<B>(
+        body: B,
+        headers: &HeaderMap,
+        patience: Duration,
+        recording: Option<Arc<Recording>>,
+    ) -> Self
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BodyError>,
@@ -89,7 +98,13 @@ impl Upload {
             sent: Arc::new(Sent(Mutex::new(record))),
             patience,
             timer: None,
+            recording,
         }
+    }
+
+    /// How long the body is, where that is known before it has come.
+    pub(super) fn length(&self) -> Option<u64> {
+        self.length
     }
 
     pub(super) fn sent(&self) -> Arc<Sent> {
@@ -148,6 +163,9 @@ impl Upload {
             }
         };
         self.timer = None;
+        if let (Some(recording), Ok(Some(data))) = (&self.recording, &read) {
+            recording.add(data);
+        }
         let mut record = self.sent.0.lock();
         record.moved = Instant::now();
         match &read {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::fault::{Fault, FaultKind};
-use domain::secret::Secret;
 use http::StatusCode;
 use serde_json::Value;
+
+use crate::audit::Scrubber;
 
 /// An error's body is worth this much of our time and memory.
 pub(super) const LIMIT: usize = 64 * 1024;
@@ -21,18 +22,8 @@ pub(super) fn concerns(status: StatusCode) -> bool {
 
 /// The body as it came when it is an error object, else a fault of the same status. A provider that repeats our
 /// credential in its refusal is not quoted to the letter.
-pub(super) fn read(
-    status: u16,
-    body: Bytes,
-    provider: &str,
-    secret: Option<&Secret>,
-) -> Result<Bytes, Fault> {
-    let body = match secret.map(Secret::reveal).filter(|secret| !secret.is_empty()) {
-        Some(secret) if memchr::memmem::find(&body, secret.as_bytes()).is_some() => {
-            Bytes::from(String::from_utf8_lossy(&body).replace(secret, "***"))
-        }
-        _ => body,
-    };
+pub(super) fn read(status: u16, body: Bytes, provider: &str, scrubber: &Scrubber) -> Result<Bytes, Fault> {
+    let body = scrubber.mask(body);
     let value = serde_json::from_slice::<Value>(&body).unwrap_or_default();
     if value.get("error").is_some_and(Value::is_object) {
         return Ok(body);

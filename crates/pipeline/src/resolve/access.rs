@@ -17,6 +17,8 @@ pub struct Access<'a> {
     pub user_path: &'a UserPath,
     /// Models without an override of their own.
     pub enabled_by_default: bool,
+    /// Models without a price are not for use.
+    pub unpriced_denied: bool,
 }
 
 /// Why a target may not be used.
@@ -25,12 +27,14 @@ pub enum Refusal {
     Override,
     Provider,
     Model,
+    /// It has no price, and the operator wants one.
+    Unpriced,
 }
 
 impl Refusal {
     pub fn code(self) -> &'static str {
         match self {
-            Self::Override => "model_access_denied",
+            Self::Override | Self::Unpriced => "model_access_denied",
             Self::Provider => "key_provider_access_denied",
             Self::Model => "key_model_access_denied",
         }
@@ -42,16 +46,29 @@ impl Refusal {
             Self::Override => fault::model_access_denied(name),
             Self::Provider => fault::key_provider_access_denied(name),
             Self::Model => fault::key_model_access_denied(name),
+            Self::Unpriced => fault::model_unpriced(name),
         }
     }
 }
 
 impl<'a> Access<'a> {
     pub fn new(policy: &Policy, snapshot: &'a Snapshot, caller: &'a Caller, user_path: &'a UserPath) -> Self {
-        Self { snapshot, caller, user_path, enabled_by_default: policy.models_enabled_by_default }
+        Self {
+            snapshot,
+            caller,
+            user_path,
+            enabled_by_default: policy.models_enabled_by_default,
+            unpriced_denied: policy.unpriced_denied,
+        }
     }
 
+    /// What a caller may not use anyway is not said to lack a price.
     pub fn judge(&self, lane: &Lane) -> Result<(), Refusal> {
+        self.admits(lane)?;
+        if self.unpriced_denied && lane.price().is_none() { Err(Refusal::Unpriced) } else { Ok(()) }
+    }
+
+    fn admits(&self, lane: &Lane) -> Result<(), Refusal> {
         if !lane.permits(self.user_path, self.enabled_by_default) {
             return Err(Refusal::Override);
         }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::call::Format;
-use domain::fault::{self, Fault};
+use domain::fault;
+use http::HeaderMap;
 use wire::codec::{self, Target};
 use wire::vendors::Lifecycle;
 
@@ -12,21 +13,28 @@ use super::lifecycle::unsupported;
 use crate::arrival::Arrival;
 use crate::ask::{self, Ask};
 use crate::gateway::Gateway;
+use crate::reply::Refused;
 use crate::settle::Ticket;
 
-pub async fn compact<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Bytes, Fault>
+pub async fn compact<B>(
+    gateway: &Arc<Gateway>,
+    arrival: Arrival,
+    body: B,
+) -> Result<(HeaderMap, Bytes), Refused>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
-        let crate::Prepared { call, plan, .. } = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let crate::Prepared { call, plan, .. } = &prepared;
         let lane = plan.first().ok_or_else(fault::internal_error)?;
         let paths = &lane.instance.vendor.paths;
         let base = paths.responses.filter(|_| paths.lifecycle.contains(&Lifecycle::Compact));
         let base = base.ok_or_else(|| unsupported(Lifecycle::Compact, &lane.target.instance))?;
-        ticket.leave(lane, &crate::reserve::reserve(&plan, &call));
+        let reservation = crate::admit(gateway, &prepared, &mut ticket)?;
+        ticket.leave(lane, &reservation);
         let target = Target {
             model: &lane.target.model,
             stream: false,
@@ -45,17 +53,20 @@ where
     };
     match outcome.await {
         Ok(answer) => {
+            ticket.said(&answer);
             let codec = codec::of(Format::Responses);
             let object = wire::json::scan(&answer).ok();
             let raw = object.and_then(|object| object.value(&answer, "usage")).map(|range| &answer[range]);
             if let Some((raw, usage)) = raw.and_then(|raw| Some((raw, codec.read_usage(raw, None)?))) {
                 ticket.consumed(usage, raw);
             }
+            let mut headers = HeaderMap::new();
+            ticket.limits(&mut headers);
             if let Some(counted) = ticket.complete() {
                 let _ = counted.await;
             }
-            Ok(answer)
+            Ok((headers, answer))
         }
-        Err(fault) => Err(ticket.refuse(fault).fault),
+        Err(fault) => Err(ticket.refuse(fault)),
     }
 }

@@ -19,18 +19,24 @@ pub struct Keeping {
 }
 
 /// A response that was answered whole: it can be read back before its last byte has left.
-pub fn keep_whole(ticket: &Ticket, pieces: &[Bytes]) {
-    let Some(keeping) = ticket.keeping() else { return };
+pub fn keep_whole(ticket: &mut Ticket, pieces: &[Bytes]) {
+    if ticket.keeping().is_none() {
+        return;
+    }
     let body = splice::concat(pieces);
     let Some(seen) = Seen::read(&body) else { return };
+    ticket.known_as(&seen.id);
+    let Some(keeping) = ticket.keeping() else { return };
     let upstream_id = ticket.receipt().map(|receipt| receipt.provider_id.as_str()).unwrap_or_default();
     let native = upstream_id == seen.id;
     put(ticket, keeping, seen, keeping.store.then_some(body), native);
 }
 
 /// A streamed response: not read back, but its owner is known and the conversation can go on from it.
-pub fn keep_stream(ticket: &Ticket, provider_id: Option<&str>, native: bool, last_words: Option<Bytes>) {
-    let Some(keeping) = ticket.keeping() else { return };
+pub fn keep_stream(ticket: &mut Ticket, provider_id: Option<&str>, native: bool, last_words: Option<Bytes>) {
+    if ticket.keeping().is_none() {
+        return;
+    }
     let said =
         last_words.as_deref().and_then(response_in).and_then(|response| Seen::read(response.as_bytes()));
     let made = format!("resp_{}", ticket.seed());
@@ -39,6 +45,8 @@ pub fn keep_stream(ticket: &Ticket, provider_id: Option<&str>, native: bool, las
         Some(Seen { id, output: Bytes::new(), complete: false })
     });
     if let Some(seen) = seen {
+        ticket.known_as(&seen.id);
+        let Some(keeping) = ticket.keeping() else { return };
         let native = provider_id == Some(seen.id.as_str());
         put(ticket, keeping, seen, None, native);
     }

@@ -1,12 +1,15 @@
-//! What providers consumed that died in the middle of a stream, each at its own price.
+//! What providers consumed whose answers were lost, or died in the middle of a stream: each at its own price.
+
+use std::sync::Arc;
 
 use domain::canon::Reply;
 use domain::fault::Fault;
 use domain::money::{Cost, Nanos};
-use domain::receipt::{CostSource, Receipt};
+use domain::receipt::{self, CostSource, Receipt};
 use domain::usage::{Tokens, Usage};
 
 use super::Ticket;
+use crate::dispatch::Loss;
 use crate::estimate;
 use crate::reserve::Reservation;
 use crate::snapshot::routes::Lane;
@@ -19,11 +22,34 @@ pub struct Earlier {
     reported: Option<Nanos>,
     /// Some part has no price.
     unpriced: bool,
+    /// A part of it is of an answer that nobody got.
+    lost: bool,
     /// Bytes of the answer that the next provider is shown.
     pub shown: u64,
 }
 
+/// An attempt that cost something and gave nothing. It is counted when the account is closed.
+#[derive(Clone)]
+pub struct Lost {
+    pub lane: Arc<Lane>,
+    pub usage: Option<Usage>,
+    content_bytes: u64,
+    /// Bytes of the answer so far that it was shown.
+    shown: u64,
+}
+
+impl Lost {
+    pub fn estimate(&self, prompt: &[u8]) -> Usage {
+        estimate::rest(&self.lane.target.model, prompt, self.shown, self.content_bytes)
+    }
+}
+
 impl Earlier {
+    pub fn lose(&mut self, lane: &Lane, usage: &Usage) {
+        self.lost = true;
+        self.add(Some(lane), usage);
+    }
+
     pub fn add(&mut self, lane: Option<&Lane>, usage: &Usage) {
         let (cost, source) = price(lane, usage);
         self.tokens += usage.tokens;
@@ -46,20 +72,19 @@ impl Earlier {
         if receipt.cost_source == CostSource::None {
             receipt.cost_source = self.source;
         }
-        if receipt.resumed == 0 {
-            return;
-        }
-        let mut caveats: Vec<&str> = last.caveat.as_deref().into_iter().collect();
-        caveats.push("resumed");
-        if self.unpriced && receipt.cost.is_some() {
-            caveats.push("a part has no price");
-        }
-        last.caveat = Some(caveats.join("; "));
+        let marks = [
+            (receipt.resumed > 0, receipt::RESUMED),
+            (self.lost, receipt::LOST),
+            (self.unpriced && receipt.cost.is_some(), "a part has no price"),
+        ];
+        let marks = marks.iter().filter(|(holds, _)| *holds).map(|(_, mark)| *mark);
+        let caveats: Vec<&str> = last.caveat.as_deref().into_iter().chain(marks).collect();
+        last.caveat = (!caveats.is_empty()).then(|| caveats.join("; "));
     }
 }
 
 pub fn price(lane: Option<&Lane>, usage: &Usage) -> (Option<Cost>, CostSource) {
-    let priced = lane.and_then(Lane::price).map(|price| catalog::cost(price, &usage.tokens));
+    let priced = lane.and_then(|lane| lane.charge(&usage.tokens));
     match (usage.reported_cost, priced) {
         (Some(total), _) => (Some(Cost { input: Nanos::ZERO, output: total }), CostSource::ProviderReported),
         (None, Some(cost)) => (Some(cost), CostSource::ModelPricing),
@@ -104,12 +129,21 @@ impl Ticket {
         earlier.shown =
             so_far.parts.iter().filter_map(|part| part.as_text()).map(|text| text.len() as u64).sum();
         self.content_bytes = 0;
-        // Until somebody goes on, nothing more is consumed.
-        self.usage = Some(Usage::default());
+        self.billed += 1;
+        // Until somebody is asked to go on, nothing more is consumed.
+        (self.usage, self.left) = (None, false);
+    }
+
+    /// An attempt came to nothing, and its provider had begun to answer.
+    pub fn lose(&mut self, lane: &Arc<Lane>, loss: Loss) {
+        let shown = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
+        let Loss { usage, content_bytes } = loss;
+        self.billed += 1;
+        self.lost.push(Lost { lane: lane.clone(), usage, content_bytes, shown });
     }
 
     pub fn goes_on(&mut self, resumed: u32) {
-        self.usage = None;
+        (self.usage, self.left) = (None, true);
         self.edit(|receipt| receipt.resumed = resumed);
     }
 
@@ -127,6 +161,16 @@ impl Ticket {
         if let Some(earlier) = &self.earlier {
             whole.usage.tokens += earlier.tokens;
             whole.cost = whole.cost.map(|cost| cost + earlier.cost.unwrap_or_default());
+        }
+        whole
+    }
+
+    /// What is charged after a crash: what was lost is not counted yet, so each is taken for as much as another.
+    pub(super) fn reservation_beside_lost(&self, reservation: &Reservation) -> Reservation {
+        let mut whole = reservation.clone();
+        for _ in &self.lost {
+            whole.usage.tokens += reservation.usage.tokens;
+            whole.cost = sum(whole.cost, reservation.cost);
         }
         whole
     }
@@ -153,5 +197,15 @@ mod tests {
         assert_eq!(receipt.total_cost(), Some(Nanos(12)));
         assert!(receipt.usage.estimated);
         assert_eq!(receipt.usage.caveat.as_deref(), Some("resumed; a part has no price"));
+    }
+
+    #[test]
+    fn what_is_lost_is_marked_beside_what_was_said_before() {
+        let lost = Earlier { lost: true, ..Earlier::default() };
+        let mut receipt = Receipt { usage: usage(3, Some(7)), ..Receipt::default() };
+        receipt.usage.caveat = Some("odd".into());
+        lost.complete(&mut receipt);
+        assert!(receipt.usage.estimated);
+        assert_eq!(receipt.usage.caveat.as_deref(), Some("odd; an answer was lost"));
     }
 }

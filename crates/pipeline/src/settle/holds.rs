@@ -1,22 +1,56 @@
 //! What a call holds while it is under way and gives back when it is settled.
 
+use domain::caller::Caller;
+use domain::fault::Fault;
+use domain::money::Nanos;
 use domain::receipt::Receipt;
+use domain::user_path::UserPath;
 use http::HeaderMap;
+use parking_lot::Mutex;
 
 use super::Ticket;
-use crate::limit::Permit;
-use crate::spending::Hold;
+use crate::limit::{self, Account, Permit, Told};
+use crate::spending::{Hold, Occasion};
 
 #[derive(Default)]
 pub struct Holds {
     permit: Option<Permit>,
-    budget: Option<Hold>,
+    /// The limit that refused the call.
+    refused: Option<Told>,
+    /// Two attempts at the same time share it.
+    budget: Mutex<Option<Stake>>,
+}
+
+/// What is held of the budgets.
+struct Stake {
+    hold: Hold,
+    cover: Cover,
+}
+
+/// For how many attempts that is enough.
+struct Cover {
+    /// What one may cost.
+    worst: Nanos,
+    attempts: u32,
+}
+
+impl Cover {
+    fn reach(&mut self, attempts: u32, mut extend: impl FnMut(Nanos) -> bool) -> bool {
+        while self.attempts < attempts {
+            if !extend(self.worst) {
+                return false;
+            }
+            self.attempts += 1;
+        }
+        true
+    }
 }
 
 impl Holds {
-    pub fn headers(&self, headers: &mut HeaderMap) {
-        if let Some(permit) = &self.permit {
-            permit.headers(headers);
+    /// So many tokens are known to be consumed.
+    pub fn consumed(&mut self, tokens: u64) {
+        if let Some(permit) = &mut self.permit {
+            permit.consumed(tokens);
         }
     }
 
@@ -25,18 +59,81 @@ impl Holds {
         if let Some(permit) = self.permit {
             permit.settle(receipt.usage.tokens.total());
         }
-        if let Some(budget) = self.budget {
-            budget.settle(receipt.total_cost());
+        if let Some(stake) = self.budget.into_inner() {
+            stake.hold.settle(&receipt.id, receipt.total_cost());
         }
     }
 }
 
 impl Ticket {
-    pub fn permit(&mut self, permit: Option<Permit>) {
-        self.holds.permit = permit;
+    /// Takes the call's share of its key's limits.
+    pub fn limit(&mut self, caller: &Caller, tokens: u64) -> Result<(), Fault> {
+        match limit::admit(&self.gateway, caller, tokens) {
+            Ok(permit) => self.holds.permit = permit,
+            Err(denied) => {
+                self.holds.refused = Some(denied.told);
+                return Err(denied.fault);
+            }
+        }
+        Ok(())
     }
 
-    pub fn hold(&mut self, budget: Option<Hold>) {
-        self.holds.budget = budget;
+    /// What the client is told of them, on success and on refusal alike.
+    pub fn limits(&self, headers: &mut HeaderMap) {
+        let told = || self.holds.permit.as_ref().and_then(|permit| permit.account().told(self.now()));
+        if let Some(told) = self.holds.refused.or_else(told) {
+            told.write(headers);
+        }
+    }
+
+    /// Where the call is counted, if its key is limited.
+    pub fn account(&self) -> Option<Account> {
+        self.holds.permit.as_ref().map(|permit| permit.account().clone())
+    }
+
+    /// Held for one attempt, at what that may cost at worst.
+    pub fn hold(&mut self, budget: Option<Hold>, worst: Option<Nanos>) {
+        let cover = Cover { worst: worst.unwrap_or(Nanos::ZERO), attempts: 1 };
+        *self.holds.budget.get_mut() = budget.map(|hold| Stake { hold, cover });
+    }
+
+    /// Whether so many attempts may be under way, beside those that are over and cost something. False when a budget has
+    /// no room for that.
+    pub fn covers(&self, attempts: u32) -> bool {
+        let needed = self.billed + attempts;
+        if needed <= 1 {
+            return true;
+        }
+        let mut budget = self.holds.budget.lock();
+        budget.as_mut().is_none_or(|Stake { hold, cover }| cover.reach(needed, |more| hold.extend(more)))
+    }
+
+    /// The call as budgets see it.
+    pub fn occasion(&self, caller: &Caller, user_path: &UserPath) -> Occasion {
+        Occasion {
+            at: self.receipt().map(|receipt| receipt.at).unwrap_or_default(),
+            tenant: caller.key().and_then(|key| key.tenant_id.clone()),
+            user_path: user_path.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_grows_by_what_another_attempt_may_cost_and_only_once() {
+        let mut cover = Cover { worst: Nanos(7), attempts: 1 };
+        let mut room = 20;
+        let mut extend = |more: Nanos| {
+            room -= more.0;
+            room >= 0
+        };
+        assert!(cover.reach(1, &mut extend), "the first is held for");
+        assert!(cover.reach(2, &mut extend) && cover.reach(2, &mut extend));
+        assert!(cover.reach(3, &mut extend), "14 of 20");
+        assert!(!cover.reach(4, &mut extend), "21 of 20");
+        assert_eq!((cover.attempts, room), (3, -1));
     }
 }

@@ -42,6 +42,11 @@ impl Names {
         }
     }
 
+    /// The name is an alias's, and nothing that comes before aliases has it.
+    pub fn is_alias(&self, name: &str) -> bool {
+        !self.aliases.is_empty() && self.aliases.contains_key(name) && !self.combos.contains_key(name)
+    }
+
     /// A combo, an alias or a pool has this name.
     pub fn holds(&self, name: &str) -> bool {
         self.combos.contains_key(name) || self.aliases.contains_key(name) || self.pools.contains_key(name)

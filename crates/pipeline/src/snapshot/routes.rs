@@ -4,6 +4,7 @@ mod access;
 mod compile;
 mod facts;
 mod limits;
+pub mod prices;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -13,6 +14,7 @@ use std::time::Duration;
 use domain::access::{AccessLists, Verdict};
 use domain::call::{Surface, Target};
 use domain::model::{Mode, ModelFacts, Price};
+use domain::money::Cost;
 use domain::receipt::Attempt;
 use domain::resources::provider::{Provider, Source};
 use domain::usage::{Tokens, Usage};
@@ -22,6 +24,7 @@ use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
 use super::names::Names;
+use crate::audit::Scrubber;
 use crate::choose::Candidate;
 use crate::gateway::Policy;
 use crate::health::Health;
@@ -32,6 +35,7 @@ use access::Overrides;
 pub use compile::{Ground, compile};
 pub use facts::adjusted;
 pub use limits::Limits;
+use prices::{Prices, Tariff, Whose};
 
 /// A provider instance, ready to be called.
 pub struct Instance {
@@ -57,6 +61,7 @@ pub struct Core {
     pub api_version: Option<String>,
     pub limits: Limits,
     overrides: Overrides,
+    prices: Arc<Prices>,
     /// Some instance is named like this one's type.
     type_is_taken: bool,
     other: Arc<Live>,
@@ -66,8 +71,10 @@ pub struct Core {
 pub struct Lane {
     pub target: Target,
     pub instance: Arc<Core>,
-    /// The catalogue's, or those with an override's laid over them.
+    /// The catalogue's, or those with an override's laid over them. Their price is the one in force.
     pub facts: Option<Cow<'static, ModelFacts>>,
+    /// The operator's own price, where there is one.
+    pub tariff: Option<Arc<Tariff>>,
     /// What an override says; without one, the setting decides.
     pub access: Option<Arc<Access>>,
     pub provider_header: HeaderValue,
@@ -129,6 +136,17 @@ impl Lane {
         self.facts.as_ref()?.price.as_ref()
     }
 
+    /// Which price that is, when it is not the catalogue's.
+    pub fn pricing_version(&self) -> Option<&str> {
+        self.price()?;
+        self.tariff.as_ref().map(|tariff| &*tariff.version)
+    }
+
+    /// What consuming so much costs here, if that is known.
+    pub fn charge(&self, tokens: &Tokens) -> Option<Cost> {
+        self.price().map(|price| charge(price, tokens))
+    }
+
     /// As the catalogue says, else as its name suggests.
     pub fn mode(&self) -> Mode {
         self.facts.as_ref().map_or_else(|| catalog::likely_mode(&self.target.model), |facts| facts.mode)
@@ -162,10 +180,30 @@ impl Lane {
 
     /// Decimal USD, without an exponent.
     pub fn cost_header(&self, usage: &Usage) -> Option<HeaderValue> {
-        let priced = || self.price().map(|price| catalog::cost(price, &usage.tokens).total());
+        let priced = || self.charge(&usage.tokens).map(Cost::total);
         let nanos = usage.reported_cost.or_else(priced)?;
         HeaderValue::from_str(&format!("{}.{:09}", nanos.0 / 1_000_000_000, nanos.0 % 1_000_000_000)).ok()
     }
+}
+
+/// What is known of a model's price.
+pub struct Pricing {
+    pub effective: Option<Price>,
+    pub base: Option<&'static Price>,
+    pub tariff: Option<Arc<Tariff>>,
+}
+
+impl Pricing {
+    /// What consuming so much costs, and by which price, when it is not the catalogue's.
+    pub fn charge(&self, tokens: &Tokens) -> Option<(Cost, Option<&str>)> {
+        let price = self.effective.as_ref()?;
+        Some((charge(price, tokens), self.tariff.as_ref().map(|tariff| &*tariff.version)))
+    }
+}
+
+/// Providers do not bill what they did not do: without a token there is no charge, not even a flat one.
+fn charge(price: &Price, tokens: &Tokens) -> Cost {
+    if tokens.total() == 0 { Cost::default() } else { catalog::cost(price, tokens) }
 }
 
 impl Candidate for Arc<Lane> {
@@ -245,6 +283,9 @@ pub struct Routes {
     unlisted: Vec<Arc<Instance>>,
     /// Pools, combos, aliases.
     pub names: Names,
+    pub prices: Arc<Prices>,
+    /// Knows the secrets of this configuration.
+    pub scrubber: Scrubber,
 }
 
 impl Routes {
@@ -261,6 +302,18 @@ impl Routes {
     pub fn knows(&self, name: &str) -> bool {
         self.instances.contains_key(name)
             || self.instances.values().any(|instance| instance.provider.provider_type == name)
+    }
+
+    /// What a model costs at an instance, also where that is gone: the price in force, the catalogue's and the operator's.
+    pub fn pricing(&self, instance: &str, provider_type: &str, model: &str) -> Pricing {
+        let type_is_taken = self.instances.contains_key(provider_type);
+        let tariff = self.prices.find(Whose { instance, provider_type, type_is_taken, model }).cloned();
+        let base = prices::base(provider_type, model);
+        let effective = match &tariff {
+            Some(tariff) => tariff.price.over(base),
+            None => base.cloned(),
+        };
+        Pricing { effective, base, tariff }
     }
 
     /// Everyone who lists this model id, in order of priority.

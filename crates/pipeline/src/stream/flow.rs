@@ -18,6 +18,7 @@ use wire::formats::chat;
 use wire::sse::{Event, Splitter};
 
 use super::translated::Translated;
+use crate::audit::Recording;
 use crate::dispatch::{Passage, Resumable, UpstreamBody};
 use crate::gateway::Gateway;
 use crate::health::Admission;
@@ -42,6 +43,8 @@ pub struct Flow {
     /// Lifecycle events are kept back until content opens the gate.
     opened: bool,
     ended: bool,
+    /// It ended with the provider's own word that it failed.
+    failed: bool,
     fault: Option<Fault>,
     usage: Option<(Usage, Bytes)>,
     provider_id: Option<String>,
@@ -56,6 +59,8 @@ pub struct Flow {
     admission: Option<Admission>,
     /// What it takes to go on elsewhere, where that is wanted.
     resumable: Option<Box<Resumable>>,
+    /// Takes down what is put out, where the audit log wants it.
+    recording: Option<Arc<Recording>>,
 }
 
 /// How events become the client's.
@@ -91,6 +96,7 @@ impl Flow {
             outgoing: VecDeque::new(),
             opened: false,
             ended: false,
+            failed: false,
             fault: None,
             usage: None,
             provider_id: None,
@@ -101,6 +107,7 @@ impl Flow {
             idle_timeout,
             admission: None,
             resumable: None,
+            recording: None,
         }
     }
 
@@ -109,6 +116,21 @@ impl Flow {
         if matches!(&self.manner, Manner::Translated(translated) if translated.is_resumable()) {
             self.resumable = Some(resumable());
         }
+    }
+
+    /// What is put out from now on is taken down, and what waits already.
+    pub fn record(&mut self, recording: Option<Arc<Recording>>) {
+        if let Some(recording) = &recording {
+            self.outgoing.iter().for_each(|bytes| recording.add(bytes));
+        }
+        self.recording = recording;
+    }
+
+    fn put(&mut self, bytes: Bytes) {
+        if let Some(recording) = &self.recording {
+            recording.add(&bytes);
+        }
+        self.outgoing.push_back(bytes);
     }
 
     /// Said before what is still to leave.
@@ -129,8 +151,21 @@ impl Flow {
         self.ended
     }
 
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// What is still to leave.
+    pub fn left(&self) -> impl Iterator<Item = &Bytes> {
+        self.outgoing.iter()
+    }
+
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
+    }
+
+    pub fn fault_mut(&mut self) -> Option<&mut Fault> {
+        self.fault.as_mut()
     }
 
     /// Grows with every event: bytes and comments alone are no sign of life.
@@ -238,7 +273,7 @@ impl Flow {
                 }
                 (None, _) => {
                     self.flush(&chunk, run.take());
-                    self.outgoing.push_back(raw);
+                    self.put(raw);
                 }
             }
         }
@@ -254,7 +289,7 @@ impl Flow {
 
     fn pass(&mut self, event: &Event) {
         if let Some(raw) = self.inspect(event) {
-            self.outgoing.push_back(raw);
+            self.put(raw);
         }
         self.collect();
         self.conclude();
@@ -262,7 +297,7 @@ impl Flow {
 
     fn flush(&mut self, chunk: &Bytes, run: Option<Range<usize>>) {
         if let Some(run) = run {
-            self.outgoing.push_back(chunk.slice(run));
+            self.put(chunk.slice(run));
         }
     }
 
@@ -271,7 +306,7 @@ impl Flow {
         if let Manner::Translated(translated) = &mut self.manner
             && let Some(written) = translated.take()
         {
-            self.outgoing.push_back(written);
+            self.put(written);
         }
     }
 
@@ -282,7 +317,7 @@ impl Flow {
             && self.fault.is_none()
             && !manner.native.closing().is_empty()
         {
-            self.outgoing.push_back(Bytes::from_static(manner.native.closing()));
+            self.put(Bytes::from_static(manner.native.closing()));
         }
     }
 
@@ -354,6 +389,7 @@ impl Flow {
             }
             // Before content another target may do better; after it, the provider's own words are the end.
             Class::Failed if self.opened => {
+                self.failed = true;
                 self.end(event);
                 true
             }

@@ -29,6 +29,7 @@ impl Call {
             endpoint: "/v1/anything",
             surface: self.surface,
             addressed: self.addressed.clone(),
+            path: None,
             query: None,
             client_ip: None,
             headers: self.headers.clone(),

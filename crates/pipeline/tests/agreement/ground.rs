@@ -10,7 +10,7 @@ use domain::ids::Entropy;
 use egress::{Destination, Egress, EgressConfig, Trust};
 use pipeline::gateway::{Gateway, Policy};
 use pipeline::snapshot::Snapshot;
-use store::{Backend, Journal, JournalConfig, Responses, Store, StoreConfig};
+use store::{Backend, Idempotency, Journal, JournalConfig, Responses, Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::{ManualClock, SeededEntropy, Upstream};
 use tokio_util::task::TaskTracker;
@@ -29,6 +29,7 @@ pub struct Ground {
     tasks: TaskTracker,
     journal: Journal,
     responses: Responses,
+    idempotency: Idempotency,
     /// Its connections serve all cases.
     _kept: Arc<Destination>,
     _directory: TempDir,
@@ -71,6 +72,7 @@ impl Ground {
             tasks,
             journal,
             responses: store.responses().clone(),
+            idempotency: store.idempotency().clone(),
             _kept: kept,
             _directory: directory,
         }
@@ -101,10 +103,11 @@ impl Ground {
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
+            audit: Default::default(),
             limiter: Default::default(),
             spending: Default::default(),
-            claims: Default::default(),
             key_uses: Default::default(),
+            idempotency: self.idempotency.clone(),
         })
     }
 }

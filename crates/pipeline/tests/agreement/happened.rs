@@ -1,9 +1,13 @@
 //! The same call twice: explained, and made.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use domain::caller::Caller;
 use domain::fault::Fault;
 use http::HeaderMap;
 use http_body_util::{BodyExt as _, Full};
+use pipeline::console::{Console, Entry};
 use pipeline::explain::{Question, explain};
 use serde_json::Value;
 
@@ -50,7 +54,7 @@ pub async fn made(world: &World, call: &Call) -> Happened {
         Err(refused) => (Some(refused.fault), refused.headers),
     };
     let (mut tried, mut attempts) = (Vec::new(), None);
-    for event in console.read_all(before).events {
+    for event in settled(console, before).await {
         let told: Value = serde_json::from_str(event.json()).unwrap();
         match event.name() {
             "fallback" => tried.push(told["from"].as_str().unwrap().to_owned()),
@@ -66,4 +70,15 @@ pub async fn made(world: &World, call: &Call) -> Happened {
         }
     }
     Happened { fault, headers, tried, attempts: attempts.unwrap() }
+}
+
+/// What the console says of the call, once its account is closed: what a lost answer cost may have to be counted first.
+async fn settled(console: &Console, before: u64) -> Vec<Arc<Entry>> {
+    loop {
+        let events = console.read_all(before).events;
+        if events.iter().any(|event| event.name() == "request") {
+            return events;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }

@@ -101,6 +101,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
     let ground = routes::Ground {
         listings: &listings,
         overrides: &overrides,
+        prices: Arc::default(),
         egress: &ground.egress,
         trust: &|_| Trust::Operator,
         metrics: &gateway.metrics,

@@ -24,6 +24,7 @@ pub fn arrival(token: Option<&str>) -> Arrival {
         endpoint: "/v1/chat/completions",
         surface: domain::call::Surface::Converse(domain::call::Format::Chat),
         addressed: None,
+        path: None,
         query: None,
         client_ip: None,
         headers,

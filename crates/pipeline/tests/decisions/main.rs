@@ -9,5 +9,6 @@
 mod access;
 mod authenticate;
 mod names;
+mod prices;
 mod resolve;
 mod snapshots;

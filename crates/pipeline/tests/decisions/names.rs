@@ -80,7 +80,13 @@ fn plan(caller: &Caller, fallback: Fallback, model: &str) -> Result<Vec<String>,
     let body = json!({"model": model, "messages": [{"role": "user", "content": "hi"}], "tools": []});
     let call = receive::parse(body.to_string().into(), &arrival).map_err(|fault| fault.status)?;
     let (policy, root) = (Policy { fallback, ..Policy::default() }, UserPath::root());
-    let access = Access { snapshot: &snapshot, caller, user_path: &root, enabled_by_default: true };
+    let access = Access {
+        snapshot: &snapshot,
+        caller,
+        user_path: &root,
+        enabled_by_default: true,
+        unpriced_denied: false,
+    };
     let asking = call.asking(access, &arrival, &policy).map_err(|fault| fault.status)?;
     let resolved = resolve(&asking, &mut ()).map_err(|fault| fault.status)?;
     let now = Circumstances { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };

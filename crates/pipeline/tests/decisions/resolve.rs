@@ -23,7 +23,8 @@ fn planned(snapshot: &Snapshot, caller: &Caller, body: &Value) -> Result<Plan, F
     let arrival = arrival(None);
     let call = receive::parse(body.to_string().into(), &arrival)?;
     let (policy, root) = (Policy::default(), UserPath::root());
-    let access = Access { snapshot, caller, user_path: &root, enabled_by_default: true };
+    let access =
+        Access { snapshot, caller, user_path: &root, enabled_by_default: true, unpriced_denied: false };
     let resolved = resolve(&call.asking(access, &arrival, &policy)?, &mut ())?;
     let circumstances =
         Circumstances { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };

@@ -14,6 +14,7 @@ use egress::{Egress, EgressConfig, Trust};
 use pipeline::inventory::{Listing, Model};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
+use pipeline::snapshot::routes::prices::Prices;
 use pipeline::snapshot::routes::{self, Ground, Routes};
 use testkit::SystemClock;
 use tokio_util::task::TaskTracker;
@@ -94,6 +95,14 @@ pub fn compile(places: &[Place]) -> Routes {
 }
 
 pub fn compile_with(places: &[Place], overrides: &BTreeMap<String, ModelOverride>) -> Routes {
+    compile_at(places, overrides, Arc::default())
+}
+
+pub fn compile_at(
+    places: &[Place],
+    overrides: &BTreeMap<String, ModelOverride>,
+    prices: Arc<Prices>,
+) -> Routes {
     static EGRESS: LazyLock<Egress> = LazyLock::new(|| {
         Egress::new(EgressConfig::default(), Arc::new(SystemClock::new()), TaskTracker::new()).unwrap()
     });
@@ -109,6 +118,7 @@ pub fn compile_with(places: &[Place], overrides: &BTreeMap<String, ModelOverride
     let ground = Ground {
         listings: &listings,
         overrides,
+        prices,
         egress: &EGRESS,
         trust: &|_| Trust::Operator,
         metrics: &Default::default(),

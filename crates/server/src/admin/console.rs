@@ -1,29 +1,27 @@
 //! `/admin/api/v1/console`: what happens in this process, as it happens.
 
-mod watch;
-
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::{Query, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use domain::caller::Caller;
 use domain::fault::{self, Fault};
+use domain::scope::Scope;
 use domain::user_path::UserPath;
-use futures_util::stream;
 use http::HeaderMap;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use pipeline::console::{CAPACITY, Entry, NAMES};
+use pipeline::console::{CAPACITY, Entry, Event, NAMES};
+use pipeline::feed::Feed;
+use pipeline::gateway::Gateway;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::watch::{self, Watched};
 use crate::App;
 use crate::fault::Problem;
-use crate::principal::{Console, Principal, Read};
+use crate::principal::{Console, Needs as _, Principal, Read};
 use crate::query::{self, Pairs};
-use watch::Watch;
 
 #[derive(Serialize, ToSchema)]
 pub struct RecentView {
@@ -87,10 +85,31 @@ pub async fn stream(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let event = event(&pairs)?;
-    let position = last_event_id(&headers, &pairs)?.unwrap_or_else(|| app.gateway.console.last_id());
-    let watch = Watch::new(app, principal.caller, event, position);
-    let body = Body::from_stream(stream::unfold(watch, Watch::next));
-    Ok(([(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")], body).into_response())
+    Ok(watch::answer(app, principal.caller, Wanted(event), &headers, &pairs)?)
+}
+
+/// Events of all names, or of this one.
+struct Wanted(Option<&'static str>);
+
+impl Watched for Wanted {
+    type Event = Event;
+    const SCOPE: Scope = Read::<Console>::SCOPE;
+
+    fn feed(gateway: &Gateway) -> &Feed<Event> {
+        &gateway.console
+    }
+
+    fn concerns(&self, entry: &Entry, caller: &Caller) -> bool {
+        concerns(entry, self.0, caller)
+    }
+
+    fn name(entry: &Entry) -> &'static str {
+        entry.name()
+    }
+
+    fn json(entry: &Entry) -> &str {
+        entry.json()
+    }
 }
 
 fn event(pairs: &Pairs) -> Result<Option<&'static str>, Fault> {
@@ -98,22 +117,6 @@ fn event(pairs: &Pairs) -> Result<Option<&'static str>, Fault> {
     match NAMES.into_iter().find(|name| *name == asked) {
         Some(name) => Ok(Some(name)),
         None => Err(fault::invalid_parameter("event", format!("'event' is one of {}.", NAMES.join(", ")))),
-    }
-}
-
-/// Where a reader left off: the header, as browsers send it, or else the query.
-fn last_event_id(headers: &HeaderMap, pairs: &Pairs) -> Result<Option<u64>, Fault> {
-    const HEADER: &str = "Last-Event-ID";
-    let said =
-        headers.get(HEADER).map(|value| value.to_str().unwrap_or("?").trim()).filter(|id| !id.is_empty());
-    match said {
-        Some(id) => id.parse().map(Some).map_err(|_| {
-            fault::invalid_parameter(
-                HEADER,
-                format!("'{HEADER}' must be the id of an event: a whole number."),
-            )
-        }),
-        None => Ok(query::integer(pairs, "last_event_id", 0..=i64::MAX)?.map(i64::unsigned_abs)),
     }
 }
 

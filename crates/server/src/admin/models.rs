@@ -1,7 +1,6 @@
 //! `/admin/api/v1/models`: every model of every enabled provider, what is known about it and who may use it.
 
 mod entry;
-mod pricing;
 
 use std::sync::Arc;
 

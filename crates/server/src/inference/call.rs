@@ -26,10 +26,18 @@ pub fn arrival(app: &App, visit: Visit, parts: http::request::Parts, endpoint: E
         endpoint: endpoint.path,
         surface: endpoint.surface,
         addressed: None,
+        path: app.gateway.policy.audit.enabled.then(|| path(app, &parts.uri)),
         query: parts.uri.query().map(str::to_owned),
         client_ip: visit.client_ip,
         headers: parts.headers,
     }
+}
+
+/// Without what the whole gateway lies below.
+fn path(app: &App, uri: &http::Uri) -> String {
+    let base = app.config.base_path.trim_end_matches('/');
+    let path = uri.path();
+    path.strip_prefix(base).unwrap_or(path).chars().take(2000).collect()
 }
 
 pub async fn answer<B>(

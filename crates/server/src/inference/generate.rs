@@ -72,8 +72,8 @@ async fn answer(app: &App, visit: Visit, named: &str, request: Request) -> Respo
     arrival.addressed = Some((model.to_owned(), stream));
     if method == "countTokens" {
         return match count::generate(&app.gateway, arrival, body).await {
-            Ok(counted) => axum::Json(counted).into_response(),
-            Err(fault) => Problem::from(fault).into_response(),
+            Ok((headers, counted)) => (headers, axum::Json(counted)).into_response(),
+            Err(refused) => Problem::from(refused).into_response(),
         };
     }
     call::run(app, arrival, body).await.map(Body::new)

@@ -26,7 +26,12 @@ pub async fn health(State(app): State<Arc<App>>) -> Json<Words> {
     responses((status = 200, description = "Ready", body = BTreeMap<String, String>), (status = 503, description = "Draining")))]
 pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Words>) {
     let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
-    let storage = if matches!(ping, Ok(Ok(()))) { "ok" } else { "down" };
+    // A database may be read and not written: locked, full, or read-only.
+    let storage = match ping {
+        Ok(Ok(())) if app.gateway.journal.is_stuck() => "degraded",
+        Ok(Ok(())) => "ok",
+        _ => "down",
+    };
     let routes = app.gateway.snapshot().routes.clone();
     let providers = match (
         routes.instances.len(),

@@ -53,7 +53,9 @@ pub async fn count_tokens(
     let (parts, body) = request.into_parts();
     let arrival = call::arrival(&app, visit, parts, COUNT);
     match count::messages(&app.gateway, arrival, body).await {
-        Ok(counted) => axum::Json(counted).into_response(),
-        Err(fault) => Problem::from(fault).in_dialect(Format::Messages, request_id.as_str()).into_response(),
+        Ok((headers, counted)) => (headers, axum::Json(counted)).into_response(),
+        Err(refused) => {
+            Problem::from(refused).in_dialect(Format::Messages, request_id.as_str()).into_response()
+        }
     }
 }

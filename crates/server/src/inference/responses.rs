@@ -135,11 +135,12 @@ pub async fn input_tokens(
     State(app): State<Arc<App>>,
     Extension(visit): Extension<Visit>,
     request: Request,
-) -> Result<Json<Value>, Problem> {
+) -> Result<(HeaderMap, Json<Value>), Problem> {
     let (parts, body) = request.into_parts();
     let endpoint = Endpoint { path: "/v1/responses/input_tokens", ..CREATE };
     let arrival = call::arrival(&app, visit, parts, endpoint);
-    Ok(Json(count::responses(&app.gateway, arrival, body).await?))
+    let (headers, counted) = count::responses(&app.gateway, arrival, body).await?;
+    Ok((headers, Json(counted)))
 }
 
 /// Compact a conversation, where the provider can.
@@ -157,7 +158,8 @@ pub async fn compact(
     let (parts, body) = request.into_parts();
     let endpoint = Endpoint { path: "/v1/responses/compact", ..CREATE };
     let arrival = call::arrival(&app, visit, parts, endpoint);
-    Ok(document(responses::compact(&app.gateway, arrival, body).await?))
+    let (headers, compacted) = responses::compact(&app.gateway, arrival, body).await?;
+    Ok((headers, document(compacted)).into_response())
 }
 
 fn document(body: Bytes) -> Response {

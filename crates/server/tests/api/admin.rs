@@ -1,12 +1,15 @@
 //! `/admin/api/v1`: what steers the gateway.
 
 mod aliases;
+mod audit;
 mod auth_keys;
+mod budgets;
 mod changes;
 mod combos;
 mod console;
 mod explain;
 mod model_overrides;
+mod model_pricing;
 mod models;
 mod pools;
 mod providers;

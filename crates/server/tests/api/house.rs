@@ -15,7 +15,9 @@ use arc_swap::ArcSwap;
 use domain::capability::{Capabilities, Edition};
 use domain::clock::Clock;
 use domain::ids::Entropy;
+use domain::receipt::Opening;
 use domain::resources::auth_key;
+use domain::resources::budget;
 use domain::resources::provider::{Provider, Resilience, Source};
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig};
@@ -54,6 +56,9 @@ pub struct Wishes {
     /// The provider types of the environment: an instance each, under the type's name, at the scripted upstream.
     pub vendors: &'static [&'static str],
     pub demo: Option<bool>,
+    pub edition: Edition,
+    /// Budgets of the configuration, as `BUDGETS` has them.
+    pub budgets: &'static str,
 }
 
 impl Default for Wishes {
@@ -66,11 +71,18 @@ impl Default for Wishes {
             store_timeout: Duration::from_secs(20),
             vendors: &["openai"],
             demo: None,
+            edition: Edition::Oss,
+            budgets: "",
         }
     }
 }
 
 impl Wishes {
+    /// With all capabilities.
+    pub fn enterprise() -> Self {
+        Self { edition: Edition::Enterprise, ..Self::default() }
+    }
+
     /// One provider of every dialect.
     pub fn every_dialect() -> Self {
         Self {
@@ -89,9 +101,10 @@ pub struct House {
     pub backend: Backend,
     drainer: Mutex<Drainer>,
     vendors: &'static [&'static str],
-    /// Writes responses to storage.
+    budgets: &'static str,
+    /// Writes responses and the answers of repeatable calls to storage.
     writer: Mutex<Option<(watch::Sender<bool>, JoinHandle<()>)>>,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 /// Runs a test on SQLite and on PostgreSQL, each time in a new house.
@@ -122,13 +135,7 @@ impl House {
             entropy: entropy.clone(),
         };
         let store = Store::open(config, clock.clone()).await.unwrap();
-        let config = JournalConfig {
-            directory: directory.path().join("journal"),
-            segment_bytes: 64 << 20,
-            max_bytes: 1 << 30,
-            fsync: false,
-        };
-        let journal = Journal::open(config, clock.clone(), entropy.clone()).unwrap();
+        let journal = Journal::open(journal_config(&directory), clock.clone(), entropy.clone()).unwrap();
         let tasks = TaskTracker::new();
         let gateway = Arc::new(Gateway {
             egress: Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap(),
@@ -139,7 +146,7 @@ impl House {
             metrics: Default::default(),
             traces: None,
             policy: wishes.policy,
-            capabilities: Capabilities { edition: Edition::Oss, single: Default::default() },
+            capabilities: Capabilities { edition: wishes.edition, single: Default::default() },
             snapshot: ArcSwap::from_pointee(empty_snapshot()),
             unwritten: Default::default(),
             responses: store.responses().clone(),
@@ -147,13 +154,17 @@ impl House {
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
+            audit: Default::default(),
             limiter: Default::default(),
             spending: Default::default(),
-            claims: Default::default(),
             key_uses: Default::default(),
+            idempotency: store.idempotency().clone(),
         });
         let (stop, stopped) = watch::channel(false);
-        let writing = gateway.tasks.spawn(store.responses().clone().run(stopped));
+        let (responses, keys) = (store.responses().clone(), store.idempotency().clone());
+        let writing = gateway.tasks.spawn(async move {
+            tokio::join!(responses.run(stopped.clone()), keys.run(stopped));
+        });
         let instance = |vendor: &&str| (provider(vendor, &upstream), Source::Env);
         let fixed = Fixed {
             providers: wishes.vendors.iter().map(instance).collect(),
@@ -161,6 +172,8 @@ impl House {
             allow_private: wishes.allow_private,
             loopback_listener: wishes.loopback_listener,
             combos: true,
+            budgets: budget::parse_list(wishes.budgets).unwrap(),
+            secrets: vec![Secret::new(MASTER.to_owned())],
         };
         let refresher =
             Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, Inventory::open(None)));
@@ -175,15 +188,21 @@ impl House {
             backend,
             drainer: Mutex::new(Drainer::new(journal, store)),
             vendors: wishes.vendors,
+            budgets: wishes.budgets,
             writer: Mutex::new(Some((stop, writing))),
-            _directory: directory,
+            directory,
         }
     }
 
     /// Another gateway on the same database, with the same providers, clock and settings.
     pub async fn neighbour(&self) -> Self {
-        let wishes =
-            Wishes { policy: self.gateway.policy.clone(), vendors: self.vendors, ..Wishes::default() };
+        let wishes = Wishes {
+            policy: self.gateway.policy.clone(),
+            vendors: self.vendors,
+            edition: self.gateway.capabilities.edition,
+            budgets: self.budgets,
+            ..Wishes::default()
+        };
         let ground = Ground { upstream: self.upstream.clone(), clock: self.clock.clone(), seed: 8 };
         Self::build_on(self.backend.clone(), wishes, ground).await
     }
@@ -195,6 +214,14 @@ impl House {
         writing.await.unwrap();
         self.refresher.store().close().await;
         self.neighbour().await
+    }
+
+    /// Another process that shares our journal's directory dies with this call under way.
+    pub fn crash(&self, opening: &Opening) {
+        let config = journal_config(&self.directory);
+        let journal =
+            Journal::open(config, self.gateway.clock.clone(), self.gateway.entropy.clone()).unwrap();
+        journal.open_call(opening.as_ref()).unwrap();
     }
 
     /// A request with the master key, unless it is told otherwise.
@@ -323,6 +350,15 @@ pub fn provider(vendor: &str, upstream: &Upstream) -> Provider {
 /// One attempt each, and no pause after any number of failures: what tests of single answers want.
 fn steadfast() -> Resilience {
     Resilience { max_retries: Some(0), breaker_failures: Some(u32::MAX), ..Resilience::default() }
+}
+
+fn journal_config(directory: &TempDir) -> JournalConfig {
+    JournalConfig {
+        directory: directory.path().join("journal"),
+        segment_bytes: 64 << 20,
+        max_bytes: 1 << 30,
+        fsync: false,
+    }
 }
 
 fn empty_snapshot() -> Snapshot {

@@ -5,6 +5,8 @@ mod chat_completions;
 mod chat_faults;
 mod chat_streams;
 mod generate;
+mod idempotency;
+mod limits;
 mod messages;
 mod models;
 mod passthrough;

@@ -85,19 +85,8 @@ impl<T: Resource> Collection<T> {
         actor: &str,
         if_match: Option<&str>,
     ) -> Result<Stored<T>, StoreError> {
-        value.validate().map_err(StoreError::Invalid)?;
-        if value.name().is_empty() || value.name().contains('\0') {
-            return Err(StoreError::Invalid(fault::invalid_parameter("name", "A name is needed.")));
-        }
-        let body = serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))?;
-        let draft = Draft {
-            kind: T::KIND,
-            name: value.name(),
-            body: &body,
-            secrets: T::SECRETS,
-            references: &value.references(),
-        };
-        let written = self.documents.put(draft, write, actor, if_match).await?;
+        let (body, references) = written(value)?;
+        let written = self.documents.put(draft(value, &body, &references), write, actor, if_match).await?;
         Ok(Stored {
             value: value.clone(),
             revision: written.revision,
@@ -105,6 +94,22 @@ impl<T: Resource> Collection<T> {
             updated_at: written.updated_at,
             updated_by: actor.to_owned(),
         })
+    }
+
+    /// Puts some and deletes others by name, in one transaction; each is a change of its own in the log.
+    pub async fn put_and_delete(
+        &self,
+        puts: &[T],
+        deletes: &[String],
+        actor: &str,
+    ) -> Result<(), StoreError> {
+        let texts = puts.iter().map(written).collect::<Result<Vec<_>, _>>()?;
+        let drafts: Vec<Draft<'_>> = puts
+            .iter()
+            .zip(&texts)
+            .map(|(value, (body, references))| draft(value, body, references))
+            .collect();
+        self.documents.put_and_remove(&drafts, (T::KIND, deletes), actor).await
     }
 
     /// Refused with the referrers named while another document refers to this one.
@@ -119,6 +124,22 @@ impl<T: Resource> Collection<T> {
             .remove(T::KIND, name, T::SECRETS, actor, if_match, |raw| decode(raw).map(|_: Stored<T>| ()));
         decode(&removed.await?)
     }
+}
+
+type References = Vec<(&'static str, String)>;
+
+/// A document as it is stored, if it may be, and what it refers to.
+fn written<T: Resource>(value: &T) -> Result<(String, References), StoreError> {
+    value.validate().map_err(StoreError::Invalid)?;
+    if value.name().is_empty() || value.name().contains('\0') {
+        return Err(StoreError::Invalid(fault::invalid_parameter("name", "A name is needed.")));
+    }
+    let body = serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))?;
+    Ok((body, value.references()))
+}
+
+fn draft<'a, T: Resource>(value: &'a T, body: &'a str, references: &'a References) -> Draft<'a> {
+    Draft { kind: T::KIND, name: value.name(), body, secrets: T::SECRETS, references }
 }
 
 pub fn decode<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, StoreError> {

@@ -280,3 +280,31 @@ async fn storage_that_is_away_is_said_to_be_away() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn several_are_written_together_or_not_at_all() {
+    for_each_backend(|store| async move {
+        let pools = store.collection::<Pool>();
+        let names = async || {
+            let all = pools.all().await.unwrap();
+            all.into_iter().map(|stored| stored.value.name).collect::<Vec<_>>()
+        };
+        let (first, second) = (pool("first", &["a"]), pool("second", &["b"]));
+        pools.put_and_delete(&[first.clone(), second], &[], "m").await.unwrap();
+        assert_eq!(names().await, ["first", "second"]);
+        assert_eq!(store.documents().revision().await.unwrap(), 2);
+        // The last of it fails, so that nothing of it is done.
+        let gone = ["first".to_owned(), "none".to_owned()];
+        let refused = pools.put_and_delete(&[pool("third", &["c"])], &gone, "m").await;
+        assert_eq!(refused.unwrap_err(), StoreError::NotFound);
+        let refused = pools.put_and_delete(&[pool("third", &["c"]), pool("empty", &[])], &[], "m").await;
+        assert!(matches!(refused, Err(StoreError::Invalid(_))));
+        assert_eq!((names().await.len(), store.documents().revision().await.unwrap()), (2, 2));
+        pools.put_and_delete(&[pool("third", &["c"]), first], &["second".into()], "m").await.unwrap();
+        assert_eq!(names().await, ["first", "third"]);
+        let log = store.documents().changes_since(2, 10).await.unwrap();
+        let log: Vec<_> = log.iter().map(|change| (&*change.action, &*change.name)).collect();
+        assert_eq!(log, [("create", "third"), ("update", "first"), ("delete", "second")]);
+    })
+    .await;
+}

@@ -43,33 +43,66 @@ impl Documents {
         actor: &str,
         if_match: Option<&str>,
     ) -> Result<Written, StoreError> {
-        let (body, sealed) = self.sealed(&draft)?;
         self.database
             .limited(async {
                 let mut open = self.database.begin().await?;
-                let revision = next_revision(&mut open).await?;
-                let now = self.clock.now();
-                let current = current(&mut open, draft.kind, draft.name).await?;
-                check(write, current.as_ref(), draft.name, if_match)?;
-                let created_at = current.as_ref().map_or(Ok(now.micros()), |row| row.get(5))?;
-                let times = [revision, created_at, now.micros()];
-                upsert(&mut open, &draft, &body, &sealed, times, actor).await?;
-                refer(&mut open, &draft).await?;
-                let entry = Entry {
-                    revision,
-                    at: now,
-                    actor,
-                    kind: draft.kind,
-                    name: draft.name,
-                    action: if current.is_some() { "update" } else { "create" },
-                    before: current.map(|row| masked_row(&row, draft.secrets)).transpose()?.flatten(),
-                    after: masked(draft.body, draft.secrets.iter().copied()),
-                };
-                record(&mut open, entry).await?;
+                let written = self.put_in(&mut open, &draft, write, actor, if_match).await?;
                 open.commit().await?;
-                Ok(Written { revision, created_at: Timestamp(created_at), updated_at: now })
+                Ok(written)
             })
             .await
+    }
+
+    /// Several at once, all or nothing: those to be put, then the names of those to be removed.
+    pub(super) async fn put_and_remove(
+        &self,
+        drafts: &[Draft<'_>],
+        (kind, names): (&str, &[String]),
+        actor: &str,
+    ) -> Result<(), StoreError> {
+        self.database
+            .limited(async {
+                let mut open = self.database.begin().await?;
+                for draft in drafts {
+                    self.put_in(&mut open, draft, Write::Upsert, actor, None).await?;
+                }
+                for name in names {
+                    self.remove_in(&mut open, (kind, name), &[], actor, None, &|_| Ok(())).await?;
+                }
+                open.commit().await
+            })
+            .await
+    }
+
+    async fn put_in(
+        &self,
+        open: &mut Writing,
+        draft: &Draft<'_>,
+        write: Write,
+        actor: &str,
+        if_match: Option<&str>,
+    ) -> Result<Written, StoreError> {
+        let (body, sealed) = self.sealed(draft)?;
+        let revision = next_revision(open).await?;
+        let now = self.clock.now();
+        let current = current(open, draft.kind, draft.name).await?;
+        check(write, current.as_ref(), draft.name, if_match)?;
+        let created_at = current.as_ref().map_or(Ok(now.micros()), |row| row.get(5))?;
+        let times = [revision, created_at, now.micros()];
+        upsert(open, draft, &body, &sealed, times, actor).await?;
+        refer(open, draft).await?;
+        let entry = Entry {
+            revision,
+            at: now,
+            actor,
+            kind: draft.kind,
+            name: draft.name,
+            action: if current.is_some() { "update" } else { "create" },
+            before: current.map(|row| masked_row(&row, draft.secrets)).transpose()?.flatten(),
+            after: masked(draft.body, draft.secrets.iter().copied()),
+        };
+        record(open, entry).await?;
+        Ok(Written { revision, created_at: Timestamp(created_at), updated_at: now })
     }
 
     /// Removes a document that no longer can be read as what it is, which `Collection::delete` refuses to do.
@@ -84,7 +117,7 @@ impl Documents {
         secrets: &[&str],
         actor: &str,
         if_match: Option<&str>,
-        acceptable: impl Fn(&RawDocument) -> Result<(), StoreError>,
+        acceptable: impl Fn(&RawDocument) -> Result<(), StoreError> + Sync,
     ) -> Result<RawDocument, StoreError> {
         if name.contains('\0') {
             return Err(StoreError::NotFound);
@@ -92,26 +125,37 @@ impl Documents {
         self.database
             .limited(async {
                 let mut open = self.database.begin().await?;
-                let revision = next_revision(&mut open).await?;
-                let row = current(&mut open, kind, name).await?.ok_or(StoreError::NotFound)?;
-                check(Write::Replace, Some(&row), name, if_match)?;
-                unreferenced(&mut open, kind, name).await?;
-                let document = self.read(&row)?;
-                acceptable(&document)?;
-                let own = [kind.into(), name.into()];
-                open.execute("DELETE FROM document_references WHERE kind = $1 AND name = $2", &own).await?;
-                open.execute("DELETE FROM documents WHERE kind = $1 AND name = $2", &own).await?;
-                let before = masked_row(&row, secrets)?;
-                let at = self.clock.now();
-                record(
-                    &mut open,
-                    Entry { revision, at, actor, kind, name, action: "delete", before, after: None },
-                )
-                .await?;
+                let place = (kind, name);
+                let removed = self.remove_in(&mut open, place, secrets, actor, if_match, &acceptable).await?;
                 open.commit().await?;
-                Ok(document)
+                Ok(removed)
             })
             .await
+    }
+
+    async fn remove_in(
+        &self,
+        open: &mut Writing,
+        (kind, name): (&str, &str),
+        secrets: &[&str],
+        actor: &str,
+        if_match: Option<&str>,
+        acceptable: &(dyn Fn(&RawDocument) -> Result<(), StoreError> + Sync),
+    ) -> Result<RawDocument, StoreError> {
+        let revision = next_revision(open).await?;
+        let row = current(open, kind, name).await?.ok_or(StoreError::NotFound)?;
+        check(Write::Replace, Some(&row), name, if_match)?;
+        unreferenced(open, kind, name).await?;
+        let document = self.read(&row)?;
+        acceptable(&document)?;
+        let own = [kind.into(), name.into()];
+        open.execute("DELETE FROM document_references WHERE kind = $1 AND name = $2", &own).await?;
+        open.execute("DELETE FROM documents WHERE kind = $1 AND name = $2", &own).await?;
+        let before = masked_row(&row, secrets)?;
+        let at = self.clock.now();
+        let entry = Entry { revision, at, actor, kind, name, action: "delete", before, after: None };
+        record(open, entry).await?;
+        Ok(document)
     }
 
     fn sealed(&self, draft: &Draft<'_>) -> Result<(String, String), StoreError> {

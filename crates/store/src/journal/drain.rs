@@ -1,6 +1,7 @@
 //! The drainer: journal to ledger, each receipt exactly once, whatever crashes in between.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -9,6 +10,7 @@ use super::Journal;
 use super::read::{self, Batch, MOST_RECEIPTS};
 use super::segment;
 use super::source::{Cursor, Source};
+use crate::audit::AuditEntry;
 use crate::ledger::booking::Booking;
 use crate::ledger::books::Booked;
 use crate::{Store, StoreError};
@@ -31,7 +33,6 @@ pub struct Drainer {
     store: Store,
     sources: Vec<Source>,
     looked_at: Option<Duration>,
-    failing: bool,
 }
 
 enum Step {
@@ -73,7 +74,7 @@ enum Outcome {
 impl Drainer {
     pub fn new(journal: Journal, store: Store) -> Self {
         let sources = vec![Source::live(journal.clone())];
-        Self { journal, store, sources, looked_at: None, failing: false }
+        Self { journal, store, sources, looked_at: None }
     }
 
     /// Drains until told to stop, then to the end, as far as time allows.
@@ -154,14 +155,14 @@ impl Drainer {
     /// As `drain_once`, with a line in the log whenever storage goes or comes back.
     async fn attempt(&mut self) -> Result<usize, StoreError> {
         let result = self.drain_once().await;
+        let failing = self.journal.0.stuck.swap(result.is_err(), Ordering::Relaxed);
         match &result {
-            Err(error) if !self.failing => {
+            Err(error) if !failing => {
                 tracing::error!(%error, "receipts cannot be booked: the journal keeps them")
             }
-            Ok(_) if self.failing => tracing::info!("receipts are booked again"),
+            Ok(_) if failing => tracing::info!("receipts are booked again"),
             _ => {}
         }
-        self.failing = result.is_err();
         result
     }
 
@@ -205,8 +206,8 @@ async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
     let mut room = std::mem::take(&mut source.room);
     let (batch, room) = blocking(move || Ok((read::read(&file, stretch, &mut room)?, room))).await?;
     let records = batch.records as usize;
-    let booked = !batch.bookings.is_empty();
-    if booked && let Outcome::Elsewhere = commit(store, &source.name, cursor, &batch).await? {
+    let booked = !batch.bookings.is_empty() || !batch.entries.is_empty();
+    if booked && let Outcome::Elsewhere = commit(store, source, cursor, &batch).await? {
         let committed = position(store, &cursor.segment.id).await?;
         source.correct(committed);
         return Ok(Step::Moved);
@@ -221,9 +222,13 @@ async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> 
     let receipts = source.interrupted();
     let bookings = receipts.iter().filter_map(|receipt| Booking::of(receipt).transpose());
     let bookings = bookings.collect::<Result<Vec<_>, _>>()?;
+    // No position guards these: their ids do, so that a crash before the directory is gone books nothing twice.
     for chunk in bookings.chunks(MOST_RECEIPTS) {
-        // No position guards these: their ids do, so that a crash before the directory is gone books nothing twice.
-        book(store, chunk, None).await?;
+        book(store, chunk, &[], &source.name, None).await?;
+    }
+    let entries: Vec<AuditEntry> = receipts.iter().filter_map(AuditEntry::of).collect();
+    for chunk in entries.chunks(MOST_RECEIPTS) {
+        book(store, &[], chunk, &source.name, None).await?;
     }
     if !bookings.is_empty() {
         tracing::warn!(calls = bookings.len(), journal = %source.name, "calls were interrupted and are booked at their reservation");
@@ -250,15 +255,34 @@ struct Advance<'a> {
     new: u64,
 }
 
-async fn commit(store: &Store, journal: &str, cursor: &Cursor, batch: &Batch) -> Result<Outcome, StoreError> {
-    let advance = Advance { journal, segment: &cursor.segment.id, old: cursor.committed, new: batch.until };
-    book(store, &batch.bookings, Some(&advance)).await
+async fn commit(
+    store: &Store,
+    source: &Source,
+    cursor: &Cursor,
+    batch: &Batch,
+) -> Result<Outcome, StoreError> {
+    let advance = Advance {
+        journal: &source.name,
+        segment: &cursor.segment.id,
+        old: cursor.committed,
+        new: batch.until,
+    };
+    // Whoever adds our own receipts to the ledger's sums hears of this before it can read them there.
+    let turns = &store.ledger().turns;
+    let _turn = turns.take().await;
+    let outcome = book(store, &batch.bookings, &batch.entries, &cursor.segment.id, Some(&advance)).await?;
+    if source.is_live() && matches!(outcome, Outcome::Committed) {
+        turns.tell(&batch.bookings);
+    }
+    Ok(outcome)
 }
 
-/// Rows, sums and position in one transaction.
+/// Rows, sums, the chain of audit entries and the position in one transaction.
 async fn book(
     store: &Store,
     bookings: &[Booking],
+    entries: &[AuditEntry],
+    chain: &str,
     advance: Option<&Advance<'_>>,
 ) -> Result<Outcome, StoreError> {
     for one_at_a_time in [false, true] {
@@ -270,7 +294,10 @@ async fn book(
                     return Ok(Some(Outcome::Elsewhere));
                 }
             }
-            if store.ledger().books.book(&mut open, bookings, one_at_a_time).await? == Booked::SomeKnown {
+            if store.ledger().books.book(&mut open, bookings, one_at_a_time).await? == Booked::SomeKnown
+                || store.audit().appender.append(&mut open, chain, entries, one_at_a_time).await?
+                    == Booked::SomeKnown
+            {
                 return Ok(None);
             }
             open.commit().await?;

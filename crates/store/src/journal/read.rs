@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt as _;
 use foldhash::HashMap;
 
 use super::frame::{self, Kind, Parsed};
+use crate::audit::AuditEntry;
 use crate::ledger::booking::{Booking, Labels};
 
 /// So many receipts go into one transaction.
@@ -31,6 +32,8 @@ pub(super) struct Batch {
     pub until: u64,
     pub records: u64,
     pub bookings: Vec<Booking>,
+    /// For the audit log, in the order in which they were written.
+    pub entries: Vec<AuditEntry>,
     pub events: Vec<Event>,
     pub losses: Vec<Loss>,
 }
@@ -79,12 +82,12 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
     }
     let mut calls = Calls::default();
     let mut at = 0;
-    while from + (at as u64) < end && batch.bookings.len() < MOST_RECEIPTS {
+    while from + (at as u64) < end && batch.bookings.len().max(batch.entries.len()) < MOST_RECEIPTS {
         match frame::parse(&bytes[at..]) {
             Parsed::Frame { kind, payload, size } => {
                 let place = from + at as u64;
                 let fresh = place + size as u64 > stretch.booked_until;
-                if let Err(reason) = calls.take(kind, payload, fresh, &mut batch.bookings) {
+                if let Err(reason) = calls.take(kind, payload, fresh, &mut batch) {
                     batch.losses.push(Loss { from: place, until: place + size as u64, reason, tail: false });
                 }
                 batch.records += 1;
@@ -121,14 +124,15 @@ impl<'a> Calls<'a> {
         kind: Option<Kind>,
         payload: &'a [u8],
         fresh: bool,
-        bookings: &mut Vec<Booking>,
+        batch: &mut Batch,
     ) -> Result<(), String> {
         let kind = kind.ok_or("a record of an unknown kind")?;
         let text = std::str::from_utf8(payload).map_err(|error| error.to_string())?;
         if kind == Kind::Receipt && fresh {
             let read = Booking::read(text, &mut self.labels).map_err(|error| error.to_string())?;
             self.close(read.id);
-            bookings.extend(read.booking);
+            batch.bookings.extend(read.booking);
+            batch.entries.extend(AuditEntry::read(text).map_err(|error| error.to_string())?);
             return Ok(());
         }
         let id = identity(text)?;

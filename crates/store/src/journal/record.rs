@@ -1,7 +1,7 @@
 //! What a record says: openings and receipts as JSON, written straight into the frame and with as little as will do.
 //!
 //! A receipt is laid out for whoever books it, in three lines: columns of the ledger, what the receipt has in common
-//! with others, and what no column holds, which is stored as it is.
+//! with others, and what no column holds, which is stored as it is. A fourth is for the audit log alone.
 
 use domain::money::Cost;
 use domain::receipt::{Attempt, CostSource, OpeningRef, Receipt};
@@ -36,6 +36,8 @@ pub(crate) fn opening(out: &mut Vec<u8>, opening: OpeningRef<'_>) {
             cost.integer("output", output.0);
         });
     }
+    object.flag("unbooked", opening.unbooked);
+    object.flag("audited", opening.audited);
     object.end();
 }
 
@@ -67,6 +69,18 @@ pub(crate) fn receipt(out: &mut Vec<u8>, receipt: &Receipt) {
         write(&mut object, receipt);
         object.end();
     }
+    if let Some(audited) = &receipt.audit {
+        out.push(b'\n');
+        let mut object = Object::begin(out);
+        object.text("auth_method", &receipt.auth_method);
+        object.some("audit", Some(&**audited));
+        object.end();
+    }
+}
+
+/// The line for the audit log, where it wants an entry.
+pub(crate) fn audit_line(text: &str) -> Option<&str> {
+    text.split('\n').nth(3)
 }
 
 /// The lines of a receipt; one that is missing is an empty object.
@@ -279,6 +293,7 @@ mod tests {
                     input: domain::money::Nanos(input),
                     output: domain::money::Nanos(output),
                 }),
+                unbooked: stream, audited: estimated,
             }
         }
     }
@@ -339,7 +354,8 @@ mod tests {
             alias_used: true,
             response_id: Some(text("resp_1")),
             previous_response_id: Some(text("resp_0")),
-            audit: None,
+            unbooked: true,
+            audit: Some(Box::default()),
             trace: Some(domain::receipt::TraceContext { trace_id: text("t"), ..Default::default() }),
         };
         let record = read(&receipt);
@@ -360,14 +376,15 @@ mod tests {
         }
     }
 
-    /// The three lines as one object.
+    /// All lines as one object.
     fn read(receipt: &Receipt) -> serde_json::Map<String, serde_json::Value> {
         let mut out = Vec::new();
         super::receipt(&mut out, receipt);
         let text = String::from_utf8(out).unwrap();
-        assert_eq!(text.lines().count(), 3, "{text}");
-        let parts = lines(&text).map(|line| serde_json::from_str::<serde_json::Map<_, _>>(line).unwrap());
-        parts.into_iter().flatten().collect()
+        assert_eq!(text.lines().count(), 3 + usize::from(receipt.audit.is_some()), "{text}");
+        let audit = audit_line(&text).unwrap_or("{}");
+        let parts = lines(&text).into_iter().chain([audit]);
+        parts.flat_map(|line| serde_json::from_str::<serde_json::Map<_, _>>(line).unwrap()).collect()
     }
 
     #[test]

@@ -12,7 +12,9 @@ use super::frame::{self, Kind};
 use super::read::{self, Event, Stretch};
 use super::record;
 use super::segment::HEADER;
+use crate::database::sql;
 use crate::ledger::booking::Booking;
+use crate::ledger::rollup::TABLES;
 use crate::testing::{Hand, Noise, for_each_backend, journal, journal_config, opening, receipt};
 use crate::{Drainer, Store, UsageFilter, UsageRow};
 
@@ -135,7 +137,9 @@ async fn a_crash_before_the_commit_books_nothing_and_after_it_everything_once() 
 
         // A database restored from an older backup: what the journal still has is booked again.
         store.database().execute("DELETE FROM usage", &[]).await.unwrap();
-        store.database().execute("DELETE FROM rollups", &[]).await.unwrap();
+        for table in &TABLES {
+            store.database().execute(sql(format!("DELETE FROM {}", table.name)), &[]).await.unwrap();
+        }
         store.database().execute("DELETE FROM journal_positions", &[]).await.unwrap();
         close(&journal, "r40");
         drainer.drain_all().await;

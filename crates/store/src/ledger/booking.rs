@@ -60,8 +60,8 @@ pub(crate) struct Booking {
     pub tokens: [i64; 8],
     pub cost: Option<[i64; 2]>,
     cost_source: CostSource,
-    duration_us: i64,
-    first_byte_us: Option<i64>,
+    pub duration_us: i64,
+    pub first_byte_us: Option<i64>,
     detail: Option<Arc<str>>,
 }
 
@@ -236,7 +236,7 @@ const COST_SOURCES: [CostSource; 3] =
     [CostSource::None, CostSource::ModelPricing, CostSource::ProviderReported];
 
 /// How a source is stored.
-fn cost_source_number(source: CostSource) -> i64 {
+pub(super) fn cost_source_number(source: CostSource) -> i64 {
     COST_SOURCES.iter().position(|known| *known == source).map_or(0, |place| place as i64)
 }
 
@@ -262,7 +262,7 @@ fn bounded_tokens(tokens: &Tokens) -> [i64; 8] {
     .map(|count| count.min(MOST_TOKENS) as i64)
 }
 
-fn bounded_cost(nanos: i64) -> i64 {
+pub(super) fn bounded_cost(nanos: i64) -> i64 {
     nanos.clamp(-MOST_NANOS, MOST_NANOS)
 }
 

@@ -5,21 +5,24 @@ use std::sync::Arc;
 use sqlx::SqlStr;
 
 use super::booking::{Booking, COLUMNS};
-use super::{rollup, uses};
+use super::rollup::{self, Key, Sums, TABLES};
+use super::uses;
 use crate::StoreError;
 use crate::database::{Writing, placeholders, sql};
 
 /// A few sizes, so that each statement is prepared once and met again.
 const SIZES: [usize; 3] = [32, 8, 1];
 
+type Sized = [SqlStr; SIZES.len()];
+
 /// The statements, made once.
 #[derive(Clone)]
 pub(crate) struct Books(Arc<Statements>);
 
 struct Statements {
-    usage: [SqlStr; SIZES.len()],
-    rollups: [SqlStr; SIZES.len()],
-    uses: [SqlStr; SIZES.len()],
+    usage: Sized,
+    rollups: [Sized; TABLES.len()],
+    uses: Sized,
 }
 
 #[derive(Debug, PartialEq)]
@@ -38,7 +41,8 @@ impl Books {
                 COLUMNS.join(", ")
             ))
         });
-        let rollups = SIZES.map(|rows| sql(rollup::upsert(&placeholders(rollup::WIDTH, rows, postgres))));
+        let rollups =
+            std::array::from_fn(|table| SIZES.map(|rows| sql(TABLES[table].upsert(rows, postgres))));
         let uses = SIZES.map(|rows| sql(uses::upsert(&placeholders(uses::WIDTH, rows, postgres))));
         Self(Arc::new(Statements { usage, rollups, uses }))
     }
@@ -67,21 +71,24 @@ impl Books {
                 }
             }
         }
-        self.add_up(open, &fresh).await?;
+        self.adjust(open, rollup::add_up(&fresh)).await?;
         self.note_uses(open, &fresh).await?;
         Ok(Booked::All)
     }
 
-    async fn add_up(&self, open: &mut Writing, fresh: &[&Booking]) -> Result<(), StoreError> {
-        let sums = rollup::add_up(fresh);
-        let mut rest = &sums[..];
-        for (size, text) in SIZES.iter().zip(&self.0.rollups) {
-            while rest.len() >= *size {
-                let (chunk, behind) = rest.split_at(*size);
-                rest = behind;
-                let mut values = Vec::with_capacity(size * rollup::WIDTH);
-                chunk.iter().for_each(|(key, sums)| rollup::bind(key, sums, &mut values));
-                open.execute(text.clone(), &values).await?;
+    /// Adds to the sums of all tables, in the caller's transaction. What is added may be less than nothing, as when
+    /// costs are calculated again: then `Sums::repriced` says by how much.
+    pub async fn adjust(&self, open: &mut Writing, sums: Vec<(Key<'_>, Sums)>) -> Result<(), StoreError> {
+        for ((table, texts), sums) in TABLES.iter().zip(&self.0.rollups).zip(rollup::spread(sums)) {
+            let mut rest = &sums[..];
+            for (size, text) in SIZES.iter().zip(texts) {
+                while rest.len() >= *size {
+                    let (chunk, behind) = rest.split_at(*size);
+                    rest = behind;
+                    let mut values = Vec::with_capacity(size * table.width());
+                    chunk.iter().for_each(|(key, sums)| table.bind(key, sums, &mut values));
+                    open.execute(text.clone(), &values).await?;
+                }
             }
         }
         Ok(())

@@ -1,14 +1,23 @@
-//! The usage log: single calls, newest first.
+//! The usage log: single calls, newest first. Sums say in which quarter hours the calls of a page are, so that neither a
+//! far page nor a rare filter makes anybody read all rows before it.
+
+mod read;
+mod windows;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::booking::cost_source;
-use super::{Conditions, Ledger, UsageFilter, conditions, search};
+use super::booking::COLUMNS;
+use super::reports::{Report, Step};
+use super::rollup::{DAY, QUARTER_HOUR};
+use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
-use crate::database::{Row, Value};
+use crate::database::{Value, sql};
+use windows::windows;
+
+/// With a search, the newest rows of the range up to so many are examined.
+const EXAMINED: i64 = 200_000;
 
 /// One call as the usage log shows it.
 #[derive(Clone, Debug)]
@@ -53,103 +62,145 @@ pub struct UsageRow {
     pub first_byte_us: Option<u64>,
 }
 
+/// Where a page ended: the next one begins behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogPlace {
+    pub at: Timestamp,
+    pub id: String,
+}
+
+#[derive(Debug, Default)]
+pub struct LogPage {
+    pub rows: Vec<UsageRow>,
+    /// How many there are in all.
+    pub total: i64,
+    /// None on the last page.
+    pub next: Option<LogPlace>,
+    /// Older rows were not searched.
+    pub search_truncated: bool,
+}
+
+/// Which rows of the filter's.
+#[derive(Clone, Debug, Default)]
+pub struct LogSlice {
+    pub limit: i64,
+    pub offset: i64,
+    pub after: Option<LogPlace>,
+}
+
 impl Ledger {
-    /// A page of calls and how many there are in all.
+    /// Rows from the newest, and how many there are in all.
     pub async fn log(
         &self,
         filter: &UsageFilter,
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<UsageRow>, i64), StoreError> {
-        // The columns in the order of `booking::COLUMNS`, which `read` goes by.
-        const PAGE: &str = concat!(
-            "SELECT at, id, request_id, provider_id, model, requested_model, provider, provider_name, endpoint, \
-             user_path, auth_key_id, tenant_id, cache_type, status, stream, estimated, input, cache_read, \
-             cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output, input_cost, output_cost, \
-             cost_source, duration_us, first_byte_us, detail FROM usage WHERE at >= $1 AND at < $2",
-            conditions!(),
-            search!(),
-            " ORDER BY at DESC, id DESC LIMIT $11 OFFSET $12"
-        );
-        let total = self.matching(filter).await?;
-        let conditions = Conditions::new(filter);
-        let mut values = conditions.values_with_search(filter.from.micros(), filter.until.micros());
-        values.extend([Value::from(limit.max(0)), Value::from(offset.max(0))]);
-        let rows = self.database.fetch(PAGE, &values).await?;
-        Ok((rows.iter().map(read).collect::<Result<_, _>>()?, total))
+        let page = self.page(filter, &LogSlice { limit, offset, after: None }).await?;
+        Ok((page.rows, page.total))
     }
 
-    /// Counted from the sums, which outlive the rows: so never from before the oldest row that is left.
-    async fn matching(&self, filter: &UsageFilter) -> Result<i64, StoreError> {
-        let rows = self.database.fetch("SELECT MIN(at) FROM usage", &[]).await?;
-        let Some(oldest) = rows.first().ok_or(StoreError::NotFound)?.get::<Option<i64>>(0)? else {
-            return Ok(0);
+    pub async fn page(&self, filter: &UsageFilter, slice: &LogSlice) -> Result<LogPage, StoreError> {
+        // Sums outlive the rows: nothing is counted from before the oldest row that is left.
+        let oldest = self.database.fetch("SELECT MIN(at) FROM usage", &[]).await?;
+        let Some(oldest) = oldest.first().ok_or(StoreError::NotFound)?.get::<Option<i64>>(0)? else {
+            return Ok(LogPage::default());
         };
-        let left = UsageFilter { from: filter.from.max(Timestamp(oldest)), ..filter.clone() };
-        Ok(self.summary(&left).await?.total_requests)
+        let mut filter = UsageFilter { from: filter.from.max(Timestamp(oldest)), ..filter.clone() };
+        let (limit, offset) = (slice.limit.max(0), slice.offset.max(0));
+        // One more tells whether there is a next page.
+        let slice = LogSlice { limit: limit.saturating_add(1), offset, after: slice.after.clone() };
+        let mut page = if filter.search.as_ref().is_some_and(|search| !search.is_empty()) {
+            let search_truncated = self.bound_search(&mut filter).await?;
+            let total = self.summary(&filter).await?.total_requests;
+            let rows = self.rows(&filter, &slice).await?;
+            LogPage { rows, total, next: None, search_truncated }
+        } else {
+            self.walk(&filter, slice).await?
+        };
+        if page.rows.len() as i64 > limit {
+            page.rows.truncate(limit as usize);
+            page.next = page.rows.last().map(|row| LogPlace { at: row.timestamp, id: row.id.clone() });
+        }
+        Ok(page)
+    }
+
+    /// Moves the beginning of a search to where it has rows enough; answers whether it had to.
+    async fn bound_search(&self, filter: &mut UsageFilter) -> Result<bool, StoreError> {
+        const BOUND: &str =
+            "SELECT at FROM usage WHERE at >= $1 AND at < $2 ORDER BY at DESC, id DESC LIMIT 1 OFFSET $3";
+        let values = [filter.from.micros().into(), filter.until.micros().into(), EXAMINED.into()];
+        let rows = self.database.fetch(BOUND, &values).await?;
+        let Some(row) = rows.first() else { return Ok(false) };
+        filter.from = Timestamp(row.get::<i64>(0)? + 1);
+        Ok(true)
+    }
+
+    /// From day to day and from quarter hour to quarter hour, past all that have no row of the page.
+    async fn walk(&self, filter: &UsageFilter, mut slice: LogSlice) -> Result<LogPage, StoreError> {
+        let days = self.counts(filter, DAY).await?;
+        let mut page = LogPage { total: days.iter().map(|(_, count)| count).sum(), ..LogPage::default() };
+        let until = slice
+            .after
+            .as_ref()
+            .map_or(filter.until, |after| filter.until.min(Timestamp(after.at.micros().saturating_add(1))));
+        let whole = UsageFilter { until, ..filter.clone() };
+        for (day, count) in days {
+            if slice.offset >= count {
+                slice.offset -= count;
+                continue;
+            }
+            let Some(day) = within(&whole, day, day + 1, DAY) else { continue };
+            for window in windows(&self.counts(&day, QUARTER_HOUR).await?, slice.limit) {
+                if slice.offset >= window.count {
+                    slice.offset -= window.count;
+                    continue;
+                }
+                let Some(window) = within(&day, window.first, window.last + 1, QUARTER_HOUR) else {
+                    continue;
+                };
+                let rows = self.rows(&window, &slice).await?;
+                slice.offset = 0;
+                slice.limit -= rows.len() as i64;
+                page.rows.extend(rows);
+                if slice.limit <= 0 {
+                    return Ok(page);
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// How many rows there are in which stretch of so many seconds, newest first.
+    async fn counts(&self, filter: &UsageFilter, seconds: i64) -> Result<Vec<(i64, i64)>, StoreError> {
+        let lines = self.report(&Report::of(filter.clone()).every(Step { seconds, offset: 0 })).await?;
+        let mut counts: Vec<_> = lines.iter().map(|line| (line.step, line.figures.requests())).collect();
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        Ok(counts)
+    }
+
+    async fn rows(&self, filter: &UsageFilter, slice: &LogSlice) -> Result<Vec<UsageRow>, StoreError> {
+        let conditions = Conditions::new(filter);
+        let mut text = format!("SELECT {} FROM usage WHERE at >= $1 AND at < $2", COLUMNS.join(", "));
+        let mut values = vec![Value::from(filter.from.micros()), Value::from(filter.until.micros())];
+        conditions.append(&mut text, &mut values);
+        conditions.append_search(&mut text, &mut values);
+        if let Some(after) = &slice.after {
+            let (at, id) = (values.len() + 1, values.len() + 2);
+            text.push_str(&format!(" AND (at < ${at} OR (at = ${at} AND id < ${id}))"));
+            values.extend([Value::from(after.at.micros()), Value::from(&after.id)]);
+        }
+        let (limit, offset) = (values.len() + 1, values.len() + 2);
+        text.push_str(&format!(" ORDER BY at DESC, id DESC LIMIT ${limit} OFFSET ${offset}"));
+        values.extend([Value::from(slice.limit), Value::from(slice.offset)]);
+        let rows = self.database.fetch(sql(text), &values).await?;
+        rows.iter().map(read::read).collect()
     }
 }
 
-/// What the log shows of a row's detail.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Detail {
-    session_id: Option<String>,
-    interrupted: bool,
-    caveat: Option<String>,
-    raw_usage: Option<Box<RawValue>>,
-}
-
-fn read(row: &Row) -> Result<UsageRow, StoreError> {
-    let detail: Option<String> = row.get(29)?;
-    let detail: Detail = detail
-        .map_or(Ok(Detail::default()), |detail| serde_json::from_str(&detail))
-        .map_err(|error| StoreError::Corrupt(format!("a usage row: {error}")))?;
-    let mut tokens = [0i64; 8];
-    for (index, count) in tokens.iter_mut().enumerate() {
-        *count = row.get(16 + index)?;
-    }
-    let [input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output] =
-        tokens;
-    let cache_write = cache_write_5m + cache_write_1h;
-    let input_tokens = input + cache_read + cache_write + audio_input;
-    let output_tokens = output + reasoning + audio_output;
-    let (input_cost, output_cost): (Option<i64>, Option<i64>) = (row.get(24)?, row.get(25)?);
-    let model: String = row.get(4)?;
-    let filled = |text: String| Some(text).filter(|text| !text.is_empty());
-    Ok(UsageRow {
-        timestamp: Timestamp(row.get(0)?),
-        id: row.get(1)?,
-        request_id: row.get(2)?,
-        provider_id: row.get(3)?,
-        requested_model: row.get::<Option<String>>(5)?.unwrap_or_else(|| model.clone()),
-        model,
-        provider: row.get(6)?,
-        provider_name: row.get(7)?,
-        endpoint: row.get(8)?,
-        user_path: row.get(9)?,
-        auth_key_id: filled(row.get(10)?),
-        tenant_id: row.get(11)?,
-        session_id: detail.session_id,
-        cache_type: row.get(12)?,
-        status: row.get::<i64>(13)? as u16,
-        stream: row.get::<i64>(14)? != 0,
-        input_tokens,
-        cached_input_tokens: cache_read,
-        cache_write_input_tokens: cache_write,
-        output_tokens,
-        reasoning_tokens: reasoning,
-        total_tokens: input_tokens + output_tokens,
-        input_cost: input_cost.map(Nanos),
-        output_cost: output_cost.map(Nanos),
-        total_cost: input_cost.zip(output_cost).map(|(input, output)| Nanos(input) + Nanos(output)),
-        cost_source: cost_source(row.get(26)?).as_str().to_owned(),
-        estimated: row.get::<i64>(15)? != 0,
-        interrupted: detail.interrupted,
-        pricing_version: None,
-        caveat: detail.caveat,
-        raw_usage: detail.raw_usage,
-        duration_us: row.get::<i64>(27)?.max(0) as u64,
-        first_byte_us: row.get::<Option<i64>>(28)?.map(|micros| micros.max(0) as u64),
-    })
+/// What a filter covers of some stretches of so many seconds; None when that is nothing.
+fn within(filter: &UsageFilter, first: i64, last: i64, seconds: i64) -> Option<UsageFilter> {
+    let micros = |stretch: i64| Timestamp(stretch.saturating_mul(seconds).saturating_mul(1_000_000));
+    let (from, until) = (filter.from.max(micros(first)), filter.until.min(micros(last)));
+    (from < until).then(|| UsageFilter { from, until, ..filter.clone() })
 }

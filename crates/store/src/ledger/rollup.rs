@@ -1,19 +1,82 @@
-//! Sums by the quarter hour, model, provider, path, key, tenant and cache: what reports read.
+//! Sums of calls: which there are, which tables keep them, and how bookings are added up for each table.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::clock::Timestamp;
 use foldhash::HashMap;
 
 use super::booking::{Booking, Label};
-use crate::database::Value;
+use super::histogram::{Histogram, SLOTS, slot};
+use crate::database::{Value, placeholders};
 
 /// Seconds; a quarter, because there are time zones off the full hour.
 pub(crate) const QUARTER_HOUR: i64 = 900;
+pub(crate) const DAY: i64 = 86_400;
 
-const KEYS: [&str; 8] =
-    ["bucket", "model", "provider", "provider_name", "user_path", "auth_key_id", "tenant_id", "cache_type"];
-const SUMS: [&str; 19] = [
+/// By what calls are told apart: the columns that usage rows and sums have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Axis {
+    Model,
+    /// The provider's type.
+    Provider,
+    ProviderName,
+    UserPath,
+    AuthKeyId,
+    TenantId,
+    CacheType,
+}
+
+pub(crate) const AXES: [Axis; 7] = [
+    Axis::Model,
+    Axis::Provider,
+    Axis::ProviderName,
+    Axis::UserPath,
+    Axis::AuthKeyId,
+    Axis::TenantId,
+    Axis::CacheType,
+];
+
+impl Axis {
+    pub(crate) const fn column(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Provider => "provider",
+            Self::ProviderName => "provider_name",
+            Self::UserPath => "user_path",
+            Self::AuthKeyId => "auth_key_id",
+            Self::TenantId => "tenant_id",
+            Self::CacheType => "cache_type",
+        }
+    }
+}
+
+/// A table of sums: how long a stretch of time one of its rows covers, and by what it tells calls apart.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Table {
+    pub name: &'static str,
+    pub seconds: i64,
+    pub axes: &'static [Axis],
+    /// The place in `TABLES` of the one that it is added up from.
+    finer: usize,
+}
+
+const MODELS: &[Axis] = &[Axis::Model, Axis::Provider, Axis::ProviderName, Axis::TenantId, Axis::CacheType];
+const PATHS: &[Axis] = &[Axis::UserPath, Axis::TenantId, Axis::CacheType];
+const TOTALS: &[Axis] = &[Axis::TenantId, Axis::CacheType];
+
+/// From many rows to few: there can be more paths than models. Writers take them in this order, so that the rows that all
+/// of them meet at are locked last; reports take the last that tells enough apart.
+pub(crate) static TABLES: [Table; 7] = [
+    Table { name: "rollups", seconds: QUARTER_HOUR, axes: &AXES, finer: 0 },
+    Table { name: "rollups_daily", seconds: DAY, axes: &AXES, finer: 0 },
+    Table { name: "rollups_paths", seconds: QUARTER_HOUR, axes: PATHS, finer: 0 },
+    Table { name: "rollups_paths_daily", seconds: DAY, axes: PATHS, finer: 2 },
+    Table { name: "rollups_models", seconds: QUARTER_HOUR, axes: MODELS, finer: 0 },
+    Table { name: "rollups_models_daily", seconds: DAY, axes: MODELS, finer: 4 },
+    Table { name: "rollups_totals", seconds: QUARTER_HOUR, axes: TOTALS, finer: 4 },
+];
+
+const PLAIN: [&str; 19] = [
     "requests",
     "errors",
     "status_2xx",
@@ -34,48 +97,162 @@ const SUMS: [&str; 19] = [
     "unpriced",
     "estimated",
 ];
-pub(super) const WIDTH: usize = KEYS.len() + SUMS.len();
+const INPUT_COST: usize = 14;
+const OUTPUT_COST: usize = 15;
+const PRICED: usize = 16;
+const UNPRICED: usize = 17;
+const LATENCY: usize = PLAIN.len();
+const FIRST_BYTE: usize = LATENCY + SLOTS;
+const COUNT: usize = FIRST_BYTE + SLOTS;
 
-pub(super) type Key<'a> = (i64, [&'a str; KEYS.len() - 1]);
-pub(super) type Sums = [i64; SUMS.len()];
+/// The beginning of a quarter hour in seconds, and the texts of `AXES`; those that a table leaves out are empty.
+pub(crate) type Key<'a> = (i64, [&'a str; AXES.len()]);
 
-pub(super) fn upsert(values: &str) -> String {
-    let columns = KEYS.iter().chain(&SUMS).copied().collect::<Vec<_>>().join(", ");
-    let added = SUMS.map(|sum| format!("{sum} = rollups.{sum} + excluded.{sum}")).join(", ");
-    format!(
-        "INSERT INTO rollups ({columns}) VALUES {values} ON CONFLICT ({}) DO UPDATE SET {added}",
-        KEYS.join(", ")
-    )
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sums([i64; COUNT]);
+
+impl Default for Sums {
+    fn default() -> Self {
+        Self([0; COUNT])
+    }
 }
 
-pub(super) fn bind<'a>((bucket, texts): &Key<'a>, sums: &Sums, values: &mut Vec<Value<'a>>) {
-    values.push((*bucket).into());
-    values.extend(texts.iter().map(|text| Value::from(*text)));
-    values.extend(sums.iter().map(|sum| Value::from(*sum)));
+impl Sums {
+    fn of(booking: &Booking) -> Self {
+        let mut sums = Self::default();
+        let class = |class: u16| i64::from(booking.status / 100 == class);
+        let cost = booking.cost.unwrap_or_default();
+        sums.0[0] = 1;
+        sums.0[1] = i64::from(booking.status >= 400);
+        sums.0[2..6].copy_from_slice(&[class(2), class(3), class(4), class(5)]);
+        sums.0[6..14].copy_from_slice(&booking.tokens);
+        sums.0[INPUT_COST..=OUTPUT_COST].copy_from_slice(&cost);
+        sums.0[PRICED] = i64::from(booking.cost.is_some());
+        sums.0[UNPRICED] =
+            i64::from(is_unpriced(booking.tokens.iter().any(|count| *count > 0), booking.cost));
+        sums.0[18] = i64::from(booking.estimated);
+        sums.0[LATENCY + slot(booking.duration_us)] = 1;
+        if let Some(micros) = booking.first_byte_us {
+            sums.0[FIRST_BYTE + slot(micros)] = 1;
+        }
+        sums
+    }
+
+    pub fn add(&mut self, more: &Self) {
+        self.0.iter_mut().zip(&more.0).for_each(|(sum, value)| *sum += value);
+    }
+
+    /// The difference that another cost of one call makes; None is a call without a price.
+    pub fn repriced(consumed: bool, old: Option<[i64; 2]>, new: Option<[i64; 2]>) -> Self {
+        let mut sums = Self::default();
+        let ([old_input, old_output], [new_input, new_output]) =
+            (old.unwrap_or_default(), new.unwrap_or_default());
+        sums.0[INPUT_COST] = new_input - old_input;
+        sums.0[OUTPUT_COST] = new_output - old_output;
+        sums.0[PRICED] = i64::from(new.is_some()) - i64::from(old.is_some());
+        sums.0[UNPRICED] = i64::from(is_unpriced(consumed, new)) - i64::from(is_unpriced(consumed, old));
+        sums
+    }
 }
 
-/// In the order of the keys, so that two writers never wait for each other crosswise.
-pub(super) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
+/// A call that consumed nothing lacks no price.
+fn is_unpriced(consumed: bool, cost: Option<[i64; 2]>) -> bool {
+    consumed && cost.is_none()
+}
+
+impl Table {
+    pub fn has(&self, axis: Axis) -> bool {
+        self.axes.contains(&axis)
+    }
+
+    pub fn width(&self) -> usize {
+        1 + self.axes.len() + COUNT
+    }
+
+    pub fn upsert(&self, rows: usize, postgres: bool) -> String {
+        let keys = std::iter::once("bucket").chain(self.axes.iter().map(|axis| axis.column()));
+        let keys = keys.collect::<Vec<_>>().join(", ");
+        let sums = sum_columns();
+        let name = self.name;
+        let added: Vec<_> = sums.iter().map(|sum| format!("{sum} = {name}.{sum} + excluded.{sum}")).collect();
+        format!(
+            "INSERT INTO {name} ({keys}, {}) VALUES {} ON CONFLICT ({keys}) DO UPDATE SET {}",
+            sums.join(", "),
+            placeholders(self.width(), rows, postgres),
+            added.join(", ")
+        )
+    }
+
+    pub fn bind<'a>(&self, (bucket, texts): &Key<'a>, sums: &Sums, values: &mut Vec<Value<'a>>) {
+        values.push((*bucket).into());
+        values.extend(self.axes.iter().map(|axis| Value::from(texts[*axis as usize])));
+        values.extend(sums.0.iter().map(|sum| Value::from(*sum)));
+    }
+
+    /// The key under which this table keeps what a finer one keeps under the given key.
+    fn project<'a>(&self, (bucket, texts): &Key<'a>) -> Key<'a> {
+        let mut kept = [""; AXES.len()];
+        for axis in self.axes {
+            kept[*axis as usize] = texts[*axis as usize];
+        }
+        (bucket.div_euclid(self.seconds) * self.seconds, kept)
+    }
+}
+
+fn sum_columns() -> Vec<String> {
+    let slots = |of: Histogram| (0..SLOTS).map(move |slot| of.column(slot));
+    PLAIN
+        .iter()
+        .map(|&name| name.to_owned())
+        .chain(slots(Histogram::Latency))
+        .chain(slots(Histogram::FirstByte))
+        .collect()
+}
+
+/// Bookings as the finest table keeps them.
+pub(crate) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
     // By label first: those of a batch are shared, so that where one lies tells it apart at once.
     let mut parts: HashMap<(i64, *const Label), (&'a Label, Sums)> = HashMap::default();
     for booking in bookings {
-        let bucket = booking.at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR;
-        let place = (bucket, Arc::as_ptr(&booking.label));
+        let place = (quarter(booking.at), Arc::as_ptr(&booking.label));
         let (_, sums) = parts.entry(place).or_insert_with(|| (&booking.label, Sums::default()));
-        add(sums, &figures(booking));
+        sums.add(&Sums::of(booking));
     }
-    let mut table: BTreeMap<Key<'a>, Sums> = BTreeMap::new();
-    for ((bucket, _), (label, sums)) in parts {
-        add(table.entry((bucket, texts(label))).or_default(), &sums);
-    }
-    table.into_iter().collect()
+    gather(parts.into_iter().map(|((bucket, _), (label, sums))| ((bucket, texts(label)), sums)))
 }
 
-fn add(sums: &mut Sums, more: &Sums) {
-    sums.iter_mut().zip(more).for_each(|(sum, value)| *sum += value);
+/// The same sums for every table, in the order of `TABLES`.
+pub(crate) fn spread<'a>(finest: Vec<(Key<'a>, Sums)>) -> Vec<Vec<(Key<'a>, Sums)>> {
+    let mut spread: Vec<Vec<(Key<'a>, Sums)>> = vec![finest];
+    for table in &TABLES[1..] {
+        let coarser = gather(spread[table.finer].iter().map(|(key, sums)| (table.project(key), *sums)));
+        spread.push(coarser);
+    }
+    spread
 }
 
-fn texts(label: &Label) -> [&str; KEYS.len() - 1] {
+/// In the order of the keys, so that two writers never wait for each other crosswise.
+pub(crate) fn gather<'a>(parts: impl Iterator<Item = (Key<'a>, Sums)>) -> Vec<(Key<'a>, Sums)> {
+    let mut table: HashMap<Key<'a>, Sums> = HashMap::default();
+    for (key, sums) in parts {
+        table.entry(key).or_default().add(&sums);
+    }
+    let mut sorted: Vec<_> = table.into_iter().collect();
+    sorted.sort_unstable_by_key(|(key, _)| *key);
+    sorted
+}
+
+/// The key of one call's sums: its time, and its texts in the order of `AXES`.
+pub(crate) fn key(at: Timestamp, texts: [&str; AXES.len()]) -> Key<'_> {
+    (quarter(at), texts)
+}
+
+/// When the quarter hour of a moment began.
+fn quarter(at: Timestamp) -> i64 {
+    at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR
+}
+
+fn texts(label: &Label) -> [&str; AXES.len()] {
     [
         &label.model,
         &label.provider,
@@ -84,33 +261,5 @@ fn texts(label: &Label) -> [&str; KEYS.len() - 1] {
         &label.auth_key_id,
         &label.tenant_id,
         &label.cache_type,
-    ]
-}
-
-fn figures(booking: &Booking) -> Sums {
-    let class = |class: u16| i64::from(booking.status / 100 == class);
-    let [input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output] =
-        booking.tokens;
-    let [input_cost, output_cost] = booking.cost.unwrap_or_default();
-    [
-        1,
-        i64::from(booking.status >= 400),
-        class(2),
-        class(3),
-        class(4),
-        class(5),
-        input,
-        cache_read,
-        cache_write_5m,
-        cache_write_1h,
-        audio_input,
-        output,
-        reasoning,
-        audio_output,
-        input_cost,
-        output_cost,
-        i64::from(booking.cost.is_some()),
-        i64::from(booking.cost.is_none()),
-        i64::from(booking.estimated),
     ]
 }

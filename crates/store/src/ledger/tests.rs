@@ -9,31 +9,22 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
 use super::booking::Booking;
-use super::books::Booked;
-use super::summary::{Part, cut};
-use super::{CacheMode, UsageFilter, UsageSummary};
+use super::{CacheMode, LogSlice, UsageFilter, UsageSummary};
 use crate::Store;
 use crate::testing::{for_each_backend, receipt};
 
 const START: i64 = 1_800_000_000;
 
-async fn book(store: &Store, receipts: Vec<Receipt>) {
-    let bookings: Vec<Booking> =
-        receipts.iter().map(|receipt| Booking::of(receipt).unwrap().unwrap()).collect();
-    for one_at_a_time in [false, true] {
-        let mut open = store.database().begin().await.unwrap();
-        if store.ledger().books.book(&mut open, &bookings, one_at_a_time).await.unwrap() == Booked::All {
-            return open.commit().await.unwrap();
-        }
-    }
+pub(super) async fn book(store: &Store, receipts: Vec<Receipt>) {
+    store.ledger().book(&receipts).await.unwrap();
 }
 
-fn everything() -> UsageFilter {
+pub(super) fn everything() -> UsageFilter {
     UsageFilter::between(Timestamp(0), Timestamp(i64::MAX))
 }
 
 /// What the log shows, added up by hand.
-async fn added_up(store: &Store, filter: &UsageFilter) -> UsageSummary {
+pub(super) async fn added_up(store: &Store, filter: &UsageFilter) -> UsageSummary {
     let (rows, total) = store.ledger().log(filter, 100_000, 0).await.unwrap();
     assert_eq!(rows.len() as i64, total);
     let mut sum = UsageSummary { total_requests: total, ..UsageSummary::default() };
@@ -64,7 +55,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn any_receipt()(
+    pub(super) fn any_receipt()(
         second in 0i64..7200, status in prop_oneof![Just(200u16), Just(429), Just(502)], tokens in tokens(),
         cost in proptest::option::of((0i64..1_000_000_000, 0i64..1_000_000_000)),
         path in prop_oneof![Just("/"), Just("/team"), Just("/team/app"), Just("/teams"), Just("/team0"), Just("/team!")],
@@ -265,17 +256,74 @@ fn only_what_a_receipt_calls_booked_is_booked() {
     }
 }
 
-#[test]
-fn ranges_are_cut_at_quarter_hours() {
-    let check = |from: i64, until: i64, expected: &[Part]| {
-        assert_eq!(cut(Timestamp(from), Timestamp(until)), expected)
-    };
-    const Q: i64 = 900_000_000;
-    check(0, 4 * Q, &[Part::Rollups(0, 3600)]);
-    check(1, 2 * Q + 1, &[Part::Rollups(900, 1800), Part::Rows(1, Q), Part::Rows(2 * Q, 2 * Q + 1)]);
-    check(1, Q, &[Part::Rows(1, Q)]);
-    check(Q - 1, Q + 1, &[Part::Rows(Q - 1, Q + 1)]);
-    check(5, 5, &[]);
-    check(-Q, 0, &[Part::Rollups(-900, 0)]);
-    assert!(!cut(Timestamp(i64::MIN), Timestamp(i64::MAX)).is_empty());
+/// Pages by offset and by cursor show every row once, in order, whatever gaps there are in time.
+#[tokio::test]
+async fn pages_are_the_whole_log() {
+    let mut runner = TestRunner::deterministic();
+    let gaps = proptest::collection::vec(prop_oneof![8 => 0i64..300, 1 => 0i64..200_000], 300);
+    let gaps = gaps.new_tree(&mut runner).unwrap().current();
+    for_each_backend(|store| {
+        let gaps = gaps.clone();
+        async move {
+            let mut second = START;
+            let mut receipts = Vec::new();
+            for (number, gap) in gaps.iter().enumerate() {
+                second += gap;
+                let model = if number % 17 == 0 { "rare" } else { "m" }.to_owned();
+                let at = Timestamp::from_seconds(second);
+                receipts.push(Receipt { at, model, ..receipt(format!("r{:03}", (number * 7) % 300)) });
+            }
+            book(&store, receipts.clone()).await;
+            receipts.sort_by(|one, other| (other.at, &other.id).cmp(&(one.at, &one.id)));
+            for model in [None, Some("rare".to_owned())] {
+                let filter = UsageFilter { model: model.clone(), ..everything() };
+                let fitting =
+                    receipts.iter().filter(|receipt| model.as_ref().is_none_or(|m| *m == receipt.model));
+                let expected: Vec<&str> = fitting.map(|receipt| &*receipt.id).collect();
+                for offset in [0, 1, 7, expected.len() - 3, expected.len(), 1000] {
+                    let slice = LogSlice { limit: 5, offset: offset as i64, after: None };
+                    let page = store.ledger().page(&filter, &slice).await.unwrap();
+                    let ids: Vec<&str> = page.rows.iter().map(|row| &*row.id).collect();
+                    let wanted: Vec<&str> = expected.iter().skip(offset).take(5).copied().collect();
+                    assert_eq!((ids, page.total), (wanted, expected.len() as i64), "{offset}");
+                    assert_eq!(page.next.is_some(), offset + 5 < expected.len(), "{offset}");
+                }
+                let mut slice = LogSlice { limit: 11, ..LogSlice::default() };
+                let mut seen = Vec::new();
+                loop {
+                    let page = store.ledger().page(&filter, &slice).await.unwrap();
+                    assert_eq!(page.total, expected.len() as i64);
+                    seen.extend(page.rows.into_iter().map(|row| row.id));
+                    slice.after = page.next;
+                    if slice.after.is_none() {
+                        break;
+                    }
+                }
+                assert_eq!(seen, expected);
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_search_pages_too() {
+    for_each_backend(|store| async move {
+        let at = |n: i64| Receipt { at: Timestamp::from_seconds(START + n), ..receipt(format!("r{n:02}")) };
+        book(&store, (0..30).map(at).collect()).await;
+        let filter = UsageFilter { search: Some("req_r1".into()), ..everything() };
+        let mut slice = LogSlice { limit: 4, ..LogSlice::default() };
+        let mut pages = Vec::new();
+        loop {
+            let page = store.ledger().page(&filter, &slice).await.unwrap();
+            assert_eq!((page.total, page.search_truncated), (10, false));
+            pages.push(page.rows.len());
+            slice.after = page.next;
+            if slice.after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(pages, [4, 4, 2]);
+    })
+    .await;
 }

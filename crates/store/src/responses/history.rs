@@ -68,7 +68,7 @@ impl Responses {
         room: usize,
     ) -> Result<Option<StoredResponse>, StoreError> {
         let now = self.0.clock.now();
-        let waiting = self.0.pending.lock().get(id);
+        let waiting = self.0.backlog.get(id);
         if let Some(waiting) = waiting {
             let turn = StoredResponse { body: Bytes::new(), ..(*waiting).clone() };
             return Ok(Some(turn).filter(|turn| turn.expires_at > now));

@@ -3,9 +3,9 @@
 use domain::clock::Timestamp;
 use sqlx::SqlStr;
 
-use super::pending::Aged;
 use super::{Owner, StoredResponse};
 use crate::StoreError;
+use crate::backlog::Aged;
 use crate::database::{Database, Row, Value, placeholders, sql};
 
 const WIDTH: usize = 14;
@@ -47,7 +47,7 @@ impl Statements {
     }
 
     /// All or none, each in the place of an older one of its id and owner. No id may be there twice.
-    pub async fn write(&self, database: &Database, batch: &[Aged]) -> Result<(), StoreError> {
+    pub async fn write(&self, database: &Database, batch: &[Aged<StoredResponse>]) -> Result<(), StoreError> {
         database
             .limited(async {
                 let mut open = database.begin().await?;

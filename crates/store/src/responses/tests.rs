@@ -18,11 +18,11 @@ use crate::{Backend, Store, StoreConfig, StoreError};
 
 pub(super) const NOW: i64 = 1_800_000_000;
 
-pub(super) fn owner(key: &str) -> Owner {
+pub(crate) fn owner(key: &str) -> Owner {
     Owner { key: key.into(), user_path: "/team/app".into(), tenant: None }
 }
 
-pub(super) fn response(id: &str) -> StoredResponse {
+pub(crate) fn response(id: &str) -> StoredResponse {
     StoredResponse {
         id: id.into(),
         owner: owner("key_1"),
@@ -44,7 +44,7 @@ pub(super) fn following(id: &str, previous: &str) -> StoredResponse {
 }
 
 pub(super) async fn save_all(responses: &Responses) {
-    while responses.save().await.unwrap() > 0 {}
+    while responses.0.backlog.save(&*responses.0).await.unwrap() > 0 {}
 }
 
 /// Straight from storage, as another process would see it.
@@ -160,7 +160,7 @@ async fn while_storage_is_frozen_what_waits_is_seen_and_then_it_is_written() {
         wait_until_stored(&blocker, "a").await;
         wait_until_stored(&blocker, "b").await;
         running.end().await;
-        assert!(store.responses().0.pending.lock().is_empty());
+        assert!(store.responses().0.backlog.pending.lock().is_empty());
     })
     .await;
 }
@@ -199,13 +199,13 @@ async fn a_database_that_refuses_all_loses_nothing_and_one_that_refuses_one_lose
         let responses = store.responses();
         (0..20).for_each(|n| responses.put(response(&n.to_string())));
         store.database().execute("ALTER TABLE responses RENAME TO elsewhere", &[]).await.unwrap();
-        assert!(matches!(responses.save().await, Err(StoreError::Failed(_))));
-        assert_eq!(responses.0.pending.lock().len(), 20);
+        assert!(matches!(responses.0.backlog.save(&*responses.0).await, Err(StoreError::Failed(_))));
+        assert_eq!(responses.0.backlog.pending.lock().len(), 20);
         store.database().execute("ALTER TABLE elsewhere RENAME TO responses", &[]).await.unwrap();
         let unwritable = StoredResponse { body: Bytes::from_static(b"\xff"), ..response("bad") };
-        responses.0.pending.lock().put(unwritable);
+        responses.0.backlog.pending.lock().put(unwritable);
         save_all(responses).await;
-        assert!(responses.0.pending.lock().is_empty());
+        assert!(responses.0.backlog.pending.lock().is_empty());
         for n in 0..20 {
             assert!(stored(&store, &n.to_string()).await.is_some(), "{n}");
         }
@@ -272,7 +272,7 @@ async fn what_must_not_or_cannot_be_kept_is_not() {
         let waiting = seen().await;
         save_all(responses).await;
         assert_eq!(seen().await, waiting, "storage changes nothing");
-        assert!(responses.0.pending.lock().is_empty());
+        assert!(responses.0.backlog.pending.lock().is_empty());
         let [private, streamed, odd] = waiting;
         assert!(!private.usable && !private.retrievable);
         assert!(private.body.is_empty() && private.input.is_empty() && private.output.is_empty());

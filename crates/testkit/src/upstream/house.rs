@@ -7,6 +7,7 @@ use http::HeaderMap;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::asked::Asked;
 use super::behaviour::Play;
 use super::bill::{Bill, BillLine, Entry};
 use super::chat::{self, Surface};
@@ -20,7 +21,7 @@ use super::refusal::{Refusal, Verdict};
 use super::route::{Models, Route};
 use super::script::{Answer, Script};
 use super::serve::Recorded;
-use super::{generate, messages, models, openai, plain, responses};
+use super::{generate, messages, models, openai, plain, responses, tattle};
 
 const KEPT_REQUESTS: usize = 10_000;
 const EPOCH: u64 = 1_700_000_000;
@@ -125,7 +126,7 @@ impl House {
     /// What was pushed comes before what cannot be parsed.
     fn unread(&self, route: &Route, visit: &Visit<'_>) -> (Answer, Entry) {
         if let Some(Script::Exact(answer)) = self.scripts.lock().pop_front() {
-            let entry = self.open_line(&answer, route.dialect(), &visit.id, "");
+            let entry = self.open_line(&answer, route.dialect(), &visit.id, &Asked::default());
             return (answer, entry);
         }
         refused(route.dialect(), &Refusal::new(400, "We could not parse the JSON body."))
@@ -134,7 +135,7 @@ impl House {
     fn infer(&self, route: &Route, visit: &Visit<'_>, request: &Value) -> (Answer, Entry) {
         let script = self.scripts.lock().pop_front();
         if let Some(Script::Exact(answer)) = script {
-            let entry = self.open_line(&answer, route.dialect(), &visit.id, "");
+            let entry = self.open_line(&answer, route.dialect(), &visit.id, &Asked::default());
             return (answer, entry);
         }
         let desk = match open(route, visit, request) {
@@ -146,10 +147,13 @@ impl House {
         let answer = match &script {
             Some(Script::Like(other)) => play.answer(&ModelName::parse(other).behaviour),
             _ => {
-                self.temper.meet(&desk.asked.name.whole).answer(&play, called.now(&desk.asked.name.behaviour))
+                let behaviour = called.now(&desk.asked.name.behaviour);
+                let mood = self.temper.meet(&desk.asked.name.whole);
+                let told = tattle::answer(visit, route.dialect(), desk.asked.streams, behaviour);
+                told.unwrap_or_else(|| mood.answer(&play, behaviour))
             }
         };
-        let entry = self.open_line(&answer, route.dialect(), &visit.id, &desk.asked.name.whole);
+        let entry = self.open_line(&answer, route.dialect(), &visit.id, &desk.asked);
         (answer, entry)
     }
 
@@ -162,8 +166,9 @@ impl House {
                     *completion = 1;
                 }
                 answer.billed = Some(billed);
-                let model = request["model"].as_str().unwrap_or_default();
-                let entry = self.open_line(&answer, Dialect::Responses, &visit.id, model);
+                let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
+                let asked = Asked { name, ..Asked::default() };
+                let entry = self.open_line(&answer, Dialect::Responses, &visit.id, &asked);
                 (answer, entry)
             }
         }
@@ -183,11 +188,12 @@ impl House {
         }
     }
 
-    fn open_line(&self, answer: &Answer, dialect: Dialect, id: &str, model: &str) -> Entry {
+    fn open_line(&self, answer: &Answer, dialect: Dialect, id: &str, asked: &Asked) -> Entry {
         let Some(billed) = answer.billed else { return Entry::default() };
         self.bill.open(BillLine {
             id: id.to_owned(),
-            model: model.to_owned(),
+            model: asked.name.whole.clone(),
+            word: asked.last_text.split_whitespace().next().unwrap_or_default().to_owned(),
             dialect: dialect.name().to_owned(),
             prompt_tokens: billed.prompt_tokens,
             cached_tokens: billed.cached_tokens,

@@ -42,10 +42,14 @@ impl Calls {
 }
 
 impl Called {
-    /// `flaky-N[-BEHAVIOUR]` and `recovers-N[-BEHAVIOUR]` become what they are at this call.
+    /// `flaky-N[-BEHAVIOUR]`, `every-N[-BEHAVIOUR]` and `recovers-N[-BEHAVIOUR]` become what they are at this call.
     pub fn now(self, behaviour: &str) -> &str {
         if let Some((times, fault)) = numbered(behaviour, "flaky-") {
             return if self.count <= times { fault.unwrap_or("error-500") } else { "text" };
+        }
+        if let Some((turn, fault)) = numbered(behaviour, "every-") {
+            let ill = turn > 0 && self.count.is_multiple_of(turn);
+            return if ill { fault.unwrap_or("error-500") } else { "text" };
         }
         if let Some((millis, fault)) = numbered(behaviour, "recovers-") {
             let ill = self.first.elapsed() < Duration::from_millis(millis);
@@ -78,6 +82,14 @@ mod tests {
         assert_eq!(calls.told(Some("c")), json!({"c": 0}));
         calls.clear();
         assert_eq!(calls.note("a").now("flaky-2-hang"), "hang");
+    }
+
+    #[test]
+    fn every_so_often_a_call_fails() {
+        let calls = Calls::default();
+        let heard: Vec<_> = (0..6).map(|_| calls.note("a").now("every-3-cut-mid-stream")).collect();
+        assert_eq!(heard, ["text", "text", "cut-mid-stream", "text", "text", "cut-mid-stream"]);
+        assert_eq!(calls.note("b").now("every-0"), "text");
     }
 
     #[test]

@@ -54,6 +54,19 @@ async fn the_bill_equals_what_was_told() {
 }
 
 #[tokio::test]
+async fn the_bill_knows_the_call_and_the_time() {
+    let upstream = Upstream::start().await;
+    chat(&upstream, "slow-30", json!({})).await;
+    chat(&upstream, "text", json!({})).await;
+    let [slow, quick] = &upstream.bill()[..] else { panic!("two lines") };
+    assert_eq!(slow.word, "one");
+    assert!(slow.ended_ms.unwrap() >= slow.began_ms + 30 && quick.began_ms >= slow.ended_ms.unwrap());
+    let hanging = tokio::time::timeout(Duration::from_millis(100), chat(&upstream, "hang", json!({}))).await;
+    assert!(hanging.is_err());
+    assert_eq!(upstream.bill().len(), 3);
+}
+
+#[tokio::test]
 async fn usage_is_told_only_when_asked_for() {
     let upstream = Upstream::start().await;
     let asked = stream(&upstream, "text").await.chunks();

@@ -55,3 +55,21 @@ fn only_so_many_values_are_valid_at_once() {
     key.rotate(&mint(&Fixed(10)), at(300), at(100)).unwrap();
     assert_eq!(key.previous.len(), 1);
 }
+
+#[test]
+fn a_limit_is_a_number_that_somebody_could_mean() {
+    let limited = |requests_per_minute| RateLimits { requests_per_minute, ..RateLimits::default() };
+    for (limit, fits) in [
+        (None, true),
+        (Some(0), false),
+        (Some(1), true),
+        (Some(1_000_000_000_000), true),
+        (Some(1_000_000_000_001), false),
+        (Some(u64::MAX), false),
+    ] {
+        let refused = limited(limit).validate().err().and_then(|fault| fault.param);
+        let named = (!fits).then(|| "rate_limits.requests_per_minute".to_owned());
+        assert_eq!(refused, named, "{limit:?}");
+    }
+    assert!(limited(None).is_unlimited() && !limited(Some(1)).is_unlimited());
+}

@@ -10,6 +10,8 @@ use domain::capability::{Capabilities, Capability, Edition};
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
+use domain::resources::provider::Source;
+use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::audit;
 use pipeline::gateway::{Gateway, Policy, Retries};
@@ -19,7 +21,8 @@ use pipeline::refresh::{Fixed, Refresher};
 use pipeline::resolve::fallback::Fallback;
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
-use pipeline::{key_uses, traces, unwritten};
+use pipeline::webhooks::Webhooks;
+use pipeline::{key_uses, spending, traces, unwritten};
 use server::{App, Config, Door, ListenConfig};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
 use tokio::net::TcpListener;
@@ -91,13 +94,17 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         retry_budget: Default::default(),
         hedge_budget: Default::default(),
         console: Default::default(),
+        audit: Default::default(),
         limiter: Default::default(),
         spending: Default::default(),
-        claims: Default::default(),
         key_uses: Default::default(),
+        idempotency: store.idempotency().clone(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
-    let fixed = fixed(settings, listener);
+    let fixed = Fixed {
+        secrets: secrets(settings, &master_key, &sealing_key(settings, &gateway.entropy)?),
+        ..fixed(settings, listener)
+    };
     let refresher = Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, inventory));
     refresher
         .load()
@@ -140,9 +147,21 @@ fn start_background(
         spawn(keep_expiring(gateway.clone())),
         spawn(key_uses::keep_writing(gateway.clone(), store.clone())),
         spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
+        spawn(gateway.idempotency.clone().keep_renewing()),
     ];
+    if gateway.capabilities.has(Capability::AdvancedBudgets) {
+        let trust = refresher.trust(Source::Admin);
+        let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
+        let webhooks = Webhooks::new(store.clone(), gateway.egress.clone(), clock, entropy, trust);
+        tasks.push(spawn(spending::keep_synchronising(gateway.clone(), store.clone())));
+        tasks.push(spawn(spending::alerts::keep_telling(gateway.clone(), webhooks.clone())));
+        tasks.push(spawn(webhooks.keep_delivering()));
+    }
     if settings.usage.retention_days > 0 {
         tasks.push(spawn(keep_forgetting(gateway.clone(), store.clone(), settings.usage.retention_days)));
+    }
+    if settings.logging.retention_days > 0 {
+        tasks.push(spawn(keep_pruning(gateway.clone(), store.clone(), settings.logging.retention_days)));
     }
     tasks
 }
@@ -155,7 +174,7 @@ async fn keep_sweeping(gateway: Arc<Gateway>) {
     }
 }
 
-/// Deletes stored responses whose time is over.
+/// Deletes stored responses and answers of repeatable calls whose time is over.
 async fn keep_expiring(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(HOURLY).await;
@@ -163,6 +182,11 @@ async fn keep_expiring(gateway: Arc<Gateway>) {
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "stored responses past their time were deleted"),
             Err(error) => tracing::warn!(%error, "old responses could not be deleted"),
+        }
+        match gateway.idempotency.expire(gateway.clock.now()).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "answers to repeatable calls past their time were deleted"),
+            Err(error) => tracing::warn!(%error, "old answers to repeatable calls could not be deleted"),
         }
     }
 }
@@ -176,6 +200,20 @@ async fn keep_forgetting(gateway: Arc<Gateway>, store: Store, days: u32) {
             Ok(0) => {}
             Ok(rows) => tracing::info!(rows, "usage rows past their retention were deleted"),
             Err(error) => tracing::warn!(%error, "old usage rows could not be deleted"),
+        }
+        tokio::time::sleep(HOURLY).await;
+    }
+}
+
+/// Deletes audit entries past their retention, in small batches; those of a log that was switched off as well.
+async fn keep_pruning(gateway: Arc<Gateway>, store: Store, days: u32) {
+    loop {
+        let age = i64::from(days) * 24 * 3600 * 1_000_000;
+        let before = domain::clock::Timestamp(gateway.clock.now().micros() - age);
+        match store.audit().delete_before(before, 200).await {
+            Ok(0) => {}
+            Ok(rows) => tracing::info!(rows, "audit entries past their retention were deleted"),
+            Err(error) => tracing::warn!(%error, "old audit entries could not be deleted"),
         }
         tokio::time::sleep(HOURLY).await;
     }
@@ -197,16 +235,45 @@ pub async fn open_store(
         (StorageType::Postgres, Some(url)) => Backend::Postgres { url: url.clone() },
         _ => Backend::Sqlite { path: storage.sqlite_file() },
     };
-    let key_file = storage.data_dir.join("encryption.key");
-    let sealing_key = match &storage.encryption_key {
-        Some(key) => *key.bytes(),
-        None => store::load_or_create_key(&key_file, &**entropy).map_err(|error| {
-            format!("The encryption key cannot be kept in {}: {error}", key_file.display())
-        })?,
-    };
+    let sealing_key = sealing_key(settings, entropy)?;
     let config =
         StoreConfig { backend, sealing_key, operation_timeout: STORE_TIMEOUT, entropy: entropy.clone() };
     Store::open(config, clock.clone()).await.map_err(|error| format!("Storage cannot be opened: {error}"))
+}
+
+fn sealing_key(settings: &Settings, entropy: &Arc<dyn Entropy>) -> Result<[u8; 32], String> {
+    let key_file = settings.storage.data_dir.join("encryption.key");
+    match &settings.storage.encryption_key {
+        Some(key) => Ok(*key.bytes()),
+        None => store::load_or_create_key(&key_file, &**entropy)
+            .map_err(|error| format!("The encryption key cannot be kept in {}: {error}", key_file.display())),
+    }
+}
+
+/// What must never be kept in a text, in every form in which the operator may have written it.
+fn secrets(settings: &Settings, master_key: &MasterKey, sealing_key: &[u8; 32]) -> Vec<Secret> {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+    let hex: String = sealing_key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let unpadded = |text: String| text.trim_end_matches('=').to_owned();
+    let mut secrets = vec![
+        master_key.key.clone(),
+        Secret::new(hex.to_uppercase()),
+        Secret::new(hex),
+        Secret::new(unpadded(STANDARD.encode(sealing_key))),
+        Secret::new(unpadded(URL_SAFE.encode(sealing_key))),
+    ];
+    for address in [&settings.storage.postgres_url, &settings.proxy.http, &settings.proxy.https] {
+        secrets.extend(address.as_ref().and_then(password));
+    }
+    secrets
+}
+
+/// The password in an address, as it stands there.
+pub fn password(address: &Secret) -> Option<Secret> {
+    let (_, rest) = address.reveal().split_once("://")?;
+    let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
+    user.split_once(':').map(|(_, password)| Secret::new(password))
 }
 
 fn open_journal(
@@ -226,8 +293,7 @@ fn open_journal(
 }
 
 fn egress_config(settings: &Settings) -> EgressConfig {
-    let reveal =
-        |secret: &Option<domain::secret::Secret>| secret.as_ref().map(|secret| secret.reveal().to_owned());
+    let reveal = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.reveal().to_owned());
     EgressConfig {
         connect_timeout: settings.upstream.connect_timeout,
         proxy: ProxySettings {
@@ -253,6 +319,7 @@ fn policy(settings: &Settings) -> Policy {
         strict_translation: settings.translation.strict,
         resume_streams: settings.upstream.resume_streams,
         response_ttl: settings.responses.ttl,
+        idempotency_ttl: settings.idempotency.ttl,
         passthrough: passthrough::Rules {
             enabled: settings.server.enable_passthrough_routes,
             providers: settings.server.passthrough_providers.clone(),
@@ -273,6 +340,7 @@ fn policy(settings: &Settings) -> Policy {
             enabled: settings.logging.enabled,
             bodies: settings.logging.log_bodies,
             headers: settings.logging.log_headers,
+            body_limit: usize::try_from(settings.logging.body_limit.0).unwrap_or(usize::MAX),
         },
         unpriced_denied: settings.spending.unpriced_policy == UnpricedPolicy::Deny,
         budgets_closed: settings.spending.budgets_fail == FailMode::Closed,
@@ -316,6 +384,8 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
         allow_private: settings.upstream.allow_private,
         loopback_listener: listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
         combos: settings.combos.enabled,
+        budgets: settings.spending.budgets.0.clone(),
+        secrets: Vec::new(),
     }
 }
 

@@ -13,6 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use wire::vendors::{self, Credential, Vendor};
 
 use super::access::Overrides;
+use super::prices::{Prices, Whose};
 use super::{Core, Instance, Lane, Limits, Routes, facts};
 use crate::health::Health;
 use crate::inventory::Listing;
@@ -23,6 +24,7 @@ pub struct Ground<'a> {
     pub listings: &'a HashMap<String, Listing>,
     /// By selector.
     pub overrides: &'a BTreeMap<String, ModelOverride>,
+    pub prices: Arc<Prices>,
     pub egress: &'a Egress,
     pub trust: &'a dyn Fn(Source) -> Trust,
     pub metrics: &'a Metrics,
@@ -30,7 +32,7 @@ pub struct Ground<'a> {
 
 /// Compiles the routes; live state of targets that stay is carried over.
 pub fn compile(providers: &[(Provider, Source)], ground: &Ground<'_>) -> Routes {
-    let mut routes = Routes::default();
+    let mut routes = Routes { prices: ground.prices.clone(), ..Routes::default() };
     for (provider, source) in providers {
         let Some(vendor) = vendors::find(&provider.provider_type) else { continue };
         let type_is_taken = providers.iter().any(|(other, _)| other.name == provider.provider_type);
@@ -84,6 +86,7 @@ fn instance(
         api_version,
         limits,
         overrides,
+        prices: ground.prices.clone(),
         type_is_taken,
         other,
     });
@@ -127,10 +130,25 @@ fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>, hea
         None => (known.map(Cow::Borrowed), None),
         Some((access, metadata)) => (facts::adjusted(known, metadata, model), Some(access.clone())),
     };
+    let whose = Whose {
+        instance: &provider.name,
+        provider_type: &provider.provider_type,
+        type_is_taken: core.type_is_taken,
+        model,
+    };
+    let tariff = core.prices.find(whose).cloned();
+    let facts = match &tariff {
+        None => facts,
+        Some(tariff) => {
+            let base = known.and_then(|known| known.price.as_ref());
+            facts::priced(facts, &tariff.price, base, model)
+        }
+    };
     Lane {
         provider_header: header(&target.instance),
         model_header: header(&target.selector()),
         facts,
+        tariff,
         access,
         target,
         instance: core.clone(),
@@ -202,7 +220,9 @@ fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
     let fixed = vendor.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
     for (name, value) in fixed.chain(own) {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+        if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            // What the operator sends along is not for any log.
+            value.set_sensitive(true);
             headers.insert(name, value);
         }
     }

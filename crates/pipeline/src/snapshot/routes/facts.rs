@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use domain::model::{Abilities, ModelFacts};
+use domain::model::{Abilities, ModelFacts, Price};
 use domain::resources::model_override::Metadata;
+use domain::resources::model_price::ModelPrice;
 
 /// Capabilities that are no known flag change nothing here: they are for display.
 pub fn adjusted(
@@ -26,6 +27,19 @@ pub fn adjusted(
         }
     }
     Some(Cow::Owned(own))
+}
+
+/// The same facts at the price in force.
+pub fn priced(
+    facts: Option<Cow<'static, ModelFacts>>,
+    own: &ModelPrice,
+    base: Option<&Price>,
+    model: &str,
+) -> Option<Cow<'static, ModelFacts>> {
+    let Some(price) = own.over(base) else { return facts };
+    let mut facts = facts.map_or_else(|| unlisted(model), Cow::into_owned);
+    facts.price = Some(price);
+    Some(Cow::Owned(facts))
 }
 
 pub fn is_flag(name: &str) -> bool {

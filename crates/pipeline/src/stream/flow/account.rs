@@ -6,7 +6,7 @@ use domain::fault::Recourse;
 use domain::usage::Tokens;
 
 use super::{Flow, Manner};
-use crate::dispatch::{Resumable, tell};
+use crate::dispatch::{Loss, Resumable, tell};
 use crate::responses;
 use crate::settle::Ticket;
 use crate::stream::Overlap;
@@ -61,6 +61,12 @@ impl Flow {
             ticket.provider_id(id);
         }
         self.tally(ticket);
+    }
+
+    /// What the provider consumed for a stream that nobody gets.
+    pub fn loss(&mut self) -> Loss {
+        self.learn();
+        Loss { usage: self.usage.take().map(|(usage, _)| usage), content_bytes: self.content_bytes }
     }
 
     /// The target is done with the stream; one that died under way failed.

@@ -1,26 +1,24 @@
 //! `GET /auth-keys/{id}/stats`: what a key has consumed.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use domain::clock::Timestamp;
-use domain::fault;
-use domain::money::Nanos;
 use http::HeaderMap;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use serde::Serialize;
-use store::{KeyFigures, KeyModel, UsageFilter};
+use store::{Report, UsageFilter};
 use utoipa::ToSchema;
 
 use super::super::record;
+use super::super::usage::breakdown::{self, ModelUsageView};
+use super::super::usage::daily::{self, PeriodView};
+use super::super::usage::{self, Consumption};
 use super::{find, view};
 use crate::App;
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{AuthKeys, Principal, Read};
+use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
 
 #[derive(Serialize, ToSchema)]
@@ -28,59 +26,13 @@ pub struct KeyStats {
     pub id: String,
     pub name: String,
     pub last_used_at: Option<String>,
-    #[serde(flatten)]
-    pub figures: Figures,
-    /// The most called first.
-    pub by_model: Vec<ModelFigures>,
-    /// The days with calls, in the zone of the request.
-    pub daily: Vec<DayFigures>,
-}
-
-#[derive(Serialize, ToSchema)]
-pub struct Figures {
-    pub requests: i64,
     pub errors: i64,
-    pub input_tokens: i64,
-    pub output_tokens: i64,
-    pub total_tokens: i64,
-    /// US dollars; null when nothing was priced.
-    pub input_cost: Option<f64>,
-    pub output_cost: Option<f64>,
-    pub total_cost: Option<f64>,
-}
-
-impl From<&KeyFigures> for Figures {
-    fn from(figures: &KeyFigures) -> Self {
-        let cost = figures.cost();
-        Self {
-            requests: figures.requests,
-            errors: figures.errors,
-            input_tokens: figures.input_tokens,
-            output_tokens: figures.output_tokens,
-            total_tokens: figures.input_tokens.saturating_add(figures.output_tokens),
-            input_cost: cost.map(|[input, _]| input.usd()),
-            output_cost: cost.map(|[_, output]| output.usd()),
-            total_cost: cost.map(|[input, output]| Nanos::usd(input + output)),
-        }
-    }
-}
-
-#[derive(Serialize, ToSchema)]
-pub struct ModelFigures {
-    pub model: String,
-    /// The provider's type.
-    pub provider: String,
-    pub provider_name: String,
     #[serde(flatten)]
-    pub figures: Figures,
-}
-
-#[derive(Serialize, ToSchema)]
-pub struct DayFigures {
-    /// YYYY-MM-DD
-    pub date: String,
-    #[serde(flatten)]
-    pub figures: Figures,
+    pub usage: Consumption,
+    /// The most called first.
+    pub by_model: Vec<ModelUsageView>,
+    /// The days with calls, in the zone of the request.
+    pub daily: Vec<PeriodView>,
 }
 
 /// What a key has consumed in a period, by model and by day.
@@ -101,42 +53,20 @@ pub async fn stats(
     headers: HeaderMap,
 ) -> Result<Json<KeyStats>, Problem> {
     let stored = find(&app, &principal.caller, &id).await?;
-    if !app.config.usage_enabled {
-        return Err(fault::feature_unavailable("Usage is not recorded: USAGE_ENABLED is false.").into());
-    }
+    usage::enabled(&app)?;
     pairs.retain(|name, _| matches!(name.as_str(), "days" | "start_date" | "end_date" | "cache_mode"));
     let filter = query::usage_filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
     let filter = UsageFilter { auth_key_id: Some(id.clone()), ..filter };
-    let ledger = app.refresher.store().ledger();
-    let models = ledger.models_of_key(&filter).await?;
-    let quarters = ledger.quarters_of_key(&filter).await?;
-    let mut total = KeyFigures::default();
-    models.iter().for_each(|model| total.add(&model.figures));
-    let last_used_at = view::last_use(&app, &id).await?;
+    let total = app.refresher.store().ledger().report(&Report::of(filter.clone())).await?;
+    let total = total.into_iter().next().map(|line| line.figures).unwrap_or_default();
+    let calendar = Calendar { zone: query::time_zone(&headers)?, interval: Interval::Daily };
     Ok(Json(KeyStats {
-        id,
+        last_used_at: view::last_use(&app, &id).await?.map(record::time),
         name: stored.value.name,
-        last_used_at: last_used_at.map(record::time),
-        figures: Figures::from(&total),
-        by_model: models.into_iter().map(of_model).collect(),
-        daily: daily(&quarters, &query::time_zone(&headers)?),
+        errors: total.errors(),
+        usage: (&total).into(),
+        by_model: breakdown::by_model(&app, filter.clone()).await?,
+        daily: daily::by_period(&app, filter, &calendar).await?,
+        id,
     }))
-}
-
-fn of_model(of: KeyModel) -> ModelFigures {
-    let figures = Figures::from(&of.figures);
-    ModelFigures { model: of.model, provider: of.provider, provider_name: of.provider_name, figures }
-}
-
-fn daily(quarters: &[(Timestamp, KeyFigures)], zone: &TimeZone) -> Vec<DayFigures> {
-    let mut days: BTreeMap<Date, KeyFigures> = BTreeMap::new();
-    for (at, figures) in quarters {
-        let Ok(moment) = jiff::Timestamp::from_microsecond(at.micros()) else { continue };
-        days.entry(moment.to_zoned(zone.clone()).date()).or_default().add(figures);
-    }
-    let day = |(date, figures): (Date, KeyFigures)| DayFigures {
-        date: date.to_string(),
-        figures: Figures::from(&figures),
-    };
-    days.into_iter().map(day).collect()
 }

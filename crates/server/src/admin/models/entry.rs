@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use domain::model::{Category, Mode};
+use domain::resources::model_price::ModelPrice;
 use pipeline::snapshot::routes::{Access, Lane};
 use serde::Serialize;
 use utoipa::ToSchema;
-
-use super::pricing::{self, PricingView};
 
 #[derive(Serialize, ToSchema)]
 pub struct ModelEntry {
@@ -44,7 +43,7 @@ pub struct ModelMetadata {
     pub max_output_tokens: Option<u64>,
     pub capabilities: BTreeMap<String, bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pricing: Option<PricingView>,
+    pub pricing: Option<ModelPrice>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -98,7 +97,7 @@ fn metadata(lane: &Lane) -> ModelMetadata {
         context_window: facts.and_then(|facts| facts.context_window),
         max_output_tokens: facts.and_then(|facts| facts.max_output_tokens),
         capabilities: known.chain(extra).collect(),
-        pricing: lane.price().map(pricing::show),
+        pricing: lane.price().map(ModelPrice::from),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::fault::{self, Fault};
 use domain::resources::Resource as _;
-use domain::resources::provider::{Provider, Resilience};
+use domain::resources::provider::{Provider, Resilience, masked_header};
 use domain::secret::Secret;
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
@@ -78,6 +78,24 @@ const CREDENTIALS: &[&str] =
 /// What stands beside the names in `/providers/{name}`.
 const RESERVED: &[&str] = &["status", "types"];
 
+/// A value that comes back as it was shown is the one that is stored; it goes to no other address.
+fn kept(
+    mut headers: BTreeMap<String, String>,
+    known: Option<&Provider>,
+    moved: bool,
+) -> Result<BTreeMap<String, String>, Fault> {
+    for (name, value) in &mut headers {
+        let stored = known.and_then(|known| known.headers.get(name));
+        let Some(stored) = stored.filter(|stored| *value == masked_header(stored)) else { continue };
+        if moved {
+            let message = "The provider's address or type has changed: write the header's value again.";
+            return Err(fault::invalid_parameter(format!("headers.{name}"), message));
+        }
+        value.clone_from(stored);
+    }
+    Ok(headers)
+}
+
 impl ProviderBody {
     pub fn provider(self, known: Option<&Provider>) -> Result<Provider, Fault> {
         let Some(vendor) = vendors::find(&self.provider_type) else {
@@ -95,13 +113,11 @@ impl ProviderBody {
                 "A credential belongs in 'api_key'.",
             ));
         }
+        let moved = known
+            .is_none_or(|known| known.base_url != self.base_url || known.provider_type != self.provider_type);
         let api_key = match (self.api_key, known) {
             (Some(sent), _) => sent.filter(|key| !key.reveal().is_empty()),
-            (None, Some(known))
-                if known.base_url == self.base_url && known.provider_type == self.provider_type =>
-            {
-                known.api_key.clone()
-            }
+            (None, Some(known)) if !moved => known.api_key.clone(),
             (None, _) => None,
         };
         let provider = Provider {
@@ -111,7 +127,7 @@ impl ProviderBody {
             base_url: self.base_url.trim().to_owned(),
             api_version: self.api_version.trim().to_owned(),
             models: self.models.names(),
-            headers: self.headers,
+            headers: kept(self.headers, known, moved)?,
             enabled: self.enabled.unwrap_or(true),
             priority: self.priority,
             resilience: self.resilience,

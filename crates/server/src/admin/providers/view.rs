@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::resources::provider::{Resilience, Source};
+use domain::resources::provider::{Resilience, Source, masked_header};
 use pipeline::snapshot::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,6 +19,7 @@ pub struct ProviderView {
     pub base_url: String,
     pub api_version: String,
     pub models: Vec<String>,
+    /// Values are masked; sent back as they are shown, they stay.
     pub headers: BTreeMap<String, String>,
     pub enabled: bool,
     pub priority: i64,
@@ -75,7 +76,7 @@ pub fn show(app: &App, instance: &Instance) -> ProviderView {
         base_url: provider.base_url.clone(),
         api_version: provider.api_version.clone(),
         models: provider.models.clone(),
-        headers: provider.headers.clone(),
+        headers: provider.headers.iter().map(|(name, value)| (name.clone(), masked_header(value))).collect(),
         enabled: provider.enabled,
         priority: provider.priority,
         source: instance.source,

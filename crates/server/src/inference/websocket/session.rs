@@ -195,6 +195,7 @@ impl Session {
             endpoint: CREATE.path,
             surface: CREATE.surface,
             addressed: None,
+            path: None,
             query: self.query.clone(),
             client_ip: self.visit.client_ip,
             headers: self.headers.clone(),

@@ -100,6 +100,27 @@ async fn a_key_is_kept_cleared_or_lost_with_its_address() {
 }
 
 #[tokio::test]
+async fn the_value_of_a_header_is_sealed_masked_and_kept() {
+    house::each_with(at_home, async |house| {
+        let mut body = second(&house);
+        body["headers"] = json!({"x-team": "a-secret-of-the-team-77"});
+        house.post(PATH, body.clone()).send().await.expect_status(201);
+        let shown = house.get(format!("{PATH}/second")).send().await.json();
+        assert_eq!(shown["headers"], json!({"x-team": "***m-77"}));
+        body["headers"] = shown["headers"].clone();
+        house.put(format!("{PATH}/second"), body.clone()).send().await.expect_status(200);
+        let instance = house.gateway.snapshot().routes.instances["second"].clone();
+        assert_eq!(instance.provider.headers["x-team"], "a-secret-of-the-team-77");
+        body["base_url"] = json!("https://elsewhere.example/v1");
+        let (status, _, param) = house.put(format!("{PATH}/second"), body).refusal().await;
+        assert_eq!((status, param.as_deref()), (400, Some("headers.x-team")));
+        let changes = house.get("/admin/api/v1/changes").send().await.text();
+        assert!(!changes.contains("of-the-team"), "{changes}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_configured_provider_is_overridden_and_comes_back() {
     house::each_with(at_home, async |house| {
         let override_body =

@@ -6,6 +6,15 @@ use crate::house::{self, House, Wishes};
 
 const SUMMARY: &str = "/admin/api/v1/usage/summary";
 const LOG: &str = "/admin/api/v1/usage/log";
+const DAILY: &str = "/admin/api/v1/usage/daily";
+const MODELS: &str = "/admin/api/v1/usage/models";
+const PATHS: &str = "/admin/api/v1/usage/user-paths";
+const TIMESERIES: &str = "/admin/api/v1/usage/timeseries";
+const ALL: [&str; 6] = [SUMMARY, LOG, DAILY, MODELS, PATHS, TIMESERIES];
+
+async fn read(house: &House, path: &str) -> Value {
+    house.get(path).send().await.expect_status(200).json()
+}
 
 async fn summary(house: &House, query: &str) -> Value {
     house.get(format!("{SUMMARY}?{query}")).send().await.expect_status(200).json()
@@ -133,7 +142,7 @@ async fn bad_values_are_named() {
             ("user_path=/a/../b", "user_path"),
             ("cache_mode=some", "cache_mode"),
         ] {
-            for path in [SUMMARY, LOG] {
+            for path in ALL {
                 let found = house.get(format!("{path}?{query}")).refusal().await;
                 assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{path}?{query}");
             }
@@ -142,9 +151,30 @@ async fn bad_values_are_named() {
             let found = house.get(format!("{LOG}?{query}")).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
         }
-        let zone = house.get(SUMMARY).header("x-gateway-timezone", "Mars/Olympus").refusal().await;
-        assert_eq!(zone, (400, "invalid_parameter".into(), Some("X-Gateway-Timezone".into())));
-        house.get(SUMMARY).header("x-gateway-timezone", "Asia/Kolkata").send().await.expect_status(200);
+        for (path, query, param) in [
+            (LOG, "cursor=x", "cursor"),
+            (LOG, "cursor=1f.a&offset=1", "offset"),
+            (DAILY, "interval=hourly", "interval"),
+            (TIMESERIES, "interval=minutely", "interval"),
+            (TIMESERIES, "metric=latency", "metric"),
+            (TIMESERIES, "group_by=colour", "group_by"),
+            (TIMESERIES, "group_by=status&metric=cost", "group_by"),
+            (TIMESERIES, "top=0", "top"),
+            (TIMESERIES, "interval=quarter_hour&days=60", "interval"),
+        ] {
+            let found = house.get(format!("{path}?{query}")).refusal().await;
+            assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{path}?{query}");
+        }
+        for path in ALL {
+            let zone = house.get(path).header("x-gateway-timezone", "Mars/Olympus").refusal().await;
+            assert_eq!(zone, (400, "invalid_parameter".into(), Some("X-Gateway-Timezone".into())));
+            house.get(path).header("x-gateway-timezone", "Asia/Kolkata").send().await.expect_status(200);
+            house
+                .get(format!("{path}?start_date=0001-01-01&end_date=9000-01-01&interval=yearly"))
+                .send()
+                .await
+                .expect_status(200);
+        }
     })
     .await;
 }
@@ -166,6 +196,14 @@ async fn an_admin_bound_to_a_path_sees_its_subtree() {
         }
         let totals = house.get(SUMMARY).key(&team).send().await.json();
         assert_eq!(totals["total_requests"], 2);
+        let paths = house.get(PATHS).key(&team).send().await.json();
+        let paths: Vec<_> = paths.as_array().unwrap().iter().map(|line| line["user_path"].clone()).collect();
+        assert_eq!(paths, ["/team", "/team/app"]);
+        for path in [DAILY, MODELS] {
+            assert_eq!(house.get(path).key(&team).send().await.json()[0]["requests"], 2, "{path}");
+        }
+        let series = house.get(TIMESERIES).key(&team).send().await.json();
+        assert_eq!(series["series"][0]["total"], 2);
     })
     .await;
 }
@@ -180,12 +218,139 @@ async fn switched_off_it_says_so() {
     };
     house::each_with(wishes, async |house| {
         house.chat("text").send().await.expect_status(200);
-        for path in [SUMMARY, LOG] {
+        for path in ALL {
             let answer = house.get(path).send().await;
             assert_eq!(answer.refusal().1, "feature_unavailable");
             assert!(answer.text().contains("USAGE_ENABLED"));
         }
         assert_eq!(house.gateway.journal.lag().records, 0);
+    })
+    .await;
+}
+
+/// Answers in parts, each of which must add up to the summary of the same query.
+#[tokio::test]
+async fn every_report_tells_the_same_calls() {
+    house::each(async |house| {
+        for model in ["gpt-4o", "gpt-4o", "cached", "error-500", "text"] {
+            let path = if model == "text" { "/b" } else { "/a/x" };
+            house.chat(model).header("x-gateway-user-path", path).send().await;
+        }
+        house.receipts(5).await;
+        for query in ["", "user_path=/a", "model=gpt-4o", "provider=openai", "days=100", "cache_mode=all"] {
+            let whole = summary(&house, query).await;
+            for path in [DAILY, MODELS, PATHS] {
+                let lines = read(&house, &format!("{path}?{query}")).await;
+                let lines = lines.as_array().unwrap();
+                for name in ["requests", "input_tokens", "output_tokens", "total_tokens"] {
+                    let sum: i64 = lines.iter().map(|line| line[name].as_i64().unwrap()).sum();
+                    assert_eq!(
+                        json!(sum),
+                        whole[if name == "total_tokens" { name.into() } else { format!("total_{name}") }],
+                        "{path}?{query} {name}"
+                    );
+                }
+                for name in ["input_cost", "output_cost", "total_cost"] {
+                    let sum: f64 = lines.iter().filter_map(|line| line[name].as_f64()).sum();
+                    let total = if name == "total_cost" { name.into() } else { format!("total_{name}") };
+                    assert!(
+                        (sum - whole[total].as_f64().unwrap_or(0.0)).abs() < 1e-9,
+                        "{path}?{query} {name}"
+                    );
+                }
+            }
+            for group in ["none", "model", "provider", "provider_name", "user_path", "auth_key_id", "status"]
+            {
+                for interval in ["quarter_hour&days=1", "hourly", "daily", "weekly", "monthly", "yearly"] {
+                    let asked = format!("{TIMESERIES}?{query}&group_by={group}&top=1&interval={interval}");
+                    let found = read(&house, &asked).await;
+                    let series = found["series"].as_array().unwrap();
+                    let total: i64 = series.iter().map(|line| line["total"].as_i64().unwrap()).sum();
+                    assert_eq!(json!(total), whole["total_requests"], "{asked}");
+                    let points = series.iter().flat_map(|line| line["values"].as_array().unwrap());
+                    assert_eq!(points.map(|value| value.as_i64().unwrap()).sum::<i64>(), total, "{asked}");
+                    for line in series {
+                        let periods = found["periods"].as_array().unwrap().len();
+                        assert_eq!(line["values"].as_array().unwrap().len(), periods, "{asked}");
+                    }
+                }
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn lines_of_the_reports() {
+    house::each(async |house| {
+        house.chat("openai/gpt-4o").send().await.expect_status(200);
+        house.chat("openai/text").send().await.expect_status(200);
+        house.chat("openai/error-500").send().await;
+        house.receipts(3).await;
+        let models = read(&house, MODELS).await;
+        let names: Vec<_> = models.as_array().unwrap()[0].as_object().unwrap().keys().cloned().collect();
+        let figures = [
+            "requests",
+            "input_tokens",
+            "output_tokens",
+            "total_tokens",
+            "input_cost",
+            "output_cost",
+            "total_cost",
+        ];
+        assert_eq!(names, [&["model", "provider", "provider_name"][..], &figures].concat());
+        let of = |model: &str| {
+            models.as_array().unwrap().iter().find(|line| line["model"] == model).unwrap().clone()
+        };
+        assert!(of("gpt-4o")["total_cost"].as_f64().unwrap() > 0.0);
+        assert_eq!((&of("text")["total_cost"], &of("text")["provider"]), (&Value::Null, &json!("openai")));
+        let daily = read(&house, DAILY).await;
+        let names: Vec<_> = daily[0].as_object().unwrap().keys().cloned().collect();
+        assert_eq!(names, [&["date"][..], &figures].concat());
+        for (interval, length) in [("daily", 10), ("weekly", 8), ("monthly", 7), ("yearly", 4)] {
+            let found = read(&house, &format!("{DAILY}?interval={interval}")).await;
+            assert_eq!(found[0]["date"].as_str().unwrap().len(), length, "{found}");
+            assert_eq!(found.as_array().unwrap().len(), 1);
+        }
+        let value = async |metric: &str| {
+            read(&house, &format!("{TIMESERIES}?metric={metric}&days=1")).await["series"][0]["total"].clone()
+        };
+        assert_eq!(value("errors").await, 1);
+        assert!((value("error_rate").await.as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-9);
+        let [p50, p95, first] = [value("p50").await, value("p95").await, value("ttfb_p50").await];
+        assert!(p50.as_f64().unwrap() > 0.0 && p50.as_f64() <= p95.as_f64(), "{p50} {p95}");
+        assert!(first.as_f64().unwrap() > 0.0, "{first}");
+        assert!(value("cost").await.as_f64().unwrap() > 0.0);
+        let empty = read(&house, &format!("{TIMESERIES}?model=none&metric=p95&days=2")).await;
+        assert_eq!(empty["series"][0]["values"], json!([null, null]));
+        assert_eq!(
+            read(&house, &format!("{TIMESERIES}?model=none&group_by=model")).await["series"],
+            json!([])
+        );
+        let top = read(&house, &format!("{TIMESERIES}?group_by=model&top=1&days=1")).await;
+        assert_eq!((&top["series"][1]["other"], &top["series"][1]["total"]), (&json!(true), &json!(2)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_cursor_leads_through_the_log() {
+    house::each(async |house| {
+        for _ in 0..5 {
+            house.chat("text").send().await.expect_status(200);
+        }
+        house.receipts(5).await;
+        let whole = read(&house, LOG).await;
+        assert!(whole.get("next").is_none() && whole.get("search_truncated").is_none());
+        let (mut seen, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = read(&house, &format!("{LOG}?limit=2&cursor={cursor}")).await;
+            assert_eq!(page["total"], 5);
+            seen.extend(page["entries"].as_array().unwrap().clone());
+            let Some(next) = page.get("next") else { break };
+            cursor = next.as_str().unwrap().to_owned();
+        }
+        assert_eq!(json!(seen), whole["entries"]);
     })
     .await;
 }

@@ -1,6 +1,6 @@
-//! The machine's clock, whose wall time a test can put forward.
+//! The machine's clock, which a test can put forward: its wall time alone, or all of it.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::clock::{Clock, Timestamp};
@@ -10,11 +10,18 @@ use testkit::SystemClock;
 pub struct ShiftedClock {
     real: SystemClock,
     ahead_micros: AtomicI64,
+    passed_micros: AtomicU64,
 }
 
 impl ShiftedClock {
     pub fn advance(&self, by: Duration) {
         self.ahead_micros.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+    }
+
+    /// So much time goes by, for whoever measures it, too.
+    pub fn pass(&self, time: Duration) {
+        self.advance(time);
+        self.passed_micros.fetch_add(time.as_micros() as u64, Ordering::SeqCst);
     }
 }
 
@@ -24,6 +31,6 @@ impl Clock for ShiftedClock {
     }
 
     fn tick(&self) -> Duration {
-        self.real.tick()
+        self.real.tick() + Duration::from_micros(self.passed_micros.load(Ordering::SeqCst))
     }
 }

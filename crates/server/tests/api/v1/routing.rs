@@ -2,6 +2,7 @@
 
 mod attempts;
 mod hedging;
+mod lost;
 mod names;
 
 use serde_json::{Value, json};

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use domain::clock::Timestamp;
 use domain::receipt::Receipt;
 
+use crate::Store;
 use crate::ledger::booking::Booking;
-use crate::ledger::{KeyFigures, UsageFilter};
 use crate::testing::{for_each_backend, receipt};
-use crate::{CacheMode, Store};
 
 const START: i64 = 1_800_000_000;
 
@@ -70,46 +69,6 @@ async fn many_keys_are_noted_and_asked_for() {
         assert_eq!(uses.len(), 450);
         assert_eq!((uses[&name(49)], uses[&name(50)], uses[&name(449)]), (at(49), at(1_050), at(1_449)));
         assert_eq!(uses, store.ledger().all_key_uses().await.unwrap());
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn the_figures_of_a_key_are_its_own_and_add_up() {
-    for_each_backend(|store| async move {
-        let mut calls =
-            vec![call(1, Some("a"), 0), call(2, Some("a"), 901), call(3, Some("b"), 0), call(4, None, 0)];
-        calls.push(Receipt { status: 429, cost: None, model: "other".into(), ..call(5, Some("a"), 10) });
-        calls.push(Receipt { cache_type: "exact".into(), ..call(6, Some("a"), 10) });
-        book(&store, &calls).await;
-        let day = 86_400;
-        let filter = UsageFilter {
-            auth_key_id: Some("a".into()),
-            cache: CacheMode::Uncached,
-            ..UsageFilter::between(at(-(START % day)), at(day - START % day))
-        };
-        let models = store.ledger().models_of_key(&filter).await.unwrap();
-        let seen: Vec<_> =
-            models.iter().map(|of| (&*of.model, of.figures.requests, of.figures.errors)).collect();
-        assert_eq!(seen, [("gpt-4o-2024-08-06", 2, 0), ("other", 1, 1)]);
-        assert_eq!((&*models[0].provider, &*models[0].provider_name), ("openai", "main"));
-        assert_eq!(models[1].figures.cost(), None, "nothing priced is not free");
-        let quarters = store.ledger().quarters_of_key(&filter).await.unwrap();
-        let begins: Vec<i64> = quarters.iter().map(|(at, _)| at.seconds() - START).collect();
-        assert_eq!(begins, [0, 900]);
-        let sum = |all: Vec<KeyFigures>| {
-            all.iter().fold(KeyFigures::default(), |mut sum, more| {
-                sum.add(more);
-                sum
-            })
-        };
-        let by_model = sum(models.iter().map(|of| of.figures).collect());
-        assert_eq!(by_model, sum(quarters.iter().map(|(_, figures)| *figures).collect()));
-        assert_eq!(by_model.input_tokens, 300);
-        let summary = store.ledger().summary(&filter).await.unwrap();
-        assert_eq!(by_model.cost().map(|[input, output]| input + output), summary.total_cost);
-        let bound = UsageFilter { user_path: Some("/elsewhere".into()), ..filter };
-        assert!(store.ledger().models_of_key(&bound).await.unwrap().is_empty());
     })
     .await;
 }

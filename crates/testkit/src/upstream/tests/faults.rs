@@ -32,6 +32,22 @@ async fn they_break_before_a_word() {
 }
 
 #[tokio::test]
+async fn some_repeat_the_credential_everywhere() {
+    let upstream = Upstream::start().await;
+    for dialect in DIALECTS {
+        for model in ["tattle-401", "tattle-500", "tattle-page", "tattle-stream"] {
+            for stream in [true, false] {
+                let heard = ask(&upstream, dialect, model, stream).await;
+                let known = HEADERS.iter().find(|(name, _)| *name == "authorization").unwrap().1;
+                assert!(heard.body.contains(known), "{dialect} {model}: {}", heard.body);
+                assert!(heard.head.contains("x-seen: "), "{dialect} {model}: {}", heard.head);
+            }
+        }
+    }
+    assert!(upstream.bill().is_empty());
+}
+
+#[tokio::test]
 async fn broken_documents_end_in_order() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {

@@ -50,3 +50,33 @@ async fn hedges_are_a_share_of_the_calls() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn who_is_outrun_in_the_middle_of_its_answer_is_paid_for_its_prompt() {
+    each(hedging(0.5), json!({}), async |house| {
+        combo(&house, "best", &["one/text", "two/text"]).await;
+        for _ in 0..25 {
+            house.chat("best").send().await.expect_status(200);
+        }
+        for (call, behaviour) in
+            [(house.chat("best"), "hang-after-head"), (house.stream("best"), "hang-before-content")]
+        {
+            house.upstream.push(testkit::Script::like(behaviour));
+            assert_eq!(served(&call.send().await), (200, "two/text", "2"), "{behaviour}");
+        }
+        let rows = house.receipts(27).await;
+        let input = |row: &serde_json::Value| row["input_tokens"].as_u64().unwrap();
+        for row in &rows[25..] {
+            assert_eq!(
+                (&row["estimated"], &row["caveat"]),
+                (&json!(true), &json!("an answer was lost; unpriced")),
+                "{row:#}"
+            );
+            assert!(
+                input(row) > input(&rows[0]) && row["output_tokens"] == rows[0]["output_tokens"],
+                "{row:#}"
+            );
+        }
+    })
+    .await;
+}

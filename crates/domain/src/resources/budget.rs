@@ -1,0 +1,167 @@
+//! A budget: what may be spent below a user path within a period.
+
+use serde::{Deserialize, Serialize};
+
+use super::Resource;
+use crate::clock::Timestamp;
+use crate::fault::{self, Fault};
+use crate::money::Nanos;
+use crate::period::Period;
+use crate::user_path::UserPath;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// `path|seconds`, behind the tenant and a bar when there is one.
+    name: String,
+    /// Only this tenant's calls count; everybody's when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    pub user_path: UserPath,
+    pub period_seconds: i64,
+    /// None where the configuration says how much, and only the reset is kept here.
+    #[serde(default)]
+    pub amount: Option<Nanos>,
+    /// What was spent before no longer counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_reset_at: Option<Timestamp>,
+}
+
+/// Who set the amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    Config,
+    Manual,
+}
+
+/// What tells budgets apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BudgetKey {
+    pub user_path: UserPath,
+    pub period: Period,
+    pub tenant: Option<String>,
+}
+
+impl BudgetKey {
+    pub fn name(&self) -> String {
+        let (path, seconds) = (self.user_path.as_str(), self.period.seconds());
+        match &self.tenant {
+            Some(tenant) => format!("{tenant}|{path}|{seconds}"),
+            None => format!("{path}|{seconds}"),
+        }
+    }
+}
+
+impl Budget {
+    pub fn new(key: BudgetKey, amount: Option<Nanos>, last_reset_at: Option<Timestamp>) -> Self {
+        Self {
+            name: key.name(),
+            tenant: key.tenant,
+            user_path: key.user_path,
+            period_seconds: key.period.seconds(),
+            amount,
+            last_reset_at,
+        }
+    }
+
+    /// None when what is stored is no period.
+    pub fn key(&self) -> Option<BudgetKey> {
+        let period = Period::from_seconds(self.period_seconds).ok()?;
+        Some(BudgetKey { user_path: self.user_path.clone(), period, tenant: self.tenant.clone() })
+    }
+}
+
+impl Resource for Budget {
+    const KIND: &'static str = "budget";
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn validate(&self) -> Result<(), Fault> {
+        Period::from_seconds(self.period_seconds)
+            .map_err(|reason| fault::invalid_parameter("period", reason))?;
+        if self.user_path.as_str().len() > 500 {
+            return Err(fault::invalid_parameter("user_path", "A user path has at most 500 characters."));
+        }
+        match self.amount {
+            Some(amount) if amount <= Nanos::ZERO => Err(amount_refused()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn amount_refused() -> Fault {
+    fault::invalid_parameter("amount", "'amount' is a number of US dollars above 0.")
+}
+
+/// US dollars as they are written in a body.
+pub fn amount(usd: f64) -> Result<Nanos, Fault> {
+    Nanos::from_usd(usd).filter(|amount| *amount > Nanos::ZERO).ok_or_else(amount_refused)
+}
+
+/// `/=monthly:500;/team/a=daily:10,3600:2.5`: the budgets of the configuration.
+pub fn parse_list(text: &str) -> Option<Vec<(BudgetKey, Nanos)>> {
+    let mut found: Vec<(BudgetKey, Nanos)> = Vec::new();
+    for rule in text.split(';').map(str::trim).filter(|rule| !rule.is_empty()) {
+        let (path, amounts) = rule.split_once('=')?;
+        let user_path = UserPath::parse(path).ok().filter(|_| path.trim().starts_with('/'))?;
+        for part in amounts.split(',') {
+            let (period, usd) = part.split_once(':')?;
+            let period = Period::parse(period).ok()?;
+            let amount = amount(usd.trim().parse().ok()?).ok()?;
+            let key = BudgetKey { user_path: user_path.clone(), period, tenant: None };
+            if found.iter().any(|(known, _)| *known == key) {
+                return None;
+            }
+            found.push((key, amount));
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budgets_of_the_configuration_are_read_or_refused() {
+        let shown = |text: &str| {
+            let list = parse_list(text)?;
+            Some(list.into_iter().map(|(key, amount)| (key.name(), amount.0)).collect::<Vec<_>>())
+        };
+        let expected = [
+            ("/|2592000", 500_000_000_000),
+            ("/team/a|86400", 10_000_000_000),
+            ("/team/a|3600", 2_500_000_000),
+        ];
+        let expected: Vec<_> = expected.map(|(name, amount)| (name.to_owned(), amount)).into();
+        assert_eq!(shown("/=monthly:500; /team/a = daily:10, 3600 : 2.5;"), Some(expected));
+        assert_eq!(shown(""), Some(Vec::new()));
+        for bad in [
+            "/",
+            "/=daily",
+            "/=daily:0",
+            "/=daily:-1",
+            "/=daily:x",
+            "/=yearly:1",
+            "a=daily:1",
+            "/=daily:1,86400:2",
+            "/=daily:inf",
+        ] {
+            assert_eq!(shown(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_name_says_what_it_is_for() {
+        let key = BudgetKey {
+            user_path: UserPath::parse("/team/a").unwrap(),
+            period: Period::DAILY,
+            tenant: Some("t1".into()),
+        };
+        let budget = Budget::new(key.clone(), Some(Nanos(1)), None);
+        assert_eq!((budget.name(), budget.key()), ("t1|/team/a|86400", Some(key)));
+        assert!(Budget { amount: Some(Nanos(0)), ..budget }.validate().is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! One call under way, for the audit log: taken down as it goes, made fit to be kept when it is over.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::receipt::Audited;
+use http::HeaderMap;
+
+use super::{Recording, Rules, Scrubber, Threads, members, redact};
+use crate::arrival::Arrival;
+use crate::authenticate;
+
+pub struct Capture {
+    rules: Rules,
+    /// What a refusal is told in.
+    pub format: Format,
+    path: String,
+    query: String,
+    /// What the client came with: never kept, wherever it says it again.
+    credential: Option<String>,
+    request_headers: Vec<(String, String)>,
+    response_headers: Vec<(String, String)>,
+    request: Bytes,
+    upload: Option<Arc<Recording>>,
+    download: Arc<Recording>,
+    pub threads: Option<Threads>,
+    pub reason: Option<&'static str>,
+}
+
+/// Secrets are no longer than this: so much more is taken down than is kept, so that none is cut in two.
+const LONGEST_SECRET: usize = 4096;
+
+impl Capture {
+    /// Nothing, not an allocation, when the audit log is off.
+    pub fn open(rules: Rules, arrival: &Arrival) -> Option<Box<Self>> {
+        if !rules.enabled {
+            return None;
+        }
+        let query = arrival.query.as_deref();
+        Some(Box::new(Self {
+            rules,
+            format: arrival.surface.format(),
+            path: arrival.path.clone().unwrap_or_default(),
+            query: query.map(redact::query).unwrap_or_default(),
+            credential: authenticate::credential(&arrival.headers, query).map(str::to_owned),
+            request_headers: if rules.headers { redact::headers(&arrival.headers) } else { Vec::new() },
+            response_headers: Vec::new(),
+            request: Bytes::new(),
+            upload: None,
+            download: Arc::new(Recording::new(rules.body_limit + LONGEST_SECRET)),
+            threads: None,
+            reason: None,
+        }))
+    }
+
+    pub fn credential(&self) -> Option<&str> {
+        self.credential.as_deref()
+    }
+
+    pub fn received(&mut self, body: &Bytes) {
+        if self.rules.bodies {
+            self.request = body.clone();
+        }
+    }
+
+    /// Where a body that is not held is taken down on its way up.
+    pub fn upload(&mut self) -> Option<Arc<Recording>> {
+        if self.rules.bodies {
+            self.upload = Some(Arc::new(Recording::new(self.rules.body_limit + LONGEST_SECRET)));
+        }
+        self.upload.clone()
+    }
+
+    /// Where the answer is taken down.
+    pub fn download(&self) -> Option<Arc<Recording>> {
+        self.rules.bodies.then(|| self.download.clone())
+    }
+
+    pub fn said(&self, bytes: &[u8]) {
+        if self.rules.bodies {
+            self.download.add(bytes);
+        }
+    }
+
+    pub fn answered(&mut self, headers: &HeaderMap) {
+        if self.rules.headers {
+            self.response_headers = redact::headers(headers);
+        }
+    }
+
+    pub fn finish(self, scrubber: &Scrubber) -> Audited {
+        let own = self.credential.as_deref();
+        let limit = self.rules.body_limit;
+        let (request, request_cut) = match &self.upload {
+            Some(upload) => upload.take(),
+            None => {
+                let end = self.request.len().min(limit + LONGEST_SECRET);
+                (self.request[..end].to_vec(), end < self.request.len())
+            }
+        };
+        let (response, response_cut) = self.download.take();
+        let fit = |text: &str| match scrubber.clean(text, own) {
+            Cow::Borrowed(_) => members::redact(text).into_owned(),
+            Cow::Owned(clean) => members::redact(&clean).into_owned(),
+        };
+        let request = Kept::new(&request, request_cut, limit, fit);
+        let response = Kept::new(&response, response_cut, limit, fit);
+        let clean = |headers: Vec<(String, String)>| {
+            let each = headers.into_iter();
+            each.map(|(name, value)| (name, scrubber.clean(&value, own).into_owned())).collect()
+        };
+        Audited {
+            path: scrubber.clean(&self.path, own).into_owned(),
+            query: scrubber.clean(&self.query, own).into_owned(),
+            reason: self.reason.map(str::to_owned),
+            thread: self.threads.as_ref().map(|threads| threads.thread.clone()),
+            parent: self.threads.and_then(|threads| threads.parent),
+            request_headers: clean(self.request_headers),
+            response_headers: clean(self.response_headers),
+            request_body: request.text,
+            response_body: response.text,
+            request_truncated: request.truncated,
+            response_truncated: response.truncated,
+            request_lossy: request.lossy,
+            response_lossy: response.lossy,
+        }
+    }
+}
+
+/// A body as it is kept; none when there was none.
+#[derive(Debug, PartialEq)]
+struct Kept {
+    text: Option<String>,
+    truncated: bool,
+    lossy: bool,
+}
+
+impl Kept {
+    /// Secrets are taken out before the end is cut off: half of one would not be known.
+    fn new(bytes: &[u8], cut: bool, limit: usize, clean: impl FnOnce(&str) -> String) -> Self {
+        let text = match (cut, std::str::from_utf8(bytes)) {
+            // What was cut in the middle of a character is whole up to there.
+            (true, Err(error)) if error.error_len().is_none() => {
+                String::from_utf8_lossy(&bytes[..error.valid_up_to()])
+            }
+            _ => String::from_utf8_lossy(bytes),
+        };
+        let lossy = matches!(text, Cow::Owned(_));
+        let mut text = clean(&text);
+        let truncated = cut || text.len() > limit;
+        text.truncate(text.floor_char_boundary(limit));
+        Self { text: (!text.is_empty()).then_some(text), truncated, lossy }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keep(bytes: &[u8], cut: bool, limit: usize) -> (String, bool, bool) {
+        let scrubber = Scrubber::new(["a-secret-word"]);
+        let kept = Kept::new(bytes, cut, limit, |text| scrubber.clean(text, None).into_owned());
+        (kept.text.unwrap_or_default(), kept.truncated, kept.lossy)
+    }
+
+    #[test]
+    fn bodies_are_cut_between_characters_and_after_the_secrets_are_gone() {
+        let check = |bytes: &[u8], cut, limit, expected: (&str, bool, bool)| {
+            assert_eq!(keep(bytes, cut, limit), (expected.0.to_owned(), expected.1, expected.2));
+        };
+        check(b"", false, 10, ("", false, false));
+        check(b"abc", false, 3, ("abc", false, false));
+        check(b"abcd", false, 3, ("abc", true, false));
+        check("aé".as_bytes(), false, 2, ("a", true, false));
+        check(&"aé".as_bytes()[..2], true, 5, ("a", true, false));
+        check(b"a\xffb", false, 9, ("a\u{fffd}b", false, true));
+        check(b"x a-secret-word y", false, 8, ("x *** y", false, false));
+        check(b"x a-secret-word y", false, 4, ("x **", true, false));
+    }
+}

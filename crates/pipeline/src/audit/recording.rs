@@ -1,0 +1,51 @@
+//! The beginning of a body, taken down as it passes.
+
+use parking_lot::Mutex;
+
+/// Shared by whoever lets the body pass and the ticket that closes the account.
+pub struct Recording {
+    most: usize,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    bytes: Vec<u8>,
+    cut: bool,
+}
+
+impl Recording {
+    pub fn new(most: usize) -> Self {
+        Self { most, taken: Mutex::default() }
+    }
+
+    pub fn add(&self, bytes: &[u8]) {
+        let mut taken = self.taken.lock();
+        let room = self.most - taken.bytes.len();
+        taken.cut |= bytes.len() > room;
+        taken.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// What there is, and whether there was more.
+    pub fn take(&self) -> (Vec<u8>, bool) {
+        let Taken { bytes, cut } = std::mem::take(&mut *self.taken.lock());
+        (bytes, cut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_kept_than_allowed() {
+        let recording = Recording::new(5);
+        for piece in ["ab", "cd", "e"] {
+            recording.add(piece.as_bytes());
+        }
+        assert_eq!(recording.take(), (b"abcde".to_vec(), false));
+        recording.add(b"abcdef");
+        recording.add(b"g");
+        assert_eq!(recording.take(), (b"abcde".to_vec(), true));
+    }
+}

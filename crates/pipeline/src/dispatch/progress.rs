@@ -1,0 +1,83 @@
+//! How far an attempt got, as seen from outside of it: what a provider bills is known even of one that was cancelled.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use domain::fault::Fault;
+use domain::usage::Usage;
+
+#[derive(Default)]
+pub struct Progress {
+    begun: AtomicBool,
+    bytes: AtomicU64,
+    usage: OnceLock<Box<Usage>>,
+}
+
+/// An answer that a provider began and nobody got.
+#[derive(Debug, Default, PartialEq)]
+pub struct Loss {
+    /// What the provider says of it, if it got as far as that.
+    pub usage: Option<Usage>,
+    pub content_bytes: u64,
+}
+
+impl Progress {
+    /// The provider takes the call: from here on it costs.
+    pub fn begin(&self) {
+        self.begun.store(true, Ordering::Relaxed);
+    }
+
+    /// So much of the answer is here.
+    pub fn came(&self, bytes: u64) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    pub fn told(&self, usage: Option<Usage>) {
+        if let Some(usage) = usage {
+            let _ = self.usage.set(Box::new(usage));
+        }
+    }
+
+    /// What is owed for an attempt that came to nothing.
+    pub fn loss(self) -> Option<Loss> {
+        let content_bytes = self.bytes.into_inner();
+        let usage = self.usage.into_inner().map(|usage| *usage);
+        self.begun.into_inner().then_some(Loss { usage, content_bytes })
+    }
+
+    /// A provider that says itself that it cannot answer bills nothing.
+    pub fn failed(&self, fault: &Fault) {
+        let lost = ["upstream_invalid_response", "upstream_timeout", "upstream_unreachable"];
+        if !lost.contains(&&*fault.code) {
+            self.begun.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::fault;
+
+    use super::*;
+
+    #[test]
+    fn only_an_answer_that_had_begun_and_was_lost_is_owed() {
+        let begun = || {
+            let progress = Progress::default();
+            progress.begin();
+            progress.came(40);
+            progress
+        };
+        let after = |progress: Progress, fault: Fault| {
+            progress.failed(&fault);
+            progress.loss()
+        };
+        let owed = || Some(Loss { usage: None, content_bytes: 40 });
+        assert_eq!(Progress::default().loss(), None);
+        assert_eq!(after(Progress::default(), fault::upstream_interrupted("x")), None);
+        assert_eq!(begun().loss(), owed());
+        assert_eq!(after(begun(), fault::upstream_interrupted("x")), owed());
+        let overloaded = Fault::new(529, fault::FaultKind::Provider, "overloaded_error", "");
+        assert_eq!(after(begun(), overloaded), None, "its own word");
+    }
+}

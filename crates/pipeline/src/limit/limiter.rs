@@ -1,0 +1,96 @@
+//! The live counts of every limited key, by its id: they outlive snapshots, and are forgotten when they say nothing.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use domain::caller::KeyFacts;
+use parking_lot::{Mutex, RwLock};
+
+use super::counts::{Counts, Standing};
+use super::{Account, Permit};
+
+const SHARDS: usize = 64;
+
+type Shard = RwLock<HashMap<Arc<str>, Arc<Mutex<Counts>>, foldhash::fast::RandomState>>;
+
+/// The one place that counts.
+pub struct Limiter {
+    shards: [Shard; SHARDS],
+    hasher: foldhash::fast::RandomState,
+    /// The second in which a shard was last looked through.
+    swept: AtomicU64,
+}
+
+impl Default for Limiter {
+    fn default() -> Self {
+        let shards = std::array::from_fn(|_| Shard::default());
+        Self { shards, hasher: foldhash::fast::RandomState::default(), swept: AtomicU64::new(0) }
+    }
+}
+
+impl Limiter {
+    /// A place for a call of so many tokens, or what it has to wait for longest.
+    pub fn admit(&self, key: &Arc<KeyFacts>, tokens: u64, now: Duration) -> Result<Permit, Standing> {
+        self.sweep(now);
+        let fresh = || self.shard(&key.id).write().entry(key.id.clone()).or_default().clone();
+        let counts = self.find(&key.id).unwrap_or_else(fresh);
+        let taken = counts.lock().admit(&key.rate_limits, tokens, now)?;
+        Ok(Permit { account: Account { key: key.clone(), counts }, taken, consumed: 0 })
+    }
+
+    /// How a call of so many tokens would stand with each limit. Nothing is taken.
+    pub fn look(&self, key: &KeyFacts, tokens: u64, now: Duration) -> Vec<Standing> {
+        let counts = self.find(&key.id).unwrap_or_default();
+        let mut counts = counts.lock();
+        counts.advance(now);
+        counts.standings(&key.rate_limits, tokens).collect()
+    }
+
+    fn find(&self, key: &str) -> Option<Arc<Mutex<Counts>>> {
+        self.shard(key).read().get(key).cloned()
+    }
+
+    /// How many keys have counts.
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.read().len()).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn shard(&self, key: &str) -> &Shard {
+        &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
+    }
+
+    /// The first call of each second looks through one shard, so that all have their turn about once a minute.
+    fn sweep(&self, now: Duration) {
+        let second = now.as_secs();
+        let last = self.swept.load(Ordering::Relaxed);
+        if second <= last
+            || self.swept.compare_exchange(last, second, Ordering::Relaxed, Ordering::Relaxed).is_err()
+        {
+            return;
+        }
+        // Calls come seldom, perhaps: the turns they missed are made up for.
+        for turn in second - (second - last).min(SHARDS as u64) + 1..=second {
+            let mut shard = self.shards[turn as usize % SHARDS].write();
+            shard.retain(|_, counts| is_busy(counts, now));
+            let needed = shard.len() * 2;
+            shard.shrink_to(needed);
+        }
+    }
+}
+
+/// Counts are handed out under the shard's lock alone, so that nobody gets hold of them while this looks.
+fn is_busy(counts: &Arc<Mutex<Counts>>, now: Duration) -> bool {
+    if Arc::strong_count(counts) > 1 {
+        return true;
+    }
+    let mut counts = counts.lock();
+    counts.advance(now);
+    !counts.is_idle()
+}

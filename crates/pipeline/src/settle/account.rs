@@ -1,0 +1,92 @@
+//! How an account is closed: what nobody has told is counted, everything is priced, and the receipt is written down.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::receipt::{CostSource, Receipt};
+use domain::usage::Usage;
+
+use super::earlier::{self, Earlier, Lost};
+use super::holds::Holds;
+use crate::audit;
+use crate::estimate;
+use crate::gateway::Gateway;
+use crate::snapshot::routes::Lane;
+
+pub struct Account {
+    pub gateway: Arc<Gateway>,
+    pub receipt: Box<Receipt>,
+    /// Who has the call now, and what it consumed of that, if that is known.
+    pub lane: Option<Arc<Lane>>,
+    pub usage: Option<Usage>,
+    /// It may have consumed something.
+    pub left: bool,
+    pub prompt: Bytes,
+    pub content_bytes: u64,
+    /// What others consumed for it.
+    pub earlier: Option<Box<Earlier>>,
+    pub lost: Vec<Lost>,
+    pub holds: Holds,
+}
+
+impl Account {
+    /// Which takes a while.
+    pub fn needs_counting(&self) -> bool {
+        (self.usage.is_none() && self.left) || self.lost.iter().any(|lost| lost.usage.is_none())
+    }
+
+    pub fn settle(mut self) {
+        for lost in std::mem::take(&mut self.lost) {
+            let usage = lost.usage.clone().unwrap_or_else(|| lost.estimate(&self.prompt));
+            self.earlier.get_or_insert_default().lose(&lost.lane, &usage);
+        }
+        let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
+        self.receipt.usage = match self.usage.take() {
+            Some(usage) => usage,
+            None if self.left => {
+                estimate::rest(&self.receipt.model, &self.prompt, repeated, self.content_bytes)
+            }
+            None => {
+                self.lane = None;
+                Usage::default()
+            }
+        };
+        self.book();
+    }
+
+    fn book(self) {
+        let Self { gateway, mut receipt, lane, earlier, holds, .. } = self;
+        let lane = lane.as_deref();
+        (receipt.cost, receipt.cost_source) = earlier::price(lane, &receipt.usage);
+        if receipt.cost_source == CostSource::ModelPricing {
+            receipt.pricing_version = lane.and_then(Lane::pricing_version).map(str::to_owned);
+        }
+        if let Some(earlier) = earlier {
+            earlier.complete(&mut receipt);
+        }
+        receipt.flag_unpriced();
+        holds.settle(&receipt);
+        gateway.metrics.in_flight.dec();
+        gateway.metrics.record(lane, &receipt);
+        if let Some(traces) = &gateway.traces {
+            traces.export(&receipt);
+        }
+        tracing::debug!(
+            request_id = receipt.request_id,
+            status = receipt.status,
+            model = receipt.model,
+            provider = receipt.provider_name,
+            duration_us = receipt.duration_us,
+            "call settled"
+        );
+        gateway.console.settled(&receipt);
+        audit::announce(&gateway.audit, &receipt);
+        if gateway.policy.keeps_journal()
+            && let Err(error) = gateway.journal.close_call(&receipt)
+        {
+            gateway.metrics.journal_failures.inc();
+            tracing::error!(%error, request_id = receipt.request_id, "the journal cannot be written; the receipt is kept in memory");
+            gateway.unwritten.keep(*receipt);
+        }
+    }
+}

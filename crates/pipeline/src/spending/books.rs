@@ -1,0 +1,329 @@
+//! What lies under the lock: the windows of every budget, the calls under way, and those settled but not booked yet.
+
+use std::sync::Arc;
+
+use domain::clock::Timestamp;
+use domain::money::Nanos;
+use foldhash::HashMap;
+
+use super::Occasion;
+use super::alerts::Crossing;
+use super::index::Index;
+use super::rules::Rule;
+use super::window::{Window, Windows};
+
+/// So many readings of the ledger later, somebody asks whether a receipt is in it.
+const DOUBTFUL: u32 = 5;
+
+#[derive(Default)]
+pub struct Books {
+    index: Option<Arc<Index>>,
+    /// As the index has its budgets.
+    windows: Vec<Windows>,
+    under_way: HashMap<u64, UnderWay>,
+    next: u64,
+    /// By the id of the receipt.
+    settled: HashMap<Box<str>, Settled>,
+    crossings: Vec<Crossing>,
+}
+
+struct UnderWay {
+    occasion: Occasion,
+    held: Nanos,
+}
+
+struct Settled {
+    occasion: Occasion,
+    cost: Nanos,
+    /// How often the ledger was read since.
+    readings: u32,
+}
+
+/// The budget that has no room, and until when.
+#[derive(Clone, Debug)]
+pub struct Exceeded {
+    pub rule: Rule,
+    pub spent: Nanos,
+    pub reserved: Nanos,
+    pub worst: Nanos,
+    pub end: Timestamp,
+}
+
+/// How a budget stands.
+#[derive(Clone, Debug)]
+pub struct Status {
+    pub rule: Rule,
+    pub period_start: Timestamp,
+    pub period_end: Timestamp,
+    /// What counts: the period's start, or the reset after it.
+    pub counted_from: Timestamp,
+    pub spent: Nanos,
+    pub reserved: Nanos,
+}
+
+impl Status {
+    pub fn remaining(&self) -> Nanos {
+        let used = self.spent + self.reserved;
+        Nanos(self.rule.amount.0.saturating_sub(used.0).max(0))
+    }
+}
+
+/// How a budget stands, and whether a call fits into it.
+#[derive(Clone, Debug)]
+pub struct Headroom {
+    pub status: Status,
+    pub fits: bool,
+}
+
+/// What was read of the ledger: the sum of a budget's window.
+pub struct Reading {
+    pub place: usize,
+    pub from: Timestamp,
+    pub end: Timestamp,
+    pub sum: Nanos,
+}
+
+impl Books {
+    /// Holds against all budgets of the path, or none.
+    pub fn hold(&mut self, occasion: Occasion, worst: Option<Nanos>) -> Result<u64, Box<Exceeded>> {
+        let held = worst.unwrap_or_default();
+        if worst.is_some()
+            && let Some(exceeded) = self.exceeded(&occasion, held)
+        {
+            return Err(exceeded);
+        }
+        self.reserve(&occasion, held);
+        self.next += 1;
+        self.under_way.insert(self.next, UnderWay { occasion, held });
+        Ok(self.next)
+    }
+
+    pub fn extend(&mut self, number: u64, more: Nanos) -> bool {
+        let Some(call) = self.under_way.get(&number) else { return true };
+        let occasion = call.occasion.clone();
+        if self.exceeded(&occasion, more).is_some() {
+            return false;
+        }
+        self.reserve(&occasion, more);
+        if let Some(call) = self.under_way.get_mut(&number) {
+            call.held += more;
+        }
+        true
+    }
+
+    pub fn release(&mut self, number: u64) {
+        if let Some(UnderWay { occasion, held }) = self.under_way.remove(&number) {
+            self.reserve(&occasion, Nanos(-held.0));
+        }
+    }
+
+    /// True when a threshold was crossed.
+    pub fn settle(&mut self, number: u64, receipt: &str, cost: Nanos, kept: bool) -> bool {
+        let Some(UnderWay { occasion, held }) = self.under_way.remove(&number) else { return false };
+        let before = self.crossings.len();
+        let Some(index) = self.index.clone() else { return false };
+        for place in index.covering(&occasion) {
+            let Some(window) = self.windows[place].at(occasion.at) else { continue };
+            window.reserved += Nanos(-held.0);
+            *if kept { &mut window.unbooked } else { &mut window.unkept } += cost;
+            self.crossings.extend(crossings(&index, place, window));
+        }
+        if kept && cost != Nanos::ZERO {
+            self.settled.insert(receipt.into(), Settled { occasion, cost, readings: 0 });
+        }
+        self.crossings.len() > before
+    }
+
+    /// These receipts are in the ledger now: what was added to its sums is part of them.
+    pub fn booked(&mut self, ids: &mut dyn Iterator<Item = &str>) {
+        for id in ids {
+            if self.settled.is_empty() {
+                return;
+            }
+            let Some(Settled { occasion, cost, .. }) = self.settled.remove(id) else { continue };
+            let Some(index) = &self.index else { continue };
+            for place in index.covering(&occasion) {
+                if let Some(window) = self.windows[place].at(occasion.at) {
+                    window.unbooked += Nanos(-cost.0);
+                    window.ledger += cost;
+                }
+            }
+        }
+    }
+
+    pub fn look(
+        &mut self,
+        occasion: &Occasion,
+        worst: Option<Nanos>,
+    ) -> (Vec<Headroom>, Option<Box<Exceeded>>) {
+        let Some(index) = self.index.clone() else { return (Vec::new(), None) };
+        let mut rooms = Vec::new();
+        for place in index.covering(occasion) {
+            self.windows[place].turn(occasion.at, || index.window(place, occasion.at));
+            let status = status(&index, place, &self.windows[place].current);
+            let fits = worst.is_none_or(|worst| room(&status.rule, status.spent + status.reserved, worst));
+            rooms.push(Headroom { status, fits });
+        }
+        let exceeded = worst.and_then(|worst| self.exceeded(occasion, worst));
+        (rooms, exceeded)
+    }
+
+    pub fn statuses(&mut self, now: Timestamp) -> Vec<Status> {
+        let Some(index) = self.index.clone() else { return Vec::new() };
+        self.turn(now);
+        let current = self.windows.iter().map(|windows| &windows.current);
+        current.enumerate().map(|(place, window)| status(&index, place, window)).collect()
+    }
+
+    /// Every window turns to this moment.
+    pub fn turn(&mut self, now: Timestamp) {
+        let Some(index) = &self.index else { return };
+        for (place, windows) in self.windows.iter_mut().enumerate() {
+            windows.turn(now, || index.window(place, now));
+        }
+    }
+
+    /// Of all budgets without room, the one that is the last to begin anew: until then no attempt succeeds.
+    fn exceeded(&mut self, occasion: &Occasion, worst: Nanos) -> Option<Box<Exceeded>> {
+        let index = self.index.clone()?;
+        let mut found: Option<Box<Exceeded>> = None;
+        for place in index.covering(occasion) {
+            self.windows[place].turn(occasion.at, || index.window(place, occasion.at));
+            let Some(window) = self.windows[place].at(occasion.at) else { continue };
+            let rule = index.rule(place);
+            let (spent, reserved, end) = (window.spent(), window.reserved, window.end);
+            if !room(rule, spent + reserved, worst) && found.as_ref().is_none_or(|known| known.end < end) {
+                found = Some(Box::new(Exceeded { rule: rule.clone(), spent, reserved, worst, end }));
+            }
+        }
+        found
+    }
+
+    fn reserve(&mut self, occasion: &Occasion, amount: Nanos) {
+        let Some(index) = &self.index else { return };
+        for place in index.covering(occasion) {
+            self.windows[place].turn(occasion.at, || index.window(place, occasion.at));
+            if let Some(window) = self.windows[place].at(occasion.at) {
+                window.reserved += amount;
+            }
+        }
+    }
+
+    /// Other rules: what is held and settled counts anew, by what each call was.
+    pub fn install(&mut self, index: Option<Arc<Index>>, now: Timestamp) {
+        let before = self.index.take();
+        let known = std::mem::take(&mut self.windows);
+        let known = known.into_iter().enumerate();
+        let mut known: HashMap<_, _> = known
+            .filter_map(|(place, windows)| Some((before.as_ref()?.rule(place).key.clone(), windows)))
+            .collect();
+        if let Some(index) = &index {
+            for (place, rule) in index.rules.budgets.iter().enumerate() {
+                let mut windows = Windows::new(index.window(place, now));
+                if let Some(known) = known.remove(&rule.key) {
+                    windows.inherit(known);
+                }
+                windows.each().for_each(|window| {
+                    (window.reserved, window.unbooked, window.told) = (Nanos::ZERO, Nanos::ZERO, 0)
+                });
+                self.windows.push(windows);
+            }
+        } else {
+            self.settled.clear();
+        }
+        self.index = index;
+        self.count_anew();
+    }
+
+    fn count_anew(&mut self) {
+        let Some(index) = &self.index else { return };
+        let held = self.under_way.values().map(|call| (&call.occasion, call.held, Nanos::ZERO));
+        let settled = self.settled.values().map(|call| (&call.occasion, Nanos::ZERO, call.cost));
+        for (occasion, held, cost) in held.chain(settled) {
+            for place in index.covering(occasion) {
+                if let Some(window) = self.windows[place].at(occasion.at) {
+                    window.reserved += held;
+                    window.unbooked += cost;
+                }
+            }
+        }
+    }
+
+    /// The windows whose sums are to be read, once they are those of this moment.
+    pub fn wanted(&mut self, now: Timestamp) -> Option<(Arc<Index>, Vec<Reading>)> {
+        let index = self.index.clone()?;
+        self.turn(now);
+        let windows = self.windows.iter().enumerate();
+        let wanted = windows.map(|(place, Windows { current, .. })| Reading {
+            place,
+            from: current.from,
+            end: current.end,
+            sum: Nanos::ZERO,
+        });
+        Some((index, wanted.collect()))
+    }
+
+    /// True when a threshold was crossed.
+    pub fn apply(&mut self, readings: &[Reading]) -> bool {
+        let before = self.crossings.len();
+        let Some(index) = self.index.clone() else { return false };
+        for Reading { place, from, end, sum } in readings {
+            let mut windows = self.windows[*place].each();
+            if let Some(window) = windows.find(|window| (window.from, window.end) == (*from, *end)) {
+                window.ledger = *sum;
+            }
+        }
+        for (place, windows) in self.windows.iter_mut().enumerate() {
+            self.crossings.extend(crossings(&index, place, &mut windows.current));
+        }
+        let windows = &mut self.windows;
+        self.settled.retain(|_, call| {
+            call.readings += 1;
+            index.covering(&call.occasion).any(|place| windows[place].at(call.occasion.at).is_some())
+        });
+        self.crossings.len() > before
+    }
+
+    /// Receipts that should have been booked by now: when and under which id.
+    pub fn doubtful(&self, most: usize) -> Vec<(Timestamp, Box<str>)> {
+        let doubtful = self.settled.iter().filter(|(_, call)| call.readings >= DOUBTFUL);
+        doubtful.map(|(id, call)| (call.occasion.at, id.clone())).take(most).collect()
+    }
+
+    pub fn take_crossings(&mut self) -> Vec<Crossing> {
+        std::mem::take(&mut self.crossings)
+    }
+
+    /// Could not be told yet.
+    pub fn give_back(&mut self, crossings: Vec<Crossing>) {
+        self.crossings.splice(0..0, crossings);
+    }
+}
+
+fn room(rule: &Rule, used: Nanos, worst: Nanos) -> bool {
+    used.0.saturating_add(worst.0) <= rule.amount.0
+}
+
+fn status(index: &Index, place: usize, window: &Window) -> Status {
+    Status {
+        rule: index.rule(place).clone(),
+        period_start: window.start,
+        period_end: window.end,
+        counted_from: window.from,
+        spent: window.spent(),
+        reserved: window.reserved,
+    }
+}
+
+/// The thresholds that are newly reached.
+fn crossings(index: &Index, place: usize, window: &mut Window) -> Vec<Crossing> {
+    let spent = window.spent();
+    let marks = index.marks(place);
+    let mut found = Vec::new();
+    while window.told < marks.len() && spent >= marks[window.told] {
+        let threshold = index.rules.thresholds[window.told];
+        found.push(Crossing { status: status(index, place, window), threshold });
+        window.told += 1;
+    }
+    found
+}

@@ -1,0 +1,118 @@
+//! The ledger is the truth: what is spent is read from it again and again, so that other replicas' calls, those that a
+//! crash left behind and corrected prices count.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::clock::Timestamp;
+use domain::money::Nanos;
+use foldhash::HashMap;
+use store::{Store, StoreError};
+
+use super::Spending;
+use super::books::Reading;
+use super::index::Index;
+use super::rules::Rules;
+use super::window::Windows;
+use crate::gateway::Gateway;
+
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Reading takes at most this part of the time.
+const SHARE: u32 = 20;
+/// So many receipts in doubt are asked for at a time.
+const MOST_DOUBTS: usize = 100;
+
+/// Reads what is spent of every budget.
+pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreError> {
+    let spending = &gateway.spending;
+    if spending.index.load().is_none() {
+        return Ok(());
+    }
+    spending.asks(gateway.clock.tick());
+    let _still = store.ledger().hold_still().await;
+    clear_doubts(spending, store).await?;
+    let Some((index, readings)) = spending.books.lock().wanted(gateway.clock.now()) else { return Ok(()) };
+    let readings = read(store, &index, readings).await?;
+    if spending.books.lock().apply(&readings) {
+        spending.crossed.notify_one();
+    }
+    spending.answered();
+    Ok(())
+}
+
+/// Puts other rules into force, together with what is spent under them.
+pub async fn install(gateway: &Gateway, store: &Store, rules: Rules) -> Result<(), StoreError> {
+    let spending = &gateway.spending;
+    let index = (!rules.budgets.is_empty()).then(|| Arc::new(Index::new(rules)));
+    let _still = store.ledger().hold_still().await;
+    let now = gateway.clock.now();
+    let readings = match &index {
+        Some(index) => read(store, index, windows_of(index, now)).await?,
+        None => Vec::new(),
+    };
+    let mut books = spending.books.lock();
+    books.install(index.clone(), now);
+    let crossed = books.apply(&readings);
+    drop(books);
+    spending.index.store(index);
+    spending.answered();
+    if crossed {
+        spending.crossed.notify_one();
+    }
+    Ok(())
+}
+
+fn windows_of(index: &Index, now: Timestamp) -> Vec<Reading> {
+    let places = 0..index.rules.budgets.len();
+    let reading = |place: usize| {
+        let Windows { current, .. } = Windows::new(index.window(place, now));
+        Reading { place, from: current.from, end: current.end, sum: Nanos::ZERO }
+    };
+    places.map(reading).collect()
+}
+
+/// One look at the ledger for all budgets that began at the same time.
+async fn read(store: &Store, index: &Index, mut readings: Vec<Reading>) -> Result<Vec<Reading>, StoreError> {
+    let ranges: BTreeSet<_> = readings.iter().map(|reading| (reading.from, reading.end)).collect();
+    for (from, end) in ranges {
+        let mut sums: HashMap<usize, Nanos> = HashMap::default();
+        for spent in store.ledger().spent(from, end).await? {
+            for place in index.above(&spent.user_path, &spent.tenant) {
+                *sums.entry(place).or_default() += spent.cost;
+            }
+        }
+        let within = readings.iter_mut().filter(|reading| (reading.from, reading.end) == (from, end));
+        within.for_each(|reading| reading.sum = sums.get(&reading.place).copied().unwrap_or_default());
+    }
+    Ok(readings)
+}
+
+/// A transaction whose end nobody heard of may have been committed: then its receipts would count twice.
+async fn clear_doubts(spending: &Spending, store: &Store) -> Result<(), StoreError> {
+    let doubtful = spending.books.lock().doubtful(MOST_DOUBTS);
+    for (at, id) in doubtful {
+        if store.ledger().has(at, &id).await? {
+            spending.books.lock().booked(&mut std::iter::once(&*id));
+        }
+    }
+    Ok(())
+}
+
+pub async fn keep_synchronising(gateway: Arc<Gateway>, store: Store) {
+    let mut failing = false;
+    loop {
+        let before = gateway.clock.tick();
+        let outcome = synchronise(&gateway, &store).await;
+        match &outcome {
+            Err(error) if !failing => {
+                tracing::warn!(%error, "what is spent cannot be read: budgets go by what this process knows")
+            }
+            Ok(()) if failing => tracing::info!("what is spent can be read again"),
+            _ => {}
+        }
+        failing = outcome.is_err();
+        let took = gateway.clock.tick().saturating_sub(before);
+        tokio::time::sleep(INTERVAL.max(if failing { INTERVAL } else { took * SHARE })).await;
+    }
+}

@@ -1,0 +1,361 @@
+//! The promise: spent and held together never exceed an amount, whatever happens in which order; and spent is exact.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::clock::Timestamp;
+use domain::money::Nanos;
+use domain::period::{Anchors, Period, TimeOfDay};
+use domain::resources::budget::{BudgetKey, Source};
+use domain::user_path::UserPath;
+use proptest::prelude::*;
+
+use super::books::{Books, Reading};
+use super::index::Index;
+use super::rules::{Rule, Rules};
+use super::{Hold, Occasion, Spending};
+
+const PATHS: [&str; 5] = ["/", "/a", "/a/b", "/a/c", "/d"];
+
+fn key(path: &str, period: Period, tenant: Option<&str>) -> BudgetKey {
+    BudgetKey { user_path: UserPath::parse(path).unwrap(), period, tenant: tenant.map(str::to_owned) }
+}
+
+fn rule(path: &str, period: Period, amount: i64) -> Rule {
+    Rule { key: key(path, period, None), amount: Nanos(amount), source: Source::Manual, last_reset_at: None }
+}
+
+fn rules(budgets: Vec<Rule>) -> Rules {
+    Rules { budgets, anchors: Anchors::default(), thresholds: vec![0.5, 1.0] }
+}
+
+fn books(budgets: Vec<Rule>, now: i64) -> Books {
+    let mut books = Books::default();
+    books.install(Some(Arc::new(Index::new(rules(budgets)))), at(now));
+    books
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_seconds(second)
+}
+
+fn occasion(path: &str, second: i64) -> Occasion {
+    Occasion { at: at(second), tenant: None, user_path: UserPath::parse(path).unwrap() }
+}
+
+#[track_caller]
+fn check(books: &mut Books, now: i64, path: &str, spent: i64, reserved: i64) {
+    let statuses = books.statuses(at(now));
+    let status = statuses.iter().find(|status| status.rule.key.user_path.as_str() == path).unwrap();
+    assert_eq!((status.spent.0, status.reserved.0), (spent, reserved), "{path}");
+}
+
+#[test]
+fn all_budgets_of_the_path_or_none() {
+    let mut books = books(vec![rule("/", Period::DAILY, 100), rule("/a", Period::HOURLY, 40)], 0);
+    let first = books.hold(occasion("/a/b", 1), Some(Nanos(30))).unwrap();
+    let refused = books.hold(occasion("/a", 1), Some(Nanos(11))).unwrap_err();
+    assert_eq!((refused.rule.key.user_path.as_str(), refused.end), ("/a", at(3600)));
+    check(&mut books, 1, "/", 0, 30);
+    books.hold(occasion("/d", 1), Some(Nanos(70))).unwrap();
+    let refused = books.hold(occasion("/a", 1), Some(Nanos(11))).unwrap_err();
+    assert_eq!(refused.end, at(86_400), "the one that begins anew last");
+    books.settle(first, "r1", Nanos(5), true);
+    check(&mut books, 1, "/a", 5, 0);
+    check(&mut books, 1, "/", 5, 70);
+    assert!(books.hold(occasion("/a", 1), Some(Nanos(25))).is_ok(), "exactly what is left");
+    assert!(books.hold(occasion("/a", 1), Some(Nanos(1))).is_err());
+    assert!(books.hold(occasion("/a", 1), None).is_ok(), "without a price nothing is held");
+}
+
+#[test]
+fn a_call_counts_where_it_arrived() {
+    let mut books = books(vec![rule("/a", Period::HOURLY, 10)], 3590);
+    let before = books.hold(occasion("/a", 3599), Some(Nanos(10))).unwrap();
+    let after = books.hold(occasion("/a", 3600), Some(Nanos(10))).unwrap();
+    check(&mut books, 3601, "/a", 0, 10);
+    assert!(books.hold(occasion("/a", 3598), Some(Nanos(1))).is_err(), "late, into the full window");
+    books.settle(before, "r1", Nanos(10), true);
+    check(&mut books, 3601, "/a", 0, 10);
+    books.settle(after, "r2", Nanos(3), true);
+    check(&mut books, 3601, "/a", 3, 0);
+    books.booked(&mut ["r1", "r2", "other"].into_iter());
+    check(&mut books, 3601, "/a", 3, 0);
+    check(&mut books, 7200, "/a", 0, 0);
+}
+
+#[test]
+fn a_reset_forgets_what_arrived_before_it() {
+    let mut books = books(vec![rule("/a", Period::DAILY, 10)], 0);
+    let call = books.hold(occasion("/a", 5), Some(Nanos(10))).unwrap();
+    let reset = Rule { last_reset_at: Some(at(100)), ..rule("/a", Period::DAILY, 10) };
+    books.install(Some(Arc::new(Index::new(rules(vec![reset])))), at(100));
+    check(&mut books, 100, "/a", 0, 0);
+    let next = books.hold(occasion("/a", 101), Some(Nanos(10))).unwrap();
+    books.settle(call, "r1", Nanos(9), true);
+    check(&mut books, 102, "/a", 0, 10);
+    books.release(next);
+    check(&mut books, 102, "/a", 0, 0);
+}
+
+#[test]
+fn other_anchors_count_each_call_anew() {
+    let mut books = books(vec![rule("/a", Period::DAILY, 100)], 7 * 3600);
+    let early = books.hold(occasion("/a", 5 * 3600), Some(Nanos(10))).unwrap();
+    let late = books.hold(occasion("/a", 6 * 3600), Some(Nanos(20))).unwrap();
+    books.settle(early, "r1", Nanos(10), true);
+    let mut rules = rules(vec![rule("/a", Period::DAILY, 100)]);
+    rules.anchors.daily = TimeOfDay { hour: 6, minute: 0 };
+    books.install(Some(Arc::new(Index::new(rules))), at(7 * 3600));
+    check(&mut books, 7 * 3600, "/a", 0, 20);
+    books.settle(late, "r2", Nanos(15), true);
+    check(&mut books, 7 * 3600, "/a", 15, 0);
+}
+
+#[test]
+fn a_tenants_budget_is_its_own() {
+    let own = Rule { key: key("/a", Period::DAILY, Some("t")), ..rule("/a", Period::DAILY, 10) };
+    let mut books = books(vec![own], 0);
+    let of = |tenant: Option<&str>| Occasion { tenant: tenant.map(Arc::from), ..occasion("/a", 1) };
+    books.hold(of(None), Some(Nanos(50))).unwrap();
+    books.hold(of(Some("u")), Some(Nanos(50))).unwrap();
+    assert!(books.hold(of(Some("t")), Some(Nanos(50))).is_err());
+    books.hold(of(Some("t")), Some(Nanos(10))).unwrap();
+}
+
+#[test]
+fn each_threshold_is_crossed_once_in_a_window() {
+    let mut books = books(vec![rule("/a", Period::HOURLY, 10)], 0);
+    let spend = |books: &mut Books, second: i64, cost: i64| {
+        let number = books.hold(occasion("/a", second), None).unwrap();
+        books.settle(number, &format!("r{second}"), Nanos(cost), true);
+        let crossings = books.take_crossings();
+        crossings.iter().map(|crossing| crossing.threshold).collect::<Vec<_>>()
+    };
+    assert_eq!(spend(&mut books, 1, 4), [] as [f64; 0]);
+    assert_eq!(spend(&mut books, 2, 1), [0.5]);
+    assert_eq!(spend(&mut books, 3, 1), [] as [f64; 0]);
+    assert_eq!(spend(&mut books, 4, 9), [1.0]);
+    assert_eq!(spend(&mut books, 3601, 10), [0.5, 1.0]);
+}
+
+#[test]
+fn racing_workers_never_overspend() {
+    const AMOUNT: i64 = 1_000_000_000;
+    let spending = Arc::new(Spending::default());
+    spending
+        .books
+        .lock()
+        .install(Some(Arc::new(Index::new(rules(vec![rule("/a", Period::DAILY, AMOUNT)])))), at(0));
+    let work = |worker: u64| {
+        let mut seed = worker.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut spent = 0;
+        for round in 0..300 {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            let worst = (seed % 3_000_000) as i64;
+            let Ok(number) = spending.books.lock().hold(occasion("/a", 1), Some(Nanos(worst))) else {
+                continue;
+            };
+            let hold = Hold { spending: spending.clone(), number, kept: true, open: true };
+            std::thread::yield_now();
+            {
+                let statuses = spending.statuses(at(1));
+                assert!(statuses[0].spent.0 + statuses[0].reserved.0 <= AMOUNT, "{statuses:?}");
+            }
+            if seed.is_multiple_of(5) {
+                drop(hold);
+            } else {
+                let cost = worst - worst / 3;
+                hold.settle(&format!("{worker}-{round}"), Some(Nanos(cost)));
+                spent += cost;
+            }
+        }
+        spent
+    };
+    let spent: i64 = std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..=64).map(|worker| scope.spawn(move || work(worker))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    let status = spending.statuses(at(1)).remove(0);
+    assert_eq!((status.spent.0, status.reserved.0), (spent, 0));
+    assert!(spent <= AMOUNT && spent > AMOUNT * 9 / 10, "{spent}");
+}
+
+/// What a careful clerk would write down: every call by itself.
+#[derive(Default)]
+struct Clerk {
+    held: BTreeMap<u64, (Occasion, i64)>,
+    settled: Vec<(Occasion, i64)>,
+}
+
+impl Clerk {
+    fn sums(&self, rule: &Rule, anchors: &Anchors, now: i64) -> (i64, i64) {
+        let (start, end) = rule.key.period.around(at(now), anchors);
+        let from = rule.last_reset_at.map_or(start, |reset| reset.max(start));
+        let counts = |occasion: &Occasion| {
+            rule.key.user_path.covers(&occasion.user_path) && from <= occasion.at && occasion.at < end
+        };
+        let spent = self.settled.iter().filter(|(occasion, _)| counts(occasion)).map(|(_, cost)| cost).sum();
+        let held = self.held.values().filter(|(occasion, _)| counts(occasion)).map(|(_, held)| held).sum();
+        (spent, held)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Deed {
+    Hold { path: usize, worst: i64 },
+    Extend { which: usize, more: i64 },
+    Settle { which: usize, share: i64 },
+    Release { which: usize },
+    Book { which: usize },
+    Synchronise,
+    Wait { seconds: i64 },
+    Amount { which: usize, amount: i64 },
+    Reset { which: usize },
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let which = 0..64usize;
+    prop_oneof![
+        6 => (0..PATHS.len(), 0..60i64).prop_map(|(path, worst)| Deed::Hold { path, worst }),
+        1 => (which.clone(), 0..40i64).prop_map(|(which, more)| Deed::Extend { which, more }),
+        4 => (which.clone(), 0..=100i64).prop_map(|(which, share)| Deed::Settle { which, share }),
+        1 => which.clone().prop_map(|which| Deed::Release { which }),
+        3 => which.clone().prop_map(|which| Deed::Book { which }),
+        2 => Just(Deed::Synchronise),
+        2 => (0..2500i64).prop_map(|seconds| Deed::Wait { seconds }),
+        1 => (which.clone(), 1..300i64).prop_map(|(which, amount)| Deed::Amount { which, amount }),
+        1 => which.prop_map(|which| Deed::Reset { which }),
+    ]
+}
+
+/// The books, the ledger and the clerk, side by side.
+struct World {
+    books: Books,
+    rules: Rules,
+    clerk: Clerk,
+    /// In the journal: receipt, call, cost.
+    journal: Vec<(String, Occasion, i64)>,
+    ledger: Vec<(Occasion, i64)>,
+    now: i64,
+    receipts: u64,
+}
+
+impl World {
+    fn new() -> Self {
+        let budgets = vec![
+            rule("/", Period::DAILY, 200),
+            rule("/a", Period::HOURLY, 100),
+            rule("/a", Period::from_seconds(600).unwrap(), 60),
+            rule("/a/b", Period::MONTHLY, 80),
+        ];
+        let rules = rules(budgets);
+        let mut books = Books::default();
+        books.install(Some(Arc::new(Index::new(rules.clone()))), at(0));
+        let (journal, ledger) = Default::default();
+        Self { books, rules, clerk: Clerk::default(), journal, ledger, now: 0, receipts: 0 }
+    }
+
+    fn nth(&self, which: usize) -> Option<u64> {
+        let count = self.clerk.held.len();
+        (count > 0).then(|| *self.clerk.held.keys().nth(which % count).unwrap())
+    }
+
+    /// As `synchronise::read` does it.
+    fn readings(&mut self) -> Vec<Reading> {
+        let (index, mut readings) = self.books.wanted(at(self.now)).unwrap();
+        for reading in &mut readings {
+            let within = |occasion: &Occasion| reading.from <= occasion.at && occasion.at < reading.end;
+            let of = self.ledger.iter().filter(|(occasion, _)| within(occasion));
+            let of = of.filter(|(occasion, _)| index.covering(occasion).any(|place| place == reading.place));
+            reading.sum = Nanos(of.map(|(_, cost)| cost).sum());
+        }
+        readings
+    }
+
+    fn install(&mut self) {
+        self.books.install(Some(Arc::new(Index::new(self.rules.clone()))), at(self.now));
+        let readings = self.readings();
+        self.books.apply(&readings);
+    }
+
+    fn act(&mut self, deed: Deed) {
+        match deed {
+            Deed::Hold { path, worst } => {
+                let occasion = occasion(PATHS[path], self.now);
+                if let Ok(number) = self.books.hold(occasion.clone(), Some(Nanos(worst))) {
+                    self.clerk.held.insert(number, (occasion, worst));
+                }
+            }
+            Deed::Extend { which, more } => {
+                if let Some(number) = self.nth(which)
+                    && self.books.extend(number, Nanos(more))
+                {
+                    self.clerk.held.get_mut(&number).unwrap().1 += more;
+                }
+            }
+            Deed::Settle { which, share } => {
+                if let Some(number) = self.nth(which) {
+                    let (occasion, held) = self.clerk.held.remove(&number).unwrap();
+                    let cost = held * share / 100;
+                    self.receipts += 1;
+                    let receipt = self.receipts.to_string();
+                    self.books.settle(number, &receipt, Nanos(cost), true);
+                    self.clerk.settled.push((occasion.clone(), cost));
+                    self.journal.push((receipt, occasion, cost));
+                }
+            }
+            Deed::Release { which } => {
+                if let Some(number) = self.nth(which) {
+                    self.books.release(number);
+                    self.clerk.held.remove(&number);
+                }
+            }
+            Deed::Book { which } => {
+                let count = which.min(self.journal.len());
+                let booked: Vec<_> = self.journal.drain(..count).collect();
+                self.books.booked(&mut booked.iter().map(|(receipt, _, _)| receipt.as_str()));
+                self.ledger.extend(booked.into_iter().map(|(_, occasion, cost)| (occasion, cost)));
+            }
+            Deed::Synchronise => {
+                let readings = self.readings();
+                self.books.apply(&readings);
+            }
+            Deed::Wait { seconds } => self.now += seconds,
+            Deed::Amount { which, amount } => {
+                let place = which % self.rules.budgets.len();
+                self.rules.budgets[place].amount = Nanos(amount);
+                self.install();
+            }
+            Deed::Reset { which } => {
+                let place = which % self.rules.budgets.len();
+                self.rules.budgets[place].last_reset_at = Some(at(self.now));
+                self.install();
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_order_of_things_overspends_or_miscounts(deeds in proptest::collection::vec(deed(), 1..120)) {
+        let mut world = World::new();
+        let mut before: Vec<i64> = vec![0; world.rules.budgets.len()];
+        for deed in deeds {
+            let lowered = matches!(deed, Deed::Amount { .. });
+            world.act(deed.clone());
+            let statuses = world.books.statuses(at(world.now));
+            for (place, status) in statuses.iter().enumerate() {
+                let expected = world.clerk.sums(&status.rule, &world.rules.anchors, world.now);
+                prop_assert_eq!((status.spent.0, status.reserved.0), expected, "{:?} {:?}", deed, status);
+                // Only who lowers an amount can bring a budget above it; from there on it can but fall.
+                let used = status.spent.0 + status.reserved.0;
+                let bound = status.rule.amount.0.max(if lowered { i64::MAX } else { before[place] });
+                prop_assert!(used <= bound, "{:?} {:?}", deed, status);
+                before[place] = used;
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! One window of one budget: from its beginning, or its reset, until the next begins.
+
+use domain::clock::Timestamp;
+use domain::money::Nanos;
+use domain::period::Anchors;
+
+use super::rules::Rule;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    pub start: Timestamp,
+    /// What counts: the start, or the reset after it.
+    pub from: Timestamp,
+    pub end: Timestamp,
+    /// What the ledger holds, as far as it was read and heard.
+    pub ledger: Nanos,
+    /// Settled by this process and not in the ledger yet.
+    pub unbooked: Nanos,
+    /// Settled by this process, and never booked by anybody.
+    pub unkept: Nanos,
+    pub reserved: Nanos,
+    /// So many thresholds were crossed and handed on.
+    pub told: usize,
+}
+
+impl Window {
+    pub fn around(rule: &Rule, anchors: &Anchors, at: Timestamp) -> Self {
+        let (start, end) = rule.key.period.around(at, anchors);
+        let from = rule.last_reset_at.map_or(start, |reset| start.max(reset));
+        let zero = Nanos::ZERO;
+        Self { start, from, end, ledger: zero, unbooked: zero, unkept: zero, reserved: zero, told: 0 }
+    }
+
+    pub fn spent(&self) -> Nanos {
+        self.ledger + self.unbooked + self.unkept
+    }
+
+    pub fn holds(&self, at: Timestamp) -> bool {
+        self.from <= at && at < self.end
+    }
+
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.from, self.end) == (other.from, other.end)
+    }
+}
+
+/// The window in force and the one before it: calls that arrived before the turn may still be on their way.
+#[derive(Clone, Debug)]
+pub struct Windows {
+    pub current: Window,
+    pub previous: Option<Window>,
+}
+
+impl Windows {
+    pub fn new(current: Window) -> Self {
+        Self { current, previous: None }
+    }
+
+    pub fn at(&mut self, at: Timestamp) -> Option<&mut Window> {
+        if self.current.holds(at) {
+            return Some(&mut self.current);
+        }
+        self.previous.as_mut().filter(|window| window.holds(at))
+    }
+
+    /// Turns to the window of this moment, if that is a later one.
+    pub fn turn(&mut self, at: Timestamp, next: impl FnOnce() -> Window) {
+        if at >= self.current.end {
+            self.previous = Some(std::mem::replace(&mut self.current, next()));
+        }
+    }
+
+    pub fn each(&mut self) -> impl Iterator<Item = &mut Window> {
+        std::iter::once(&mut self.current).chain(self.previous.as_mut())
+    }
+
+    /// What is known goes on where the rules have changed.
+    pub fn inherit(&mut self, known: Self) {
+        if known.current.is_same(&self.current) {
+            *self = known;
+        } else if known.current.end <= self.current.start {
+            self.previous = Some(known.current);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The operator's prices on their lanes, and what has none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::caller::Caller;
+use domain::money::{Cost, Nanos, Rate};
+use domain::resources::model_price::ModelPrice;
+use domain::usage::Tokens;
+use domain::user_path::UserPath;
+use pipeline::gateway::Policy;
+use pipeline::resolve::access::{Access, Refusal};
+use pipeline::snapshot::routes::Routes;
+use pipeline::snapshot::routes::prices::Prices;
+use serde_json::{Value, json};
+
+use crate::snapshots::{compile_at, place, with_routes};
+
+fn house(list: &[(&str, Value)]) -> Routes {
+    let places = [
+        place("openai", "openai", Some(&["gpt-5"])),
+        place("openai-eu", "openai", Some(&["gpt-5"])),
+        place("lab", "vllm", None),
+        place("yard", "vllm", Some(&["own"])),
+        place("router", "openrouter", Some(&["openai/gpt-5"])),
+    ];
+    let read = |(revision, (selector, body)): (usize, &(&str, Value))| {
+        let price: ModelPrice = serde_json::from_value(body.clone()).unwrap();
+        ((*selector).to_owned(), (price, revision as i64))
+    };
+    let prices = list.iter().enumerate().map(read).collect();
+    compile_at(&places, &BTreeMap::new(), Arc::new(Prices::new(prices)))
+}
+
+/// The rate for input and which price it is.
+fn found(routes: &Routes, instance: &str, model: &str) -> Option<(i64, Option<String>)> {
+    let lane = routes.instances[instance].lane(model).unwrap();
+    let version = lane.pricing_version().map(str::to_owned);
+    // Whoever asks without a lane is told the same.
+    let pricing = routes.pricing(instance, &lane.target.provider_type, model);
+    assert_eq!(pricing.effective.as_ref(), lane.price());
+    Some((lane.price()?.input.0, version))
+}
+
+#[test]
+fn the_instances_own_price_wins_over_its_types() {
+    let input = |usd: f64| json!({"input_per_mtok": usd, "output_per_mtok": 1.0});
+    let usd = |usd: f64| Rate::from_usd_per_mtok(usd).unwrap().0;
+    let plain = house(&[]);
+    let catalogued = found(&plain, "openai", "gpt-5").unwrap();
+    assert_eq!(catalogued.1, None);
+    assert_eq!((found(&plain, "lab", "own"), found(&plain, "yard", "own")), (None, None));
+
+    let rev = |number: i64| Some(format!("rev-{number}"));
+    let routes = house(&[("vllm/own", input(2.0)), ("lab/own", input(3.0)), ("lab/unlisted", input(4.0))]);
+    assert_eq!(found(&routes, "lab", "own"), Some((usd(3.0), rev(1))));
+    assert_eq!(found(&routes, "yard", "own"), Some((usd(2.0), rev(0))));
+    assert_eq!(found(&routes, "lab", "unlisted"), Some((usd(4.0), rev(2))), "a model that nobody lists");
+
+    // Where an instance has its type's name, what is said of that name is said of that instance.
+    let routes = house(&[("openai/gpt-5", input(7.0)), ("openrouter/openai/gpt-5", input(8.0))]);
+    assert_eq!(found(&routes, "openai", "gpt-5"), Some((usd(7.0), rev(0))));
+    assert_eq!(found(&routes, "openai-eu", "gpt-5"), Some(catalogued));
+    assert_eq!(found(&routes, "router", "openai/gpt-5"), Some((usd(8.0), rev(1))));
+}
+
+#[test]
+fn what_is_not_named_stays_and_half_a_price_is_none() {
+    let plain = house(&[]);
+    let before = plain.instances["openai"].lane("gpt-5").unwrap();
+    let routes =
+        house(&[("openai/gpt-5", json!({"output_per_mtok": 99})), ("lab/own", json!({"input_per_mtok": 1}))]);
+    let lane = routes.instances["openai"].lane("gpt-5").unwrap();
+    let (was, is) = (before.price().unwrap(), lane.price().unwrap());
+    assert_eq!((is.input, is.cache_read), (was.input, was.cache_read));
+    assert_eq!(is.output, Rate(99_000_000_000));
+    let (facts, known) = (lane.facts.as_ref().unwrap(), before.facts.as_ref().unwrap());
+    assert_eq!((facts.context_window, facts.abilities), (known.context_window, known.abilities));
+    assert_eq!(found(&routes, "lab", "own"), None);
+    let half = routes.instances["lab"].lane("own").unwrap();
+    assert_eq!(half.pricing_version(), None);
+}
+
+#[test]
+fn a_provider_that_is_gone_still_has_its_prices() {
+    let routes = house(&[("gone/own", json!({"input_per_mtok": 2, "output_per_mtok": 0}))]);
+    let tokens = Tokens { input: 1_000_000, output: 5, ..Tokens::default() };
+    let pricing = routes.pricing("gone", "vllm", "own");
+    assert_eq!(
+        pricing.charge(&tokens),
+        Some((Cost { input: Nanos(2_000_000_000), output: Nanos(0) }, Some("rev-0")))
+    );
+    assert!(
+        routes
+            .pricing("gone", "openai", "gpt-5")
+            .charge(&tokens)
+            .is_some_and(|(_, version)| version.is_none())
+    );
+    assert_eq!(routes.pricing("gone", "vllm", "other").charge(&tokens), None);
+}
+
+#[test]
+fn without_a_token_there_is_no_charge() {
+    let routes = house(&[("lab/own", json!({"per_request": 0.5}))]);
+    let lane = routes.instances["lab"].lane("own").unwrap();
+    assert_eq!(lane.charge(&Tokens::default()), Some(Cost::default()));
+    let one = Tokens { output: 1, ..Tokens::default() };
+    assert_eq!(lane.charge(&one).map(Cost::total), Some(Nanos(500_000_000)));
+}
+
+#[test]
+fn what_has_no_price_may_be_refused() {
+    let snapshot = with_routes(house(&[("yard/own", json!({"per_request": 0}))]));
+    let (caller, root) = (Caller::Master, UserPath::root());
+    for (denied, instance, model, expected) in [
+        (false, "lab", "own", Ok(())),
+        (true, "lab", "own", Err(Refusal::Unpriced)),
+        (true, "yard", "own", Ok(())),
+        (true, "openai", "gpt-5", Ok(())),
+    ] {
+        let policy = Policy { unpriced_denied: denied, ..Policy::default() };
+        let access = Access::new(&policy, &snapshot, &caller, &root);
+        let lane = snapshot.routes.instances[instance].lane(model).unwrap();
+        assert_eq!(access.judge(&lane), expected, "{denied} {instance}/{model}");
+    }
+    let closed = Policy { unpriced_denied: true, models_enabled_by_default: false, ..Policy::default() };
+    let lane = snapshot.routes.instances["lab"].lane("own").unwrap();
+    assert_eq!(Access::new(&closed, &snapshot, &caller, &root).judge(&lane), Err(Refusal::Override));
+}

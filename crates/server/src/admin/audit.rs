@@ -1,0 +1,241 @@
+//! `/admin/api/v1/audit`: who asked for what, and what was answered.
+
+mod export;
+mod filter;
+mod view;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::scope::Scope;
+use domain::user_path::UserPath;
+use http::HeaderMap;
+use pipeline::feed::{Entry, Feed};
+use pipeline::gateway::Gateway;
+use serde::Serialize;
+use store::AuditEntry;
+use utoipa::ToSchema;
+
+use super::record;
+use super::watch::{self, Watched};
+use crate::App;
+use crate::fault::Problem;
+use crate::path::Named;
+use crate::principal::{Audit, Needs as _, Principal, Read};
+use crate::query::{self, Pairs};
+use view::{AuditEntryView, AuditStatsView};
+
+#[derive(Serialize, ToSchema)]
+pub struct AuditLogView {
+    pub entries: Vec<AuditEntryView>,
+    pub total: i64,
+    /// False when there are at least so many.
+    pub total_is_exact: bool,
+    /// Only the newest 200,000 entries of the period were looked at.
+    pub search_truncated: bool,
+    pub limit: i64,
+    pub offset: i64,
+    /// Pass as `cursor` to read on; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stats: Option<AuditStatsView>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ConversationView {
+    pub anchor_id: String,
+    /// Oldest first.
+    pub entries: Vec<AuditEntryView>,
+}
+
+fn enabled(app: &App) -> Result<(), Fault> {
+    if app.gateway.policy.audit.enabled {
+        return Ok(());
+    }
+    Err(fault::feature_unavailable("There is no audit log: LOGGING_ENABLED is false."))
+}
+
+/// The calls of a period, newest first.
+#[utoipa::path(get, path = "/admin/api/v1/audit/log", operation_id = "audit_log", tag = "audit",
+    params(("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),
+        ("end_date" = Option<String>, Query, description = "YYYY-MM-DD"), ("user_path" = Option<String>, Query, description = "A subtree"),
+        ("requested_model" = Option<String>, Query, description = "Only this model, as it was asked for"),
+        ("provider" = Option<String>, Query, description = "Only this provider, by name or type"),
+        ("method" = Option<String>, Query, description = "Only this method"),
+        ("path" = Option<String>, Query, description = "Only this path, or this route"),
+        ("error_type" = Option<String>, Query, description = "Only errors of this type"),
+        ("status_code" = Option<i64>, Query, description = "Only this status"),
+        ("stream" = Option<bool>, Query, description = "Only streams, or none"),
+        ("auth_key_id" = Option<String>, Query, description = "Only this key"),
+        ("session_id" = Option<String>, Query, description = "Only this session"),
+        ("search" = Option<String>, Query, description = "In request_id, requested_model, provider, method, path, error_type and error_message"),
+        ("sort" = Option<String>, Query, description = "timestamp, -timestamp (default), duration or -duration"),
+        ("limit" = Option<i64>, Query, description = "1 to 100, default 25"), ("offset" = Option<i64>, Query, description = "Default 0"),
+        ("cursor" = Option<String>, Query, description = "What `next` of the page before said"),
+        ("include_stats" = Option<bool>, Query, description = "Also counts, percentiles and buckets over the newest 100,000")),
+    responses((status = 200, description = "The entries", body = AuditLogView), (status = 400, description = "Invalid parameters"),
+        (status = 401, description = "Unauthorized"), (status = 503, description = "The audit log is off or storage is down")),
+    security(("bearer" = ["admin:audit:read"])))]
+pub async fn log(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Audit>>,
+    Query(pairs): Query<Pairs>,
+    headers: HeaderMap,
+) -> Result<Json<AuditLogView>, Problem> {
+    enabled(&app)?;
+    let (limit, offset) = record::page(&pairs, 25, 100)?;
+    let sort = filter::sort(&pairs)?;
+    let cursor = filter::cursor(&pairs, sort)?;
+    let with_stats = query::boolean(&pairs, "include_stats")? == Some(true);
+    let filter = filter::filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
+    let audit = app.refresher.store().audit();
+    let page = audit.page(&filter, sort, limit, offset, cursor.as_ref()).await?;
+    let stats = if with_stats { Some(view::stats(audit.stats(&filter).await?)) } else { None };
+    Ok(Json(AuditLogView {
+        entries: page.entries.into_iter().map(view::entry).collect(),
+        total: page.total,
+        total_is_exact: page.total_is_exact,
+        search_truncated: page.truncated,
+        limit,
+        offset,
+        next: page.next.as_ref().map(filter::show_cursor),
+        stats,
+    }))
+}
+
+/// One call.
+#[utoipa::path(get, path = "/admin/api/v1/audit/log/{id}", operation_id = "audit_entry", tag = "audit",
+    params(("id" = String, Path, description = "The entry")),
+    responses((status = 200, description = "The entry", body = AuditEntryView), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such entry"), (status = 503, description = "The audit log is off or storage is down")),
+    security(("bearer" = ["admin:audit:read"])))]
+pub async fn read(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Audit>>,
+    Named(id): Named,
+) -> Result<Json<AuditEntryView>, Problem> {
+    enabled(&app)?;
+    Ok(Json(view::entry(find(&app, &principal.caller, &id).await?)))
+}
+
+/// The calls of a period as a file, oldest first. A last line says that it is whole.
+#[utoipa::path(get, path = "/admin/api/v1/audit/log/export", operation_id = "export_audit_log", tag = "audit",
+    params(("format" = Option<String>, Query, description = "csv (default, without headers and bodies) or jsonl"),
+        ("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),
+        ("end_date" = Option<String>, Query, description = "YYYY-MM-DD"), ("user_path" = Option<String>, Query, description = "A subtree"),
+        ("requested_model" = Option<String>, Query, description = "Only this model, as it was asked for"),
+        ("provider" = Option<String>, Query, description = "Only this provider, by name or type"),
+        ("method" = Option<String>, Query, description = "Only this method"),
+        ("path" = Option<String>, Query, description = "Only this path, or this route"),
+        ("error_type" = Option<String>, Query, description = "Only errors of this type"),
+        ("status_code" = Option<i64>, Query, description = "Only this status"),
+        ("stream" = Option<bool>, Query, description = "Only streams, or none"),
+        ("auth_key_id" = Option<String>, Query, description = "Only this key"),
+        ("session_id" = Option<String>, Query, description = "Only this session"),
+        ("search" = Option<String>, Query, description = "As in the list, over the whole period")),
+    responses((status = 200, description = "The file", content((String = "text/csv"), (String = "application/jsonl"))),
+        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized"),
+        (status = 503, description = "The audit log is off or storage is down")),
+    security(("bearer" = ["admin:audit:read"])))]
+pub async fn export(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Audit>>,
+    Query(pairs): Query<Pairs>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    enabled(&app)?;
+    let format = match query::text(&pairs, "format") {
+        None | Some("csv") => export::Format::Csv,
+        Some("jsonl") => export::Format::Jsonl,
+        Some(_) => return Err(fault::invalid_parameter("format", "'format' is csv or jsonl.").into()),
+    };
+    let now = app.gateway.clock.now();
+    let mut filter = filter::filter(&pairs, &headers, &principal.caller, now)?;
+    // What happens from now on would never let it come to an end.
+    filter.until = filter.until.min(now);
+    Ok(export::answer(app, filter, format))
+}
+
+/// Calls as they end in this process, as server-sent events: entries without headers and bodies.
+#[utoipa::path(get, path = "/admin/api/v1/audit/log/stream", operation_id = "watch_audit_log", tag = "audit",
+    params(("last_event_id" = Option<i64>, Query, description = "Begin after the event of this id, as far as it is still there"),
+        ("Last-Event-ID" = Option<i64>, Header, description = "The same, and wins: what browsers send when they come back")),
+    responses((status = 200, description = "Events named entry, and dropped when some were missed", content_type = "text/event-stream", body = String),
+        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized"),
+        (status = 503, description = "The audit log is off")),
+    security(("bearer" = ["admin:audit:read"])))]
+pub async fn stream(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Audit>>,
+    Query(pairs): Query<Pairs>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    enabled(&app)?;
+    Ok(watch::answer(app, principal.caller, Newest, &headers, &pairs)?)
+}
+
+/// The calls that belong to the same conversation as this one.
+#[utoipa::path(get, path = "/admin/api/v1/audit/conversation", operation_id = "audit_conversation", tag = "audit",
+    params(("log_id" = String, Query, description = "The entry to begin with"),
+        ("limit" = Option<i64>, Query, description = "1 to 200, default 40")),
+    responses((status = 200, description = "The conversation", body = ConversationView), (status = 400, description = "Invalid parameters"),
+        (status = 401, description = "Unauthorized"), (status = 404, description = "No such entry"),
+        (status = 503, description = "The audit log is off or storage is down")),
+    security(("bearer" = ["admin:audit:read"])))]
+pub async fn conversation(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Audit>>,
+    Query(pairs): Query<Pairs>,
+) -> Result<Json<ConversationView>, Problem> {
+    enabled(&app)?;
+    let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(40);
+    let id = query::text(&pairs, "log_id")
+        .ok_or_else(|| fault::invalid_parameter("log_id", "'log_id' must name an entry of the audit log."))?;
+    let anchor = find(&app, &principal.caller, id).await?;
+    let anchor_id = anchor.id.clone();
+    let limit = usize::try_from(limit).unwrap_or(1);
+    let visible = |entry: &AuditEntry| is_visible(&entry.user_path, &principal.caller);
+    let entries = app.refresher.store().audit().conversation(anchor, limit, visible).await?;
+    Ok(Json(ConversationView { anchor_id, entries: entries.into_iter().map(view::entry).collect() }))
+}
+
+/// What is not the caller's to see is not there.
+async fn find(app: &App, caller: &Caller, id: &str) -> Result<AuditEntry, Problem> {
+    let entry = app.refresher.store().audit().find(id).await?;
+    let entry = entry.filter(|entry| is_visible(&entry.user_path, caller));
+    Ok(entry.ok_or_else(|| fault::not_found("There is no such entry in the audit log."))?)
+}
+
+fn is_visible(user_path: &str, caller: &Caller) -> bool {
+    let own = caller.key().and_then(|key| key.user_path.as_ref()).filter(|own| own.as_str() != "/");
+    own.is_none_or(|own| UserPath::parse(user_path).is_ok_and(|path| own.covers(&path)))
+}
+
+/// The entries of this process as they come.
+struct Newest;
+
+impl Watched for Newest {
+    type Event = Box<AuditEntry>;
+    const SCOPE: Scope = Read::<Audit>::SCOPE;
+
+    fn feed(gateway: &Gateway) -> &Feed<Self::Event> {
+        &gateway.audit
+    }
+
+    fn concerns(&self, entry: &Entry<Self::Event>, caller: &Caller) -> bool {
+        is_visible(&entry.event.user_path, caller)
+    }
+
+    fn name(_: &Entry<Self::Event>) -> &'static str {
+        "entry"
+    }
+
+    fn json(entry: &Entry<Self::Event>) -> &str {
+        entry.json_by(|_, entry| serde_json::to_string(&view::entry((**entry).clone())).unwrap_or_default())
+    }
+}

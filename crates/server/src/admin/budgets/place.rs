@@ -1,0 +1,46 @@
+//! A budget's place in a URL: its user path, encoded, and its period.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Path};
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::period::Period;
+use domain::resources::budget::BudgetKey;
+use domain::user_path::UserPath;
+use http::request::Parts;
+
+use super::{tenant, within};
+use crate::App;
+use crate::fault::Problem;
+
+pub struct Place {
+    user_path: String,
+    period: String,
+}
+
+impl FromRequestParts<Arc<App>> for Place {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        match Path::<(String, String)>::from_request_parts(parts, app).await {
+            Ok(Path((user_path, period))) => Ok(Self { user_path, period }),
+            Err(_) => Err(fault::invalid_parameter("user_path", "The path cannot be decoded.").into()),
+        }
+    }
+}
+
+impl Place {
+    pub fn key(&self, app: &App, caller: &Caller) -> Result<BudgetKey, Fault> {
+        let user_path = user_path(&self.user_path)?;
+        within(caller, &user_path)?;
+        let period =
+            Period::parse(&self.period).map_err(|reason| fault::invalid_parameter("period", reason))?;
+        Ok(BudgetKey { user_path, period, tenant: tenant(app, caller) })
+    }
+}
+
+/// With or without its leading slash.
+pub fn user_path(text: &str) -> Result<UserPath, Fault> {
+    UserPath::parse(text).map_err(|reason| fault::invalid_parameter("user_path", reason))
+}

@@ -1,0 +1,122 @@
+//! Beginning anew: what was spent before no longer counts.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::period::Period;
+use domain::resources::budget::{Budget, BudgetKey, Source};
+use pipeline::spending::{Rule, Status};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::place::user_path;
+use super::view::{self, BudgetList};
+use super::{is_visible, put, tenant, within};
+use crate::App;
+use crate::body::Strict;
+use crate::fault::Problem;
+use crate::principal::{Budgets, Principal, Write};
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResetBody {
+    /// The word reset.
+    pub confirmation: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ResetResult {
+    /// ok
+    pub status: &'static str,
+    /// How many budgets began anew.
+    pub reset: usize,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResetOneBody {
+    pub user_path: String,
+    /// hourly, daily, weekly, monthly or a number of seconds
+    #[serde(default)]
+    pub period: Option<String>,
+    /// Instead of `period`.
+    #[serde(default)]
+    pub period_seconds: Option<i64>,
+}
+
+/// Let every budget begin anew.
+#[utoipa::path(post, path = "/admin/api/v1/budgets/reset", tag = "budgets", request_body = ResetBody,
+    responses((status = 200, description = "Done", body = ResetResult), (status = 400, description = "Not confirmed"),
+        (status = 401, description = "Unauthorized"), (status = 403, description = "Not in this edition"),
+        (status = 503, description = "Storage is not available")),
+    security(("bearer" = ["admin:budgets:write"])))]
+pub async fn all(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Budgets>>,
+    Strict(body): Strict<ResetBody>,
+) -> Result<Json<ResetResult>, Problem> {
+    if body.confirmation != "reset" {
+        return Err(fault::invalid_parameter("confirmation", "'confirmation' must be the word reset.").into());
+    }
+    let caller = &principal.caller;
+    let _turn = app.naming.lock().await;
+    let statuses = app.gateway.spending.statuses(app.gateway.clock.now());
+    let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
+    let rules: Vec<Rule> = rules.filter(|rule| is_visible(&app, caller, &rule.key)).collect();
+    begin_anew(&app, caller, &rules).await?;
+    Ok(Json(ResetResult { status: "ok", reset: rules.len() }))
+}
+
+/// Let one budget begin anew.
+#[utoipa::path(post, path = "/admin/api/v1/budgets/reset-one", tag = "budgets", request_body = ResetOneBody,
+    responses((status = 200, description = "The budgets", body = BudgetList), (status = 400, description = "No such budget"),
+        (status = 401, description = "Unauthorized"), (status = 403, description = "Not in this edition, or not your path"),
+        (status = 503, description = "Storage is not available")),
+    security(("bearer" = ["admin:budgets:write"])))]
+pub async fn one(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Budgets>>,
+    Strict(body): Strict<ResetOneBody>,
+) -> Result<Json<BudgetList>, Problem> {
+    let caller = &principal.caller;
+    let user_path = user_path(&body.user_path)?;
+    within(caller, &user_path)?;
+    let key = BudgetKey { user_path, period: body.period()?, tenant: tenant(&app, caller) };
+    let turn = app.naming.lock().await;
+    let statuses = app.gateway.spending.statuses(app.gateway.clock.now());
+    let found = statuses.into_iter().map(|Status { rule, .. }| rule).find(|rule| rule.key == key);
+    let rule = found.ok_or_else(|| fault::budget_not_found(key.user_path.as_str(), &key.period.label()))?;
+    begin_anew(&app, caller, &[rule]).await?;
+    drop(turn);
+    view::list(&app, caller).await
+}
+
+impl ResetOneBody {
+    fn period(&self) -> Result<Period, Fault> {
+        let (name, period) = match (&self.period, self.period_seconds) {
+            (Some(period), None) => ("period", Period::parse(period)),
+            (None, Some(seconds)) => ("period_seconds", Period::from_seconds(seconds)),
+            _ => {
+                return Err(fault::invalid_parameter(
+                    "period",
+                    "One of 'period' and 'period_seconds' is needed.",
+                ));
+            }
+        };
+        period.map_err(|reason| fault::invalid_parameter(name, reason))
+    }
+}
+
+async fn begin_anew(app: &App, caller: &Caller, rules: &[Rule]) -> Result<(), Problem> {
+    let now = app.gateway.clock.now();
+    for rule in rules {
+        let amount = Some(rule.amount).filter(|_| rule.source == Source::Manual);
+        put(app, caller, &Budget::new(rule.key.clone(), amount, Some(now))).await?;
+    }
+    // Also when there was nothing to write: storage that is away is told.
+    app.refresher.refresh().await?;
+    Ok(())
+}

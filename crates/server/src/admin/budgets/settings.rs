@@ -1,0 +1,190 @@
+//! `/admin/api/v1/budgets/settings`: when named periods begin, and who is told of crossed thresholds.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::resources::Resource as _;
+use domain::resources::budget_settings::{self, BudgetSettings};
+use domain::resources::provider::Source;
+use domain::secret::Secret;
+use http::{HeaderMap, StatusCode};
+use pipeline::webhooks;
+use serde::{Deserialize, Deserializer, Serialize};
+use store::{Collection, Stored, Write as Writing};
+use utoipa::ToSchema;
+
+use crate::App;
+use crate::admin::record;
+use crate::body::Strict;
+use crate::fault::Problem;
+use crate::principal::{Budgets, Principal, Read, Write};
+
+/// What is left out stays as it is. Times are UTC.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+#[derive(Default)]
+pub struct SettingsBody {
+    pub daily_reset_hour: Option<u8>,
+    pub daily_reset_minute: Option<u8>,
+    /// 0 is Sunday.
+    pub weekly_reset_weekday: Option<u8>,
+    pub weekly_reset_hour: Option<u8>,
+    pub weekly_reset_minute: Option<u8>,
+    /// 1 to 31; in a shorter month, its last day.
+    pub monthly_reset_day: Option<u8>,
+    pub monthly_reset_hour: Option<u8>,
+    pub monthly_reset_minute: Option<u8>,
+    /// Shares of the amount, each above 0.
+    pub thresholds: Option<Vec<f64>>,
+    /// Null: nobody is told.
+    #[serde(deserialize_with = "sent")]
+    #[schema(value_type = Option<String>)]
+    pub webhook_url: Option<Option<String>>,
+    /// Signs webhooks; null makes a new one.
+    #[serde(deserialize_with = "sent")]
+    #[schema(value_type = Option<String>)]
+    pub webhook_secret: Option<Option<Secret>>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct SettingsView {
+    pub daily_reset_hour: u8,
+    pub daily_reset_minute: u8,
+    /// 0 is Sunday.
+    pub weekly_reset_weekday: u8,
+    pub weekly_reset_hour: u8,
+    pub weekly_reset_minute: u8,
+    pub monthly_reset_day: u8,
+    pub monthly_reset_hour: u8,
+    pub monthly_reset_minute: u8,
+    pub thresholds: Vec<f64>,
+    pub webhook_url: Option<String>,
+    pub webhook_secret_set: bool,
+    pub webhook_secret_last4: Option<String>,
+    /// Only in the answer to the request that had it made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub webhook_secret: Option<String>,
+    /// Null as long as nobody has changed them.
+    pub updated_at: Option<String>,
+}
+
+/// Tells a null from a field that was not sent.
+fn sent<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// When budgets begin anew and who is told of thresholds.
+#[utoipa::path(get, path = "/admin/api/v1/budgets/settings", tag = "budgets", operation_id = "read_settings",
+    responses((status = 200, description = "The settings", body = SettingsView), (status = 401, description = "Unauthorized"),
+        (status = 403, description = "Not in this edition"), (status = 503, description = "Storage is not available")),
+    security(("bearer" = ["admin:budgets:read"])))]
+pub async fn read(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Budgets>>,
+) -> Result<Response, Problem> {
+    concerns_all(&principal.caller)?;
+    let stored = collection(&app).get(budget_settings::NAME).await?;
+    Ok(match &stored {
+        Some(stored) => record::answer(StatusCode::OK, &stored.etag(), view(&stored.value, Some(stored))),
+        None => record::answer(StatusCode::OK, "\"0\"", view(&BudgetSettings::default(), None)),
+    })
+}
+
+/// Change the settings; what is left out stays as it is.
+#[utoipa::path(put, path = "/admin/api/v1/budgets/settings", tag = "budgets", operation_id = "replace_settings",
+    request_body = SettingsBody,
+    responses((status = 200, description = "The settings", body = SettingsView), (status = 400, description = "Invalid request"),
+        (status = 401, description = "Unauthorized"), (status = 403, description = "Not in this edition"),
+        (status = 412, description = "Changed in the meantime"), (status = 503, description = "Storage is not available")),
+    security(("bearer" = ["admin:budgets:write"])))]
+pub async fn replace(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Budgets>>,
+    headers: HeaderMap,
+    Strict(body): Strict<SettingsBody>,
+) -> Result<Response, Problem> {
+    concerns_all(&principal.caller)?;
+    let _turn = app.naming.lock().await;
+    let known = collection(&app).get(budget_settings::NAME).await?;
+    // Nothing stored is a version, too.
+    let if_match = record::if_match(&headers).filter(|tag| known.is_some() || *tag != "\"0\"");
+    let mut settings = body.over(known.map(|known| known.value).unwrap_or_default());
+    settings.validate()?;
+    if let Some(url) = &settings.webhook_url {
+        webhooks::check(url, &app.gateway.egress, app.refresher.trust(Source::Admin))?;
+    }
+    let made = (settings.webhook_url.is_some() && settings.webhook_secret.is_none()).then(|| make(&app));
+    if let Some(secret) = &made {
+        settings.webhook_secret = Some(secret.clone());
+    }
+    let stored = collection(&app).put(&settings, Writing::Upsert, principal.caller.actor(), if_match).await?;
+    app.refresher.refresh().await?;
+    let shown = SettingsView {
+        webhook_secret: made.map(|secret| secret.reveal().to_owned()),
+        ..view(&stored.value, Some(&stored))
+    };
+    Ok(record::answer(StatusCode::OK, &stored.etag(), shown))
+}
+
+fn collection(app: &App) -> Collection<BudgetSettings> {
+    app.refresher.store().collection()
+}
+
+/// An admin that is bound to a user path has no part of them to itself.
+fn concerns_all(caller: &Caller) -> Result<(), Fault> {
+    let own = caller.key().and_then(|key| key.user_path.as_ref());
+    match own.filter(|path| path.as_str() != "/") {
+        Some(own) => Err(fault::user_path_denied("/", own.as_str())),
+        None => Ok(()),
+    }
+}
+
+fn make(app: &App) -> Secret {
+    let mut random = [0u8; 32];
+    app.gateway.entropy.fill(&mut random);
+    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Secret::new(format!("whsec_{hex}"))
+}
+
+impl SettingsBody {
+    fn over(self, known: BudgetSettings) -> BudgetSettings {
+        let url = self.webhook_url.map(|url| url.filter(|url| !url.trim().is_empty()));
+        BudgetSettings {
+            daily_reset_hour: self.daily_reset_hour.unwrap_or(known.daily_reset_hour),
+            daily_reset_minute: self.daily_reset_minute.unwrap_or(known.daily_reset_minute),
+            weekly_reset_weekday: self.weekly_reset_weekday.unwrap_or(known.weekly_reset_weekday),
+            weekly_reset_hour: self.weekly_reset_hour.unwrap_or(known.weekly_reset_hour),
+            weekly_reset_minute: self.weekly_reset_minute.unwrap_or(known.weekly_reset_minute),
+            monthly_reset_day: self.monthly_reset_day.unwrap_or(known.monthly_reset_day),
+            monthly_reset_hour: self.monthly_reset_hour.unwrap_or(known.monthly_reset_hour),
+            monthly_reset_minute: self.monthly_reset_minute.unwrap_or(known.monthly_reset_minute),
+            thresholds: self.thresholds.unwrap_or(known.thresholds),
+            webhook_url: url.unwrap_or(known.webhook_url),
+            webhook_secret: self.webhook_secret.unwrap_or(known.webhook_secret),
+        }
+    }
+}
+
+fn view(settings: &BudgetSettings, stored: Option<&Stored<BudgetSettings>>) -> SettingsView {
+    SettingsView {
+        daily_reset_hour: settings.daily_reset_hour,
+        daily_reset_minute: settings.daily_reset_minute,
+        weekly_reset_weekday: settings.weekly_reset_weekday,
+        weekly_reset_hour: settings.weekly_reset_hour,
+        weekly_reset_minute: settings.weekly_reset_minute,
+        monthly_reset_day: settings.monthly_reset_day,
+        monthly_reset_hour: settings.monthly_reset_hour,
+        monthly_reset_minute: settings.monthly_reset_minute,
+        thresholds: settings.thresholds.clone(),
+        webhook_url: settings.webhook_url.clone(),
+        webhook_secret_set: settings.webhook_secret.is_some(),
+        webhook_secret_last4: settings.webhook_secret.as_ref().and_then(Secret::last4).map(str::to_owned),
+        webhook_secret: None,
+        updated_at: stored.map(|stored| record::time(stored.updated_at)),
+    }
+}

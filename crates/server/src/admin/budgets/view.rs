@@ -1,0 +1,98 @@
+//! Budgets as they are shown; US dollars.
+
+use std::collections::HashMap;
+
+use axum::Json;
+use domain::caller::Caller;
+use domain::clock::Timestamp;
+use domain::money::Nanos;
+use domain::resources::Resource as _;
+use domain::resources::budget::Source;
+use pipeline::spending::{self, Status};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{collection, is_visible};
+use crate::App;
+use crate::admin::record;
+use crate::fault::Problem;
+
+#[derive(Serialize, ToSchema)]
+pub struct BudgetList {
+    pub budgets: Vec<BudgetView>,
+    pub server_time: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct BudgetView {
+    pub user_path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
+    pub period_seconds: i64,
+    /// hourly, daily, weekly, monthly, or seconds as in 7200s
+    pub period_label: String,
+    pub amount: f64,
+    pub source: Source,
+    /// What was spent before no longer counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_reset_at: Option<String>,
+    /// Null for what the configuration says.
+    pub created_at: Option<String>,
+    pub updated_at: Option<String>,
+    pub period_start: String,
+    pub period_end: String,
+    pub spent: f64,
+    /// Held for calls under way.
+    pub reserved: f64,
+    pub has_usage: bool,
+    /// What further calls may cost.
+    pub remaining: f64,
+    /// Spent, as a share of the amount.
+    pub usage_ratio: f64,
+    /// How much of the period is over.
+    pub period_ratio: f64,
+}
+
+/// What is visible to the caller, read anew.
+pub async fn list(app: &App, caller: &Caller) -> Result<Json<BudgetList>, Problem> {
+    let store = app.refresher.store();
+    spending::synchronise(&app.gateway, store).await?;
+    let documents = collection(app).all().await?.into_iter();
+    let times: HashMap<String, (Timestamp, Timestamp)> = documents
+        .map(|stored| (stored.value.name().to_owned(), (stored.created_at, stored.updated_at)))
+        .collect();
+    let now = app.gateway.clock.now();
+    let statuses = app.gateway.spending.statuses(now).into_iter();
+    let visible = statuses.filter(|status| is_visible(app, caller, &status.rule.key));
+    let budgets = visible.map(|status| view(&status, times.get(&status.rule.key.name()), now)).collect();
+    Ok(Json(BudgetList { budgets, server_time: record::time(now) }))
+}
+
+fn view(status: &Status, times: Option<&(Timestamp, Timestamp)>, now: Timestamp) -> BudgetView {
+    let rule = &status.rule;
+    let times = times.filter(|_| rule.source == Source::Manual);
+    BudgetView {
+        user_path: rule.key.user_path.as_str().to_owned(),
+        tenant_id: rule.key.tenant.clone(),
+        period_seconds: rule.key.period.seconds(),
+        period_label: rule.key.period.label(),
+        amount: rule.amount.usd(),
+        source: rule.source,
+        last_reset_at: rule.last_reset_at.map(record::time),
+        created_at: times.map(|(created_at, _)| record::time(*created_at)),
+        updated_at: times.map(|(_, updated_at)| record::time(*updated_at)),
+        period_start: record::time(status.period_start),
+        period_end: record::time(status.period_end),
+        spent: status.spent.usd(),
+        reserved: status.reserved.usd(),
+        has_usage: status.spent > Nanos::ZERO,
+        remaining: status.remaining().usd(),
+        usage_ratio: status.spent.0 as f64 / rule.amount.0 as f64,
+        period_ratio: period_ratio(status, now),
+    }
+}
+
+pub fn period_ratio(status: &Status, now: Timestamp) -> f64 {
+    let since = |at: Timestamp| (at.micros() - status.period_start.micros()) as f64;
+    (since(now) / since(status.period_end)).clamp(0.0, 1.0)
+}

@@ -1,0 +1,157 @@
+//! `/admin/api/v1/model-pricing`: what models cost, by the catalogue and by the operator. Slashes need no encoding.
+
+mod csv;
+pub mod export;
+pub mod import;
+pub mod revisions;
+mod view;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse as _, Response};
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::resources::model_price::ModelPrice;
+use http::{HeaderMap, StatusCode};
+use store::Stored;
+use wire::vendors;
+
+use super::crud::{self, Served};
+use super::names::Names;
+use super::record;
+use crate::App;
+use crate::body::Strict;
+use crate::fault::Problem;
+use crate::nearest;
+use crate::path::Named;
+use crate::principal::{ModelPricing, Principal, Read, Write};
+use crate::query::{self, Pairs};
+
+pub use view::{PriceView, Source};
+
+impl Served for ModelPrice {
+    type View = PriceView;
+    const TITLE: &'static str = "price of the operator's for";
+
+    fn view(stored: Stored<Self>, app: &App) -> PriceView {
+        view::show(&app.gateway.snapshot().routes, &stored.value.selector)
+    }
+
+    /// The model may be one that nobody lists yet: it can have a price before it appears.
+    fn check(&self, names: &Names) -> Result<(), Fault> {
+        let (provider, _) = self.selector.split_once('/').unwrap_or((&self.selector, ""));
+        if !names.routes.knows(provider) && vendors::find(provider).is_none() {
+            let instances = names.routes.instances.keys().map(String::as_str);
+            let types = vendors::list().iter().map(|vendor| vendor.name);
+            let hint = nearest::hint(provider, instances.chain(types));
+            let message = format!("'{provider}' is neither a provider nor a type of provider.{hint}");
+            return Err(fault::invalid_parameter("selector", message));
+        }
+        if self.is_complete() || view::base(&names.routes, &self.selector).is_some() {
+            return Ok(());
+        }
+        let missing = if self.input_per_mtok.is_none() { "input_per_mtok" } else { "output_per_mtok" };
+        let message = format!(
+            "The catalogue has no price for '{}', so this one must say what a call costs: name 'input_per_mtok' and \
+             'output_per_mtok', or a flat price such as 'per_request'.",
+            self.selector
+        );
+        Err(fault::invalid_parameter(missing, message))
+    }
+}
+
+/// Prices hold for everybody: a caller that is bound to a part of the tree does not change them.
+fn unbound(caller: &Caller) -> Result<(), Fault> {
+    match caller.key().and_then(|key| key.user_path.as_ref()).filter(|path| path.as_str() != "/") {
+        Some(own) => Err(fault::user_path_denied("/", own.as_str())),
+        None => Ok(()),
+    }
+}
+
+const MOST: i64 = 10_000;
+
+/// The price of every model, by selector.
+#[utoipa::path(get, path = "/admin/api/v1/model-pricing", tag = "model-pricing",
+    params(("search" = Option<String>, Query, description = "Part of the selector, in any case"),
+        ("source" = Option<String>, Query, description = "missing, catalog or override"),
+        ("provider" = Option<String>, Query, description = "Only this provider, by name or type"),
+        ("limit" = Option<i64>, Query, description = "1 to 10000, default 10000"), ("offset" = Option<i64>, Query, description = "Default 0")),
+    responses((status = 200, description = "The prices; X-Total-Count has their number", body = Vec<PriceView>),
+        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:model-pricing:read"])))]
+pub async fn list(
+    principal: Principal<Read<ModelPricing>>,
+    Query(pairs): Query<Pairs>,
+) -> Result<Response, Problem> {
+    let (limit, offset) = record::page(&pairs, MOST, MOST)?;
+    let source = query::text(&pairs, "source").map(Source::parse).transpose()?;
+    let search = query::text(&pairs, "search").map(str::to_lowercase);
+    let provider = query::text(&pairs, "provider");
+    let mut views = view::all(&principal.snapshot.routes, |selector, instance, provider_type| {
+        search.as_ref().is_none_or(|search| selector.to_lowercase().contains(search))
+            && provider.is_none_or(|provider| provider == instance || provider == provider_type)
+    });
+    views.retain(|view| source.is_none_or(|source| view.source == source));
+    let total = [("x-total-count", views.len().to_string())];
+    let part: Vec<PriceView> = views.into_iter().skip(offset as usize).take(limit as usize).collect();
+    Ok((total, Json(part)).into_response())
+}
+
+/// The price of one model.
+#[utoipa::path(get, path = "/admin/api/v1/model-pricing/{*selector}", tag = "model-pricing",
+    params(("selector" = String, Path, description = "provider/model")),
+    responses((status = 200, description = "The price; with an ETag where it is the operator's own", body = PriceView),
+        (status = 401, description = "Unauthorized"), (status = 404, description = "No such model")),
+    security(("bearer" = ["admin:model-pricing:read"])))]
+pub async fn read(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<ModelPricing>>,
+    Named(selector): Named,
+) -> Result<Response, Problem> {
+    let routes = &principal.snapshot.routes;
+    let stored = app.refresher.store().collection::<ModelPrice>().get(&selector).await?;
+    match stored {
+        Some(stored) => Ok(record::answer(StatusCode::OK, &stored.etag(), view::show(routes, &selector))),
+        None if view::is_known(routes, &selector) => Ok(Json(view::show(routes, &selector)).into_response()),
+        None => Err(fault::not_found(format!("There is no model '{selector}' and no price for it.")).into()),
+    }
+}
+
+/// Give a model a price of its own: what it names replaces what the catalogue says.
+#[utoipa::path(put, path = "/admin/api/v1/model-pricing/{*selector}", tag = "model-pricing",
+    params(("selector" = String, Path, description = "provider/model; the provider is an instance or a type")),
+    request_body = ModelPrice,
+    responses((status = 200, description = "Replaced", body = PriceView), (status = 201, description = "Created", body = PriceView),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:model-pricing:write"])))]
+pub async fn replace(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<ModelPricing>>,
+    Named(selector): Named,
+    headers: HeaderMap,
+    Strict(mut body): Strict<ModelPrice>,
+) -> Result<Response, Problem> {
+    unbound(&principal.caller)?;
+    let sent = Some(body.selector).filter(|sent| !sent.is_empty());
+    body.selector = record::name("selector", sent, selector)?;
+    crud::replace(&app, principal.caller.actor(), body, &headers).await
+}
+
+/// Remove the operator's price: the catalogue's is in force again, if there is one.
+#[utoipa::path(delete, path = "/admin/api/v1/model-pricing/{*selector}", tag = "model-pricing",
+    params(("selector" = String, Path, description = "provider/model")),
+    responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such price"), (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:model-pricing:write"])))]
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<ModelPricing>>,
+    Named(selector): Named,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    unbound(&principal.caller)?;
+    crud::delete::<ModelPrice>(&app, principal.caller.actor(), &selector, &headers).await
+}

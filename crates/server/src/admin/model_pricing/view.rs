@@ -1,0 +1,111 @@
+//! The price of a model as it is shown: the catalogue's, the operator's, and what comes of both.
+
+use std::collections::BTreeMap;
+
+use domain::fault::{self, Fault};
+use domain::model::Price;
+use domain::resources::model_price::ModelPrice;
+use pipeline::snapshot::routes::Routes;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::nearest;
+
+/// Where the price in force comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    Missing,
+    Catalog,
+    Override,
+}
+
+impl Source {
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        match text {
+            "missing" => Ok(Self::Missing),
+            "catalog" => Ok(Self::Catalog),
+            "override" => Ok(Self::Override),
+            _ => {
+                let hint = nearest::hint(text, ["missing", "catalog", "override"]);
+                let message = format!("'source' is missing, catalog or override.{hint}");
+                Err(fault::invalid_parameter("source", message))
+            }
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct PriceView {
+    pub selector: String,
+    pub source: Source,
+    /// The catalogue's.
+    pub base: Option<ModelPrice>,
+    /// The operator's, with the selector it was given for: the instance's or its type's.
+    #[serde(rename = "override")]
+    pub own: Option<ModelPrice>,
+    /// What calls cost.
+    pub effective: Option<ModelPrice>,
+}
+
+/// The instance and type a selector is about. What nobody knows is taken for a type of its own.
+fn parts<'a>(routes: &'a Routes, selector: &'a str) -> (&'a str, &'a str, &'a str) {
+    let (provider, model) = selector.split_once('/').unwrap_or((selector, ""));
+    let provider_type =
+        routes.instances.get(provider).map_or(provider, |instance| &instance.provider.provider_type);
+    (provider, provider_type, model)
+}
+
+pub fn show(routes: &Routes, selector: &str) -> PriceView {
+    let (instance, provider_type, model) = parts(routes, selector);
+    let pricing = routes.pricing(instance, provider_type, model);
+    let source = match (&pricing.effective, &pricing.tariff) {
+        (None, _) => Source::Missing,
+        (Some(_), None) => Source::Catalog,
+        (Some(_), Some(_)) => Source::Override,
+    };
+    PriceView {
+        selector: selector.to_owned(),
+        source,
+        base: pricing.base.map(ModelPrice::from),
+        own: pricing.tariff.map(|tariff| tariff.price.clone()),
+        effective: pricing.effective.as_ref().map(ModelPrice::from),
+    }
+}
+
+/// The catalogue's price.
+pub fn base(routes: &Routes, selector: &str) -> Option<&'static Price> {
+    let (instance, provider_type, model) = parts(routes, selector);
+    routes.pricing(instance, provider_type, model).base
+}
+
+/// Somebody lists such a model or may serve it, or the catalogue has a price for it.
+pub fn is_known(routes: &Routes, selector: &str) -> bool {
+    let Some((provider, model)) = selector.split_once('/').filter(|(_, model)| !model.is_empty()) else {
+        return false;
+    };
+    match routes.instances.get(provider) {
+        Some(instance) => instance.lanes.contains_key(model) || !instance.authoritative,
+        None => {
+            let of_type = |lane: &&std::sync::Arc<pipeline::snapshot::routes::Lane>| {
+                *lane.target.provider_type == *provider && *lane.target.model == *model
+            };
+            base(routes, selector).is_some() || routes.lanes().any(|lane| of_type(&lane))
+        }
+    }
+}
+
+/// Every model that somebody lists and every price of the operator's, as far as `wanted` by selector, instance and type.
+pub fn all(routes: &Routes, wanted: impl Fn(&str, &str, &str) -> bool) -> Vec<PriceView> {
+    let listed = routes.lanes().map(|lane| lane.target.selector());
+    let own = routes.prices.iter().map(|(selector, _)| selector.clone());
+    let mut views = BTreeMap::new();
+    for selector in listed.chain(own) {
+        let (instance, provider_type, _) = parts(routes, &selector);
+        if !views.contains_key(&selector) && wanted(&selector, instance, provider_type) {
+            let view = show(routes, &selector);
+            views.insert(selector, view);
+        }
+    }
+    views.into_values().collect()
+}

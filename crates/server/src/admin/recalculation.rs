@@ -1,0 +1,139 @@
+//! `POST /admin/api/v1/usage/recalculate-pricing`: the costs of a period anew, from the prices of today.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use domain::fault;
+use http::HeaderMap;
+use pipeline::snapshot::Snapshot;
+use pipeline::snapshot::routes::Pricing;
+use serde::{Deserialize, Serialize};
+use store::{Consumed, Recalculated, Repriced};
+use utoipa::ToSchema;
+
+use super::usage;
+use crate::App;
+use crate::body::Strict;
+use crate::fault::Problem;
+use crate::principal::{Principal, Usage, Write};
+use crate::query::{self, Pairs};
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecalculationBody {
+    /// `recalculate`; may also be called `confirm`.
+    #[serde(default, alias = "confirm")]
+    pub confirmation: Option<String>,
+    /// 1 to 365, default 30.
+    #[serde(default)]
+    pub days: Option<i64>,
+    /// YYYY-MM-DD
+    #[serde(default)]
+    pub start_date: Option<String>,
+    /// YYYY-MM-DD
+    #[serde(default)]
+    pub end_date: Option<String>,
+    /// A subtree.
+    #[serde(default)]
+    pub user_path: Option<String>,
+    /// `provider/model`, the provider by name or type; or a model wherever it was called.
+    #[serde(default)]
+    pub selector: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct RecalculationResult {
+    pub status: &'static str,
+    /// Calls of the period.
+    pub matched: u64,
+    /// Calls that have another cost than before.
+    pub recalculated: u64,
+    pub with_pricing: u64,
+    pub without_pricing: u64,
+}
+
+const WORD: &str = "recalculate";
+
+/// Recompute the costs of past calls from current prices. What a provider itself reported is kept.
+#[utoipa::path(post, path = "/admin/api/v1/usage/recalculate-pricing", tag = "usage", operation_id = "recalculate_pricing",
+    request_body = RecalculationBody,
+    responses((status = 200, description = "What changed", body = RecalculationResult), (status = 400, description = "Invalid request, or not confirmed"),
+        (status = 401, description = "Unauthorized"), (status = 409, description = "Another one is under way"),
+        (status = 500, description = "Storage failed"), (status = 503, description = "Usage is off or storage is down")),
+    security(("bearer" = ["admin:usage:write"])))]
+pub async fn create(
+    State(app): State<Arc<App>>,
+    principal: Principal<Write<Usage>>,
+    headers: HeaderMap,
+    Strict(body): Strict<RecalculationBody>,
+) -> Result<Json<RecalculationResult>, Problem> {
+    usage::enabled(&app)?;
+    if body.confirmation.as_deref() != Some(WORD) {
+        let message =
+            format!("This changes what past calls cost: confirm it with \"confirmation\": \"{WORD}\".");
+        return Err(fault::invalid_parameter("confirmation", message).into());
+    }
+    let filter = query::usage_filter(&pairs(body), &headers, &principal.caller, app.gateway.clock.now())?;
+    let turn = app
+        .recalculating
+        .clone()
+        .try_lock_owned()
+        .map_err(|_| fault::conflict("Costs are being recalculated already: wait until that is done."))?;
+    let (ledger, actor) = (app.refresher.store().ledger().clone(), principal.caller.actor().to_owned());
+    let snapshot = principal.snapshot;
+    // It goes on when the client leaves: what has begun is finished, and nobody begins another beside it.
+    let task = app.gateway.tasks.spawn(async move {
+        let _turn = turn;
+        tracing::info!(
+            actor,
+            from = filter.from.micros(),
+            until = filter.until.micros(),
+            "recalculating costs"
+        );
+        let done = ledger.recalculate(&filter, &mut prices(&snapshot)).await;
+        match &done {
+            Ok(done) => tracing::info!(actor, done.matched, done.recalculated, "costs are recalculated"),
+            Err(error) => tracing::error!(actor, %error, "costs could not all be recalculated"),
+        }
+        done
+    });
+    let done = task.await.map_err(|_| fault::internal_error())??;
+    let Recalculated { matched, recalculated, with_pricing, without_pricing } = done;
+    Ok(Json(RecalculationResult { status: "ok", matched, recalculated, with_pricing, without_pricing }))
+}
+
+/// The filters as a report takes them. Answers from the cache cost nothing, whatever the price: reports leave them out
+/// unless told otherwise, and nobody can tell this one.
+fn pairs(body: RecalculationBody) -> Pairs {
+    let (provider, model) = match body.selector {
+        Some(selector) => match selector.split_once('/') {
+            Some((provider, model)) => (Some(provider.to_owned()), Some(model.to_owned())),
+            None => (None, Some(selector)),
+        },
+        None => (None, None),
+    };
+    let fields = [
+        ("days", body.days.map(|days| days.to_string())),
+        ("start_date", body.start_date),
+        ("end_date", body.end_date),
+        ("user_path", body.user_path),
+        ("provider", provider),
+        ("model", model),
+    ];
+    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// The prices of one snapshot; each is looked up once.
+fn prices(snapshot: &Snapshot) -> impl FnMut(&Consumed) -> Option<Repriced> {
+    let mut known: HashMap<(String, String, String), Pricing> = HashMap::new();
+    move |consumed| {
+        let Consumed { model, provider, provider_name, tokens } = consumed;
+        let key = (provider_name.clone(), provider.clone(), model.clone());
+        let pricing =
+            known.entry(key).or_insert_with(|| snapshot.routes.pricing(provider_name, provider, model));
+        let (cost, version) = pricing.charge(tokens)?;
+        Some(Repriced { cost, version: version.map(str::to_owned) })
+    }
+}

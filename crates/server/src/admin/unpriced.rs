@@ -1,0 +1,62 @@
+//! `GET /admin/api/v1/usage/unpriced`: what was consumed and has no cost, because its model has no price.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use http::HeaderMap;
+use serde::Serialize;
+use store::UnpricedUsage;
+use utoipa::ToSchema;
+
+use super::{record, usage};
+use crate::App;
+use crate::fault::Problem;
+use crate::principal::{Principal, Read, Usage};
+use crate::query::{self, Pairs};
+
+#[derive(Serialize, ToSchema)]
+pub struct UnpricedView {
+    pub model: String,
+    /// The provider's type.
+    pub provider: String,
+    /// The provider's instance.
+    pub provider_name: String,
+    pub requests: i64,
+    pub input_tokens: i64,
+    pub output_tokens: i64,
+    pub total_tokens: i64,
+    pub last_seen: String,
+}
+
+/// Models that were used without a price, by tokens.
+#[utoipa::path(get, path = "/admin/api/v1/usage/unpriced", tag = "usage", operation_id = "unpriced",
+    params(("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),
+        ("end_date" = Option<String>, Query, description = "YYYY-MM-DD"), ("user_path" = Option<String>, Query, description = "A subtree")),
+    responses((status = 200, description = "The models", body = Vec<UnpricedView>), (status = 400, description = "Invalid parameters"),
+        (status = 401, description = "Unauthorized"), (status = 503, description = "Usage is off or storage is down")),
+    security(("bearer" = ["admin:usage:read"])))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    principal: Principal<Read<Usage>>,
+    Query(pairs): Query<Pairs>,
+    headers: HeaderMap,
+) -> Result<Json<Vec<UnpricedView>>, Problem> {
+    usage::enabled(&app)?;
+    let filter = query::usage_filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
+    let found = app.refresher.store().ledger().unpriced(&filter).await?;
+    Ok(Json(found.into_iter().map(show).collect()))
+}
+
+fn show(usage: UnpricedUsage) -> UnpricedView {
+    UnpricedView {
+        total_tokens: usage.input_tokens + usage.output_tokens,
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        requests: usage.requests,
+        last_seen: record::time(usage.last_seen),
+        model: usage.model,
+        provider: usage.provider,
+        provider_name: usage.provider_name,
+    }
+}

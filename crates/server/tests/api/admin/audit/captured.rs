@@ -1,0 +1,196 @@
+//! What an entry holds of each kind of call, and what it must not hold.
+
+use http::Method;
+use serde_json::{Value, json};
+use testkit::Script;
+
+use super::{LOG, entries, logging};
+use crate::house::{self, House, MASTER, UPSTREAM_KEY, Wishes, question};
+
+const OWN: &str = "an-own-secret-of-the-caller";
+
+async fn only(house: &House) -> Value {
+    let entry = entries(house, 1).await.remove(0);
+    let single =
+        house.get(format!("{LOG}/{}", entry["id"].as_str().unwrap())).send().await.expect_status(200);
+    assert_eq!(single.json(), entry);
+    entry
+}
+
+#[tokio::test]
+async fn a_good_answer_is_kept_whole() {
+    house::each_with(logging, async |house| {
+        let alias = json!({"target": "openai/gpt-4o"});
+        house.put("/admin/api/v1/aliases/nick", alias).send().await.expect_status(201);
+        let call = house.chat("nick").header("x-request-id", "mine").header("user-agent", "agent/1");
+        let answer = call.header("x-gateway-session-id", "s").send().await.expect_status(200);
+        let entry = only(&house).await;
+        let expected = json!({
+            "request_id": "mine", "method": "POST", "path": "/v1/chat/completions", "requested_model": "nick",
+            "resolved_model": "gpt-4o", "provider": "openai", "provider_name": "openai", "alias_used": true,
+            "status_code": 200, "stream": false, "auth_method": "master_key", "auth_key_id": null, "user_path": "/",
+            "session_id": "s", "client_ip": "192.0.2.7", "error_type": null, "cache_type": "", "guardrails": [],
+            "workflow_version_id": null, "interrupted": false,
+        });
+        for (name, value) in expected.as_object().unwrap() {
+            assert_eq!(&entry[name], value, "{name} in {entry:#}");
+        }
+        assert_eq!(entry["data"]["request_body"], question("nick"));
+        assert_eq!(entry["data"]["response_body"], answer.json());
+        assert_eq!(entry["data"]["request_headers"]["authorization"], "***");
+        assert_eq!(entry["data"]["request_headers"]["user-agent"], "agent/1");
+        assert_eq!(entry["data"]["response_headers"]["x-gateway-model"], "openai/gpt-4o");
+        assert_eq!(entry["attempts"].as_array().unwrap().len(), 1);
+        assert_eq!(entry["attempts"][0]["status"], 200);
+        assert!(entry["usage"]["total_tokens"].as_u64().unwrap() > 0 && entry["ttft_ms"].is_number());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stream_is_kept_as_it_was_sent_with_its_end() {
+    house::each_with(logging, async |house| {
+        for (path, model) in [
+            ("/v1/chat/completions", "openai/text"),
+            ("/v1/chat/completions", "anthropic/text"),
+            ("/v1/messages", "openai/text"),
+        ] {
+            let mut body = question(model);
+            body["stream"] = json!(true);
+            body["max_tokens"] = json!(100);
+            let answer = house.post(path, body).send().await.expect_status(200);
+            let all = house.refresher.store().audit();
+            house.drain().await.unwrap();
+            let page = house.get(format!("{LOG}?limit=1")).send().await.json();
+            let entry = &page["entries"][0];
+            assert_eq!(entry["data"]["response_body"], answer.without_comments(), "{path} {model}");
+            assert_eq!(
+                (&entry["stream"], &entry["data"]["response_truncated"]),
+                (&json!(true), &json!(false))
+            );
+            assert!(all.verify().await.unwrap().breaks.is_empty());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn refusals_are_kept_with_their_true_reason() {
+    house::each_with(logging, async |house| {
+        let (_, expired) = house.key(json!({"name": "e", "expiry": "2020-01-01T00:00:00Z"})).await;
+        let (id, off) = house.key(json!({"name": "o"})).await;
+        house
+            .post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}))
+            .send()
+            .await
+            .expect_status(200);
+        let mut answers = Vec::new();
+        for key in [&*expired, &*off, "unknown-key-of-nobody"] {
+            answers.push(house.chat("openai/text").key(key).send().await.expect_status(401));
+        }
+        answers.push(house.post("/v1/messages", json!({})).body("not json").send().await.expect_status(400));
+        let all = entries(&house, 4).await;
+        for (entry, answer) in all.iter().zip(&answers) {
+            assert_eq!(entry["data"]["response_body"], answer.json(), "{entry:#}");
+            assert_eq!(entry["status_code"], answer.status);
+        }
+        let reasons: Vec<&Value> = all.iter().map(|entry| &entry["data"]["error_reason"]).collect();
+        assert_eq!(
+            reasons,
+            [&json!("expired key"), &json!("deactivated key"), &json!("unknown key"), &Value::Null]
+        );
+        assert_eq!(all[0]["auth_method"], Value::Null);
+        assert_eq!(all[3]["data"]["request_body"], "not json");
+        for (entry, key) in all.iter().zip([&*expired, &*off, "unknown-key-of-nobody"]) {
+            assert!(!entry.to_string().contains(key), "{entry:#}");
+        }
+        house.receipts(1).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_passes_through_is_kept_both_ways() {
+    house::each_with(logging, async |house| {
+        let path = "/p/openai/v1/chat/completions?a=1&key=hidden-in-the-query";
+        let answer = house.post(path, question("text")).send().await.expect_status(200);
+        let entry = only(&house).await;
+        assert_eq!(
+            (&entry["path"], &entry["method"]),
+            (&json!("/p/openai/v1/chat/completions"), &json!("POST"))
+        );
+        assert_eq!(entry["data"]["query"], "a=1&key=***");
+        assert_eq!(entry["data"]["request_body"], question("text"));
+        assert_eq!(entry["data"]["response_body"], answer.json());
+        house.call(Method::GET, "/p/nobody/models").send().await.expect_status(404);
+        let refused = &entries(&house, 2).await[1];
+        assert_eq!(
+            (&refused["method"], &refused["error_code"]),
+            (&json!("GET"), &json!("provider_not_found"))
+        );
+        assert_eq!(refused["data"]["response_body"]["error"]["code"], "provider_not_found");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn no_secret_is_kept_wherever_it_was_said() {
+    house::each_with(logging, async |house| {
+        let (_, key) = house.key(json!({"name": "a"})).await;
+        let said = format!("{MASTER} {UPSTREAM_KEY} {key}");
+        let mut body = question("openai/text");
+        body["messages"][0]["content"] = json!(said);
+        let call = || house.post("/v1/chat/completions", body.clone()).key(&key);
+        call().header("cookie", OWN).header("x-custom-token", OWN).header("x-note", &said).send().await;
+        for path in ["/v1/chat/completions", "/p/openai/v1/chat/completions"] {
+            house.upstream.push(Script::status(
+                400,
+                "application/json",
+                format!("{{\"error\":{{\"message\":\"{said}\"}}}}"),
+            ));
+            house.post(path, body.clone()).key(&key).send().await;
+        }
+        let all = entries(&house, 3).await;
+        let text = json!(all).to_string();
+        for secret in [MASTER, UPSTREAM_KEY, &key, OWN] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+        assert_eq!(all[0]["data"]["request_headers"]["x-note"], "*** *** ***");
+        assert_eq!(all[0]["data"]["request_body"]["messages"][0]["content"], "*** *** ***");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn bodies_are_cut_and_left_out_as_asked() {
+    let wishes = |bodies: bool, headers: bool| {
+        move || {
+            let mut wishes: Wishes = logging();
+            wishes.policy.audit.bodies = bodies;
+            wishes.policy.audit.headers = headers;
+            wishes.policy.audit.body_limit = 1024;
+            wishes
+        }
+    };
+    let long = {
+        let mut body = question("openai/text");
+        body["messages"][0]["content"] = json!("é".repeat(4000));
+        body
+    };
+    house::each_with(wishes(true, false), async |house| {
+        house.post("/v1/chat/completions", long.clone()).send().await.expect_status(200);
+        let entry = only(&house).await;
+        let kept = entry["data"]["request_body"].as_str().unwrap();
+        assert!((1020..=1024).contains(&kept.len()) && long.to_string().starts_with(kept), "{kept}");
+        assert_eq!(entry["data"]["request_truncated"], true);
+        assert_eq!(entry["data"].get("request_headers"), None);
+    })
+    .await;
+    house::each_with(wishes(false, true), async |house| {
+        house.post("/v1/chat/completions", long.clone()).send().await.expect_status(200);
+        let entry = only(&house).await;
+        assert_eq!((entry["data"].get("request_body"), entry["data"].get("response_body")), (None, None));
+        assert!(entry["data"]["request_headers"].is_object());
+    })
+    .await;
+}

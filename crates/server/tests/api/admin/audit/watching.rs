@@ -1,0 +1,89 @@
+//! The live stream: entries as they come, replayed to whoever comes back.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+
+use super::{STREAM, logging};
+use crate::house::{self, Call};
+
+struct Viewer {
+    body: Body,
+    heard: String,
+}
+
+impl Viewer {
+    async fn open(call: Call<'_>) -> Self {
+        let response = call.open().await;
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["content-type"]),
+            (200, &"text/event-stream".parse().unwrap())
+        );
+        Self { body: response.into_body(), heard: String::new() }
+    }
+
+    /// The next event: its name, its id and its data; none at the end.
+    async fn event(&mut self) -> Option<(String, u64, Value)> {
+        loop {
+            if let Some((block, rest)) = self.heard.split_once("\n\n") {
+                let (block, rest) = (block.to_owned(), rest.to_owned());
+                self.heard = rest;
+                if block.starts_with(':') {
+                    continue;
+                }
+                let lines: Vec<&str> = block.lines().collect();
+                let [name, id, data] = lines[..] else { panic!("not an event: {block:?}") };
+                let data = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+                let id = id.strip_prefix("id: ").unwrap().parse().unwrap();
+                return Some((name.strip_prefix("event: ").unwrap().to_owned(), id, data));
+            }
+            let frame = tokio::time::timeout(Duration::from_secs(10), self.body.frame()).await;
+            let frame = frame.unwrap_or_else(|_| panic!("the log is silent"))?.unwrap();
+            self.heard.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn entries_are_seen_as_they_come_and_again_by_who_comes_back() {
+    house::each_with(logging, async |house| {
+        let scopes = json!(["inference", "admin:audit:read"]);
+        let (team_id, team) = house.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
+        let mut viewer = Viewer::open(house.get(STREAM)).await;
+        let mut bound = Viewer::open(house.get(STREAM).key(&team)).await;
+        house.chat("openai/text").header("x-request-id", "one").send().await.expect_status(200);
+        house.chat("openai/text").header("x-request-id", "two").key(&team).send().await.expect_status(200);
+        house
+            .chat("openai/text")
+            .header("x-request-id", "three")
+            .key("nobody")
+            .send()
+            .await
+            .expect_status(401);
+        for (number, request) in [(1, "one"), (2, "two"), (3, "three")] {
+            let (name, id, data) = viewer.event().await.unwrap();
+            assert_eq!((name.as_str(), id, &data["request_id"]), ("entry", number, &json!(request)));
+            assert!(
+                data["data"].get("request_body").is_none() && data["data"].get("request_headers").is_none()
+            );
+        }
+        let (_, id, data) = bound.event().await.unwrap();
+        assert_eq!((id, &data["request_id"]), (2, &json!("two")), "only what is below its path");
+        let mut again = Viewer::open(house.get(STREAM).header("last-event-id", "1")).await;
+        assert_eq!(again.event().await.unwrap().1, 2);
+        let mut stranger = Viewer::open(house.get(format!("{STREAM}?last_event_id=99"))).await;
+        let (name, _, data) = stranger.event().await.unwrap();
+        assert_eq!((name.as_str(), &data["reason"]), ("dropped", &json!("restarted")));
+        house
+            .post(format!("/admin/api/v1/auth-keys/{team_id}/deactivate"), json!({}))
+            .send()
+            .await
+            .expect_status(200);
+        assert!(bound.event().await.is_none(), "a key that is revoked is not told any more");
+        house.door.app().drain();
+        assert!(viewer.event().await.is_none());
+    })
+    .await;
+}

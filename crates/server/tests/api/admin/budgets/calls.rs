@@ -1,0 +1,246 @@
+//! Calls under a budget: held while they are under way, settled at what they cost, refused when there is no room.
+
+use std::time::Duration;
+
+use domain::clock::Clock as _;
+use domain::money::{Cost, Nanos};
+use domain::receipt::Opening;
+use futures_util::future::join_all;
+use http_body_util::BodyExt as _;
+use pipeline::spending;
+use serde_json::{Value, json};
+use testkit::Script;
+
+use super::{BUDGETS, budget, each, set};
+use crate::house::{House, question};
+
+/// 100 tokens at most, at the price of gpt-4o: a tenth of a cent, and what the question costs.
+fn bounded() -> Value {
+    let mut body = question("openai/gpt-4o");
+    body["max_tokens"] = json!(100);
+    body
+}
+
+fn streamed() -> Value {
+    let mut body = bounded();
+    body["stream"] = json!(true);
+    body
+}
+
+async fn figures(house: &House, path: &str) -> (f64, f64) {
+    let budget = budget(house, path).await;
+    (budget["spent"].as_f64().unwrap(), budget["reserved"].as_f64().unwrap())
+}
+
+/// Until nothing is held any more; what was spent then.
+async fn released(house: &House, path: &str) -> f64 {
+    // The first count of tokens reads its tables, which takes long in a debug build.
+    let deadline = house.clock.tick() + Duration::from_secs(60);
+    loop {
+        let (spent, reserved) = figures(house, path).await;
+        if reserved == 0.0 {
+            return spent;
+        }
+        assert!(house.clock.tick() < deadline, "{reserved} is still held");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn costs(rows: &[Value]) -> f64 {
+    rows.iter().map(|row| row["total_cost"].as_f64().unwrap()).sum()
+}
+
+#[tokio::test]
+async fn a_call_without_room_is_told_when_there_will_be() {
+    each(async |house| {
+        set(&house, "/", "monthly", 5.0).await;
+        set(&house, "/team/a", "hourly", 0.0001).await;
+        let call =
+            || house.post("/v1/chat/completions", bounded()).header("x-gateway-user-path", "/team/a/x");
+        let answer = call().send().await;
+        let (status, code, _) = answer.refusal();
+        assert_eq!((status, &*code), (429, "budget_exceeded"));
+        let end: jiff::Timestamp =
+            budget(&house, "/team/a").await["period_end"].as_str().unwrap().parse().unwrap();
+        let wait: i64 = answer.header("retry-after").unwrap().parse().unwrap();
+        let expected = end.as_second() - house.clock.now().seconds();
+        assert!((wait - expected).abs() <= 1, "{wait} instead of {expected}");
+        let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+        for part in ["hourly", "'/team/a'", "$0.0001", "$0.00", "begins anew at"] {
+            assert!(message.contains(part), "{part} in {message}");
+        }
+        assert!(house.upstream.requests().is_empty());
+        assert_eq!(figures(&house, "/").await, (0.0, 0.0), "all or nothing");
+        house.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
+        house.clock.advance(Duration::from_secs(3600));
+        assert_eq!(call().send().await.status, 429, "the amount is what is too small");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn spent_is_what_the_ledger_says_at_every_moment() {
+    each(async |house| {
+        set(&house, "/", "monthly", 5.0).await;
+        for call in [bounded(), streamed(), question("openai/gpt-4o")] {
+            house.post("/v1/chat/completions", call).send().await.expect_status(200);
+        }
+        let before = released(&house, "/").await;
+        let rows = house.receipts(3).await;
+        let total = costs(&rows);
+        assert!((before - total).abs() < 1e-12, "{before} {total}");
+        assert_eq!(released(&house, "/").await, before, "booked, and still counted once");
+        let other = house.neighbour().await;
+        assert_eq!(figures(&other, "/").await, (before, 0.0), "a replica knows");
+        other.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
+        other.receipts(4).await;
+        spending::synchronise(&house.gateway, house.refresher.store()).await.unwrap();
+        assert!(figures(&house, "/").await.0 > before, "and is known of");
+        let again = house.restart().await;
+        assert_eq!(figures(&again, "/").await, figures(&other, "/").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn racing_calls_do_not_overspend() {
+    each(async |house| {
+        set(&house, "/", "daily", 0.01).await;
+        let calls = (0..64).map(|number| {
+            house.post("/v1/chat/completions", if number % 2 == 0 { bounded() } else { streamed() }).send()
+        });
+        let statuses: Vec<u16> = join_all(calls).await.iter().map(|answer| answer.status).collect();
+        let served = statuses.iter().filter(|status| **status == 200).count();
+        assert!(served > 0 && statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
+        let spent = released(&house, "/").await;
+        let rows = house.receipts(64).await;
+        let booked: f64 = rows.iter().filter_map(|row| row["total_cost"].as_f64()).sum();
+        assert!(spent <= 0.01 && (spent - booked).abs() < 1e-12, "{spent} {booked}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_held_is_given_back_however_a_call_ends() {
+    each(async |house| {
+        set(&house, "/", "daily", 1.0).await;
+        // Under way: held at its worst.
+        house.upstream.push(Script::like("hang-mid-stream"));
+        let response = house.post("/v1/chat/completions", streamed()).open().await;
+        let (spent, held) = figures(&house, "/").await;
+        assert!(spent == 0.0 && held > 0.001, "{held}");
+        let mut body = response.into_body();
+        body.frame().await.unwrap().unwrap();
+        drop(body);
+        let after_leaving = released(&house, "/").await;
+        assert!(after_leaving > 0.0 && after_leaving < held);
+        // The provider dies.
+        house.upstream.push(Script::like("cut-mid-stream"));
+        house.post("/v1/chat/completions", streamed()).send().await.expect_status(200);
+        let after_break = released(&house, "/").await;
+        assert!(after_break > after_leaving);
+        // The provider refuses.
+        house.upstream.push(Script::like("unauthorized"));
+        assert!(house.post("/v1/chat/completions", bounded()).send().await.status >= 400);
+        assert_eq!(released(&house, "/").await, after_break, "nothing was consumed");
+        let rows = house.receipts(3).await;
+        let booked: f64 = rows.iter().filter_map(|row| row["total_cost"].as_f64()).sum();
+        assert!((after_break - booked).abs() < 1e-12, "{after_break} {booked}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_died_with_its_process_counts_at_its_reservation() {
+    each(async |house| {
+        set(&house, "/team", "daily", 1.0).await;
+        let opening: Opening = serde_json::from_value(json!({
+            "id": "0199-crashed", "request_id": "r", "at": house.clock.now(), "endpoint": "/v1/chat/completions",
+            "requested_model": "gpt-4o", "model": "gpt-4o", "provider": "openai", "provider_name": "openai",
+            "user_path": "/team/x",
+        }))
+        .unwrap();
+        let cost = Cost { input: Nanos(100_000_000), output: Nanos(850_000_000) };
+        house.crash(&Opening { reserved_cost: Some(cost), ..opening });
+        house.receipts(1).await;
+        let (spent, reserved) = figures(&house, "/team").await;
+        assert_eq!((spent, reserved), (0.95, 0.0));
+        let call = house.post("/v1/chat/completions", question("openai/gpt-4o")).header("x-gateway-user-path", "/team");
+        call.send().await.expect_status(200);
+        let mut dear = bounded();
+        dear["max_tokens"] = json!(10_000);
+        let refused = house.post("/v1/chat/completions", dear).header("x-gateway-user-path", "/team").refusal().await;
+        assert_eq!((refused.0, &*refused.1), (429, "budget_exceeded"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_reset_gives_room_again() {
+    each(async |house| {
+        set(&house, "/", "daily", 1.0).await;
+        house.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
+        let spent = released(&house, "/").await;
+        set(&house, "/", "daily", spent).await;
+        assert_eq!(house.post("/v1/chat/completions", bounded()).send().await.status, 429);
+        house.receipts(2).await;
+        let list = house.post(format!("{BUDGETS}/reset-one"), json!({"user_path": "/", "period": "daily"}));
+        let list = list.send().await.expect_status(200).json();
+        assert_eq!(list["budgets"][0]["spent"], 0.0);
+        assert!(
+            list["budgets"][0]["last_reset_at"].as_str().unwrap()
+                > list["budgets"][0]["period_start"].as_str().unwrap()
+        );
+        set(&house, "/", "daily", 1.0).await;
+        house.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
+        assert!((released(&house, "/").await - spent).abs() < 1e-12);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_passthrough_is_budgeted_too() {
+    each(async |house| {
+        set(&house, "/", "daily", 5.0).await;
+        let call = || {
+            house.post("/p/openai/v1/chat/completions", {
+                let mut body = bounded();
+                body["model"] = json!("gpt-4o");
+                body
+            })
+        };
+        call().send().await.expect_status(200);
+        let spent = released(&house, "/").await;
+        assert!((spent - costs(&house.receipts(1).await)).abs() < 1e-12 && spent > 0.0);
+        set(&house, "/", "daily", spent + 0.0001).await;
+        let answer = call().send().await;
+        assert_eq!(answer.refusal().1, "budget_exceeded");
+        // What costs nothing is not held up.
+        house.get("/p/openai/v1/models").send().await.expect_status(200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_explanation_shows_the_room_there_is() {
+    each(async |house| {
+        set(&house, "/", "monthly", 5.0).await;
+        set(&house, "/team", "hourly", 0.0001).await;
+        let explain = async |path: &str| {
+            let request = json!({"path": "/v1/chat/completions", "body": bounded(), "headers": {"X-Gateway-User-Path": path}});
+            house.post("/admin/api/v1/explain", request).send().await.expect_status(200).json()
+        };
+        let fits = explain("/other").await;
+        assert_eq!((fits["budgets"].as_array().unwrap().len(), &fits["budgets"][0]["fits"]), (1, &json!(true)));
+        assert_eq!((&fits["decision"]["error"], &fits["budgets"][0]["remaining"]), (&Value::Null, &json!(5.0)));
+        let refused = explain("/team/a").await;
+        let rooms = refused["budgets"].as_array().unwrap();
+        let fits: Vec<_> = rooms.iter().map(|room| (room["user_path"].as_str().unwrap(), room["fits"].as_bool().unwrap())).collect();
+        assert_eq!(fits, [("/team", false), ("/", true)]);
+        assert_eq!(refused["decision"]["error"]["code"], "budget_exceeded");
+        assert_eq!(refused["upstream_request"], Value::Null);
+        let real = house.post("/v1/chat/completions", bounded()).header("x-gateway-user-path", "/team/a").send().await;
+        assert_eq!(real.json()["error"]["message"], refused["decision"]["error"]["message"]);
+    })
+    .await;
+}

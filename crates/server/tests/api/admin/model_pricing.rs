@@ -1,0 +1,237 @@
+//! `/admin/api/v1/model-pricing`.
+
+mod import;
+mod policy;
+mod recalculation;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{complaint, history, refuses};
+use crate::house::{self, House, Wishes};
+
+const PATH: &str = "/admin/api/v1/model-pricing";
+
+/// Runs a test with `openai`, whose models the catalogue knows, and `second`, whose models it does not.
+async fn each_served(test: impl AsyncFn(House)) {
+    each_served_with(Wishes::default, test).await;
+}
+
+async fn each_served_with(wishes: impl Fn() -> Wishes, test: impl AsyncFn(House)) {
+    let wishes = || Wishes { loopback_listener: true, ..wishes() };
+    house::each_with(wishes, async |house| {
+        let body = json!({
+            "name": "second", "type": "openai_compatible", "base_url": house.upstream.base_url(),
+            "api_key": "sk-second-5678", "models": ["long", "text"],
+        });
+        house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+        test(house).await;
+    })
+    .await;
+}
+
+async fn view(house: &House, selector: &str) -> Value {
+    house.get(format!("{PATH}/{selector}")).send().await.expect_status(200).json()
+}
+
+/// How many are listed, by the head and by the body.
+async fn count(house: &House, query: &str) -> usize {
+    let answer = house.get(format!("{PATH}?{query}")).send().await.expect_status(200);
+    let total = answer.header("x-total-count").unwrap().parse().unwrap();
+    assert_eq!(answer.json().as_array().unwrap().len(), total, "{query}");
+    total
+}
+
+#[tokio::test]
+async fn a_price_lives() {
+    each_served(async |house| {
+        let path = format!("{PATH}/openai%2Fgpt-4o");
+        let before = house.get(&*path).send().await.expect_status(200);
+        assert_eq!((before.header("etag"), &before.json()["source"]), (None, &json!("catalog")));
+        let body = json!({"input_per_mtok": 5, "per_request": 0.001});
+        let created = house.put(&*path, body).send().await.expect_status(201);
+        house::check_snapshot("model price", &house::pretty(created.json()));
+        let read = house.get(&*path).send().await.expect_status(200);
+        assert_eq!((read.header("etag"), read.json()), (created.header("etag"), created.json()));
+
+        let answer = house.chat("gpt-4o").send().await.expect_status(200);
+        let entry = house.receipts(1).await.remove(0);
+        let count = |name: &str| entry[name].as_f64().unwrap();
+        let expected = count("input_tokens") * 5e-6 + 0.001 + count("output_tokens") * 1e-5;
+        assert!((count("total_cost") - expected).abs() < 1e-12, "{entry}");
+        let etag = created.header("etag").unwrap().trim_matches('"').to_owned();
+        assert_eq!(entry["pricing_version"], json!(format!("rev-{etag}")));
+        assert_eq!(answer.header("x-gateway-cost-usd"), Some(&*format!("{:.9}", count("total_cost"))));
+
+        let replaced =
+            house.put(&*path, json!({"output_per_mtok": 1})).send().await.expect_status(200).json();
+        assert_eq!(replaced["effective"]["input_per_mtok"], json!(2.5), "only what is named now is replaced");
+        house.call(Method::DELETE, &*path).send().await.expect_status(204);
+        assert_eq!(view(&house, "openai/gpt-4o").await, before.json());
+        assert_eq!(house.call(Method::DELETE, &*path).refusal().await.1, "not_found");
+        let told: Vec<String> =
+            history(&house, "model_price").await.into_iter().map(|(action, _)| action).collect();
+        assert_eq!(told, ["delete", "update", "create"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_catalogue_does_not_know_must_be_said_in_full() {
+    each_served(async |house| {
+        let missing = view(&house, "second/text").await;
+        assert_eq!((&missing["source"], &missing["effective"]), (&json!("missing"), &Value::Null));
+        let path = "/admin/api/v1/model-pricing/second/text";
+        let said = complaint(&house, "PUT", path, json!({"input_per_mtok": 1})).await;
+        assert!(said.contains("'output_per_mtok'") && said.contains("second/text"), "{said}");
+        // For the type first, then for the instance.
+        let of_type = json!({"input_per_mtok": 1, "output_per_mtok": 2});
+        house.put(format!("{PATH}/openai_compatible/text"), of_type).send().await.expect_status(201);
+        let shown = view(&house, "second/text").await;
+        assert_eq!(
+            (&shown["source"], &shown["override"]["selector"]),
+            (&json!("override"), &json!("openai_compatible/text"))
+        );
+        assert_eq!(shown["effective"]["output_per_mtok"], 2.0);
+        let own = house.put(path, json!({"per_image": 0.04})).send().await.expect_status(201).json();
+        assert_eq!(
+            (&own["override"]["selector"], &own["effective"]["per_image"]),
+            (&json!("second/text"), &json!(0.04))
+        );
+        assert_eq!(
+            own["effective"]["output_per_mtok"], 0.0,
+            "an override is one document, not a layer over another"
+        );
+        // Listed models show it in the same shape.
+        let models = house.get("/admin/api/v1/models").send().await.json();
+        let model =
+            models.as_array().unwrap().iter().find(|entry| entry["selector"] == "second/text").unwrap();
+        assert_eq!(model["model"]["metadata"]["pricing"], own["effective"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn bodies_are_checked_by_field() {
+    each_served(async |house| {
+        let path = "/admin/api/v1/model-pricing/openai%2Fgpt-4o";
+        let (code, unknown) = ("invalid_parameter", "unknown_parameter");
+        let nowhere = "/admin/api/v1/model-pricing/opneai/gpt-4o";
+        let tiers = json!({"tiers": [{"above_tokens": 10, "input_per_mtok": 1}, {"above_tokens": 9, "input_per_mtok": 1}]});
+        let cases = [
+            ("PUT", path, json!({}), 400, code, "input_per_mtok"),
+            ("PUT", path, json!({"input_per_mtok": -0.1}), 400, code, "input_per_mtok"),
+            ("PUT", path, json!({"input_per_mtok": "1"}), 400, code, "input_per_mtok"),
+            ("PUT", path, json!({"input_per_mtok": 1, "currency": "EUR"}), 400, code, "currency"),
+            ("PUT", path, json!({"inptu_per_mtok": 1}), 400, unknown, "inptu_per_mtok"),
+            ("PUT", path, tiers, 400, code, "tiers[1].above_tokens"),
+            ("PUT", path, json!({"tiers": [{"input_per_mtok": 1}]}), 400, code, "above_tokens"),
+            ("PUT", path, json!({"selector": "openai/other", "input_per_mtok": 1}), 400, code, "selector"),
+            ("PUT", nowhere, json!({"per_request": 1}), 400, code, "selector"),
+            ("PUT", "/admin/api/v1/model-pricing/gpt-4o", json!({"per_request": 1}), 400, code, "selector"),
+            ("PUT", "/admin/api/v1/model-pricing/openai/*", json!({"per_request": 1}), 400, code, "selector"),
+        ];
+        refuses(&house, &cases).await;
+        assert!(complaint(&house, "PUT", path, json!({"inptu_per_mtok": 1})).await.contains("'input_per_mtok'"));
+        assert!(complaint(&house, "PUT", nowhere, json!({"per_request": 1})).await.contains("'openai'"));
+        assert_eq!(count(&house, "source=override").await, 0, "nothing was written");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_list_can_be_narrowed() {
+    each_served(async |house| {
+        let price = json!({"input_per_mtok": 1, "output_per_mtok": 2});
+        for selector in ["second/text", "groq/not-listed-anywhere", "openai/org/slashed"] {
+            house.put(format!("{PATH}/{selector}"), price.clone()).send().await.expect_status(201);
+        }
+        let all = count(&house, "").await;
+        let by_source: usize = [
+            count(&house, "source=missing").await,
+            count(&house, "source=catalog").await,
+            count(&house, "source=override").await,
+        ]
+        .iter()
+        .sum();
+        assert_eq!(by_source, all);
+        assert_eq!(count(&house, "source=override").await, 3);
+        let second = count(&house, "provider=second").await;
+        assert!(second > 1 && second < all);
+        assert_eq!(count(&house, "provider=openai_compatible").await, second);
+        assert_eq!(count(&house, "provider=groq").await, 1);
+        assert_eq!(count(&house, "search=NOT-listed").await, 1);
+        assert_eq!(count(&house, "search=%25").await, 0);
+        let page =
+            house.get(format!("{PATH}?provider=second&limit=1&offset=1")).send().await.expect_status(200);
+        let whole = house.get(format!("{PATH}?provider=second")).send().await.json();
+        assert_eq!(page.header("x-total-count"), Some(&*second.to_string()));
+        assert_eq!(page.json(), json!([whole[1]]));
+        for (query, param) in [("source=own", "source"), ("limit=0", "limit"), ("limit=10001", "limit")] {
+            let found = house.get(format!("{PATH}?{query}")).refusal().await;
+            assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
+        }
+        for selector in ["nowhere/x", "second/other", "openai", "azure/nothing-like-it"] {
+            assert_eq!(house.get(format!("{PATH}/{selector}")).refusal().await.0, 404, "{selector}");
+        }
+    })
+    .await;
+}
+
+/// Words of the routes are no selectors, and selectors may have such words in them.
+#[tokio::test]
+async fn words_and_selectors_are_told_apart() {
+    each_served(async |house| {
+        let price = json!({"input_per_mtok": 1, "output_per_mtok": 2});
+        for selector in ["openai/export", "openai/revisions/5/restore"] {
+            house.put(format!("{PATH}/{selector}"), price.clone()).send().await.expect_status(201);
+            assert_eq!(view(&house, selector).await["source"], "override", "{selector}");
+        }
+        assert_eq!(house.get(format!("{PATH}/export")).send().await.json()["version"], 1);
+        assert!(house.get(format!("{PATH}/revisions")).send().await.json()["entries"].is_array());
+        assert_eq!(
+            house.get(format!("{PATH}/revisions/5")).refusal().await.0,
+            404,
+            "a selector that nobody knows"
+        );
+        assert_eq!(house.get(format!("{PATH}/import")).refusal().await.0, 405);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_lost_update_is_refused() {
+    each_served(async |house| {
+        let path = format!("{PATH}/openai/gpt-4o");
+        let put = || house.put(&*path, json!({"input_per_mtok": 1}));
+        let etag = put().send().await.expect_status(201).header("etag").unwrap().to_owned();
+        let newer = put().header("if-match", &etag).send().await.expect_status(200);
+        let lost = put().header("if-match", &etag).refusal().await;
+        assert_eq!(lost, (412, "precondition_failed".into(), Some("If-Match".into())));
+        let delete = |etag: &str| house.call(Method::DELETE, &*path).header("if-match", etag);
+        assert_eq!(delete(&etag).refusal().await.0, 412);
+        delete(newer.header("etag").unwrap()).send().await.expect_status(204);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_is_bound_to_a_path_changes_no_price() {
+    each_served(async |house| {
+        let scopes = json!(["admin:model-pricing:write"]);
+        let (_, team) = house.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
+        let path = format!("{PATH}/openai/gpt-4o");
+        house.get(&*path).key(&team).send().await.expect_status(200);
+        let import = json!({"mode": "dry_run", "prices": []});
+        for call in [
+            house.put(&*path, json!({"input_per_mtok": 1})),
+            house.call(Method::DELETE, &*path),
+            house.post(format!("{PATH}/import"), import),
+            house.get(format!("{PATH}/revisions")),
+            house.post(format!("{PATH}/revisions/1/restore"), json!({})),
+        ] {
+            assert_eq!(call.key(&team).refusal().await.1, "user_path_denied");
+        }
+    })
+    .await;
+}

@@ -1,0 +1,324 @@
+//! Rate limits of managed keys: what is let in, what is refused and until when, and what the client hears of it.
+
+use std::time::Duration;
+
+use domain::resources::auth_key::AuthKey;
+use http::Method;
+use http_body_util::BodyExt as _;
+use pipeline::gateway::Policy;
+use serde_json::{Value, json};
+use store::Write;
+
+use crate::house::{self, Answer, Call, House, Socket, Wishes, question};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A new key with these limits: its id and its raw value.
+async fn limited(house: &House, limits: Value) -> (String, String) {
+    house.key(json!({"name": "limited", "rate_limits": limits})).await
+}
+
+fn number(answer: &Answer, name: &str) -> u64 {
+    let text = answer.header(name).unwrap_or_else(|| panic!("no {name}: {:?}", answer.headers));
+    text.parse().unwrap()
+}
+
+/// Scope, limit and what remains.
+#[track_caller]
+fn told(answer: &Answer) -> (&str, u64, u64) {
+    let scope = answer.header("x-ratelimit-scope").unwrap_or_else(|| panic!("{:?}", answer.headers));
+    (scope, number(answer, "x-ratelimit-limit"), number(answer, "x-ratelimit-remaining"))
+}
+
+/// A refusal by this limit; how long it wants to be waited for.
+#[track_caller]
+fn check_refused(answer: &Answer, scope: &str) -> Duration {
+    assert_eq!(answer.refusal(), (429, "rate_limit_exceeded".to_owned(), None), "{}", answer.text());
+    assert_eq!(told(answer).0, scope);
+    assert!(answer.text().contains(scope), "{}", answer.text());
+    let after = number(answer, "retry-after");
+    assert_eq!(after, number(answer, "x-ratelimit-reset"), "{:?}", answer.headers);
+    Duration::from_secs(after)
+}
+
+async fn until_asked(house: &House, count: usize) {
+    let asked = async {
+        while house.upstream.requests().len() < count {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asked).await.expect("the upstream is asked");
+}
+
+/// The answer to a call that is repeated until it is not refused.
+async fn until_admitted<'a>(call: impl Fn() -> Call<'a>) -> Answer {
+    let admitted = async {
+        loop {
+            let answer = call().send().await;
+            if answer.status != 429 {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, admitted).await.expect("a place is free again")
+}
+
+#[tokio::test]
+async fn requests_are_counted_and_the_wait_is_exact() {
+    house::each(async |house| {
+        let (id, key) = limited(&house, json!({"requests_per_minute": 2})).await;
+        let chat = || house.chat("text").key(&key);
+        for remaining in [1, 0] {
+            let answer = chat().send().await.expect_status(200);
+            assert_eq!(told(&answer), ("requests_per_minute", 2, remaining));
+            assert!((50..=60).contains(&number(&answer, "x-ratelimit-reset")), "{:?}", answer.headers);
+        }
+        let wait = check_refused(&chat().send().await, "requests_per_minute");
+        assert!(wait <= Duration::from_secs(60), "{wait:?}");
+        house.clock.pass(wait - Duration::from_secs(5));
+        let rest = check_refused(&chat().send().await, "requests_per_minute");
+        assert!((4..=5).contains(&rest.as_secs()), "{rest:?}");
+        house.clock.pass(rest);
+        chat().send().await.expect_status(200);
+
+        let master = house.chat("text").send().await.expect_status(200);
+        assert_eq!(master.header("x-ratelimit-limit"), None);
+        let rows = house.receipts(6).await;
+        let statuses: Vec<_> = rows.iter().filter(|row| row["auth_key_id"] == *id).collect();
+        let statuses: Vec<_> = statuses.iter().map(|row| row["status_code"].as_u64().unwrap()).collect();
+        assert_eq!(statuses, [200, 200, 429, 429, 200]);
+        assert_eq!(house.upstream.requests().len(), 4);
+        let page = house.get("/metrics").send().await.text();
+        assert!(
+            page.contains("gatehouse_rate_limit_refusals_total{scope=\"requests_per_minute\"} 2"),
+            "{page}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn tokens_are_held_by_estimate_and_corrected() {
+    house::each(async |house| {
+        let (_, key) = limited(&house, json!({"tokens_per_minute": 5000})).await;
+        let slow = house.chat("slow-300").key(&key);
+        let meanwhile = async {
+            until_asked(&house, 1).await;
+            let answer = house.chat("text").key(&key).send().await;
+            check_refused(&answer, "tokens_per_minute");
+            assert!(told(&answer).2 < 1000, "the estimate is held: {:?}", answer.headers);
+        };
+        let (first, ()) = tokio::join!(slow.send(), meanwhile);
+        let billed = || -> u64 {
+            house.upstream.bill().iter().map(|line| line.prompt_tokens + line.completion_tokens).sum()
+        };
+        assert_eq!(told(&first.expect_status(200)), ("tokens_per_minute", 5000, 5000 - billed()));
+        let failed = house.chat("error-500").key(&key).send().await;
+        assert_eq!((failed.status, told(&failed)), (500, ("tokens_per_minute", 5000, 5000 - billed())));
+        house.stream("text").key(&key).send().await.expect_status(200);
+        let answer = house.chat("text").key(&key).send().await.expect_status(200);
+        assert_eq!(told(&answer).2, 5000 - billed(), "the stream's real figures count, too");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn so_many_at_a_time() {
+    house::each(async |house| {
+        let (_, key) = limited(&house, json!({"max_parallel_requests": 1})).await;
+        let slow = house.chat("slow-200").key(&key);
+        let meanwhile = async {
+            until_asked(&house, 1).await;
+            let answer = house.chat("text").key(&key).send().await;
+            assert_eq!(check_refused(&answer, "max_parallel_requests"), Duration::from_secs(1));
+            assert_eq!(told(&answer), ("max_parallel_requests", 1, 0));
+            house.chat("text").send().await.expect_status(200);
+        };
+        let (slow, ()) = tokio::join!(slow.send(), meanwhile);
+        assert_eq!(told(&slow.expect_status(200)), ("max_parallel_requests", 1, 1));
+        house.chat("text").key(&key).send().await.expect_status(200);
+        house.chat("error-500").key(&key).send().await.expect_status(500);
+        house.chat("text").key(&key).send().await.expect_status(200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stream_keeps_its_place_to_its_end() {
+    house::each(async |house| {
+        let (_, key) = limited(&house, json!({"max_parallel_requests": 1, "requests_per_day": 1000})).await;
+        let text = || house.chat("text").key(&key);
+        let stream = house.stream("drip-10").key(&key).open().await;
+        assert_eq!(stream.headers()["x-ratelimit-scope"], "requests_per_day");
+        assert_eq!(stream.headers()["x-ratelimit-remaining"], "999");
+        check_refused(&text().send().await, "max_parallel_requests");
+        stream.into_body().collect().await.unwrap();
+        text().send().await.expect_status(200);
+
+        let mut left = house.stream("hang-mid-stream").key(&key).open().await.into_body();
+        assert!(left.frame().await.is_some());
+        check_refused(&text().send().await, "max_parallel_requests");
+        drop(left);
+        until_admitted(text).await.expect_status(200);
+
+        let unanswered = tokio::time::timeout(Duration::from_millis(50), house.chat("hang").key(&key).send());
+        assert!(unanswered.await.is_err());
+        until_admitted(text).await.expect_status(200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_head_that_leaves_early_carries_them_too() {
+    let impatient = || Wishes {
+        policy: Policy { stream_heartbeat: Duration::from_millis(30), ..Policy::default() },
+        ..Wishes::default()
+    };
+    house::each_with(impatient, async |house| {
+        let (_, key) = limited(&house, json!({"requests_per_minute": 10})).await;
+        let answer = house.stream("slow-200").key(&key).send().await.expect_status(200);
+        assert_eq!(answer.header("x-gateway-model"), None, "nobody has answered yet");
+        assert_eq!(told(&answer), ("requests_per_minute", 10, 9));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn changed_limits_are_in_force_at_once() {
+    house::each(async |house| {
+        let (id, key) = limited(&house, json!({"requests_per_minute": 1})).await;
+        let chat = || house.chat("text").key(&key);
+        let set = async |limits: Value| {
+            let keys = house.refresher.store().collection::<AuthKey>();
+            let mut stored = keys.get(&id).await.unwrap().unwrap().value;
+            stored.rate_limits = serde_json::from_value(limits).unwrap();
+            keys.put(&stored, Write::Replace, "master", None).await.unwrap();
+            house.refresher.refresh().await.unwrap();
+        };
+        chat().send().await.expect_status(200);
+        check_refused(&chat().send().await, "requests_per_minute");
+        set(json!({"requests_per_minute": 3})).await;
+        assert_eq!(told(&chat().send().await), ("requests_per_minute", 3, 1));
+        set(json!({"requests_per_minute": 2})).await;
+        check_refused(&chat().send().await, "requests_per_minute");
+        set(json!({})).await;
+        assert_eq!(chat().send().await.expect_status(200).header("x-ratelimit-limit"), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_way_in_is_counted() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let turn = json!({"model": "openai/text", "input": "How are you?"});
+        let counted = question("anthropic/text");
+        let mut messages = counted.clone();
+        messages["max_tokens"] = json!(9);
+        let contents = json!({"contents": [{"parts": [{"text": "How are you?"}]}]});
+        for (path, body) in [
+            ("/v1/chat/completions", question("openai/text")),
+            ("/v1/responses", turn.clone()),
+            ("/v1/responses/compact", turn.clone()),
+            ("/v1/responses/input_tokens", turn.clone()),
+            ("/v1/messages", messages),
+            ("/v1/messages/count_tokens", counted),
+            ("/v1/embeddings", json!({"model": "openai/embed", "input": "a"})),
+            ("/v1beta/models/gemini/text:countTokens", contents),
+            ("/p/openai/v1/chat/completions", question("text")),
+        ] {
+            let (_, key) = limited(&house, json!({"requests_per_minute": 1})).await;
+            let call = || house.post(path, body.clone()).key(&key);
+            let answer = call().send().await.expect_status(200);
+            assert_eq!(told(&answer), ("requests_per_minute", 1, 0), "{path}");
+            let refused = call().send().await;
+            assert_eq!((refused.status, told(&refused)), (429, ("requests_per_minute", 1, 0)), "{path}");
+            assert_eq!(refused.header("retry-after"), refused.header("x-ratelimit-reset"), "{path}");
+        }
+        let statuses: Vec<_> =
+            house.receipts(18).await.iter().map(|row| row["status_code"].clone()).collect();
+        assert_eq!(statuses.chunks(2).filter(|pair| *pair == [json!(200), json!(429)]).count(), 9);
+
+        let (_, key) = limited(&house, json!({"requests_per_minute": 1})).await;
+        let listening = house.listen().await;
+        let mut socket = Socket::open(listening.address, &key).await;
+        assert_eq!(socket.ask(turn.clone()).await.pop().unwrap()["type"], "response.completed");
+        let refused = socket.ask(turn).await.pop().unwrap();
+        assert_eq!(refused["error"]["code"], "rate_limit_exceeded", "{refused}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_passes_through_is_counted_by_what_it_took() {
+    house::each(async |house| {
+        let (_, key) = limited(&house, json!({"tokens_per_day": 20000, "max_parallel_requests": 1})).await;
+        let pass = |model: &str| house.post("/p/openai/v1/chat/completions", question(model)).key(&key);
+        let first = pass("text").open().await;
+        assert_eq!(first.headers()["x-ratelimit-scope"], "tokens_per_day");
+        check_refused(&pass("text").send().await, "max_parallel_requests");
+        first.into_body().collect().await.unwrap();
+        let refusing = async || pass("error-500").send().await;
+        assert_eq!(refusing().await.status, 500);
+        // Reading takes a request and no tokens.
+        let read = house.call(Method::GET, "/p/openai/v1/models").key(&key).send().await.expect_status(200);
+        let billed: u64 =
+            house.upstream.bill().iter().map(|line| line.prompt_tokens + line.completion_tokens).sum();
+        assert_eq!(told(&read), ("tokens_per_day", 20000, 20000 - billed));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_explanation_takes_nothing_and_knows_the_refusal() {
+    house::each(async |house| {
+        let limits = json!({"requests_per_minute": 1, "tokens_per_day": 9000, "max_parallel_requests": 4});
+        let (id, key) = limited(&house, limits).await;
+        let explain = async || {
+            let body = json!({"body": question("openai/text"), "as_key_id": id});
+            house.post("/admin/api/v1/explain", body).send().await.expect_status(200).json()
+        };
+        for _ in 0..3 {
+            let explanation = explain().await;
+            let expected = json!([
+                {"scope": "requests_per_minute", "limit": 1, "remaining": 1, "reset_seconds": 0, "refuses": false},
+                {"scope": "tokens_per_day", "limit": 9000, "remaining": 9000, "reset_seconds": 0, "refuses": false},
+                {"scope": "max_parallel_requests", "limit": 4, "remaining": 4, "reset_seconds": 0, "refuses": false},
+            ]);
+            assert_eq!(explanation["limits"], expected);
+            assert_eq!(explanation["decision"]["first"], "openai/text");
+        }
+        house.chat("text").key(&key).send().await.expect_status(200);
+        let explanation = explain().await;
+        assert_eq!((&explanation["limits"][0]["remaining"], &explanation["limits"][0]["refuses"]), (&json!(0), &json!(true)));
+        assert_eq!(explanation["decision"]["first"], Value::Null);
+        let refused = house.chat("text").key(&key).send().await;
+        check_refused(&refused, "requests_per_minute");
+        let (foreseen, met) = (&explanation["decision"]["error"], &refused.json()["error"]);
+        assert_eq!((&foreseen["code"], &foreseen["status"]), (&met["code"], &json!(429)));
+        let unlimited = house.post("/admin/api/v1/explain", json!({"body": question("openai/text")})).send().await;
+        assert_eq!(unlimited.json()["limits"], Value::Null);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_limit_of_nothing_is_refused_by_its_name() {
+    house::each(async |house| {
+        for name in [
+            "requests_per_minute",
+            "requests_per_day",
+            "tokens_per_minute",
+            "tokens_per_day",
+            "max_parallel_requests",
+        ] {
+            for value in [json!(0), json!(1_000_000_000_001_u64), json!(-1), json!("1")] {
+                let body = json!({"name": "a", "rate_limits": {name: value}});
+                let (status, code, param) = house.post("/admin/api/v1/auth-keys", body).refusal().await;
+                assert_eq!((status, &*code), (400, "invalid_parameter"), "{name}: {value}");
+                assert_eq!(param, Some(format!("rate_limits.{name}")), "{value}");
+            }
+        }
+    })
+    .await;
+}

@@ -1,0 +1,149 @@
+//! Answers that a provider began and nobody got: they are booked beside the one that the client got.
+
+use std::time::Duration;
+
+use pipeline::gateway::Policy;
+use serde_json::{Value, json};
+use testkit::Script;
+
+use super::{combo, served};
+use crate::house::{self, House, Wishes};
+
+/// In dollars for a token of input and of output.
+const DEAR: (f64, f64) = (2.5e-6, 10e-6);
+
+fn wishes() -> Wishes {
+    let short = Duration::from_millis(400);
+    let policy = Policy { first_event_timeout: short, stream_idle_timeout: short, ..Policy::default() };
+    Wishes { policy, loopback_listener: true, vendors: &[], ..Wishes::default() }
+}
+
+/// A dear target and a cheap one that stands in for it.
+async fn each(test: impl AsyncFn(House)) {
+    house::each_with(wishes, async |house| {
+        for name in ["one", "two"] {
+            let body = json!({
+                "name": name, "type": "openai", "base_url": house.upstream.base_url(), "api_key": "sk-of-the-tests",
+                "resilience": {"max_retries": 0, "breaker_failures": 100, "total_timeout_ms": 500},
+                "models": ["gpt-4o", "gpt-4o-mini"],
+            });
+            house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+        }
+        combo(&house, "best", &["one/gpt-4o", "two/gpt-4o-mini"]).await;
+        test(house).await;
+    })
+    .await;
+}
+
+fn number(row: &Value, name: &str) -> f64 {
+    row[name].as_f64().unwrap_or_else(|| panic!("{name}: {row:#}"))
+}
+
+/// What a row has beyond the call that it is compared with: tokens of input and of output.
+fn beyond(row: &Value, plain: &Value) -> (f64, f64) {
+    let more = |name| number(row, name) - number(plain, name);
+    let (input, output) = (more("input_tokens"), more("output_tokens"));
+    assert!((more("input_cost") - input * DEAR.0).abs() < 1e-8, "at its own price: {row:#}");
+    assert!((more("output_cost") - output * DEAR.1).abs() < 1e-8, "at its own price: {row:#}");
+    (input, output)
+}
+
+async fn ask(house: &House, stream: bool) -> house::Answer {
+    let call = if stream { house.stream("best") } else { house.chat("best") };
+    call.send().await
+}
+
+#[tokio::test]
+async fn an_answer_that_was_lost_is_booked_at_its_own_price() {
+    each(async |house| {
+        house.chat("two/gpt-4o-mini").send().await.expect_status(200);
+        let cases = [
+            (false, "truncated-json"),
+            (false, "bad-json"),
+            (false, "cut-mid-stream"),
+            (false, "reset-mid-stream"),
+            (false, "hang-after-head"),
+            (false, "wrong-type"),
+            (true, "cut-before-content"),
+            (true, "hang-before-content"),
+            (true, "eof-before-content"),
+            (true, "bad-sse"),
+        ];
+        for (stream, behaviour) in cases {
+            house.upstream.push(Script::like(behaviour));
+            assert_eq!(served(&ask(&house, stream).await), (200, "two/gpt-4o-mini", "2"), "{behaviour}");
+        }
+        let rows = house.receipts(1 + cases.len()).await;
+        let (plain, rows) = rows.split_first().unwrap();
+        assert_eq!((&plain["estimated"], &plain["caveat"]), (&json!(false), &Value::Null));
+        for (row, (stream, behaviour)) in rows.iter().zip(cases) {
+            assert_eq!(row["caveat"], "an answer was lost", "{behaviour}: {row:#}");
+            assert_eq!((&row["estimated"], &row["status_code"]), (&json!(true), &json!(200)), "{behaviour}");
+            let (input, output) = beyond(row, plain);
+            assert!(input > 0.0 && input < 3.0 * number(plain, "input_tokens"), "{behaviour}: {row:#}");
+            let came = !stream && !["hang-after-head", "wrong-type"].contains(&behaviour);
+            assert_eq!(output > 0.0, came, "{behaviour}: {row:#}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_lost_answer_says_of_itself_is_believed() {
+    each(async |house| {
+        house.chat("two/gpt-4o-mini").send().await.expect_status(200);
+        let usage =
+            json!({"id": "x", "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}});
+        house.upstream.push(Script::status(200, "application/json", usage.to_string()));
+        assert_eq!(served(&house.chat("best").send().await), (200, "two/gpt-4o-mini", "2"));
+        let rows = house.receipts(2).await;
+        assert_eq!(beyond(&rows[1], &rows[0]), (100.0, 7.0));
+        assert_eq!((&rows[1]["caveat"], &rows[1]["estimated"]), (&json!("an answer was lost"), &json!(true)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_never_begun_costs_nothing() {
+    each(async |house| {
+        let behaviours = ["error-500", "error-in-stream", "html", "reset-before-head", "hang"];
+        for behaviour in behaviours {
+            for stream in [false, true] {
+                house.upstream.push(Script::like(behaviour));
+                assert_eq!(served(&ask(&house, stream).await), (200, "two/gpt-4o-mini", "2"), "{behaviour}");
+            }
+        }
+        for row in house.receipts(2 * behaviours.len()).await {
+            assert_eq!((&row["estimated"], &row["caveat"]), (&json!(false), &Value::Null), "{row:#}");
+            assert_eq!(number(&row, "input_tokens"), 12.0);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_lost_is_booked_when_nobody_answers_or_the_client_leaves() {
+    each(async |house| {
+        let push = |behaviours: [&str; 2]| {
+            behaviours.iter().for_each(|behaviour| house.upstream.push(Script::like(behaviour)));
+        };
+        push(["truncated-json", "error-500"]);
+        assert_eq!(ask(&house, false).await.status, 500);
+        push(["truncated-json", "truncated-json"]);
+        assert_eq!(ask(&house, false).await.status, 502);
+        push(["truncated-json", "hang"]);
+        let left = tokio::time::timeout(Duration::from_millis(300), ask(&house, false)).await;
+        assert!(left.is_err());
+        let rows = house.receipts(3).await;
+        let inputs: Vec<f64> = rows.iter().map(|row| number(row, "input_tokens")).collect();
+        assert!(inputs[0] > 0.0, "{rows:#?}");
+        assert_eq!(inputs[1..], [2.0 * inputs[0], 2.0 * inputs[0]], "{rows:#?}");
+        assert!(number(&rows[1], "output_tokens") > number(&rows[0], "output_tokens"));
+        for (row, status) in rows.iter().zip([500, 502, 499]) {
+            assert_eq!((&row["status_code"], &row["estimated"]), (&json!(status), &json!(true)), "{row:#}");
+            assert_eq!(row["caveat"], "an answer was lost");
+            assert!(number(row, "total_cost") > 0.0);
+        }
+    })
+    .await;
+}

@@ -1,0 +1,41 @@
+//! The audit log: who asked for what and what was answered, in rows that prove each other.
+
+pub(crate) mod append;
+mod chain;
+mod conversation;
+mod entry;
+mod filter;
+mod log;
+mod retention;
+mod row;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use std::sync::Arc;
+
+use crate::audit::append::Appender;
+use crate::audit::chain::ChainKey;
+use crate::database::Database;
+
+pub use crate::audit::entry::{AuditData, AuditEntry};
+pub use crate::audit::filter::{AuditFilter, AuditSort};
+pub use crate::audit::log::{AuditCursor, AuditPage};
+pub use crate::audit::stats::{AuditBucket, AuditStats};
+pub use crate::audit::verify::{AuditBreak, AuditVerification};
+
+#[derive(Clone)]
+pub struct Audit {
+    database: Database,
+    key: Arc<ChainKey>,
+    pub(crate) appender: Appender,
+}
+
+impl Audit {
+    pub(crate) fn new(database: Database, sealing_key: &[u8; 32]) -> Self {
+        let key = Arc::new(ChainKey::derive(sealing_key));
+        let appender = Appender::new(database.is_postgres(), key.clone());
+        Self { database, key, appender }
+    }
+}

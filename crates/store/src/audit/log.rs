@@ -1,0 +1,161 @@
+//! The log: pages of entries, how many there are, single ones, and all of them in pieces.
+
+use domain::clock::Timestamp;
+
+use super::append::bucket;
+use super::entry::AuditEntry;
+use super::filter::{AuditFilter, AuditSort, Conditions};
+use super::{Audit, row};
+use crate::StoreError;
+use crate::database::sql;
+use crate::ledger::rollup::QUARTER_HOUR;
+
+/// More than this is not counted.
+const MOST_COUNTED: i64 = 10_000;
+/// So many rows are looked at for one piece of an export.
+const PIECE: i64 = 200;
+
+/// Where to read on: behind this entry, in the order that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditCursor {
+    pub at: Timestamp,
+    pub id: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct AuditPage {
+    pub entries: Vec<AuditEntry>,
+    pub total: i64,
+    /// False when there are at least so many.
+    pub total_is_exact: bool,
+    /// Older entries of the period were not looked at.
+    pub truncated: bool,
+    pub next: Option<AuditCursor>,
+}
+
+impl Audit {
+    pub async fn page(
+        &self,
+        filter: &AuditFilter,
+        sort: AuditSort,
+        limit: i64,
+        offset: i64,
+        after: Option<&AuditCursor>,
+    ) -> Result<AuditPage, StoreError> {
+        let examines = filter.is_unindexed() || !sort.is_by_time();
+        let (floor, truncated) = if examines { self.floor(filter).await? } else { (filter.from, false) };
+        let (total, total_is_exact) = self.total(filter, floor).await?;
+        let mut entries = self.select(filter, floor, sort, limit + 1, offset, after).await?;
+        let more = entries.len() as i64 > limit;
+        entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        let next = entries.last().filter(|_| more && sort.is_by_time()).map(AuditEntry::cursor);
+        Ok(AuditPage { entries, total, total_is_exact: total_is_exact && !truncated, truncated, next })
+    }
+
+    pub async fn find(&self, id: &str) -> Result<Option<AuditEntry>, StoreError> {
+        let text = sql(format!("SELECT {} FROM audit WHERE id = $1 LIMIT 1", row::columns()));
+        let id = id.replace('\0', "\u{fffd}");
+        self.database.fetch(text, &[(&id).into()]).await?.first().map(row::read).transpose()
+    }
+
+    /// The entries behind a place, oldest first, and where the next piece begins: an export holds nothing open between
+    /// two of them, and none takes long, however few of the entries are meant.
+    pub async fn piece(
+        &self,
+        filter: &AuditFilter,
+        after: Option<&AuditCursor>,
+    ) -> Result<(Vec<AuditEntry>, Option<AuditCursor>), StoreError> {
+        let mut period = Conditions::new(&AuditFilter::between(filter.from, filter.until), filter.from);
+        if let Some(cursor) = after {
+            period.beside(cursor, ">");
+        }
+        let last = period.bind(PIECE - 1);
+        let text =
+            format!("SELECT at, id FROM audit WHERE {} ORDER BY at, id LIMIT 1 OFFSET {last}", period.text);
+        let rows = self.database.fetch(sql(text), &period.values()).await?;
+        let end = rows
+            .first()
+            .map(|row| Ok::<_, StoreError>(AuditCursor { at: Timestamp(row.get(0)?), id: row.get(1)? }));
+        let end = end.transpose()?;
+        let mut conditions = Conditions::new(filter, filter.from);
+        if let Some(cursor) = after {
+            conditions.beside(cursor, ">");
+        }
+        if let Some(end) = &end {
+            conditions.beside(end, "<=");
+        }
+        let text = format!("SELECT {} FROM audit WHERE {} ORDER BY at, id", row::columns(), conditions.text);
+        let rows = self.database.fetch(sql(text), &conditions.values()).await?;
+        Ok((rows.iter().map(row::read).collect::<Result<_, _>>()?, end))
+    }
+
+    async fn select(
+        &self,
+        filter: &AuditFilter,
+        floor: Timestamp,
+        sort: AuditSort,
+        limit: i64,
+        offset: i64,
+        after: Option<&AuditCursor>,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        let mut conditions = Conditions::new(filter, floor);
+        if let Some(cursor) = after {
+            conditions.beside(cursor, if sort == AuditSort::Oldest { ">" } else { "<" });
+        }
+        let (limit, offset) = (conditions.bind(limit), conditions.bind(offset));
+        let text = format!(
+            "SELECT {} FROM audit WHERE {} ORDER BY {} LIMIT {limit} OFFSET {offset}",
+            row::columns(),
+            conditions.text,
+            sort.order()
+        );
+        self.database.fetch(sql(text), &conditions.values()).await?.iter().map(row::read).collect()
+    }
+
+    /// How many entries are meant, and whether that is all of them.
+    async fn total(&self, filter: &AuditFilter, floor: Timestamp) -> Result<(i64, bool), StoreError> {
+        if filter.is_everything() {
+            return Ok((self.count(filter.from, filter.until).await?, true));
+        }
+        let mut conditions = Conditions::new(filter, floor);
+        let most = conditions.bind(MOST_COUNTED + 1);
+        let text = format!(
+            "SELECT COUNT(*) FROM (SELECT 1 FROM audit WHERE {} LIMIT {most}) AS counted",
+            conditions.text
+        );
+        let rows = self.database.fetch(sql(text), &conditions.values()).await?;
+        let found: i64 = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
+        Ok((found.min(MOST_COUNTED), found <= MOST_COUNTED))
+    }
+
+    /// Whole quarter hours are counted already; only what is cut off at the ends is counted now.
+    async fn count(&self, from: Timestamp, until: Timestamp) -> Result<i64, StoreError> {
+        const MICROS: i64 = 1_000_000;
+        let first = bucket(from.micros().saturating_add(QUARTER_HOUR * MICROS - 1));
+        let last = bucket(until.micros());
+        if first >= last {
+            return self.rows(from.micros(), until.micros()).await;
+        }
+        let sum = "SELECT CAST(COALESCE(SUM(entries), 0) AS BIGINT) FROM audit_counts WHERE bucket >= $1 AND bucket < $2";
+        let rows = self.database.fetch(sum, &[first.into(), last.into()]).await?;
+        let whole: i64 = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
+        let before = self.rows(from.micros(), first.saturating_mul(MICROS)).await?;
+        let behind = self.rows(last.saturating_mul(MICROS), until.micros()).await?;
+        Ok(whole + before + behind)
+    }
+
+    async fn rows(&self, from: i64, until: i64) -> Result<i64, StoreError> {
+        if from >= until {
+            return Ok(0);
+        }
+        let count = "SELECT COUNT(*) FROM audit WHERE at >= $1 AND at < $2";
+        let rows = self.database.fetch(count, &[from.into(), until.into()]).await?;
+        rows.first().ok_or(StoreError::NotFound)?.get(0)
+    }
+}
+
+impl AuditEntry {
+    pub fn cursor(&self) -> AuditCursor {
+        AuditCursor { at: self.at, id: self.id.clone() }
+    }
+}

@@ -1,0 +1,170 @@
+//! Exactly once, linked, verified, forgotten.
+
+use domain::clock::Timestamp;
+use domain::receipt::Receipt;
+
+use super::{at, audited, fill, ids, page, write};
+use crate::audit::tests::everything;
+use crate::testing::{
+    Hand, KEY, for_each_backend, for_each_database, journal, journal_config, open_with, opening, receipt,
+};
+use crate::{AuditVerification, Drainer, Store};
+
+async fn verify(store: &Store) -> AuditVerification {
+    store.audit().verify().await.unwrap()
+}
+
+async fn kinds(store: &Store) -> Vec<&'static str> {
+    verify(store).await.breaks.into_iter().map(|broken| broken.kind).collect()
+}
+
+async fn run(store: &Store, sql: &'static str) {
+    assert!(store.database().execute(sql, &[]).await.unwrap() > 0, "{sql}");
+}
+
+#[tokio::test]
+async fn each_receipt_is_one_entry_however_often_it_is_read() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = journal(journal_config(directory.path()));
+        let all: Vec<Receipt> = (0..700).map(|n| audited(&format!("r{n:03}"))).collect();
+        write(&journal, &all);
+        // A refused caller is not booked and is audited; a call from when the log was off is neither.
+        write(&journal, &[Receipt { auth_method: String::new(), ..audited("refused") }, receipt("before")]);
+        write(&journal, &[Receipt { unbooked: true, ..audited("unbooked") }, audited("r000")]);
+        Drainer::new(journal.clone(), store.clone()).drain_once().await.unwrap();
+        let mut one = Drainer::new(journal.clone(), store.clone());
+        let mut other = Drainer::new(journal.clone(), store.clone());
+        while one.drain_once().await.unwrap() + other.drain_once().await.unwrap() > 0 {}
+        assert_eq!(ids(&store).await.len(), 702);
+        assert_eq!(page(&store, &everything()).await.total, 702);
+        assert_eq!(store.ledger().count().await.unwrap(), 701);
+        let found = verify(&store).await;
+        assert_eq!((found.chains, found.rows, found.breaks), (1, 702, vec![]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn interrupted_calls_are_entries_of_their_journal_once() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let dead = journal(journal_config(directory.path()));
+        for (id, audited, unbooked) in [("a", true, false), ("b", false, false), ("c", true, true)] {
+            let opening = domain::receipt::Opening { audited, unbooked, ..opening(id) };
+            dead.open_call(opening.as_ref()).unwrap();
+        }
+        write(&dead, &[audited("d")]);
+        drop(dead);
+        let journal = journal(journal_config(directory.path()));
+        Drainer::new(journal.clone(), store.clone()).drain_all().await;
+        assert_eq!(ids(&store).await, ["a", "c", "d"]);
+        assert_eq!(store.ledger().count().await.unwrap(), 3, "a, b and d");
+        let entry = store.audit().find("a").await.unwrap().unwrap();
+        assert!(entry.data.interrupted);
+        assert_eq!((entry.status, entry.path.as_str()), (500, "/v1/chat/completions"));
+        let found = verify(&store).await;
+        assert_eq!((found.chains, found.rows, found.breaks), (2, 3, vec![]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_kind_of_tampering_is_found() {
+    const TAMPERING: &[(&str, &str)] = &[
+        ("UPDATE audit SET status = 201 WHERE id = 'r3'", "changed"),
+        ("UPDATE audit SET request_body = NULL WHERE id = 'r3'", "changed"),
+        ("UPDATE audit SET at = at + 1 WHERE id = 'r9'", "changed"),
+        ("UPDATE audit SET data = '{}' WHERE id = 'r0'", "changed"),
+        ("UPDATE audit SET hash = 'x' WHERE id = 'r9'", "changed"),
+        ("DELETE FROM audit WHERE id = 'r4'", "missing"),
+        ("DELETE FROM audit WHERE id = 'r0'", "missing"),
+        ("DELETE FROM audit WHERE id IN ('r8', 'r9')", "cut_off"),
+        ("DELETE FROM audit", "cut_off"),
+        ("UPDATE audit_chains SET length = length - 1", "changed_record"),
+        ("UPDATE audit_chains SET first_sequence = 1", "changed_record"),
+        ("UPDATE audit SET sequence = 10 WHERE id = 'r9'", "missing"),
+        ("UPDATE audit SET chain = 'other' WHERE id = 'r9'", "cut_off"),
+        ("DELETE FROM audit_chains", "foreign_chain"),
+    ];
+    for (sql, kind) in TAMPERING {
+        for_each_backend(|store| async move {
+            let receipts: Vec<Receipt> = (0..10).map(|n| audited(&format!("r{n}"))).collect();
+            fill(&store, receipts).await;
+            assert_eq!(kinds(&store).await, Vec::<&str>::new());
+            run(&store, sql).await;
+            assert_eq!(kinds(&store).await.first(), Some(kind), "{sql}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_tail_cannot_be_cut_by_whoever_knows_the_rows() {
+    for_each_backend(|store| async move {
+        fill(&store, vec![audited("a"), audited("b")]).await;
+        run(&store, "DELETE FROM audit WHERE id = 'b'").await;
+        run(&store, "UPDATE audit_chains SET length = 1, head = (SELECT hash FROM audit WHERE id = 'a')")
+            .await;
+        assert_eq!(kinds(&store).await, ["changed_record"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_chain_that_is_gone_is_missed_and_a_row_that_came_along_is_named() {
+    for_each_backend(|store| async move {
+        for id in ["a", "b", "c"] {
+            fill(&store, vec![audited(id)]).await;
+        }
+        run(&store, "DELETE FROM audit WHERE id = 'b'").await;
+        run(&store, "DELETE FROM audit_chains WHERE number = 2").await;
+        assert_eq!(kinds(&store).await, ["missing_chain"]);
+        run(
+            &store,
+            "UPDATE audit SET chain = (SELECT chain FROM audit WHERE id = 'a'), sequence = 1 WHERE id = 'c'",
+        )
+        .await;
+        let breaks = verify(&store).await.breaks;
+        let added = breaks.iter().find(|broken| broken.kind == "added").unwrap();
+        assert_eq!(added.id.as_deref(), Some("c"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_key_vouches_for_nothing() {
+    for_each_database(|backend| async move {
+        let store = open_with(backend.clone(), KEY, Hand::at(1_800_000_000)).await;
+        fill(&store, vec![audited("a")]).await;
+        let other = open_with(backend, [7; 32], Hand::at(1_800_000_000)).await;
+        assert_eq!(kinds(&other).await, ["changed_record"]);
+        assert_eq!(kinds(&store).await, Vec::<&str>::new());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_past_is_forgotten_in_order_and_what_is_left_still_proves_itself() {
+    for_each_backend(|store| async move {
+        // The third arrived early and was over late: it goes when what stands before it goes.
+        let times = [1000, 2000, 500, 5000, 1500, 9000];
+        let receipts: Vec<Receipt> =
+            times.iter().enumerate().map(|(n, seconds)| at(&format!("r{n}"), *seconds)).collect();
+        fill(&store, receipts).await;
+        fill(&store, vec![at("other", 800)]).await;
+        let forget =
+            async |seconds| store.audit().delete_before(Timestamp::from_seconds(seconds), 2).await.unwrap();
+        assert_eq!(forget(100).await, 0);
+        assert_eq!(forget(3000).await, 4);
+        assert_eq!(ids(&store).await, ["r4", "r3", "r5"]);
+        assert_eq!(page(&store, &everything()).await.total, 3);
+        assert_eq!((kinds(&store).await, verify(&store).await.rows), (vec![], 3));
+        assert_eq!(forget(10_000).await, 3);
+        assert_eq!((kinds(&store).await, verify(&store).await.rows), (vec![], 0));
+        assert_eq!(page(&store, &everything()).await.total, 0);
+        run(&store, "UPDATE audit_chains SET first_sequence = 5").await;
+        assert_eq!(kinds(&store).await.first(), Some(&"changed_record"));
+    })
+    .await;
+}

@@ -1,0 +1,262 @@
+//! Filters, pages, figures and conversations.
+
+use domain::clock::Timestamp;
+use domain::receipt::{Attempt, Audited, Receipt};
+
+use super::{at, audited, entry, everything, fill, ids, page};
+use crate::testing::for_each_backend;
+use crate::{AuditFilter, AuditSort, Store};
+
+#[tokio::test]
+async fn an_entry_reads_back_as_the_receipt_said() {
+    for_each_backend(|store| async move {
+        let written = Box::new(Receipt {
+            method: "GET".into(),
+            session_id: Some("s\n1".into()),
+            attempts: vec![Attempt { error: Some("e".into()), ..Attempt::default() }, Attempt::default()],
+            alias_used: true,
+            error_message: Some("so".into()),
+            auth_method: String::new(),
+            overhead_us: 77,
+            response_id: Some("resp_1".into()),
+            ..audited("a")
+        });
+        fill(&store, vec![(*written).clone(), audited("b")]).await;
+        let found = entry(&store, "a").await;
+        let expected = crate::AuditEntry::of(&written).unwrap();
+        assert_eq!(found.data, expected.data);
+        assert_eq!(found.request_body.as_deref(), Some("{\"n\":\"a\"}\nsecond line \u{fffd}"));
+        assert_eq!(
+            (&found.method, &found.session_id, &found.response_id, found.overhead_us, found.status),
+            (&"GET".to_owned(), &Some("s\n1".to_owned()), &Some("resp_1".to_owned()), 77, 200)
+        );
+        assert_eq!((found.first_byte_us, found.duration_us), (Some(201_000), 812_345));
+        let usual = entry(&store, "b").await;
+        assert_eq!((usual.method.as_str(), usual.data.auth_method.as_str()), ("POST", "api_key"));
+    })
+    .await;
+}
+
+/// Filters, and the ids that each of them finds.
+fn filters() -> Vec<(AuditFilter, &'static str)> {
+    let text = |text: &str| Some(text.to_owned());
+    let base = everything();
+    vec![
+        (
+            AuditFilter {
+                from: Timestamp::from_seconds(2000),
+                until: Timestamp::from_seconds(4000),
+                ..base.clone()
+            },
+            "bc",
+        ),
+        (AuditFilter { user_path: text("/team"), ..base.clone() }, "abde"),
+        (AuditFilter { user_path: text("/team/app"), ..base.clone() }, "ade"),
+        (AuditFilter { status: Some(500), ..base.clone() }, "b"),
+        (AuditFilter { error_type: text("provider_error"), ..base.clone() }, "b"),
+        (AuditFilter { stream: Some(true), ..base.clone() }, "c"),
+        (AuditFilter { stream: Some(false), ..base.clone() }, "abde"),
+        (AuditFilter { requested_model: text("100%_o"), ..base.clone() }, "c"),
+        (AuditFilter { method: text("GET"), ..base.clone() }, "d"),
+        (AuditFilter { path: text("/v1/chat/completions"), ..base.clone() }, "abcde"),
+        (AuditFilter { path: text("/v1/messages"), ..base.clone() }, ""),
+        (AuditFilter { auth_key_id: text("key_2"), ..base.clone() }, "d"),
+        (AuditFilter { session_id: text("s"), ..base.clone() }, "d"),
+        (AuditFilter { session_id: text("s"), method: text("PUT"), ..base.clone() }, ""),
+        (AuditFilter { provider: text("x"), ..base.clone() }, "e"),
+        (AuditFilter { provider: text("y"), ..base.clone() }, "e"),
+        (AuditFilter { provider: text("openai"), ..base.clone() }, "abcd"),
+        (AuditFilter { search: text("it broke"), ..base.clone() }, "e"),
+        (AuditFilter { search: text("%_"), ..base.clone() }, "c"),
+        (AuditFilter { search: text("REQ_B"), ..base.clone() }, "b"),
+        (AuditFilter { search: text("'; DROP TABLE audit; --"), ..base.clone() }, ""),
+    ]
+}
+
+#[tokio::test]
+async fn every_filter_finds_its_own() {
+    for_each_backend(|store| async move {
+        fill(
+            &store,
+            vec![
+                at("a", 1000),
+                Receipt {
+                    user_path: "/team".into(),
+                    status: 500,
+                    error_type: Some("provider_error".into()),
+                    ..at("b", 2000)
+                },
+                Receipt {
+                    user_path: "/teams".into(),
+                    stream: true,
+                    requested_model: "100%_o".into(),
+                    ..at("c", 3000)
+                },
+                Receipt {
+                    method: "GET".into(),
+                    auth_key_id: Some("key_2".into()),
+                    session_id: Some("s".into()),
+                    ..at("d", 4000)
+                },
+                Receipt {
+                    provider: "x".into(),
+                    provider_name: "y".into(),
+                    error_message: Some("It BROKE".into()),
+                    ..at("e", 5000)
+                },
+            ],
+        )
+        .await;
+        for (filter, expected) in filters() {
+            let found = page(&store, &filter).await;
+            let ids: String = found.entries.iter().map(|entry| entry.id.as_str()).collect();
+            assert_eq!((ids.as_str(), found.total), (expected, expected.len() as i64), "{filter:?}");
+            assert!(found.total_is_exact && !found.truncated);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn pages_follow_each_other_in_every_order() {
+    for_each_backend(|store| async move {
+        let receipts: Vec<Receipt> = (0..10)
+            .map(|n| Receipt { duration_us: (n * 7 % 10) as u64, ..at(&format!("r{n}"), 1000 + n / 2) })
+            .collect();
+        fill(&store, receipts).await;
+        let oldest = ids(&store).await;
+        let mut seen = Vec::new();
+        let mut cursor = None;
+        loop {
+            let audit = store.audit();
+            let page = audit.page(&everything(), AuditSort::Newest, 3, 0, cursor.as_ref()).await.unwrap();
+            assert_eq!(page.total, 10);
+            seen.extend(page.entries.into_iter().map(|entry| entry.id));
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        seen.reverse();
+        assert_eq!(seen, oldest);
+        let slow = store.audit().page(&everything(), AuditSort::Slowest, 3, 1, None).await.unwrap();
+        let durations: Vec<i64> = slow.entries.iter().map(|entry| entry.duration_us).collect();
+        assert_eq!((durations, slow.next), (vec![8, 7, 6], None));
+        let (pieces, end) = store.audit().piece(&everything(), None).await.unwrap();
+        let pieces: Vec<String> = pieces.into_iter().map(|entry| entry.id).collect();
+        assert_eq!(end, None);
+        assert_eq!(pieces, oldest);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_export_comes_in_pieces_and_misses_nothing() {
+    for_each_backend(|store| async move {
+        let receipts: Vec<Receipt> = (0..450)
+            .map(|n| Receipt {
+                status: if n == 333 { 500 } else { 200 },
+                ..at(&format!("r{n:03}"), 1000 + n / 7)
+            })
+            .collect();
+        fill(&store, receipts).await;
+        for (status, expected) in [(None, 450), (Some(500), 1)] {
+            let filter = AuditFilter { status, ..everything() };
+            let (mut seen, mut cursor, mut pieces) = (Vec::new(), None, 0);
+            loop {
+                let (entries, end) = store.audit().piece(&filter, cursor.as_ref()).await.unwrap();
+                seen.extend(entries.into_iter().map(|entry| entry.id));
+                pieces += 1;
+                cursor = end;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            assert_eq!((seen.len(), pieces), (expected, 3));
+            assert!(seen.is_sorted());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_count_of_a_period_is_that_of_its_rows() {
+    for_each_backend(|store| async move {
+        let receipts: Vec<Receipt> = (0..40).map(|n| at(&format!("r{n}"), n * 300)).collect();
+        fill(&store, receipts).await;
+        for (from, until) in
+            [(0, 12_000), (900, 1800), (901, 8999), (100, 200), (300, 301), (899, 902), (5, 5)]
+        {
+            let filter = AuditFilter::between(Timestamp::from_seconds(from), Timestamp::from_seconds(until));
+            let expected = (0..40).filter(|n| (from..until).contains(&(n * 300))).count();
+            assert_eq!(page(&store, &filter).await.total, expected as i64, "{from}..{until}");
+        }
+        let stats = store.audit().stats(&everything()).await.unwrap();
+        assert_eq!((stats.count, stats.errors, stats.p50_us, stats.truncated), (40, 0, Some(812_345), false));
+        assert_eq!(stats.by_provider["main"], 40);
+    })
+    .await;
+}
+
+fn turn(id: &str, seconds: i64, change: impl FnOnce(&mut Receipt, &mut Audited)) -> Receipt {
+    let mut receipt = at(id, seconds);
+    let mut audit = receipt.audit.take().unwrap();
+    change(&mut receipt, &mut audit);
+    Receipt { audit: Some(audit), ..receipt }
+}
+
+async fn conversation(store: &Store, anchor: &str, limit: usize) -> String {
+    let anchor = entry(store, anchor).await;
+    let visible = |entry: &crate::AuditEntry| entry.user_path != "/hidden";
+    let found = store.audit().conversation(anchor, limit, visible).await.unwrap();
+    found.iter().map(|entry| entry.id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn conversations_are_found_from_any_of_their_turns() {
+    for_each_backend(|store| async move {
+        let some = |text: &str| Some(text.to_owned());
+        fill(
+            &store,
+            vec![
+                turn("a", 1, |receipt, _| receipt.response_id = some("r1")),
+                turn("b", 2, |receipt, _| {
+                    (receipt.response_id, receipt.previous_response_id) = (some("r2"), some("r1"))
+                }),
+                turn("c", 3, |receipt, _| receipt.previous_response_id = some("r2")),
+                turn("d", 4, |_, audit| audit.thread = some("t1")),
+                turn("e", 5, |_, audit| (audit.thread, audit.parent) = (some("t2"), some("t1"))),
+                turn("f", 6, |_, audit| (audit.thread, audit.parent) = (some("t3"), some("t2"))),
+                turn("g", 7, |receipt, _| receipt.session_id = some("s")),
+                turn("h", 8, |receipt, _| receipt.session_id = some("s")),
+                turn("i", 9, |receipt, _| {
+                    receipt.session_id = some("s");
+                    receipt.auth_key_id = some("another");
+                }),
+                turn("j", 10, |receipt, _| {
+                    receipt.session_id = some("s");
+                    receipt.user_path = "/hidden".into();
+                }),
+                turn("k", 11, |_, _| ()),
+            ],
+        )
+        .await;
+        for (anchor, limit, expected) in [
+            ("a", 40, "abc"),
+            ("b", 40, "abc"),
+            ("c", 40, "abc"),
+            ("d", 40, "def"),
+            ("e", 40, "def"),
+            ("f", 40, "def"),
+            ("f", 2, "ef"),
+            ("f", 1, "f"),
+            ("g", 40, "gh"),
+            ("h", 40, "gh"),
+            ("i", 40, "i"),
+            ("k", 40, "k"),
+        ] {
+            assert_eq!(conversation(&store, anchor, limit).await, expected, "{anchor} {limit}");
+        }
+    })
+    .await;
+}

@@ -1,0 +1,273 @@
+//! Costs anew, from the prices of today: rows and sums change together, batch by batch, so that they agree at any instant.
+
+use std::collections::BTreeMap;
+
+use domain::clock::Timestamp;
+use domain::money::Cost;
+use domain::receipt::{CostSource, LOST, RESUMED, UNPRICED};
+use domain::usage::Tokens;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::booking::{bounded_cost, cost_source, cost_source_number};
+use super::rollup;
+use super::{Conditions, Ledger, UsageFilter};
+use crate::StoreError;
+use crate::database::{Row, Value, Writing, sql};
+
+/// Rows in one transaction: receipts that come in meanwhile wait no longer than it takes.
+const BATCH: i64 = 1_000;
+/// How many rows pass between two lines in the log.
+const TOLD_EVERY: u64 = 50_000;
+
+/// What a call consumed, and of whom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Consumed {
+    pub model: String,
+    /// The provider's type.
+    pub provider: String,
+    /// The provider's instance.
+    pub provider_name: String,
+    pub tokens: Tokens,
+}
+
+/// What a call costs now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repriced {
+    pub cost: Cost,
+    /// Which price that is, when it is not the catalogue's.
+    pub version: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recalculated {
+    /// Calls that fit the filter.
+    pub matched: u64,
+    /// Calls that have another cost than before.
+    pub recalculated: u64,
+    /// Calls that were looked at and have a price.
+    pub with_pricing: u64,
+    /// Calls that were looked at and have none.
+    pub without_pricing: u64,
+}
+
+/// One call as it stands in the ledger.
+struct Entry {
+    at: i64,
+    id: String,
+    consumed: Consumed,
+    user_path: String,
+    auth_key_id: String,
+    tenant_id: String,
+    cache_type: String,
+    cost: Option<[i64; 2]>,
+    source: CostSource,
+    detail: BTreeMap<String, Box<RawValue>>,
+}
+
+/// An entry with its new cost.
+struct Change {
+    entry: Entry,
+    cost: Option<[i64; 2]>,
+    source: CostSource,
+    detail: Option<String>,
+}
+
+type Price<'a> = &'a mut (dyn FnMut(&Consumed) -> Option<Repriced> + Send);
+
+impl Ledger {
+    /// What a provider itself named stays, and so does what several providers made together: nobody knows whose tokens were
+    /// whose. What consumed nothing costs what it cost. A call whose model has no price now has no cost.
+    pub async fn recalculate(
+        &self,
+        filter: &UsageFilter,
+        price: Price<'_>,
+    ) -> Result<Recalculated, StoreError> {
+        let conditions = Conditions::new(filter);
+        let mut done = Recalculated::default();
+        let mut told = 0;
+        let mut place = (filter.from.micros(), String::new());
+        loop {
+            let entries = self.next(&conditions, &place, filter.until.micros()).await?;
+            let (count, last) =
+                (entries.len() as i64, entries.last().map(|entry| (entry.at, entry.id.clone())));
+            self.change(entries, &mut *price, &mut done).await?;
+            match last {
+                Some(last) if count == BATCH => place = last,
+                _ => return Ok(done),
+            }
+            if done.matched - told >= TOLD_EVERY {
+                told = done.matched;
+                tracing::info!(done.matched, done.recalculated, "prices are being recalculated");
+            }
+        }
+    }
+
+    /// The calls behind a place, in the order of the table.
+    async fn next(
+        &self,
+        conditions: &Conditions,
+        (at, id): &(i64, String),
+        until: i64,
+    ) -> Result<Vec<Entry>, StoreError> {
+        const NEXT: &str = "SELECT at, id, model, provider, provider_name, user_path, auth_key_id, tenant_id, cache_type, \
+             input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output, \
+             input_cost, output_cost, cost_source, detail FROM usage \
+             WHERE at >= $1 AND at < $2 AND (at > $1 OR id > $3)";
+        let mut text = NEXT.to_owned();
+        let mut values = vec![Value::from(*at), until.into(), id.into()];
+        conditions.append(&mut text, &mut values);
+        text.push_str(&format!(" ORDER BY at, id LIMIT {BATCH}"));
+        self.database.fetch(sql(text), &values).await?.iter().map(read).collect()
+    }
+
+    async fn change(
+        &self,
+        entries: Vec<Entry>,
+        price: Price<'_>,
+        done: &mut Recalculated,
+    ) -> Result<(), StoreError> {
+        let mut counted = *done;
+        let changes: Vec<Change> =
+            entries.into_iter().filter_map(|entry| anew(entry, &mut *price, &mut counted)).collect();
+        if !changes.is_empty() {
+            counted.recalculated += self.database.limited(self.write(&changes)).await?;
+        }
+        *done = counted;
+        Ok(())
+    }
+
+    /// A row that somebody else has changed or removed since it was read is left alone, and so are its sums.
+    async fn write(&self, changes: &[Change]) -> Result<u64, StoreError> {
+        let mut open = self.database.begin().await?;
+        let mut changed = Vec::with_capacity(changes.len());
+        for change in changes {
+            if change.write(&mut open).await? {
+                changed.push(change);
+            }
+        }
+        let sums = rollup::gather(changed.iter().map(|change| change.difference()));
+        self.books.adjust(&mut open, sums).await?;
+        open.commit().await?;
+        Ok(changed.len() as u64)
+    }
+}
+
+/// The entry with what it costs now, if that is another cost or another price.
+fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Change> {
+    done.matched += 1;
+    let several = [RESUMED, LOST].iter().any(|caveat| has_caveat(&entry.detail, caveat));
+    let kept = entry.source == CostSource::ProviderReported || several;
+    if kept || entry.consumed.tokens.total() == 0 {
+        return None;
+    }
+    let priced = price(&entry.consumed);
+    *(if priced.is_some() { &mut done.with_pricing } else { &mut done.without_pricing }) += 1;
+    let source = if priced.is_some() { CostSource::ModelPricing } else { CostSource::None };
+    let cost = priced.as_ref().map(|priced| [priced.cost.input.0, priced.cost.output.0].map(bounded_cost));
+    if cost == entry.cost && source == entry.source {
+        return None;
+    }
+    let mut detail = entry.detail.clone();
+    set(&mut detail, "pricing_version", priced.and_then(|priced| priced.version));
+    let unpriced = cost.is_none() && entry.consumed.tokens.total() > 0;
+    let caveat = text(&detail, "caveat");
+    let said = caveat.iter().flat_map(|caveat| caveat.split("; ")).filter(|said| *said != UNPRICED);
+    let caveats: Vec<&str> = said.chain(unpriced.then_some(UNPRICED)).collect();
+    set(&mut detail, "caveat", Some(caveats.join("; ")).filter(|caveat| !caveat.is_empty()));
+    let detail = Some(detail).filter(|detail| !detail.is_empty());
+    let detail = detail.and_then(|detail| serde_json::to_string(&detail).ok());
+    Some(Change { entry, cost, source, detail })
+}
+
+impl Change {
+    async fn write(&self, open: &mut Writing) -> Result<bool, StoreError> {
+        const UPDATE: &str = "UPDATE usage SET input_cost = $1, output_cost = $2, cost_source = $3, detail = $4 \
+             WHERE at = $5 AND id = $6 AND cost_source = $7 AND input_cost IS NOT DISTINCT FROM $8 \
+             AND output_cost IS NOT DISTINCT FROM $9";
+        let half = |cost: Option<[i64; 2]>, index: usize| Value::from(cost.map(|cost| cost[index]));
+        let before = self.entry.cost;
+        let values = [
+            half(self.cost, 0),
+            half(self.cost, 1),
+            cost_source_number(self.source).into(),
+            self.detail.as_deref().into(),
+            self.entry.at.into(),
+            (&self.entry.id).into(),
+            cost_source_number(self.entry.source).into(),
+            half(before, 0),
+            half(before, 1),
+        ];
+        Ok(open.execute(UPDATE, &values).await? == 1)
+    }
+
+    fn difference(&self) -> (rollup::Key<'_>, rollup::Sums) {
+        let Entry { at, consumed, user_path, auth_key_id, tenant_id, cache_type, cost, .. } = &self.entry;
+        let texts: [&str; 7] = [
+            &consumed.model,
+            &consumed.provider,
+            &consumed.provider_name,
+            user_path,
+            auth_key_id,
+            tenant_id,
+            cache_type,
+        ];
+        let sums = rollup::Sums::repriced(consumed.tokens.total() > 0, *cost, self.cost);
+        (rollup::key(Timestamp(*at), texts), sums)
+    }
+}
+
+fn read(row: &Row) -> Result<Entry, StoreError> {
+    let mut counts = [0u64; 8];
+    for (index, count) in counts.iter_mut().enumerate() {
+        *count = row.get::<i64>(9 + index)?.max(0) as u64;
+    }
+    let [input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output] =
+        counts;
+    let cost = row.get::<Option<i64>>(17)?.zip(row.get::<Option<i64>>(18)?);
+    let detail = row.get::<Option<String>>(20)?;
+    let detail = detail.map_or(Ok(BTreeMap::new()), |detail| serde_json::from_str(&detail));
+    Ok(Entry {
+        at: row.get(0)?,
+        id: row.get(1)?,
+        consumed: Consumed {
+            model: row.get(2)?,
+            provider: row.get(3)?,
+            provider_name: row.get(4)?,
+            tokens: Tokens {
+                input,
+                cache_read,
+                cache_write_5m,
+                cache_write_1h,
+                audio_input,
+                output,
+                reasoning,
+                audio_output,
+            },
+        },
+        user_path: row.get(5)?,
+        auth_key_id: row.get(6)?,
+        tenant_id: row.get::<Option<String>>(7)?.unwrap_or_default(),
+        cache_type: row.get(8)?,
+        cost: cost.map(|(input, output)| [input, output]),
+        source: cost_source(row.get(19)?),
+        detail: detail.map_err(|error| StoreError::Corrupt(format!("a usage row: {error}")))?,
+    })
+}
+
+fn text(detail: &BTreeMap<String, Box<RawValue>>, name: &str) -> Option<String> {
+    serde_json::from_str(detail.get(name)?.get()).ok()
+}
+
+fn has_caveat(detail: &BTreeMap<String, Box<RawValue>>, caveat: &str) -> bool {
+    text(detail, "caveat").is_some_and(|caveats| caveats.split("; ").any(|said| said == caveat))
+}
+
+fn set(detail: &mut BTreeMap<String, Box<RawValue>>, name: &str, value: Option<String>) {
+    match value.and_then(|value| to_raw_value(&value).ok()) {
+        Some(value) => drop(detail.insert(name.to_owned(), value)),
+        None => drop(detail.remove(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Reports: sums over a range of time, grouped by what the caller wants, from the smallest tables that can tell.
+
+mod figures;
+mod plan;
+mod statement;
+#[cfg(test)]
+mod tests;
+
+use foldhash::HashMap;
+
+use super::histogram::Histogram;
+use super::rollup::Axis;
+use super::{Conditions, Ledger, UsageFilter};
+use crate::StoreError;
+use plan::Part;
+
+pub use figures::Figures;
+
+/// Stretches of time of one length: the number of one is `(seconds since the epoch + offset) / seconds`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub seconds: i64,
+    /// How far the local clock is ahead of UTC.
+    pub offset: i64,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub filter: UsageFilter,
+    pub by: Vec<Axis>,
+    pub step: Option<Step>,
+    /// Only these values of an axis.
+    pub only: Option<(Axis, Vec<String>)>,
+    pub histogram: Option<Histogram>,
+}
+
+impl Report {
+    pub fn of(filter: UsageFilter) -> Self {
+        Self { filter, by: Vec::new(), step: None, only: None, histogram: None }
+    }
+
+    pub fn by(self, axes: &[Axis]) -> Self {
+        Self { by: axes.to_vec(), ..self }
+    }
+
+    pub fn every(self, step: Step) -> Self {
+        Self { step: Some(step), ..self }
+    }
+
+    /// The axes that a table must have to answer.
+    fn axes(&self) -> Vec<Axis> {
+        let filter = &self.filter;
+        let mut axes = self.by.clone();
+        axes.extend(self.only.as_ref().map(|(axis, _)| *axis));
+        axes.extend(filter.user_path.as_ref().map(|_| Axis::UserPath));
+        axes.extend(filter.model.as_ref().map(|_| Axis::Model));
+        axes.extend(filter.auth_key_id.as_ref().map(|_| Axis::AuthKeyId));
+        if filter.provider.is_some() {
+            axes.extend([Axis::Provider, Axis::ProviderName]);
+        }
+        axes
+    }
+}
+
+/// One group of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The number of the step; 0 when time is not grouped.
+    pub step: i64,
+    /// In the order of the axes that were asked for.
+    pub names: Vec<String>,
+    pub figures: Figures,
+}
+
+impl Ledger {
+    /// Groups without a call are left out; the others come in no particular order.
+    pub async fn report(&self, report: &Report) -> Result<Vec<Line>, StoreError> {
+        let conditions = Conditions::new(&report.filter);
+        let axes = report.axes();
+        let parts = if conditions.has_search() {
+            plan::rows(report.filter.from, report.filter.until)
+        } else {
+            plan::plan(report.filter.from, report.filter.until, &axes, report.step)
+        };
+        self.lines(report, &conditions, &parts).await
+    }
+
+    async fn lines(
+        &self,
+        report: &Report,
+        conditions: &Conditions,
+        parts: &[Part],
+    ) -> Result<Vec<Line>, StoreError> {
+        let mut groups: HashMap<(i64, Vec<String>), Figures> = HashMap::default();
+        for part in parts {
+            let (text, values) = statement::statement(report, conditions, part);
+            for row in self.database.fetch(text, &values).await? {
+                let step = if report.step.is_some() { row.get(0)? } else { 0 };
+                let first = usize::from(report.step.is_some());
+                let names = (0..report.by.len()).map(|index| row.get(first + index));
+                let names = names.collect::<Result<Vec<String>, _>>()?;
+                let figures = Figures::read(&row, first + report.by.len(), report.histogram)?;
+                groups.entry((step, names)).or_default().add(&figures);
+            }
+        }
+        let lines = groups.into_iter().map(|((step, names), figures)| Line { step, names, figures });
+        Ok(lines.filter(|line| line.figures.requests() > 0).collect())
+    }
+}

@@ -1,0 +1,129 @@
+//! The figures of one group of a report.
+
+use domain::money::Nanos;
+
+use crate::StoreError;
+use crate::database::Row;
+use crate::ledger::histogram::{Histogram, SLOTS, percentile};
+
+/// What is read of sums, and what the same is of a usage row.
+pub(super) const COLUMNS: [(&str, &str); 14] = [
+    ("requests", "1"),
+    ("errors", "CASE WHEN status >= 400 THEN 1 ELSE 0 END"),
+    ("status_2xx", "CASE WHEN status / 100 = 2 THEN 1 ELSE 0 END"),
+    ("status_3xx", "CASE WHEN status / 100 = 3 THEN 1 ELSE 0 END"),
+    ("status_4xx", "CASE WHEN status / 100 = 4 THEN 1 ELSE 0 END"),
+    ("status_5xx", "CASE WHEN status / 100 = 5 THEN 1 ELSE 0 END"),
+    (INPUT, INPUT),
+    (OUTPUT, OUTPUT),
+    ("cache_read", "cache_read"),
+    (CACHE_WRITE, CACHE_WRITE),
+    ("reasoning", "reasoning"),
+    ("input_cost", "COALESCE(input_cost, 0)"),
+    ("output_cost", "COALESCE(output_cost, 0)"),
+    ("priced", "CASE WHEN input_cost IS NULL THEN 0 ELSE 1 END"),
+];
+const INPUT: &str = "input + cache_read + cache_write_5m + cache_write_1h + audio_input";
+const OUTPUT: &str = "output + reasoning + audio_output";
+const CACHE_WRITE: &str = "cache_write_5m + cache_write_1h";
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    sums: [i64; COLUMNS.len()],
+    slots: [i64; SLOTS],
+}
+
+impl Figures {
+    pub(super) fn read(row: &Row, first: usize, histogram: Option<Histogram>) -> Result<Self, StoreError> {
+        let mut figures = Self::default();
+        for (index, sum) in figures.sums.iter_mut().enumerate() {
+            *sum = row.get(first + index)?;
+        }
+        if histogram.is_some() {
+            for (index, count) in figures.slots.iter_mut().enumerate() {
+                *count = row.get(first + COLUMNS.len() + index)?;
+            }
+        }
+        Ok(figures)
+    }
+
+    pub fn add(&mut self, more: &Self) {
+        self.combine(more, i64::saturating_add);
+    }
+
+    /// What is left of these without those, which are a part of them.
+    pub fn subtract(&mut self, part: &Self) {
+        self.combine(part, i64::saturating_sub);
+    }
+
+    fn combine(&mut self, other: &Self, with: fn(i64, i64) -> i64) {
+        let theirs = other.sums.iter().chain(&other.slots);
+        for (ours, theirs) in self.sums.iter_mut().chain(&mut self.slots).zip(theirs) {
+            *ours = with(*ours, *theirs);
+        }
+    }
+
+    pub fn requests(&self) -> i64 {
+        self.sums[0]
+    }
+
+    pub fn errors(&self) -> i64 {
+        self.sums[1]
+    }
+
+    /// Of the calls that were answered with a status of one class (0 for 2xx to 3 for 5xx) how many there were; nothing
+    /// else is known of them.
+    pub fn of_status(&self, class: usize) -> Self {
+        let mut figures = Self::default();
+        figures.sums[0] = self.sums[2 + class];
+        figures.sums[1] = if class >= 2 { self.sums[2 + class] } else { 0 };
+        figures.sums[2 + class] = self.sums[2 + class];
+        figures
+    }
+
+    pub fn input_tokens(&self) -> i64 {
+        self.sums[6]
+    }
+
+    pub fn output_tokens(&self) -> i64 {
+        self.sums[7]
+    }
+
+    pub fn total_tokens(&self) -> i64 {
+        self.sums[6].saturating_add(self.sums[7])
+    }
+
+    pub fn cached_input_tokens(&self) -> i64 {
+        self.sums[8]
+    }
+
+    pub fn cache_write_input_tokens(&self) -> i64 {
+        self.sums[9]
+    }
+
+    pub fn reasoning_tokens(&self) -> i64 {
+        self.sums[10]
+    }
+
+    /// None when nothing was priced.
+    pub fn input_cost(&self) -> Option<Nanos> {
+        self.cost(self.sums[11])
+    }
+
+    pub fn output_cost(&self) -> Option<Nanos> {
+        self.cost(self.sums[12])
+    }
+
+    pub fn total_cost(&self) -> Option<Nanos> {
+        self.cost(self.sums[11].saturating_add(self.sums[12]))
+    }
+
+    fn cost(&self, nanos: i64) -> Option<Nanos> {
+        (self.sums[13] > 0).then_some(Nanos(nanos))
+    }
+
+    /// Milliseconds, of the histogram that was asked for; None when it counts no call.
+    pub fn percentile(&self, hundredths: f64) -> Option<f64> {
+        percentile(&self.slots, hundredths)
+    }
+}

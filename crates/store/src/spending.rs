@@ -1,0 +1,152 @@
+//! What budgets need of the ledger: sums by path, and to know at every moment whose receipts are in them.
+
+use std::sync::{Arc, OnceLock};
+
+use domain::clock::Timestamp;
+use domain::money::Nanos;
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::ledger::booking::Booking;
+use crate::{Axis, Ledger, Line, Report, StoreError, UsageFilter};
+
+/// Told what the ledger holds, before anybody can read it there.
+pub trait BookingListener: Send + Sync {
+    /// The receipts of these ids, of this process's own journal, are booked.
+    fn booked(&self, ids: &mut dyn Iterator<Item = &str>);
+}
+
+/// Booking and reading take turns: what a reader adds to the ledger's sums is neither in them already nor forgotten.
+#[derive(Clone, Default)]
+pub(crate) struct Turns(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    turn: Mutex<()>,
+    listener: OnceLock<Arc<dyn BookingListener>>,
+}
+
+impl Turns {
+    pub async fn take(&self) -> MutexGuard<'_, ()> {
+        self.0.turn.lock().await
+    }
+
+    pub fn tell(&self, bookings: &[Booking]) {
+        if let Some(listener) = self.0.listener.get() {
+            listener.booked(&mut bookings.iter().map(|booking| &*booking.id));
+        }
+    }
+}
+
+/// What was spent on exactly one path by one tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spent {
+    pub user_path: String,
+    /// Empty for calls of no tenant.
+    pub tenant: String,
+    pub cost: Nanos,
+}
+
+impl Ledger {
+    /// There is one, for the life of the store.
+    pub fn listen(&self, listener: Arc<dyn BookingListener>) {
+        _ = self.turns.0.listener.set(listener);
+    }
+
+    /// As long as this is held, nothing of this process's own journal is booked.
+    pub async fn hold_still(&self) -> MutexGuard<'_, ()> {
+        self.turns.take().await
+    }
+
+    /// Sums by path and tenant over a range of time.
+    pub async fn spent(&self, from: Timestamp, until: Timestamp) -> Result<Vec<Spent>, StoreError> {
+        let report = Report::of(UsageFilter::between(from, until)).by(&[Axis::UserPath, Axis::TenantId]);
+        let spent = |line: Line| {
+            let [user_path, tenant] = <[String; 2]>::try_from(line.names).ok()?;
+            Some(Spent { user_path, tenant, cost: line.figures.total_cost()? })
+        };
+        Ok(self.report(&report).await?.into_iter().filter_map(spent).collect())
+    }
+
+    /// Whether the receipt of a call that arrived then is in the ledger.
+    pub async fn has(&self, at: Timestamp, id: &str) -> Result<bool, StoreError> {
+        const BY_KEY: &str = "SELECT COUNT(*) FROM usage WHERE at = $1 AND id = $2";
+        let rows = self.database.fetch(BY_KEY, &[at.micros().into(), id.into()]).await?;
+        Ok(rows.first().ok_or(StoreError::NotFound)?.get::<i64>(0)? > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::receipt::Receipt;
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::Drainer;
+    use crate::testing::{for_each_backend, journal, journal_config, receipt};
+
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<String>>);
+
+    impl BookingListener for Heard {
+        fn booked(&self, ids: &mut dyn Iterator<Item = &str>) {
+            self.0.lock().extend(ids.map(str::to_owned));
+        }
+    }
+
+    #[tokio::test]
+    async fn sums_are_by_path_and_tenant_to_the_microsecond() {
+        for_each_backend(|store| async move {
+            let directory = tempfile::tempdir().unwrap();
+            let journal = journal(journal_config(directory.path()));
+            let heard = Arc::new(Heard::default());
+            store.ledger().listen(heard.clone());
+            const START: i64 = 1_800_000_000;
+            let calls = [(0, "/a", None), (1, "/a", Some("t")), (2, "/a/b", None), (7200, "/a", None)];
+            for (number, (second, path, tenant)) in calls.into_iter().enumerate() {
+                let call = Receipt {
+                    at: Timestamp::from_seconds(START + second),
+                    user_path: path.to_owned(),
+                    tenant_id: tenant.map(str::to_owned),
+                    ..receipt(format!("r{number}"))
+                };
+                journal.close_call(&call).unwrap();
+            }
+            journal.close_call(&Receipt { cost: None, ..receipt("unpriced") }).unwrap();
+            assert!(!store.ledger().has(Timestamp::from_seconds(START), "r0").await.unwrap());
+            Drainer::new(journal.clone(), store.clone()).drain_once().await.unwrap();
+
+            assert_eq!(*heard.0.lock(), ["r0", "r1", "r2", "r3", "unpriced"]);
+            assert!(store.ledger().has(Timestamp::from_seconds(START), "r0").await.unwrap());
+            let sum = async |from: i64, until: i64, path: &str, tenant: &str| {
+                let found = store.ledger().spent(Timestamp(from), Timestamp(until)).await.unwrap();
+                let of = found.iter().filter(|spent| spent.user_path == path && spent.tenant == tenant);
+                of.map(|spent| spent.cost.0).sum::<i64>()
+            };
+            let (start, end) = (START * 1_000_000, (START + 7201) * 1_000_000);
+            assert_eq!(sum(start, end, "/a", "").await, 900_000);
+            assert_eq!(sum(start + 1, end, "/a", "").await, 450_000);
+            assert_eq!(sum(start, end - 1_000_000, "/a", "").await, 450_000);
+            assert_eq!(sum(start, end, "/a", "t").await, 450_000);
+            assert_eq!(sum(start, end, "/a/b", "").await, 450_000);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn nothing_is_booked_while_somebody_reads() {
+        for_each_backend(|store| async move {
+            let directory = tempfile::tempdir().unwrap();
+            let journal = journal(journal_config(directory.path()));
+            journal.close_call(&receipt("a")).unwrap();
+            let mut drainer = Drainer::new(journal, store.clone());
+            let still = store.ledger().hold_still().await;
+            let wait = std::time::Duration::from_millis(100);
+            assert!(tokio::time::timeout(wait, drainer.drain_once()).await.is_err());
+            assert_eq!(store.ledger().count().await.unwrap(), 0);
+            drop(still);
+            drainer.drain_all().await;
+            assert_eq!(store.ledger().count().await.unwrap(), 1);
+        })
+        .await;
+    }
+}

@@ -1,0 +1,1 @@
+"""Secrets in every place, and a search of every byte that left."""

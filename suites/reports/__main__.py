@@ -1,0 +1,126 @@
+"""Fills a database with generated usage, starts the gateway on it and measures how long its reports take."""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import rig
+from kill9.__main__ import database
+
+# Milliseconds that 95 of 100 calls may take.
+MOST = 100
+ROUTES = ["/usage/summary", "/usage/daily", "/usage/models", "/usage/user-paths", "/usage/log", "/audit/log"]
+RANGES = [("default", {}), ("90 days", {"days": 90})]
+ZONES = ["UTC", "Asia/Kolkata"]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="reports", description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000, help="generated calls (default 10,000,000)")
+    parser.add_argument("--quick", action="store_true", help="200,000 rows, and figures that are not judged")
+    parser.add_argument("--days", type=int, default=90, help="the time that they are spread over")
+    parser.add_argument("--calls", type=int, default=50, help="calls of each report")
+    parser.add_argument("--backend", choices=["sqlite", "postgres"], action="append", help="default: both")
+    parser.add_argument("--directory", help="keeps the database here, and finds it filled the next time (SQLite)")
+    options = parser.parse_args()
+    if options.quick:
+        options.rows = min(options.rows, 200_000)
+    print(f"reports: {options.rows} rows over {options.days} days, {options.calls} calls each", flush=True)
+    passed = failed = 0
+    for backend in options.backend or ["sqlite", "postgres"]:
+        for verdict in run(backend, options):
+            passed, failed = passed + verdict, failed + (not verdict)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def run(backend, options):
+    directory = pathlib.Path(options.directory or tempfile.mkdtemp(prefix=f"reports-{backend}-"))
+    directory.mkdir(parents=True, exist_ok=True)
+    # PostgreSQL runs as a user of its own, who must be able to walk through here.
+    directory.chmod(0o755)
+    settings, stop_database = database(backend, directory)
+    gateway = rig.Gateway(directory, **settings)
+    try:
+        fill(directory, settings, options)
+        ready = gateway.start()
+        print(f"{backend}: /ready after {ready * 1000:.0f} ms")
+        yield check_total(gateway, options)
+        for verdict in measure(backend, gateway, options):
+            # A debug build on a busy machine says nothing about time.
+            yield verdict or options.quick
+    finally:
+        gateway.stop()
+        stop_database()
+        if not options.directory:
+            rig.remove(directory)
+
+
+def fill(directory, settings, options):
+    generator = pathlib.Path(rig.binary("gatehouse")).parent / "examples" / "fill"
+    if not generator.exists():
+        raise SystemExit("fill is not built: cargo build -p store --features generate --example fill")
+    path = directory / "data" / "gatehouse.db"
+    if options.directory and path.exists():
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target = settings.get("POSTGRES_URL", f"sqlite:{path}")
+    arguments = ["--rows", str(options.rows), "--days", str(options.days), "--database", target]
+    subprocess.run([generator, *arguments], check=True)
+
+
+def check_total(gateway, options):
+    """What was filled in is what is reported, by a sum, by days and by rows."""
+    query = {"days": options.days + 1, "cache_mode": "all"}
+    summary = gateway.admin("GET", "/usage/summary", params=query).json()["total_requests"]
+    daily = sum(line["requests"] for line in gateway.admin("GET", "/usage/daily", params=query).json())
+    log = gateway.usage_log(limit=1, **query)["total"]
+    if not options.rows == summary == daily == log:
+        print(f"MISS {options.rows} rows, {summary} in the summary, {daily} by days, {log} in the log")
+        return False
+    return True
+
+
+def measure(backend, gateway, options):
+    heads = ["backend", "report", "range", "zone", "p50 ms", "p95 ms", ""]
+    rows = [heads]
+    for route in ROUTES:
+        for name, query in RANGES:
+            for zone in ZONES:
+                times = timed(gateway, route, query, zone, options.calls)
+                if times is None:
+                    continue
+                p50, p95 = percentile(times, 50), percentile(times, 95)
+                verdict = "" if p95 <= MOST else "MISS"
+                rows.append([backend, route, name, zone, f"{p50:.1f}", f"{p95:.1f}", verdict])
+                yield p95 <= MOST
+    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip(), flush=True)
+
+
+def timed(gateway, route, query, zone, calls):
+    """Milliseconds of each call; None where the gateway does not serve the report."""
+    headers = rig.bearer(rig.MASTER_KEY) | {"x-gateway-timezone": zone}
+    times = []
+    for _ in range(calls):
+        begun = time.monotonic()
+        answer = gateway.http.get(f"/admin/api/v1{route}", params=query, headers=headers)
+        times.append((time.monotonic() - begun) * 1000)
+        if answer.status_code != 200:
+            if route.startswith("/audit"):
+                return None
+            raise SystemExit(f"reports: {route} answered {answer.status_code}: {answer.text}")
+    return times
+
+
+def percentile(values, hundredths):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, len(ordered) * hundredths // 100)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Money that is right to the nano-dollar, whatever happens on the way."""

@@ -1,0 +1,170 @@
+"""The books of the long run: rows against the bill, costs against the prices, sums against the rows."""
+
+import collections
+import statistics
+
+from kill9.audit import FIELDS
+from spend import prices, stage
+
+TOKENS = ["input_tokens", "output_tokens", "total_tokens"]
+COSTS = ["input_cost", "output_cost", "total_cost"]
+
+
+class Books:
+    def __init__(self, calls, rows, bill, tariff):
+        self.calls = {call.request_id: call for call in calls}
+        self.rows, self.tariff = rows, tariff
+        self.lines = {line["id"]: line for line in bill}
+        self.by_word = collections.defaultdict(list)
+        for line in bill:
+            self.by_word[line["word"]].append(line)
+        self.by_request = collections.Counter(row["request_id"] for row in rows)
+        self.exact = [row for row in rows if not row["estimated"]]
+
+    def lost(self):
+        made = [call for call in self.calls.values() if call.acknowledged]
+        return [f"no row: {call}" for call in made if not self.by_request[call.request_id]]
+
+    def doubled(self):
+        twice = [f"{count} rows: {name}" for name, count in self.by_request.items() if count > 1]
+        ids = collections.Counter(row["provider_id"] for row in self.rows if row["provider_id"])
+        return twice + [f"{count} rows for the answer {name}" for name, count in ids.items() if count > 1]
+
+    def foreign(self):
+        return [f"a row for a call that was never made: {row}" for row in self.rows if row["request_id"] not in self.calls]
+
+    def unequal(self):
+        """Where a terminal usage was seen, the row is the bill."""
+        found = []
+        for row in self.exact:
+            line = self.lines.get(row["provider_id"])
+            if line is None:
+                if row["total_tokens"]:
+                    found.append(f"tokens that nobody billed: {row}")
+            elif any(row[ours] != line[theirs] for ours, theirs in FIELDS.items()):
+                found.append(f"{row} is not {line}")
+            elif line["word"] != row["request_id"]:
+                found.append(f"{row} is another call's: {line}")
+        return found
+
+    def unbooked(self):
+        """What the upstream finished has its row, or its call was cut short and is marked; what it began has some row."""
+        booked = {row["provider_id"] for row in self.rows}
+        begun = [line for line in self.lines.values() if line["word"] in self.calls]
+        unknown = [f"without any row: {line}" for line in begun if not self.by_request[line["word"]]]
+        marked = {row["request_id"] for row in self.rows if row["estimated"]}
+        finished = [line for line in begun if line["finished"]]
+        return unknown + [f"not booked: {line}" for line in finished if line["id"] not in booked and line["word"] not in marked]
+
+    def unmarked(self):
+        """Whoever received an answer whole and with its usage knows what it cost; nobody else does."""
+        found = []
+        for row in self.rows:
+            call = self.calls.get(row["request_id"])
+            if row["estimated"] and call and call.served and "no-usage" not in call.model:
+                found.append(f"served, yet estimated: {row}")
+            if not row["estimated"] and row["model"] == "no-usage" and row["total_tokens"]:
+                found.append(f"nobody told its usage, yet it is exact: {row}")
+        return found
+
+    def mispriced(self):
+        found = []
+        for row in self.rows:
+            call, line = self.calls.get(row["request_id"]), self.lines.get(row["provider_id"])
+            selector = f"{row['provider_name']}/{row['model']}"
+            told = (prices.usd(row["input_cost"]), prices.usd(row["output_cost"]))
+            if prices.usd(row["total_cost"]) != sum(told):
+                found.append(f"the halves are not the whole: {row}")
+            if row["total_tokens"] == 0 or call is None:
+                if sum(told):
+                    found.append(f"nothing consumed, yet charged: {row}")
+                continue
+            if selector not in self.tariff.before:
+                found.append(f"served by a model without a price: {row}")
+                continue
+            # The bill where it is known, so that the price of every bucket is judged and not the gateway's own count.
+            buckets = prices.of_line(line) if line and not row["estimated"] else prices.of_row(row, line)
+            charges = [prices.cost(made, buckets) for made in self.tariff.possible(selector, call)]
+            if told not in charges:
+                found.append(f"costs {told}, should be one of {charges}: {row}")
+        return found
+
+    def errors(self):
+        """By the cause of the estimate: how far the estimated total is from the bill, in shares of the bill."""
+        kinds = collections.defaultdict(list)
+        for row in self.rows:
+            if row["estimated"]:
+                lines = self.by_word[row["request_id"]]
+                line = self.lines.get(row["provider_id"]) or (lines[-1] if lines else None)
+                call = self.calls.get(row["request_id"])
+                kinds[cause(row, call)].append(line and off(row, line))
+        return kinds
+
+
+def cause(row, call):
+    if row["interrupted"]:
+        return "killed"
+    if call and call.leave is not None and not call.acknowledged:
+        return "client left"
+    return "no usage told" if row["model"] == "no-usage" else "provider died"
+
+
+def off(row, line):
+    billed = line["prompt_tokens"] + line["completion_tokens"]
+    return abs(row["total_tokens"] - billed) / max(1, billed)
+
+
+def describe(errors):
+    lines = []
+    for kind, found in sorted(errors.items()):
+        known = sorted(value for value in found if value is not None)
+        text = f"estimates: {kind}: {len(found)}"
+        if known:
+            p95 = known[min(len(known) - 1, len(known) * 95 // 100)]
+            text += f", off by mean {statistics.mean(known):.0%}, p95 {p95:.0%}, max {known[-1]:.0%} of the bill"
+        lines.append(text + f", {len(found) - len(known)} of them never reached the upstream")
+    return lines
+
+
+def add(rows):
+    """Requests, tokens and costs of rows or of what a report tells, as one tuple."""
+    rows = list(rows)
+    requests = sum(row.get("requests", 1) for row in rows)
+    tokens = [sum(row[name] for row in rows) for name in TOKENS]
+    return (requests, *tokens, *[sum(prices.usd(row[name]) for row in rows) for name in COSTS])
+
+
+def sums(gateway, rows):
+    """Where a report or a budget says something else than the rows do."""
+    whole, found = add(rows), []
+    query = {"days": 2, "user_path": "/spend"}
+
+    def ask(name):
+        answer = gateway.admin("GET", f"/usage/{name}", params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def compare(what, told, wanted):
+        if told != wanted:
+            found.append(f"{what} tells {tuple(map(str, told))}, the rows {tuple(map(str, wanted))}")
+
+    summary = {name.removeprefix("total_"): value for name, value in ask("summary").items()}
+    summary["total_tokens"], summary["total_cost"] = summary["tokens"], summary["cost"]
+    compare("/usage/summary", add([summary]), whole)
+    compare("/usage/daily", add(ask("daily")), whole)
+    for name, key in [("models", lambda row: (row["provider_name"], row["model"])), ("user-paths", lambda row: row["user_path"])]:
+        entries = ask(name)
+        compare(f"/usage/{name}", add(entries), whole)
+        groups = collections.defaultdict(list)
+        for row in rows:
+            groups[key(row)].append(row)
+        for entry in entries:
+            compare(f"/usage/{name} of {key(entry)}", add([entry]), add(groups[key(entry)]))
+    for path, budget in stage.budgets(gateway).items():
+        below = [row for row in rows if (row["user_path"] + "/").startswith(path.rstrip("/") + "/")]
+        spent = sum(prices.usd(row["total_cost"]) for row in below)
+        if prices.usd(budget["spent"]) != spent:
+            found.append(f"the budget of {path} says {budget['spent']} is spent, the rows {spent}")
+        if budget["reserved"]:
+            found.append(f"the budget of {path} still holds {budget['reserved']}")
+    return found
