@@ -267,6 +267,11 @@ pub fn key_provider_access_denied(provider: &str) -> Fault {
     .param("model")
 }
 
+/// A key would have a limit that is wider than that of whoever gives it.
+pub fn key_limit_denied(param: impl Into<String>, message: impl Into<String>) -> Fault {
+    Fault::new(403, FaultKind::Authorization, "key_limit_denied", message).param(param)
+}
+
 pub fn model_access_denied(model: &str) -> Fault {
     Fault::new(
         403,

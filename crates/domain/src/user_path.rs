@@ -14,14 +14,23 @@ impl UserPath {
         Self(Arc::from("/"))
     }
 
+    /// In bytes. Paths are parts of the database's keys, which have a longest size.
+    pub const LONGEST: usize = 500;
+    pub const DEEPEST: usize = 100;
+
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut path = String::with_capacity(text.len() + 1);
-        for segment in text.trim().split('/').filter(|segment| !segment.is_empty()) {
+        let text = text.trim();
+        let mut path = String::with_capacity(Self::LONGEST.min(text.len() + 1));
+        for (depth, segment) in text.split('/').filter(|segment| !segment.is_empty()).enumerate() {
+            if depth >= Self::DEEPEST || path.len() + 1 + segment.len() > Self::LONGEST {
+                let (bytes, segments) = (Self::LONGEST, Self::DEEPEST);
+                return Err(format!("A user path has at most {bytes} bytes and {segments} segments."));
+            }
             if segment == "." || segment == ".." {
-                return Err(format!("the user path '{text}' contains the segment '{segment}'"));
+                return Err(format!("the user path '{}' contains the segment '{segment}'", shown(text)));
             }
             if segment.contains(':') || segment.chars().any(char::is_control) {
-                return Err(format!("the user path '{text}' contains a ':' or a control character"));
+                return Err(format!("the user path '{}' contains a ':' or a control character", shown(text)));
             }
             path.push('/');
             path.push_str(segment);
@@ -40,6 +49,11 @@ impl UserPath {
             || other == own
             || (other.starts_with(own) && other.as_bytes().get(own.len()) == Some(&b'/'))
     }
+}
+
+/// Enough of a path to know it again.
+fn shown(text: &str) -> String {
+    text.chars().take(UserPath::LONGEST).collect()
 }
 
 impl Default for UserPath {
@@ -71,6 +85,19 @@ mod tests {
         check(" team//app/ ", "/team/app");
         assert!(UserPath::parse("/a/../b").is_err());
         assert!(UserPath::parse("/a:b").is_err());
+    }
+
+    #[test]
+    fn paths_are_bounded() {
+        let of = |length: usize| format!("/{}", "x".repeat(length - 1));
+        let deep = |segments: usize| "/s".repeat(segments);
+        for text in [of(500), deep(100), format!("{}{}", "/".repeat(1000), of(500))] {
+            assert!(UserPath::parse(&text).is_ok(), "{text}");
+        }
+        for text in [of(501), deep(101), format!("/é{}", "é".repeat(249)), format!("{}/a", of(499))] {
+            let reason = UserPath::parse(&text).unwrap_err();
+            assert!(reason.contains("500 bytes and 100 segments"), "{reason}");
+        }
     }
 
     #[test]

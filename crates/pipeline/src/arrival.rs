@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::call::Surface;
 use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
 use http::{HeaderMap, HeaderValue};
 
 pub struct Arrival {
@@ -68,8 +69,13 @@ impl Arrival {
 }
 
 /// Where a client names its user path, by either name.
-pub fn user_path(headers: &HeaderMap) -> Option<&str> {
-    ["x-gateway-user-path", "x-user-path"].iter().find_map(|name| headers.get(*name)?.to_str().ok())
+pub fn user_path(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
+    let named = [("x-gateway-user-path", "X-Gateway-User-Path"), ("x-user-path", "X-User-Path")];
+    let Some((value, name)) = named.iter().find_map(|(key, name)| Some((headers.get(*key)?, *name))) else {
+        return Ok(None);
+    };
+    let text = std::str::from_utf8(value.as_bytes());
+    text.map(Some).map_err(|_| fault::invalid_parameter(name, "A user path is UTF-8 text."))
 }
 
 pub fn query_value<'a>(query: &'a str, name: &str) -> Option<&'a str> {
@@ -91,6 +97,24 @@ mod tests {
         assert!(!accept(""));
         assert!(!accept(&"x".repeat(129)));
         assert!(accept(&"x".repeat(128)));
+    }
+
+    #[test]
+    fn a_user_path_that_cannot_be_read_is_not_taken_for_none() {
+        let told = |name: &'static str, value: &[u8]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_bytes(value).unwrap());
+            user_path(&headers)
+                .map(|path| path.map(str::to_owned))
+                .map_err(|fault| (fault.status, fault.param))
+        };
+        assert_eq!(user_path(&HeaderMap::new()).unwrap(), None);
+        assert_eq!(told("x-user-path", b"/a"), Ok(Some("/a".to_owned())));
+        assert_eq!(told("x-gateway-user-path", "/é".as_bytes()), Ok(Some("/é".to_owned())));
+        for (name, shown) in [("x-gateway-user-path", "X-Gateway-User-Path"), ("x-user-path", "X-User-Path")]
+        {
+            assert_eq!(told(name, b"/team\xff"), Err((400, Some(shown.to_owned()))));
+        }
     }
 
     #[test]

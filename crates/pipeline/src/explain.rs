@@ -96,7 +96,7 @@ impl Explainer<'_> {
             domain::fault::invalid_api_key()
         })?;
         caller.require(Scope::Inference)?;
-        let user_path = caller.user_path(arrival::user_path(&arrival.headers))?;
+        let user_path = caller.user_path(arrival::user_path(&arrival.headers)?)?;
         principal.user_path = user_path.as_str().to_owned();
         let body = receive::receive(Full::new(body), &arrival.headers, &gateway.policy).await?;
         let mut call = receive::parse(body, arrival)?;

@@ -180,7 +180,7 @@ impl Ticket {
             receipt.tenant_id = caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned));
             receipt.session_id = session_id;
         });
-        let path = caller.user_path(arrival::user_path(&arrival.headers))?;
+        let path = caller.user_path(arrival::user_path(&arrival.headers)?)?;
         self.edit(|receipt| receipt.user_path = path.as_str().to_owned());
         Ok(path)
     }

@@ -26,7 +26,7 @@ pub fn integer(
     name: &str,
     range: std::ops::RangeInclusive<i64>,
 ) -> Result<Option<i64>, Fault> {
-    let Some(value) = text(pairs, name) else { return Ok(None) };
+    let Some(value) = pairs.get(name) else { return Ok(None) };
     match value.parse::<i64>() {
         Ok(number) if range.contains(&number) => Ok(Some(number)),
         _ => {
@@ -39,7 +39,7 @@ pub fn integer(
 }
 
 pub fn boolean(pairs: &Pairs, name: &str) -> Result<Option<bool>, Fault> {
-    match text(pairs, name) {
+    match pairs.get(name).map(String::as_str) {
         None => Ok(None),
         Some("true") => Ok(Some(true)),
         Some("false") => Ok(Some(false)),
@@ -80,7 +80,7 @@ pub fn period(pairs: &Pairs, zone: &TimeZone, now: Timestamp) -> Result<(Timesta
 }
 
 fn date(pairs: &Pairs, name: &str) -> Result<Option<Date>, Fault> {
-    let Some(value) = text(pairs, name) else { return Ok(None) };
+    let Some(value) = pairs.get(name) else { return Ok(None) };
     let shaped = value.len() == 10 && value.as_bytes()[4] == b'-' && value.as_bytes()[7] == b'-';
     match value.parse::<Date>() {
         Ok(date) if shaped => Ok(Some(date)),
@@ -114,7 +114,7 @@ pub fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fa
 
 /// One of several words.
 pub fn choice<T: Copy>(pairs: &Pairs, name: &str, choices: &[(&str, T)], default: T) -> Result<T, Fault> {
-    let Some(value) = text(pairs, name) else { return Ok(default) };
+    let Some(value) = pairs.get(name) else { return Ok(default) };
     match choices.iter().find(|(word, _)| *word == value) {
         Some((_, chosen)) => Ok(*chosen),
         None => {
@@ -184,6 +184,8 @@ mod tests {
         );
         check(&[("start_date", "2026-02-01"), ("end_date", "2026-01-01")], "UTC", Err("start_date"));
         check(&[("days", "0")], "UTC", Err("days"));
+        check(&[("days", "")], "UTC", Err("days"));
+        check(&[("end_date", "")], "UTC", Err("end_date"));
         check(&[("days", "366")], "UTC", Err("days"));
         check(&[("start_date", "01.02.2026")], "UTC", Err("start_date"));
     }

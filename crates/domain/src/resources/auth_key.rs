@@ -47,6 +47,25 @@ impl RateLimits {
         ]
     }
 
+    /// Where it has no limit of its own, another's.
+    pub fn or(&self, other: &Self) -> Self {
+        Self {
+            requests_per_minute: self.requests_per_minute.or(other.requests_per_minute),
+            requests_per_day: self.requests_per_day.or(other.requests_per_day),
+            tokens_per_minute: self.tokens_per_minute.or(other.tokens_per_minute),
+            tokens_per_day: self.tokens_per_day.or(other.tokens_per_day),
+            max_parallel_requests: self.max_parallel_requests.or(other.max_parallel_requests),
+        }
+    }
+
+    /// The first limit of another's that it does not keep.
+    pub fn beyond(&self, other: &Self) -> Option<(&'static str, u64)> {
+        self.named().into_iter().zip(other.named()).find_map(|((name, own), (_, most))| {
+            let most = most?;
+            own.is_none_or(|own| own > most).then_some((name, most))
+        })
+    }
+
     fn validate(&self) -> Result<(), Fault> {
         for (name, limit) in self.named() {
             let Some(limit) = limit else { continue };
@@ -127,6 +146,7 @@ impl Resource for AuthKey {
         if self.scopes.is_empty() {
             return Err(fault::invalid_parameter("scopes", "A key needs at least one scope."));
         }
+        self.tenant_id.as_deref().map_or(Ok(()), tenant_fits)?;
         if self.description.chars().count() > 2000 {
             return Err(fault::invalid_parameter(
                 "description",
@@ -204,6 +224,16 @@ impl AuthKey {
     pub fn active(&self, now: Timestamp) -> bool {
         self.deactivated_at.is_none() && self.expires_at.is_none_or(|at| now < at)
     }
+}
+
+/// A tenant is part of keys in the database, where a `|` ends it.
+fn tenant_fits(tenant: &str) -> Result<(), Fault> {
+    let plain = !tenant.chars().any(|character| character == '|' || character.is_control());
+    if plain && (1..=200).contains(&tenant.len()) {
+        return Ok(());
+    }
+    let message = "A tenant id has 1 to 200 bytes, on one line and without '|'.";
+    Err(fault::invalid_parameter("tenant_id", message))
 }
 
 /// Every call of the key goes through its lists.

@@ -91,6 +91,9 @@ pub async fn log(
     let (limit, offset) = record::page(&pairs, 25, 100)?;
     let sort = filter::sort(&pairs)?;
     let cursor = filter::cursor(&pairs, sort)?;
+    if cursor.is_some() && offset > 0 {
+        return Err(fault::invalid_parameter("offset", "'offset' and 'cursor' exclude each other.").into());
+    }
     let with_stats = query::boolean(&pairs, "include_stats")? == Some(true);
     let filter = filter::filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
     let audit = app.refresher.store().audit();

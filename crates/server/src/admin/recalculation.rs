@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use domain::fault;
+use domain::fault::{self, Fault};
 use http::HeaderMap;
 use pipeline::snapshot::Snapshot;
-use pipeline::snapshot::routes::Pricing;
+use pipeline::snapshot::routes::{Pricing, Routes};
 use serde::{Deserialize, Serialize};
 use store::{Consumed, Recalculated, Repriced};
 use utoipa::ToSchema;
+use wire::vendors;
 
 use super::usage;
 use crate::App;
@@ -38,7 +39,7 @@ pub struct RecalculationBody {
     /// A subtree.
     #[serde(default)]
     pub user_path: Option<String>,
-    /// `provider/model`, the provider by name or type; or a model wherever it was called.
+    /// `provider/model`, the provider by its name or type; else a model wherever it was called.
     #[serde(default)]
     pub selector: Option<String>,
 }
@@ -75,7 +76,8 @@ pub async fn create(
             format!("This changes what past calls cost: confirm it with \"confirmation\": \"{WORD}\".");
         return Err(fault::invalid_parameter("confirmation", message).into());
     }
-    let filter = query::usage_filter(&pairs(body), &headers, &principal.caller, app.gateway.clock.now())?;
+    let pairs = pairs(body, &principal.snapshot.routes)?;
+    let filter = query::usage_filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
     let turn = app
         .recalculating
         .clone()
@@ -106,14 +108,9 @@ pub async fn create(
 
 /// The filters as a report takes them. Answers from the cache cost nothing, whatever the price: reports leave them out
 /// unless told otherwise, and nobody can tell this one.
-fn pairs(body: RecalculationBody) -> Pairs {
-    let (provider, model) = match body.selector {
-        Some(selector) => match selector.split_once('/') {
-            Some((provider, model)) => (Some(provider.to_owned()), Some(model.to_owned())),
-            None => (None, Some(selector)),
-        },
-        None => (None, None),
-    };
+fn pairs(body: RecalculationBody, routes: &Routes) -> Result<Pairs, Fault> {
+    let (provider, model) =
+        body.selector.map(|selector| split(selector, routes)).transpose()?.unwrap_or_default();
     let fields = [
         ("days", body.days.map(|days| days.to_string())),
         ("start_date", body.start_date),
@@ -122,7 +119,22 @@ fn pairs(body: RecalculationBody) -> Pairs {
         ("provider", provider),
         ("model", model),
     ];
-    fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    Ok(fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
+}
+
+/// Provider and model of a selector. What stands before the first slash of a model's id need not be a provider.
+fn split(selector: String, routes: &Routes) -> Result<(Option<String>, Option<String>), Fault> {
+    let parts = selector.split_once('/');
+    let (provider, model) = parts.unwrap_or(("-", &selector));
+    if provider.is_empty() || model.is_empty() {
+        let message =
+            "'selector' is a model, or a provider and a model: 'openai/gpt-4o'. For all calls, leave it out.";
+        return Err(fault::invalid_parameter("selector", message));
+    }
+    if parts.is_some() && (routes.knows(provider) || vendors::find(provider).is_some()) {
+        return Ok((Some(provider.to_owned()), Some(model.to_owned())));
+    }
+    Ok((None, Some(selector)))
 }
 
 /// The prices of one snapshot; each is looked up once.

@@ -80,9 +80,9 @@ fn filter(
     Ok(UsageFilter { search: None, ..filter })
 }
 
-/// Reports by the calendar end tomorrow at the latest: nobody counts the clock changes of the year 9000.
+/// Reports by the calendar end with the longest day at the latest: nobody counts the clock changes of the year 9000.
 fn until_now(app: &App, filter: UsageFilter) -> UsageFilter {
-    const DAY: i64 = 86_400_000_000;
+    const DAY: i64 = 25 * 3_600_000_000;
     let tomorrow = Timestamp(app.gateway.clock.now().micros().saturating_add(DAY));
     UsageFilter { until: filter.until.min(tomorrow), ..filter }
 }

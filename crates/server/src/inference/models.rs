@@ -27,7 +27,7 @@ pub async fn list(
     // Anthropic's clients name the version of their API with every request, and read another shape.
     let list =
         if headers.contains_key("anthropic-version") { models::list_for_anthropic } else { models::list };
-    let user_path = principal.caller.user_path(arrival::user_path(&headers))?;
+    let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
     Ok(Json(list(&access(&app, &principal, &user_path), app.gateway.policy.keep_only_aliases)))
 }
 
@@ -47,6 +47,6 @@ pub async fn retrieve(
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Json<Value>, Problem> {
-    let user_path = principal.caller.user_path(arrival::user_path(&headers))?;
+    let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
     Ok(Json(models::retrieve(&access(&app, &principal, &user_path), &id)?))
 }

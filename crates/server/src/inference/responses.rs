@@ -179,7 +179,7 @@ fn inquiry<'a>(
     let caller = &principal.caller;
     let owner = Owner {
         key: caller.actor().to_owned(),
-        user_path: caller.user_path(arrival::user_path(headers))?.as_str().to_owned(),
+        user_path: caller.user_path(arrival::user_path(headers)?)?.as_str().to_owned(),
         tenant: caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned)),
     };
     let provider = query::text(pairs, "provider");

@@ -169,12 +169,23 @@ fn row(text: &mut String, entry: &AuditEntryView) {
     text.push_str("\r\n");
 }
 
-/// What a spreadsheet would take for a formula gets a quote before it, and is text then.
+/// What a spreadsheet would take for a formula gets a quote before it, and is text then. In many countries a semicolon
+/// separates cells: there a formula may begin in the middle of ours.
 fn cell(text: &mut String, value: &str) {
-    let dangerous = value.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
-    let mark = if dangerous { "'" } else { "" };
-    if dangerous || value.contains([',', '"', '\n', '\r']) {
-        let _ = write!(text, "\"{mark}{}\"", value.replace('"', "\"\""));
+    const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    const BREAK: [char; 3] = ['\t', '\r', '\n'];
+    let mut safe = String::with_capacity(value.len() + 2);
+    let mut begins = true;
+    for (index, character) in value.char_indices() {
+        if begins && (FORMULA.contains(&character) || (index == 0 && BREAK.contains(&character))) {
+            safe.push('\'');
+        }
+        safe.push(character);
+        // A quotation mark hides what follows it from us, and not from a reader that splits at semicolons.
+        begins = matches!(character, ';' | ',') || BREAK.contains(&character) || (begins && character == '"');
+    }
+    if safe.len() > value.len() || value.contains([',', '"', '\n', '\r']) {
+        let _ = write!(text, "\"{}\"", safe.replace('"', "\"\""));
     } else {
         text.push_str(value);
     }
@@ -196,8 +207,13 @@ mod tests {
             ("+1", "\"'+1\""),
             ("-1", "\"'-1\""),
             ("@x", "\"'@x\""),
-            ("\t=1", "\"'\t=1\""),
-            ("\r=1", "\"'\r=1\""),
+            ("\t=1", "\"'\t'=1\""),
+            ("\r1", "\"'\r1\""),
+            ("＝1", "\"'＝1\""),
+            ("x;=1", "\"x;'=1\""),
+            ("x;\"@1", "\"x;\"\"'@1\""),
+            ("x\n＋1", "\"x\n'＋1\""),
+            ("(X11; Linux)", "(X11; Linux)"),
             ("a=1", "a=1"),
         ] {
             let mut text = String::new();

@@ -1,10 +1,12 @@
-//! What a key may hand on: at most what it has itself, in scope, in reach and in what it may use.
+//! What a key may hand on: at most what it has itself, in scope, in reach, in what it may use and for how long.
 
 use domain::access;
 use domain::caller::{Caller, KeyFacts};
 use domain::fault::{self, Fault};
 use domain::resources::auth_key::AuthKey;
 use domain::user_path::UserPath;
+
+use super::super::record;
 
 /// The user path that is asked for, at or below the giver's own, which it is when none is.
 pub fn reach(asked: Option<&str>, giver: &Caller) -> Result<Option<String>, Fault> {
@@ -27,6 +29,9 @@ pub fn inherit(mut key: AuthKey, giver: &Caller) -> AuthKey {
     key.allowed_providers = key.allowed_providers.or_else(|| giver.lists.allowed_providers.clone());
     key.allowed_models = key.allowed_models.or_else(|| giver.lists.allowed_models.clone());
     key.provider_pool_id = key.provider_pool_id.or_else(|| giver.provider_pool.as_deref().map(str::to_owned));
+    key.tenant_id = key.tenant_id.or_else(|| giver.tenant_id.as_deref().map(str::to_owned));
+    key.rate_limits = key.rate_limits.or(&giver.rate_limits);
+    key.expires_at = key.expires_at.or(giver.expires_at);
     for entry in &giver.lists.denied_models {
         let denied = key.denied_models.get_or_insert_default();
         if !denied.iter().any(|pattern| access::matches(pattern, entry)) {
@@ -47,12 +52,36 @@ pub fn within(key: &AuthKey, giver: &Caller) -> Result<(), Fault> {
         return Err(fault::key_model_access_denied(entry).param("allowed_models"));
     }
     denials(key, giver)?;
+    limits(key, giver)?;
     match &giver.provider_pool {
         Some(pool) if key.provider_pool_id.as_deref() != Some(pool) => {
             let asked = key.provider_pool_id.as_deref().unwrap_or("*");
             Err(fault::key_provider_access_denied(asked).param("provider_pool_id"))
         }
         _ => Ok(()),
+    }
+}
+
+fn limits(key: &AuthKey, giver: &KeyFacts) -> Result<(), Fault> {
+    if let Some((name, most)) = key.rate_limits.beyond(&giver.rate_limits) {
+        let message =
+            format!("Your own key has {most} {name}: you can grant, change or rotate no key with more.");
+        return Err(fault::key_limit_denied(format!("rate_limits.{name}"), message));
+    }
+    if let Some(end) = giver.expires_at.filter(|end| key.expires_at.is_none_or(|at| at > *end)) {
+        let end = record::time(end);
+        let message =
+            format!("Your own key ends at {end}: you can grant, change or rotate none that ends later.");
+        return Err(fault::key_limit_denied("expiry", message));
+    }
+    match giver.tenant_id.as_deref().filter(|tenant| key.tenant_id.as_deref() != Some(tenant)) {
+        Some(tenant) => {
+            let message = format!(
+                "Your own key is of the tenant '{tenant}', and so are those you can grant or change."
+            );
+            Err(fault::key_limit_denied("tenant_id", message))
+        }
+        None => Ok(()),
     }
 }
 

@@ -70,6 +70,9 @@ pub struct LogView {
     pub search_truncated: bool,
 }
 
+/// Longer words are not looked for.
+const LONGEST_SEARCH: usize = 200;
+
 /// The calls of a period, newest first.
 #[utoipa::path(get, path = "/admin/api/v1/usage/log", tag = "usage",
     params(ReportParameters, ("search" = Option<String>, Query, description = "In model, provider, request_id and provider_id"),
@@ -86,6 +89,10 @@ pub async fn log(
 ) -> Result<Json<LogView>, Problem> {
     let mut filter = super::filter(&app, &principal, &pairs, &headers)?;
     filter.search = query::text(&pairs, "search").map(str::to_owned);
+    if filter.search.as_ref().is_some_and(|search| search.len() > LONGEST_SEARCH) {
+        let message = format!("'search' must be no longer than {LONGEST_SEARCH} bytes.");
+        return Err(fault::invalid_parameter("search", message).into());
+    }
     let (limit, offset) = record::page(&pairs, 50, 200)?;
     let after = query::text(&pairs, "cursor").map(place).transpose()?;
     if after.is_some() && offset > 0 {

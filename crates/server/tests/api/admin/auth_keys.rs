@@ -2,6 +2,7 @@
 
 mod access;
 mod edit;
+mod limits;
 mod list;
 mod rotate;
 mod uses;

@@ -186,17 +186,19 @@ async fn the_user_path_may_be_narrowed_and_not_left() {
         assert_eq!(send("/teams").await.refusal().1, "user_path_denied");
         assert_eq!(send("/").await.refusal().0, 403);
         assert_eq!(send("/team/../x").await.refusal().2.as_deref(), Some("X-Gateway-User-Path"));
+        let long = send(&format!("/team/{}", "x".repeat(7000))).await.refusal();
+        assert_eq!(long, (400, "invalid_parameter".into(), Some("X-Gateway-User-Path".into())));
         house.chat("text").key(&key).send().await.expect_status(200);
         house.chat("text").header("x-user-path", "/anyone").send().await.expect_status(200);
-        let booked = house.receipts(7).await;
+        let booked = house.receipts(8).await;
         let paths: Vec<_> =
             booked.iter().map(|row| (row["user_path"].as_str().unwrap(), &row["status_code"])).collect();
-        let expected = ["/team/app", "/team/app", "/team", "/team", "/team", "/team", "/anyone"];
-        let statuses = [200, 200, 403, 403, 400, 200, 200].map(Value::from);
-        assert_eq!(paths.iter().map(|(path, _)| *path).collect::<Vec<_>>()[..2], expected[..2]);
+        let expected = ["/team/app", "/team/app"];
+        let statuses = [200, 200, 403, 403, 400, 400, 200, 200].map(Value::from);
+        assert_eq!(paths.iter().map(|(path, _)| *path).collect::<Vec<_>>()[..2], expected);
         assert_eq!(paths.iter().map(|(_, status)| (*status).clone()).collect::<Vec<_>>(), statuses);
-        assert_eq!(paths[5].0, "/team");
-        assert_eq!(paths[6].0, "/anyone");
+        assert_eq!(paths[6].0, "/team");
+        assert_eq!(paths[7].0, "/anyone");
     })
     .await;
 }

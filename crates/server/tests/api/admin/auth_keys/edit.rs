@@ -132,7 +132,12 @@ async fn edits_are_checked_by_field() {
         let path = format!("{PATH}/{id}");
         let before = house.get(&path).send().await.json();
         let long = "x".repeat(2001);
+        let deep = format!("/{}", "x".repeat(500));
         let cases = [
+            (json!({"user_path": deep}), "invalid_parameter", "user_path"),
+            (json!({"tenant_id": "x".repeat(201)}), "invalid_parameter", "tenant_id"),
+            (json!({"tenant_id": "a|b"}), "invalid_parameter", "tenant_id"),
+            (json!({"tenant_id": "a\nb"}), "invalid_parameter", "tenant_id"),
             (json!({"name": null}), "invalid_parameter", "name"),
             (json!({"name": " "}), "invalid_parameter", "name"),
             (json!({"description": long}), "invalid_parameter", "description"),

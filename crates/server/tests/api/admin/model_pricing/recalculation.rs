@@ -80,12 +80,41 @@ async fn it_must_be_meant_and_said_well() {
             (json!({"confirm": WORD, "start_date": "yesterday"}), "start_date"),
             (json!({"confirm": WORD, "user_path": "/a/../b"}), "user_path"),
             (json!({"confirm": WORD, "model": "x"}), "model"),
+            (json!({"confirm": WORD, "selector": ""}), "selector"),
+            (json!({"confirm": WORD, "selector": "/text"}), "selector"),
+            (json!({"confirm": WORD, "selector": "openai/"}), "selector"),
         ] {
             let found = house.post(RECALCULATE, body.clone()).refusal().await;
             assert_eq!((found.0, found.2.as_deref()), (400, Some(param)), "{body}");
         }
         house.post(RECALCULATE, json!({"confirm": WORD})).send().await.expect_status(200);
         assert_eq!(house.get(format!("{UNPRICED}?days=0")).refusal().await.2.as_deref(), Some("days"));
+    })
+    .await;
+}
+
+/// A model's id may have a slash of its own.
+#[tokio::test]
+async fn a_selector_is_split_only_after_a_provider() {
+    each_served(async |house| {
+        let body = json!({
+            "name": "third", "type": "openai_compatible", "base_url": house.upstream.base_url(),
+            "api_key": "sk-third-5678", "models": ["meta/text"],
+        });
+        house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+        for model in ["third/meta/text", "second/text"] {
+            house.chat(model).send().await;
+        }
+        house.receipts(2).await;
+        for (selector, matched) in [
+            ("meta/text", 1),
+            ("third/meta/text", 1),
+            ("openai_compatible/meta/text", 1),
+            ("second/meta/text", 0),
+            ("text", 1),
+        ] {
+            assert_eq!(recalculate(&house, json!({"selector": selector})).await[0], matched, "{selector}");
+        }
     })
     .await;
 }
