@@ -133,13 +133,7 @@ const PICTURES: [&str; 5] =
 pub fn most_input(lane: &Lane, body: &[u8], refers: bool) -> u64 {
     let window = lane.facts.as_ref().and_then(|facts| facts.context_window);
     let count = |text: &str| memchr::memmem::find_iter(body, text.as_bytes()).count() as u64;
-<<<<<<< HEAD
     if refers || NAMED.iter().any(|text| count(text) > 0) || hides_names(body) {
-=======
-    let elsewhere = ["\"file_id\"", "\"file_url\"", "\"file_data\"", "\"fileData\"", "\"document\"", "\"file\""];
-    let refers = ["previous_response_id", "conversation"].iter().any(|name| call.has(name));
-    if refers || elsewhere.iter().any(|text| count(text) > 0) {
->>>>>>> work5-keys
         return window.unwrap_or(ASSUMED_WINDOW).max(body.len() as u64);
     }
     let pictures: u64 = PICTURES.iter().map(|text| count(text)).sum();
