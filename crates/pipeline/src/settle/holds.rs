@@ -41,9 +41,9 @@ impl Ticket {
     pub fn limit(&mut self, caller: &Caller, tokens: u64) -> Result<(), Fault> {
         match limit::admit(&self.gateway, caller, tokens) {
             Ok(permit) => self.holds.permit = permit,
-            Err(denied) => {
-                self.holds.refused = Some(denied.told);
-                return Err(denied.fault);
+            Err(standing) => {
+                self.holds.refused = Some(Told::from(standing));
+                return Err(limit::refusal(&standing, tokens));
             }
         }
         Ok(())
