@@ -47,7 +47,7 @@ async fn until_asked(house: &House, count: usize) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, asked).await.expect("the upstream is asked");
+    tokio::time::timeout(PATIENCE, asked).await.unwrap();
 }
 
 /// The answer to a call that is repeated until it is not refused.
@@ -61,7 +61,7 @@ async fn until_admitted<'a>(call: impl Fn() -> Call<'a>) -> Answer {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, admitted).await.expect("a place is free again")
+    tokio::time::timeout(PATIENCE, admitted).await.unwrap()
 }
 
 #[tokio::test]
