@@ -72,19 +72,11 @@ impl Drop for Permit {
     }
 }
 
-/// A call that is over the limit: what is answered, and what is said of the limit.
-pub struct Denied {
-    pub fault: Fault,
-    pub told: Told,
-}
-
-/// None for a caller without limits.
-pub fn admit(gateway: &Gateway, caller: &Caller, tokens: u64) -> Result<Option<Permit>, Box<Denied>> {
+/// None for a caller without limits; the limit that refuses the call is told with [`refusal`].
+pub fn admit(gateway: &Gateway, caller: &Caller, tokens: u64) -> Result<Option<Permit>, Standing> {
     let Some(key) = limited(caller) else { return Ok(None) };
-    gateway.limiter.admit(key, tokens, gateway.clock.tick()).map(Some).map_err(|standing| {
-        gateway.metrics.limited(standing.bound.name());
-        Box::new(Denied { fault: refusal(&standing, tokens), told: Told::from(standing) })
-    })
+    let admitted = gateway.limiter.admit(key, tokens, gateway.clock.tick());
+    admitted.map(Some).inspect_err(|standing| gateway.metrics.limited(standing.bound.name()))
 }
 
 /// How a call of so many tokens would stand, and what would refuse it. Nothing is taken.

@@ -70,10 +70,9 @@ impl Ticket {
     pub fn limit(&mut self, caller: &Caller, tokens: u64) -> Result<(), Fault> {
         match limit::admit(&self.gateway, caller, tokens) {
             Ok(permit) => self.holds.permit = permit,
-            Err(denied) => {
-                let limit::Denied { fault, told } = *denied;
-                self.holds.refused = Some(told);
-                return Err(fault);
+            Err(standing) => {
+                self.holds.refused = Some(Told::from(standing));
+                return Err(limit::refusal(&standing, tokens));
             }
         }
         Ok(())

@@ -197,10 +197,12 @@ async fn a_key_that_is_taken_anew_while_it_is_forgotten_stays_taken() {
         let now = domain::clock::Clock::now(&*clock);
         let mut taking = store.database().begin().await.unwrap();
         taking.execute("UPDATE idempotency SET expires_at = expires_at + 1000000", &[]).await.unwrap();
-        let forgetting = tokio::spawn(async move { keys.expire(now).await.unwrap() });
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        taking.commit().await.unwrap();
-        assert_eq!(forgetting.await.unwrap(), 0);
+        let releasing = async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            taking.commit().await.unwrap();
+        };
+        let (forgotten, ()) = tokio::join!(keys.expire(now), releasing);
+        assert_eq!(forgotten.unwrap(), 0);
     })
     .await;
 }

@@ -44,7 +44,7 @@ async fn count(house: &House, query: &str) -> usize {
 
 #[tokio::test]
 async fn a_price_lives() {
-    each_served(async |house| {
+    Box::pin(each_served(async |house| {
         let path = format!("{PATH}/openai%2Fgpt-4o");
         let before = house.get(&*path).send().await.expect_status(200);
         assert_eq!((before.header("etag"), &before.json()["source"]), (None, &json!("catalog")));
@@ -72,7 +72,7 @@ async fn a_price_lives() {
         let told: Vec<String> =
             history(&house, "model_price").await.into_iter().map(|(action, _)| action).collect();
         assert_eq!(told, ["delete", "update", "create"]);
-    })
+    }))
     .await;
 }
 

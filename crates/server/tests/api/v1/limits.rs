@@ -47,7 +47,7 @@ async fn until_asked(house: &House, count: usize) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, asked).await.expect("the upstream is asked");
+    tokio::time::timeout(PATIENCE, asked).await.unwrap();
 }
 
 /// The answer to a call that is repeated until it is not refused.
@@ -61,7 +61,7 @@ async fn until_admitted<'a>(call: impl Fn() -> Call<'a>) -> Answer {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, admitted).await.expect("a place is free again")
+    tokio::time::timeout(PATIENCE, admitted).await.unwrap()
 }
 
 #[tokio::test]
@@ -210,7 +210,7 @@ async fn changed_limits_are_in_force_at_once() {
 
 #[tokio::test]
 async fn every_way_in_is_counted() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    Box::pin(house::each_with(Wishes::every_dialect, async |house| {
         let turn = json!({"model": "openai/text", "input": "How are you?"});
         let counted = question("anthropic/text");
         let mut messages = counted.clone();
@@ -245,7 +245,7 @@ async fn every_way_in_is_counted() {
         assert_eq!(socket.ask(turn.clone()).await.pop().unwrap()["type"], "response.completed");
         let refused = socket.ask(turn).await.pop().unwrap();
         assert_eq!(refused["error"]["code"], "rate_limit_exceeded", "{refused}");
-    })
+    }))
     .await;
 }
 
