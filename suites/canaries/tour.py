@@ -107,7 +107,7 @@ def bad_bodies(house):
     """Under a name that tells what it is, a secret nobody knows; anywhere else, one that the gateway knows by its value."""
     unknown = house.cage.values.get("secret in a wrong body") or house.cage.add("secret in a wrong body", secrets.make("misplaced"))
     known = house.cage.values["key from YAML"]
-    named = ["api_key", "key", "secret", "password", "webhook_secret", "token"]
+    named = ["api_key", "secret", "password", "webhook_secret", "client_secret", "access_token"]
     # Names are no secrets: whoever calls something by one has published it.
     others = ["priority", "amount", "enabled", "rate_limits", "headers", "thresholds", "overlap_seconds", "confirmation", "zzz"]
     return [

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 import rig
-from kill9.__main__ import database
+import backends
 
 # Milliseconds that 95 of 100 calls may take.
 MOST = 100
@@ -42,7 +42,8 @@ def run(backend, options):
     directory.mkdir(parents=True, exist_ok=True)
     # PostgreSQL runs as a user of its own, who must be able to walk through here.
     directory.chmod(0o755)
-    settings, stop_database = database(backend, directory)
+    database = backends.start(backend, directory)
+    settings = database.settings
     gateway = rig.Gateway(directory, **settings)
     try:
         fill(directory, settings, options)
@@ -54,7 +55,7 @@ def run(backend, options):
             yield verdict or options.quick
     finally:
         gateway.stop()
-        stop_database()
+        database.stop()
         if not options.directory:
             rig.remove(directory)
 

@@ -34,6 +34,8 @@ pub(super) struct Fare {
     created: bool,
     status: u16,
     events: bool,
+    /// Sounds, pictures and what is packed.
+    opaque: bool,
 }
 
 /// What the call is charged after a crash.
@@ -129,6 +131,7 @@ impl Fare {
             created,
             status: 0,
             events: false,
+            opaque: true,
         }
     }
 
@@ -141,9 +144,9 @@ impl Fare {
         &self.routes
     }
 
-    /// An error may repeat what the provider was sent, our credential included.
+    /// A text may repeat what the provider was sent, our credential included.
     pub(super) fn clean(&self, data: Bytes) -> Bytes {
-        if self.status < 400 { data } else { self.routes.scrubber.mask(data) }
+        if self.opaque { data } else { self.routes.scrubber.mask(data) }
     }
 
     pub(super) fn attempted(&mut self, before: Duration, attempt: Attempt) {
@@ -161,6 +164,7 @@ impl Fare {
     pub(super) fn answered(&mut self, status: u16, content_type: &str) {
         self.status = status;
         self.events = is_event_stream(content_type);
+        self.opaque = status < 400 && !is_text(content_type);
         self.meter = Some(Meter::new(content_type));
         self.concern(self.sent.model());
     }
@@ -259,6 +263,10 @@ impl Fare {
             ticket.consumed(usage, &metered.raw.unwrap_or_default());
         }
     }
+}
+
+fn is_text(content_type: &str) -> bool {
+    content_type.starts_with("text/") || content_type.contains("json")
 }
 
 fn is_event_stream(content_type: &str) -> bool {

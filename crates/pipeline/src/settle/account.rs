@@ -32,7 +32,7 @@ pub struct Account {
 impl Account {
     /// Which takes a while.
     pub fn needs_counting(&self) -> bool {
-        (self.usage.is_none() && self.left) || self.lost.iter().any(|lost| lost.usage.is_none())
+        self.usage.is_none() && self.left
     }
 
     pub fn settle(mut self) {

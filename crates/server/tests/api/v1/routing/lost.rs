@@ -84,7 +84,7 @@ async fn an_answer_that_was_lost_is_booked_at_its_own_price() {
             assert_eq!(row["caveat"], "an answer was lost", "{behaviour}: {row:#}");
             assert_eq!((&row["estimated"], &row["status_code"]), (&json!(true), &json!(200)), "{behaviour}");
             let (input, output) = beyond(row, plain);
-            assert!(input > 0.0 && input < 3.0 * number(plain, "input_tokens"), "{behaviour}: {row:#}");
+            assert!(input > 0.0 && input < 8.0 * number(plain, "input_tokens"), "{behaviour}: {row:#}");
             let came = !stream && !["hang-after-head", "wrong-type"].contains(&behaviour);
             assert_eq!(output > 0.0, came, "{behaviour}: {row:#}");
         }
@@ -141,7 +141,7 @@ async fn what_was_lost_is_booked_when_nobody_answers_or_the_client_leaves() {
         let rows = house.receipts(3).await;
         let inputs: Vec<f64> = rows.iter().map(|row| number(row, "input_tokens")).collect();
         assert!(inputs[0] > 0.0, "{rows:#?}");
-        assert_eq!(inputs[1..], [2.0 * inputs[0], 2.0 * inputs[0]], "{rows:#?}");
+        assert!(inputs[1] == 2.0 * inputs[0] && inputs[2] > inputs[0], "{rows:#?}");
         assert!(number(&rows[1], "output_tokens") > number(&rows[0], "output_tokens"));
         for (row, status) in rows.iter().zip([500, 502, 499]) {
             assert_eq!((&row["status_code"], &row["estimated"]), (&json!(status), &json!(true)), "{row:#}");
