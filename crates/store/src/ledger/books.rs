@@ -55,20 +55,14 @@ impl Books {
         one_at_a_time: bool,
     ) -> Result<Booked, StoreError> {
         let mut fresh = Vec::with_capacity(bookings.len());
-        let sizes = if one_at_a_time { &SIZES[SIZES.len() - 1..] } else { &SIZES[..] };
-        let texts = &self.0.usage[SIZES.len() - sizes.len()..];
-        let mut rest = bookings;
-        for (size, text) in sizes.iter().zip(texts) {
-            while rest.len() >= *size {
-                let (chunk, behind) = rest.split_at(*size);
-                rest = behind;
-                let mut values = Vec::with_capacity(size * COLUMNS.len());
-                chunk.iter().for_each(|booking| booking.bind(&mut values));
-                match open.execute(text.clone(), &values).await? as usize {
-                    inserted if inserted == *size => fresh.extend(chunk),
-                    _ if *size == 1 => tracing::debug!(id = %chunk[0].id, "receipt is booked already"),
-                    _ => return Ok(Booked::SomeKnown),
-                }
+        let texts = if one_at_a_time { &self.0.usage[SIZES.len() - 1..] } else { &self.0.usage[..] };
+        for (text, chunk) in pieces(texts, bookings) {
+            let mut values = Vec::with_capacity(chunk.len() * COLUMNS.len());
+            chunk.iter().for_each(|booking| booking.bind(&mut values));
+            match open.execute(text.clone(), &values).await? as usize {
+                inserted if inserted == chunk.len() => fresh.extend(chunk),
+                _ if chunk.len() == 1 => tracing::debug!(id = %chunk[0].id, "receipt is booked already"),
+                _ => return Ok(Booked::SomeKnown),
             }
         }
         self.adjust(open, rollup::add_up(&fresh)).await?;
@@ -80,15 +74,10 @@ impl Books {
     /// costs are calculated again: then `Sums::repriced` says by how much.
     pub async fn adjust(&self, open: &mut Writing, sums: Vec<(Key<'_>, Sums)>) -> Result<(), StoreError> {
         for ((table, texts), sums) in TABLES.iter().zip(&self.0.rollups).zip(rollup::spread(sums)) {
-            let mut rest = &sums[..];
-            for (size, text) in SIZES.iter().zip(texts) {
-                while rest.len() >= *size {
-                    let (chunk, behind) = rest.split_at(*size);
-                    rest = behind;
-                    let mut values = Vec::with_capacity(size * table.width());
-                    chunk.iter().for_each(|(key, sums)| table.bind(key, sums, &mut values));
-                    open.execute(text.clone(), &values).await?;
-                }
+            for (text, chunk) in pieces(texts, &sums) {
+                let mut values = Vec::with_capacity(chunk.len() * table.width());
+                chunk.iter().for_each(|(key, sums)| table.bind(key, sums, &mut values));
+                open.execute(text.clone(), &values).await?;
             }
         }
         Ok(())
@@ -96,16 +85,24 @@ impl Books {
 
     async fn note_uses(&self, open: &mut Writing, fresh: &[&Booking]) -> Result<(), StoreError> {
         let newest = uses::newest(fresh);
-        let mut rest = &newest[..];
-        for (size, text) in SIZES.iter().zip(&self.0.uses) {
-            while rest.len() >= *size {
-                let (chunk, behind) = rest.split_at(*size);
-                rest = behind;
-                let mut values = Vec::with_capacity(size * uses::WIDTH);
-                chunk.iter().for_each(|used| uses::bind(used, &mut values));
-                open.execute(text.clone(), &values).await?;
-            }
+        for (text, chunk) in pieces(&self.0.uses, &newest) {
+            let mut values = Vec::with_capacity(chunk.len() * uses::WIDTH);
+            chunk.iter().for_each(|used| uses::bind(used, &mut values));
+            open.execute(text.clone(), &values).await?;
         }
         Ok(())
     }
+}
+
+/// Rows in pieces of the sizes that there are statements for, the largest first, each with its statement. The texts are
+/// those of the last sizes.
+fn pieces<'a, T>(texts: &'a [SqlStr], rows: &'a [T]) -> impl Iterator<Item = (&'a SqlStr, &'a [T])> {
+    let sizes = &SIZES[SIZES.len() - texts.len()..];
+    let mut rest = rows;
+    std::iter::from_fn(move || {
+        let place = sizes.iter().position(|size| rest.len() >= *size)?;
+        let (chunk, behind) = rest.split_at(sizes[place]);
+        rest = behind;
+        Some((&texts[place], chunk))
+    })
 }

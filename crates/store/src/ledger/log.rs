@@ -90,6 +90,7 @@ pub struct LogSlice {
 
 impl Ledger {
     /// Rows from the newest, and how many there are in all.
+    #[cfg(test)]
     pub async fn log(
         &self,
         filter: &UsageFilter,

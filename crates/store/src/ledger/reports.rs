@@ -15,6 +15,7 @@ use crate::StoreError;
 use plan::Part;
 
 pub use figures::Figures;
+pub(super) use figures::{INPUT, OUTPUT};
 
 /// Stretches of time of one length: the number of one is `(seconds since the epoch + offset) / seconds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use domain::clock::Timestamp;
 use sqlx::SqlStr;
 
+use super::reports::{INPUT, OUTPUT};
 use super::rollup::QUARTER_HOUR;
 use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
@@ -24,8 +25,6 @@ pub struct UnpricedUsage {
     pub last_seen: Timestamp,
 }
 
-const INPUT: &str = "input + cache_read + cache_write_5m + cache_write_1h + audio_input";
-const OUTPUT: &str = "output + reasoning + audio_output";
 const GROUPED: &str = "GROUP BY model, provider, provider_name";
 const QUARTER_MICROS: i64 = QUARTER_HOUR * 1_000_000;
 

@@ -23,8 +23,9 @@ pub(super) const COLUMNS: [(&str, &str); 14] = [
     ("output_cost", "COALESCE(output_cost, 0)"),
     ("priced", "CASE WHEN input_cost IS NULL THEN 0 ELSE 1 END"),
 ];
-const INPUT: &str = "input + cache_read + cache_write_5m + cache_write_1h + audio_input";
-const OUTPUT: &str = "output + reasoning + audio_output";
+pub(in crate::ledger) const INPUT: &str =
+    "input + cache_read + cache_write_5m + cache_write_1h + audio_input";
+pub(in crate::ledger) const OUTPUT: &str = "output + reasoning + audio_output";
 const CACHE_WRITE: &str = "cache_write_5m + cache_write_1h";
 
 #[derive(Clone, Debug, Default, PartialEq)]
