@@ -21,7 +21,7 @@ use crate::responses;
 use crate::settle::Ticket;
 use crate::stream::EventStream;
 
-type Outcome = (Ticket, Result<Answer, Fault>);
+type Outcome = (Box<Ticket>, Result<Answer, Fault>);
 
 /// A dispatch that goes on while the client is kept company.
 pub type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -80,7 +80,7 @@ fn events(mut headers: HeaderMap, mut stream: EventStream, record: Option<Box<Re
 
 /// The provider's own bytes, with what the gateway adds spliced in.
 async fn pass_on(
-    mut ticket: Ticket,
+    mut ticket: Box<Ticket>,
     native: &'static dyn Native,
     bytes: Bytes,
     answer: &codec::Answer,
@@ -110,7 +110,7 @@ async fn pass_on(
 }
 
 async fn render(
-    mut ticket: Ticket,
+    mut ticket: Box<Ticket>,
     translation: Translation,
     answer: &CanonReply,
     record: Option<Box<Record>>,
@@ -131,7 +131,7 @@ async fn render(
 }
 
 async fn finish(
-    mut ticket: Ticket,
+    mut ticket: Box<Ticket>,
     overhead_us: u64,
     usage: Option<(Usage, &[u8])>,
     pieces: Vec<Bytes>,

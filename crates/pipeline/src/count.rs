@@ -14,6 +14,7 @@ use crate::arrival::Arrival;
 use crate::ask::{self, Ask};
 use crate::estimate;
 use crate::gateway::Gateway;
+use crate::limit::Demand;
 use crate::receive::Call;
 use crate::reply::Refused;
 use crate::settle::Ticket;
@@ -73,7 +74,7 @@ where
         let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
         let crate::Prepared { caller, call, plan, .. } = prepared;
         // Counting takes a request and no tokens.
-        ticket.limit(&caller, 0)?;
+        ticket.limit(&caller, Demand::default())?;
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
         // State that was sealed for the client is not the provider's to read.
         let sealed = codec::carries_sealed_state(&call.request.body);

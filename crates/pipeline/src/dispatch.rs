@@ -92,11 +92,11 @@ const LONGEST: Duration = Duration::from_secs(300);
 
 /// Owns all it needs: a client that is waiting is sent heartbeats while this goes on.
 pub async fn dispatch(
-    call: Call,
+    call: Box<Call>,
     plan: Plan,
     reservation: Reservation,
-    mut ticket: Ticket,
-) -> (Ticket, Result<Answer, Fault>) {
+    mut ticket: Box<Ticket>,
+) -> (Box<Ticket>, Result<Answer, Fault>) {
     let deadline = Instant::now() + patience(&plan, &ticket);
     hedge::count(&ticket);
     let resumable = resume::targets(&plan, &call, &ticket);

@@ -131,8 +131,7 @@ impl Explainer<'_> {
         reservation: &Reservation,
         explanation: &mut Explanation,
     ) -> Option<Fault> {
-        let tokens = reservation.usage.tokens.total();
-        let (standings, refused) = limit::foresee(self.gateway, caller, tokens)?;
+        let (standings, refused) = limit::foresee(self.gateway, caller, reservation.demand())?;
         explanation.limits = Some(standings.iter().map(shown::limit).collect());
         refused
     }

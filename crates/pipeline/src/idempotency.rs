@@ -113,12 +113,13 @@ fn digest(parts: &[&[u8]]) -> String {
 }
 
 /// The answer as it was given the first time. It has a receipt of its own, and costs nothing.
-pub fn replay(mut ticket: Ticket, head: &Head, body: Bytes) -> Reply {
+pub fn replay(mut ticket: Box<Ticket>, head: &Head, body: Bytes) -> Reply {
     let overhead_us = ticket.first_byte();
     let mut headers = head.headers();
     headers.insert(reply::REQUEST_ID, ticket.request_id.header());
     headers.insert(reply::OVERHEAD, HeaderValue::from(overhead_us));
     headers.insert(REPLAYED, HeaderValue::from_static("true"));
+    ticket.limits(&mut headers);
     ticket.served_by(&head.provider, &head.provider_name, &head.model);
     ticket.consumed(Usage { caveat: Some(CAVEAT.into()), ..Usage::default() }, b"");
     ticket.complete();

@@ -99,7 +99,7 @@ where
 struct Prepared {
     caller: Caller,
     user_path: UserPath,
-    call: Call,
+    call: Box<Call>,
     plan: Plan,
 }
 
@@ -124,7 +124,7 @@ struct Heard {
     snapshot: Arc<Snapshot>,
     caller: Caller,
     user_path: UserPath,
-    call: Call,
+    call: Box<Call>,
 }
 
 async fn hear<B>(gateway: &Gateway, arrival: &Arrival, body: B, ticket: &mut Ticket) -> Result<Heard, Fault>
@@ -175,6 +175,6 @@ fn admit(gateway: &Gateway, prepared: &Prepared, ticket: &mut Ticket) -> Result<
     ticket.hold(hold, worst);
     // Last: a call that a budget refuses takes nothing of its key's limits.
     let reservation = reserve::reserve(plan, call);
-    ticket.limit(caller, reservation.usage.tokens.total())?;
+    ticket.limit(caller, reservation.demand())?;
     Ok(reservation)
 }

@@ -139,7 +139,7 @@ async fn prepare(
     let occasion = || ticket.occasion(&caller, &user_path);
     let held = spending::hold(ticket.gateway(), &caller, occasion, worst)?;
     ticket.hold(held, None);
-    ticket.limit(&caller, reservation.usage.tokens.total())?;
+    ticket.limit(&caller, reservation.demand())?;
     let headers = headers::up(&arrival.headers, &instance, ticket);
     let outbound = Outbound {
         destination,
@@ -181,7 +181,7 @@ async fn judge(
 }
 
 impl Journey {
-    async fn go(self, method: &Method, mut ticket: Ticket) -> Result<Passed, Refused> {
+    async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<Passed, Refused> {
         let Self { instance, endpoint, lane, sent, outbound, inference, reservation } = self;
         ticket.leave(&lane, &reservation);
         let gateway = ticket.gateway().clone();

@@ -163,7 +163,7 @@ where
     Ok(buffer.map(BytesMut::freeze).or(first).unwrap_or_default())
 }
 
-pub fn parse(body: Bytes, arrival: &Arrival) -> Result<Call, Fault> {
+pub fn parse(body: Bytes, arrival: &Arrival) -> Result<Box<Call>, Fault> {
     let mut request = codec::native(arrival.surface).peek(body)?;
     let asked = match arrival.query_value("stream") {
         None | Some("false") => false,
@@ -189,7 +189,9 @@ pub fn parse(body: Bytes, arrival: &Arrival) -> Result<Call, Fault> {
     let header = |name: HeaderName| arrival.headers.get(&name).map(|value| (name, value.clone()));
     let forwarded = switch(arrival.surface).and_then(header).into_iter().collect();
     refuse_second_model(&request)?;
-    Ok(Call { surface: arrival.surface, request, stream, forwarded, previous: None, prompt: OnceLock::new() })
+    let (surface, previous) = (arrival.surface, None);
+    // On the heap: it is handed from station to station.
+    Ok(Box::new(Call { surface, request, stream, forwarded, previous, prompt: OnceLock::new() }))
 }
 
 /// Some servers read `Model` as `model`: a second one, however it is written, would be served unjudged.

@@ -5,6 +5,7 @@ use domain::money::{Cost, Nanos};
 use domain::usage::{Tokens, Usage};
 use serde_json::value::RawValue;
 
+use crate::limit::Demand;
 use crate::receive::Call;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
@@ -21,6 +22,16 @@ const LARGEST_PICTURE: u64 = 16_384;
 pub struct Reservation {
     pub usage: Usage,
     pub cost: Option<Cost>,
+    /// The part of its tokens that is a guess: nothing bounds the answer.
+    pub guessed: u64,
+}
+
+impl Reservation {
+    /// What the call asks of its key's limits.
+    pub fn demand(&self) -> Demand {
+        let most = self.usage.tokens.total();
+        Demand { most, least: most.saturating_sub(self.guessed) }
+    }
 }
 
 /// The dearest target of the plan.
@@ -29,7 +40,8 @@ pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
     let reservations = plan.lanes.iter().map(|lane| {
         let tokens = Tokens { input, output: output(lane, call), ..Tokens::default() };
         let cost = lane.price().map(|price| catalog::cost(price, &tokens));
-        Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost }
+        let guessed = if asked(call).is_none() { tokens.output } else { 0 };
+        Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, guessed }
     });
     reservations.max_by_key(|reservation| reservation.cost.map(Cost::total)).unwrap_or_default()
 }
@@ -47,13 +59,17 @@ pub fn worst(plan: &Plan, call: &Call) -> Option<Nanos> {
 /// The most that all answers together may be.
 fn output(lane: &Lane, call: &Call) -> u64 {
     let known = lane.facts.as_ref().and_then(|facts| facts.max_output_tokens);
-    let asked = BOUNDS.iter().filter_map(|name| number(call, name)).chain(call.request.max_output).max();
-    let each = match asked {
+    let each = match asked(call) {
         Some(asked) if REASONING.iter().any(|name| call.has(name)) => asked.saturating_add(SHORTEST_THOUGHT),
         Some(asked) => asked.max(SHORTEST_ANSWER),
         None => ASSUMED_OUTPUT,
     };
     known.map_or(each, |known| each.min(known)).saturating_mul(choices(call))
+}
+
+/// The longest answer that the client allows.
+fn asked(call: &Call) -> Option<u64> {
+    BOUNDS.iter().filter_map(|name| number(call, name)).chain(call.request.max_output).max()
 }
 
 /// Which of several bounds goes up is for the provider's dialect to say: the largest counts.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::caller::Caller;
+use domain::caller::{Caller, KeyFacts};
 use domain::canon::Dropped;
 use domain::fault::{self, Fault};
 use domain::ids;
@@ -23,6 +23,7 @@ use tokio::task::JoinHandle;
 use crate::arrival::{self, Arrival, RequestId};
 use crate::audit::Capture;
 use crate::gateway::Gateway;
+use crate::limit;
 use crate::receive::Call;
 use crate::reply::{self, Refused};
 use crate::reserve::Reservation;
@@ -60,12 +61,15 @@ pub struct Ticket {
     earlier: Option<Box<Earlier>>,
     /// What is given back when the call is settled.
     holds: Holds,
+    /// The caller's key, when it has limits: also who is refused before they are asked is told of them.
+    limited: Option<Arc<KeyFacts>>,
     /// What the audit log is to know, when there is one.
     audit: Option<Box<Capture>>,
 }
 
 impl Ticket {
-    pub fn open(gateway: &Arc<Gateway>, arrival: &Arrival) -> Self {
+    /// On the heap: it is handed from station to station.
+    pub fn open(gateway: &Arc<Gateway>, arrival: &Arrival) -> Box<Self> {
         gateway.metrics.in_flight.inc();
         let receipt = Receipt {
             id: ids::unique(arrival.at, &*gateway.entropy).to_string(),
@@ -83,7 +87,7 @@ impl Ticket {
             unbooked: !gateway.policy.accounting,
             ..Receipt::default()
         };
-        Self {
+        Box::new(Self {
             gateway: gateway.clone(),
             receipt: Some(Box::new(receipt)),
             request_id: arrival.request_id.clone(),
@@ -100,8 +104,9 @@ impl Ticket {
             keeping: None,
             earlier: None,
             holds: Holds::default(),
+            limited: None,
             audit: Capture::open(gateway.policy.audit, arrival),
-        }
+        })
     }
 
     /// Unique to this call, of letters and digits: what its ids are made from.
@@ -173,6 +178,7 @@ impl Ticket {
 
     /// Books the call on its caller and user path.
     pub fn identify(&mut self, caller: &Caller, arrival: &Arrival) -> Result<UserPath, Fault> {
+        self.limited = limit::limited(caller).cloned();
         let session_id = arrival.header("x-gateway-session-id").map(|text| text.chars().take(200).collect());
         self.edit(|receipt| {
             receipt.auth_method = caller.auth_method().to_owned();
@@ -317,7 +323,7 @@ impl Ticket {
     }
 
     /// Ends the call with a fault before anything was sent. Beyond what was lost on the way, it costs nothing.
-    pub fn refuse(mut self, fault: Fault) -> Refused {
+    pub fn refuse(mut self: Box<Self>, fault: Fault) -> Refused {
         self.fail(&fault);
         let tokens = self.usage.get_or_insert_default().tokens.total();
         self.holds.consumed(tokens);

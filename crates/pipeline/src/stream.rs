@@ -51,7 +51,7 @@ pub struct EventStream {
 #[expect(clippy::large_enum_variant, reason = "there is one per stream, and that is on the heap as a whole")]
 enum Phase {
     Waiting(Answering, Format),
-    Flowing(Box<Flow>, Ticket),
+    Flowing(Box<Flow>, Box<Ticket>),
     /// The provider died in the middle; somebody is asked to go on.
     Resuming(Box<Flow>, Resuming),
     /// The account is closed; what is left goes out.
@@ -59,7 +59,7 @@ enum Phase {
 }
 
 impl EventStream {
-    pub fn flowing(mut flow: Flow, ticket: Ticket) -> Self {
+    pub fn flowing(mut flow: Flow, ticket: Box<Ticket>) -> Self {
         flow.record(ticket.recording());
         Self::new(ticket.gateway().clone(), Phase::Flowing(Box::new(flow), ticket))
     }
@@ -149,7 +149,7 @@ impl EventStream {
         Poll::Ready(Some(Ok(bytes)))
     }
 
-    fn answered(&mut self, mut ticket: Ticket, format: Format, outcome: Result<Answer, Fault>) {
+    fn answered(&mut self, mut ticket: Box<Ticket>, format: Format, outcome: Result<Answer, Fault>) {
         ticket.first_byte();
         self.phase = match outcome {
             Ok(Answer::Stream(mut flow)) => {
@@ -162,7 +162,7 @@ impl EventStream {
     }
 
     /// Nobody answered, and the head is gone: the client is told in its own dialect.
-    fn fall_silent(&mut self, mut ticket: Ticket, format: Format, fault: &Fault) -> Phase {
+    fn fall_silent(&mut self, mut ticket: Box<Ticket>, format: Format, fault: &Fault) -> Phase {
         let id = format!("resp_{}", ticket.seed());
         let broken = Broken { id: &id, created: ticket.created(), ..Broken::default() };
         let farewell = wire::fault::event(fault, format, broken);
@@ -208,7 +208,7 @@ impl EventStream {
     }
 
     /// The account is closed before the last event leaves: that is what "acknowledged" means.
-    fn close(&mut self, mut flow: Box<Flow>, mut ticket: Ticket) -> Phase {
+    fn close(&mut self, mut flow: Box<Flow>, mut ticket: Box<Ticket>) -> Phase {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
             let farewell = flow.farewell(&fault);

@@ -1,5 +1,6 @@
 //! Fills a database with made-up usage through the same books as real calls, to try reports on many rows:
-//! `cargo run --release -p store --features generate --example fill -- --rows 10000000 --database sqlite:PATH --days 90`.
+//! `cargo run --release -p store --features generate --example fill -- --rows 10000000 --database sqlite:PATH --days 90`;
+//! `--audited 1000000` also writes the newest so many to the audit log.
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a tool for developers")]
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 use domain::clock::{Clock, Timestamp};
 use domain::ids::Entropy;
 use domain::money::{Cost, Nanos};
-use domain::receipt::{CostSource, Receipt};
+use domain::receipt::{Audited, CostSource, Receipt};
 use domain::secret::Secret;
 use domain::usage::{Tokens, Usage};
 use store::{Backend, Store, StoreConfig};
@@ -79,6 +80,7 @@ async fn main() {
     };
     let rows: u64 = argument("--rows").unwrap_or("200000").parse().expect("--rows is a number");
     let days: i64 = argument("--days").unwrap_or("90").parse().expect("--days is a number");
+    let audited: u64 = argument("--audited").unwrap_or("0").parse().expect("--audited is a number");
     let database = argument("--database").expect("--database sqlite:PATH or postgres:URL");
     let backend = match database.split_once(':') {
         Some(("sqlite", path)) => Backend::Sqlite { path: path.into() },
@@ -96,9 +98,14 @@ async fn main() {
     let mut batch = Vec::with_capacity(BATCH);
     for number in 0..rows {
         let age = (i128::from(days * DAY) * i128::from(rows - number) / i128::from(rows)) as i64;
-        batch.push(call(number, Timestamp(end - age), &mut dice));
+        let mut receipt = call(number, Timestamp(end - age), &mut dice);
+        if number + audited >= rows {
+            receipt.audit = Some(Box::new(said(number)));
+        }
+        batch.push(receipt);
         if batch.len() == BATCH || number + 1 == rows {
             store.ledger().book(&batch).await.expect("the rows are booked");
+            store.audit().keep("generated", &batch).await.expect("the entries are kept");
             batch.clear();
         }
     }
@@ -148,5 +155,22 @@ fn call(number: u64, at: Timestamp, dice: &mut Dice) -> Receipt {
         cost_source: if status == 200 { CostSource::ModelPricing } else { CostSource::None },
         raw_usage: serde_json::from_str(r#"{"prompt_tokens": 1, "completion_tokens": 1}"#).ok(),
         ..Receipt::default()
+    }
+}
+
+/// What a short conversation leaves in the audit log.
+fn said(number: u64) -> Audited {
+    Audited {
+        thread: Some(format!("{number:032x}")),
+        parent: (!number.is_multiple_of(4)).then(|| format!("{:032x}", number - 1)),
+        request_headers: vec![("content-type".into(), "application/json".into())],
+        response_headers: vec![("content-type".into(), "application/json".into())],
+        request_body: Some(format!(
+            r#"{{"model": "gpt-4o", "messages": [{{"role": "user", "content": "Question {number}?"}}]}}"#
+        )),
+        response_body: Some(format!(
+            r#"{{"object": "chat.completion", "choices": [{{"message": {{"role": "assistant", "content": "Answer {number}."}}}}]}}"#
+        )),
+        ..Audited::default()
     }
 }

@@ -22,7 +22,7 @@ const MOST: u32 = 3;
 
 /// What it takes to go on with a stream elsewhere; made only where that is wanted.
 pub struct Resumable {
-    call: Call,
+    call: Box<Call>,
     lanes: Vec<Arc<Lane>>,
     reservation: Reservation,
     resumed: u32,
@@ -31,7 +31,7 @@ pub struct Resumable {
 /// The stream's account and, if anybody goes on, how.
 pub struct Resumed {
     pub resumable: Box<Resumable>,
-    pub ticket: Ticket,
+    pub ticket: Box<Ticket>,
     pub continuation: Option<(Box<Flow>, Overlap)>,
 }
 
@@ -59,7 +59,12 @@ pub fn targets(plan: &Plan, call: &Call, ticket: &Ticket) -> Option<Vec<Arc<Lane
 }
 
 /// A stream that may be resumed takes along what that needs.
-pub fn arm(answer: Answer, call: Call, lanes: Option<Vec<Arc<Lane>>>, reservation: Reservation) -> Answer {
+pub fn arm(
+    answer: Answer,
+    call: Box<Call>,
+    lanes: Option<Vec<Arc<Lane>>>,
+    reservation: Reservation,
+) -> Answer {
     match (answer, lanes) {
         (Answer::Stream(mut flow), Some(lanes)) => {
             flow.arm(|| Box::new(Resumable { call, lanes, reservation, resumed: 0 }));
@@ -74,7 +79,7 @@ pub async fn resume(
     mut resumable: Box<Resumable>,
     so_far: Reply,
     fault: Option<Fault>,
-    mut ticket: Ticket,
+    mut ticket: Box<Ticket>,
 ) -> Resumed {
     let fault = fault.unwrap_or_else(fault::internal_error);
     tracing::warn!(request_id = ticket.request_id.as_str(), code = %fault.code, reason = %fault.message, "stream broke off and is resumed");
@@ -115,7 +120,7 @@ pub async fn resume(
     Resumed { resumable, ticket, continuation: None }
 }
 
-fn joined(mut resumable: Box<Resumable>, mut ticket: Ticket, rest: Rest) -> Resumed {
+fn joined(mut resumable: Box<Resumable>, mut ticket: Box<Ticket>, rest: Rest) -> Resumed {
     resumable.resumed += 1;
     ticket.goes_on(resumable.resumed);
     Resumed { resumable, ticket, continuation: Some((rest.flow, rest.overlap)) }

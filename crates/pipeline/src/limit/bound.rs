@@ -64,11 +64,27 @@ impl Bound {
         }
     }
 
-    /// What a call takes of it. No call takes more than there is: with nothing else under way each one is possible.
-    pub fn share(self, limit: u64, tokens: u64) -> u64 {
+    /// What a call takes of it at most, and what it cannot do without. No call takes more than there is: with nothing else
+    /// under way each one is possible.
+    pub fn share(self, limit: u64, demand: Demand) -> Demand {
         match self.unit() {
-            Unit::Requests | Unit::Places => 1,
-            Unit::Tokens => tokens.min(limit),
+            Unit::Requests | Unit::Places => Demand { most: 1, least: 1 },
+            Unit::Tokens => Demand { most: demand.most.min(limit), least: demand.least.min(limit) },
         }
+    }
+}
+
+/// How many tokens a call asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// As far as can be told.
+    pub most: u64,
+    /// The same, unless nothing bounds the answer: then it is what is sure, and the call makes do with what there is.
+    pub least: u64,
+}
+
+impl Demand {
+    pub fn exactly(tokens: u64) -> Self {
+        Self { most: tokens, least: tokens }
     }
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use domain::resources::auth_key::RateLimits;
 
-use super::bound::{Bound, DAY, MINUTE};
+use super::bound::{Bound, DAY, Demand, MINUTE};
 use super::window::Window;
 
-/// Nobody knows when a call will end.
-const PARALLEL_PAUSE: Duration = Duration::from_secs(1);
+/// Until a call under way may have ended.
+const PAUSE: Duration = Duration::from_secs(1);
 const TOKENS: [Bound; 2] = [Bound::TokensPerMinute, Bound::TokensPerDay];
 
 pub struct Counts {
@@ -16,7 +16,11 @@ pub struct Counts {
     latest: Duration,
     /// In the order of the bounds. The last of them, places, is not counted over time.
     windows: [Window; 4],
+    /// What the calls under way hold of each limit on tokens, for as long as they go on.
+    held: [u64; TOKENS.len()],
     under_way: u64,
+    /// About the most that calls of late have consumed.
+    usual: u64,
 }
 
 /// How a key stands with one of its limits.
@@ -31,55 +35,75 @@ pub struct Standing {
     pub wait: Option<Duration>,
 }
 
-/// When a call was admitted, and the tokens it holds of each limit on them.
-#[derive(Clone, Copy, Debug)]
-pub struct Taken {
-    at: Duration,
-    tokens: [Option<u64>; TOKENS.len()],
-}
+/// The tokens that a call holds of each limit on them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taken([Option<u64>; TOKENS.len()]);
 
 impl Default for Counts {
     fn default() -> Self {
         let windows = [MINUTE, DAY, MINUTE, DAY].map(Window::new);
-        Self { latest: Duration::ZERO, windows, under_way: 0 }
+        Self { latest: Duration::ZERO, windows, held: [0; TOKENS.len()], under_way: 0, usual: 0 }
     }
 }
 
 impl Counts {
     /// Takes a call's share of every limit; or nothing, and says which one it would have to wait for longest.
-    pub fn admit(&mut self, limits: &RateLimits, tokens: u64, now: Duration) -> Result<Taken, Standing> {
+    pub fn admit(&mut self, limits: &RateLimits, demand: Demand, now: Duration) -> Result<Taken, Standing> {
         self.advance(now);
-        match longest_wait(self.standings(limits, tokens)) {
+        match longest_wait(self.standings(limits, demand)) {
             Some(standing) => Err(standing),
-            None => Ok(self.take(limits, tokens)),
+            None => Ok(self.take(limits, demand)),
         }
     }
 
-    fn take(&mut self, limits: &RateLimits, tokens: u64) -> Taken {
-        for (window, bound) in self.windows.iter_mut().zip(Bound::ALL) {
-            let share = bound.of(limits).map_or(0, |limit| bound.share(limit, tokens));
-            if share > 0 {
-                window.take(self.latest, share);
+    fn take(&mut self, limits: &RateLimits, demand: Demand) -> Taken {
+        for bound in [Bound::RequestsPerMinute, Bound::RequestsPerDay] {
+            if let (Some(_), Some(window)) = (bound.of(limits), self.windows.get_mut(bound as usize)) {
+                window.take(self.latest, 1);
             }
         }
+        let demand = self.usually(demand);
+        let taken = TOKENS.map(|bound| {
+            let limit = bound.of(limits)?;
+            let Demand { most, least } = bound.share(limit, demand);
+            Some(most.min(limit.saturating_sub(self.used(bound))).max(least))
+        });
+        for (held, taken) in self.held.iter_mut().zip(taken) {
+            *held = held.saturating_add(taken.unwrap_or(0));
+        }
         self.under_way += 1;
-        let held = TOKENS.map(|bound| bound.of(limits).map(|limit| bound.share(limit, tokens)));
-        Taken { at: self.latest, tokens: held }
+        Taken(taken)
+    }
+
+    /// What nothing bounds will be about as much as it usually is.
+    fn usually(&self, demand: Demand) -> Demand {
+        Demand { least: demand.least.max(self.usual.min(demand.most)), ..demand }
     }
 
     /// The call has consumed so many tokens, as far as is known.
     pub fn correct(&mut self, taken: &mut Taken, tokens: u64) {
-        for (held, bound) in taken.tokens.iter_mut().zip(TOKENS) {
-            if let (Some(held), Some(window)) = (held, self.windows.get_mut(bound as usize)) {
-                window.correct(taken.at, *held, tokens);
-                *held = tokens;
+        for (held, taken) in self.held.iter_mut().zip(&mut taken.0) {
+            if let Some(taken) = taken {
+                *held = held.saturating_sub(*taken).saturating_add(tokens);
+                *taken = tokens;
             }
         }
     }
 
-    /// A call is over.
-    pub fn leave(&mut self) {
+    /// A call is over, and what it has consumed counts from now on as long as a window lasts: also where the call lasted
+    /// longer, no window holds more than its limit.
+    pub fn leave(&mut self, mut taken: Taken, tokens: u64, now: Duration) {
+        self.advance(now);
+        self.correct(&mut taken, tokens);
+        for ((held, taken), bound) in self.held.iter_mut().zip(taken.0).zip(TOKENS) {
+            let tokens = taken.unwrap_or(0);
+            *held = held.saturating_sub(tokens);
+            if let Some(window) = self.windows.get_mut(bound as usize).filter(|_| tokens > 0) {
+                window.take(self.latest, tokens);
+            }
+        }
         self.under_way = self.under_way.saturating_sub(1);
+        self.usual = tokens.max(self.usual - self.usual / 8);
     }
 
     /// Forgets what no longer counts.
@@ -96,20 +120,22 @@ impl Counts {
     }
 
     /// One for each limit that is set, as a call of so many tokens meets them.
-    pub fn standings(&self, limits: &RateLimits, tokens: u64) -> impl Iterator<Item = Standing> {
+    pub fn standings(&self, limits: &RateLimits, demand: Demand) -> impl Iterator<Item = Standing> {
+        let demand = self.usually(demand);
         let set = |bound: Bound| Some((bound, bound.of(limits)?));
         Bound::ALL.into_iter().filter_map(set).map(move |(bound, limit)| {
-            let share = bound.share(limit, tokens);
+            let needed = bound.share(limit, demand).least;
             match self.windows.get(bound as usize) {
-                Some(window) => self.over_time(bound, limit, share, window),
+                Some(window) => self.over_time(bound, limit, needed, window),
                 None => places(limit, self.under_way),
             }
         })
     }
 
-    /// The limit of which the smallest part is left. The place of the call that is being answered is as good as free.
-    pub fn tightest(&self, limits: &RateLimits) -> Option<Standing> {
-        let others = self.under_way.saturating_sub(1);
+    /// The limit of which the smallest part is left. The places of `own` calls, which are being answered, are as good as
+    /// free.
+    pub fn tightest(&self, limits: &RateLimits, own: u64) -> Option<Standing> {
+        let others = self.under_way.saturating_sub(own);
         let beside = |standing: Standing| match standing.bound {
             Bound::ParallelRequests => places(standing.limit, others),
             _ => standing,
@@ -118,19 +144,30 @@ impl Counts {
             let part = |one: &Standing, other: &Standing| u128::from(one.remaining) * u128::from(other.limit);
             part(a, b).cmp(&part(b, a))
         };
-        self.standings(limits, 0).map(beside).min_by(by_part)
+        self.standings(limits, Demand::default()).map(beside).min_by(by_part)
     }
 
-    fn over_time(&self, bound: Bound, limit: u64, share: u64, window: &Window) -> Standing {
-        let used = window.used();
-        let full = share > 0 && used.saturating_add(share) > limit;
+    fn over_time(&self, bound: Bound, limit: u64, needed: u64, window: &Window) -> Standing {
+        let used = self.used(bound);
+        let held = used - window.used();
+        // What is held is free when its calls end, and nobody knows when that is.
+        let until = |at_most: u64| match at_most.checked_sub(held) {
+            Some(at_most) => window.until(self.latest, at_most),
+            None => PAUSE,
+        };
+        let full = needed > 0 && used.saturating_add(needed) > limit;
         Standing {
             bound,
             limit,
             remaining: limit.saturating_sub(used),
-            reset: window.until(self.latest, used.min(limit).saturating_sub(1)),
-            wait: full.then(|| window.until(self.latest, limit.saturating_sub(share))),
+            reset: if used == 0 { Duration::ZERO } else { until(used.min(limit).saturating_sub(1)) },
+            wait: full.then(|| until(limit.saturating_sub(needed))),
         }
+    }
+
+    fn used(&self, bound: Bound) -> u64 {
+        let held = TOKENS.iter().zip(self.held).find(|(one, _)| **one == bound).map_or(0, |(_, held)| held);
+        self.windows.get(bound as usize).map_or(0, Window::used).saturating_add(held)
     }
 }
 
@@ -144,7 +181,7 @@ fn places(limit: u64, under_way: u64) -> Standing {
         bound: Bound::ParallelRequests,
         limit,
         remaining: limit.saturating_sub(under_way),
-        reset: if under_way == 0 { Duration::ZERO } else { PARALLEL_PAUSE },
-        wait: (under_way >= limit).then_some(PARALLEL_PAUSE),
+        reset: if under_way == 0 { Duration::ZERO } else { PAUSE },
+        wait: (under_way >= limit).then_some(PAUSE),
     }
 }

@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::caller::KeyFacts;
+use domain::clock::Clock;
 use parking_lot::{Mutex, RwLock};
 
+use super::bound::Demand;
 use super::counts::{Counts, Standing};
 use super::{Account, Permit};
 
@@ -32,21 +34,32 @@ impl Default for Limiter {
 }
 
 impl Limiter {
-    /// A place for a call of so many tokens, or what it has to wait for longest.
-    pub fn admit(&self, key: &Arc<KeyFacts>, tokens: u64, now: Duration) -> Result<Permit, Standing> {
+    /// A place for a call, or what it has to wait for longest.
+    pub fn admit(
+        &self,
+        key: &Arc<KeyFacts>,
+        demand: Demand,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Permit, Standing> {
+        let now = clock.tick();
         self.sweep(now);
         let fresh = || self.shard(&key.id).write().entry(key.id.clone()).or_default().clone();
         let counts = self.find(&key.id).unwrap_or_else(fresh);
-        let taken = counts.lock().admit(&key.rate_limits, tokens, now)?;
-        Ok(Permit { account: Account { key: key.clone(), counts }, taken, consumed: 0 })
+        let taken = counts.lock().admit(&key.rate_limits, demand, now)?;
+        Ok(Permit { account: Account { key: key.clone(), counts }, taken, consumed: 0, clock: clock.clone() })
     }
 
-    /// How a call of so many tokens would stand with each limit. Nothing is taken.
-    pub fn look(&self, key: &KeyFacts, tokens: u64, now: Duration) -> Vec<Standing> {
+    /// How a call would stand with each limit. Nothing is taken.
+    pub fn look(&self, key: &KeyFacts, demand: Demand, now: Duration) -> Vec<Standing> {
         let counts = self.find(&key.id).unwrap_or_default();
         let mut counts = counts.lock();
         counts.advance(now);
-        counts.standings(&key.rate_limits, tokens).collect()
+        counts.standings(&key.rate_limits, demand).collect()
+    }
+
+    /// Where a key stands; it is not counted for that.
+    pub fn account(&self, key: &Arc<KeyFacts>) -> Account {
+        Account { key: key.clone(), counts: self.find(&key.id).unwrap_or_default() }
     }
 
     fn find(&self, key: &str) -> Option<Arc<Mutex<Counts>>> {

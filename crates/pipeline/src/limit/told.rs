@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::fault::{self, Fault};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::bound::{Bound, Unit};
+use super::bound::{Bound, Demand, Unit};
 use super::counts::Standing;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -45,7 +45,7 @@ pub fn seconds(duration: Duration) -> u64 {
 }
 
 /// The answer to a call that has to wait.
-pub fn refusal(standing: &Standing, tokens: u64) -> Fault {
+pub fn refusal(standing: &Standing, demand: Demand) -> Fault {
     let Standing { bound, limit, remaining, wait, .. } = *standing;
     let wait = wait.unwrap_or_default();
     let period = match bound {
@@ -59,8 +59,9 @@ pub fn refusal(standing: &Standing, tokens: u64) -> Fault {
             format!("This key may make {limit} requests {period}, and it has. Try again in {again} s.")
         }
         Unit::Tokens => format!(
-            "This key may use {limit} tokens {period}; {remaining} are left, and this call may take {tokens}. \
-             Try again in {again} s, or ask for a shorter answer."
+            "This key may use {limit} tokens {period}; {remaining} are left, and this call may take {}. \
+             Try again in {again} s, or ask for a shorter answer.",
+            demand.most
         ),
         Unit::Places => format!(
             "This key may have {limit} requests under way {period}, and it has. Try again when one of them has ended."

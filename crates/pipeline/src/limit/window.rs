@@ -54,27 +54,6 @@ impl Window {
         }
     }
 
-    /// What was taken then turns out to be another amount. What has left the window meanwhile is history.
-    pub fn correct(&mut self, at: Duration, taken: u64, real: u64) {
-        let at = micros(at);
-        let width = self.length / SLOTS;
-        let slot = at / width;
-        let place = self.entries.partition_point(|entry| entry.last / width < slot);
-        let (less, more) = (taken.saturating_sub(real), real.saturating_sub(taken));
-        match self.entries.get_mut(place) {
-            Some(entry) if entry.last / width == slot => {
-                let less = less.min(entry.amount);
-                entry.amount = (entry.amount - less).saturating_add(more);
-                self.used = self.used.saturating_sub(less).saturating_add(more);
-            }
-            _ if more > 0 => {
-                self.entries.insert(place, Entry { last: at, amount: more });
-                self.used = self.used.saturating_add(more);
-            }
-            _ => {}
-        }
-    }
-
     /// How long until no more than this is in the window, if nothing is added.
     pub fn until(&self, now: Duration, at_most: u64) -> Duration {
         let mut used = self.used;

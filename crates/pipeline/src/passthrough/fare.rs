@@ -21,7 +21,7 @@ use crate::snapshot::routes::{Instance, Lane, Routes};
 
 pub(super) struct Fare {
     /// Taken when the call is refused.
-    ticket: Option<Ticket>,
+    ticket: Option<Box<Ticket>>,
     /// Taken when its reading is booked.
     meter: Option<Meter>,
     routes: Arc<Routes>,
@@ -46,7 +46,8 @@ pub(super) fn reservation(lane: &Lane, sent: &Sent, inference: bool) -> Reservat
     let input = catalog::estimate_tokens_from_bytes(sent.bytes());
     let tokens = Tokens { input, output: ASSUMED_OUTPUT, ..Tokens::default() };
     let cost = lane.price().map(|price| catalog::cost(price, &tokens));
-    Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost }
+    let guessed = tokens.output;
+    Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, guessed }
 }
 
 /// What the call can cost at most; none for what has no price. Its own bound on the output may be under a name that is not
@@ -111,7 +112,7 @@ impl Said {
 
 impl Fare {
     pub(super) fn new(
-        ticket: Ticket,
+        ticket: Box<Ticket>,
         instance: Arc<Instance>,
         model: Option<String>,
         sent: Arc<Sent>,
@@ -170,7 +171,7 @@ impl Fare {
     }
 
     pub(super) fn headers(&mut self) -> HeaderMap {
-        self.ticket.as_mut().map(told).unwrap_or_default()
+        self.ticket.as_deref_mut().map(told).unwrap_or_default()
     }
 
     /// How long the provider may be silent in the middle of its answer.

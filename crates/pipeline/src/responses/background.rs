@@ -30,7 +30,7 @@ pub fn is_to_be_followed(ticket: &Ticket, body: &[u8]) -> bool {
 }
 
 /// Waits for the end in a task of its own and settles the call then: once, with the provider's figures.
-pub fn follow(mut ticket: Ticket, id: String) {
+pub fn follow(mut ticket: Box<Ticket>, id: String) {
     let tasks = ticket.gateway().tasks.clone();
     tasks.spawn(async move {
         if let Some(body) = ended(&ticket, &id).await {

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use parking_lot::Mutex;
 
 use super::Ticket;
-use crate::limit::{self, Account, Permit, Told};
+use crate::limit::{self, Account, Demand, Permit, Told};
 use crate::spending::{Hold, Occasion};
 
 #[derive(Default)]
@@ -67,12 +67,12 @@ impl Holds {
 
 impl Ticket {
     /// Takes the call's share of its key's limits.
-    pub fn limit(&mut self, caller: &Caller, tokens: u64) -> Result<(), Fault> {
-        match limit::admit(&self.gateway, caller, tokens) {
+    pub fn limit(&mut self, caller: &Caller, demand: Demand) -> Result<(), Fault> {
+        match limit::admit(&self.gateway, caller, demand) {
             Ok(permit) => self.holds.permit = permit,
             Err(standing) => {
                 self.holds.refused = Some(Told::from(standing));
-                return Err(limit::refusal(&standing, tokens));
+                return Err(limit::refusal(&standing, demand));
             }
         }
         Ok(())
@@ -80,8 +80,9 @@ impl Ticket {
 
     /// What the client is told of them, on success and on refusal alike.
     pub fn limits(&self, headers: &mut HeaderMap) {
-        let told = || self.holds.permit.as_ref().and_then(|permit| permit.account().told(self.now()));
-        if let Some(told) = self.holds.refused.or_else(told) {
+        let permitted = || self.holds.permit.as_ref().and_then(|permit| permit.account().told(self.now()));
+        let counted = || self.limited.as_ref().and_then(|key| limit::told(&self.gateway, key));
+        if let Some(told) = self.holds.refused.or_else(permitted).or_else(counted) {
             told.write(headers);
         }
     }

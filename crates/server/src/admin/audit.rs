@@ -18,7 +18,7 @@ use pipeline::feed::{Entry, Feed};
 use pipeline::gateway::Gateway;
 use serde::Serialize;
 use store::AuditEntry;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::record;
 use super::watch::{self, Watched};
@@ -28,6 +28,41 @@ use crate::path::Named;
 use crate::principal::{Audit, Needs as _, Principal, Read};
 use crate::query::{self, Pairs};
 use view::{AuditEntryView, AuditStatsView};
+
+/// Which entries: the same for the list and for the file.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it describes what `filter` reads")]
+pub struct AuditParameters {
+    /// 1 to 365, default 30
+    days: Option<i64>,
+    /// YYYY-MM-DD, in the time zone of the header X-Gateway-Timezone
+    start_date: Option<String>,
+    /// YYYY-MM-DD, inclusive
+    end_date: Option<String>,
+    /// A subtree
+    user_path: Option<String>,
+    /// Only this model, as it was asked for
+    requested_model: Option<String>,
+    /// Only this provider, by name or type
+    provider: Option<String>,
+    /// Only this method
+    method: Option<String>,
+    /// Only this path, or this route
+    path: Option<String>,
+    /// Only errors of this type
+    error_type: Option<String>,
+    /// Only this status
+    status_code: Option<i64>,
+    /// Only streams, or none
+    stream: Option<bool>,
+    /// Only this key
+    auth_key_id: Option<String>,
+    /// Only this session
+    session_id: Option<String>,
+    /// In request_id, requested_model, provider, method, path, error_type and error_message
+    search: Option<String>,
+}
 
 #[derive(Serialize, ToSchema)]
 pub struct AuditLogView {
@@ -62,18 +97,7 @@ fn enabled(app: &App) -> Result<(), Fault> {
 
 /// The calls of a period, newest first.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log", operation_id = "audit_log", tag = "audit",
-    params(("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),
-        ("end_date" = Option<String>, Query, description = "YYYY-MM-DD"), ("user_path" = Option<String>, Query, description = "A subtree"),
-        ("requested_model" = Option<String>, Query, description = "Only this model, as it was asked for"),
-        ("provider" = Option<String>, Query, description = "Only this provider, by name or type"),
-        ("method" = Option<String>, Query, description = "Only this method"),
-        ("path" = Option<String>, Query, description = "Only this path, or this route"),
-        ("error_type" = Option<String>, Query, description = "Only errors of this type"),
-        ("status_code" = Option<i64>, Query, description = "Only this status"),
-        ("stream" = Option<bool>, Query, description = "Only streams, or none"),
-        ("auth_key_id" = Option<String>, Query, description = "Only this key"),
-        ("session_id" = Option<String>, Query, description = "Only this session"),
-        ("search" = Option<String>, Query, description = "In request_id, requested_model, provider, method, path, error_type and error_message"),
+    params(AuditParameters,
         ("sort" = Option<String>, Query, description = "timestamp, -timestamp (default), duration or -duration"),
         ("limit" = Option<i64>, Query, description = "1 to 100, default 25"), ("offset" = Option<i64>, Query, description = "Default 0"),
         ("cursor" = Option<String>, Query, description = "What `next` of the page before said"),
@@ -128,19 +152,7 @@ pub async fn read(
 
 /// The calls of a period as a file, oldest first. A last line says that it is whole.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/export", operation_id = "export_audit_log", tag = "audit",
-    params(("format" = Option<String>, Query, description = "csv (default, without headers and bodies) or jsonl"),
-        ("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),
-        ("end_date" = Option<String>, Query, description = "YYYY-MM-DD"), ("user_path" = Option<String>, Query, description = "A subtree"),
-        ("requested_model" = Option<String>, Query, description = "Only this model, as it was asked for"),
-        ("provider" = Option<String>, Query, description = "Only this provider, by name or type"),
-        ("method" = Option<String>, Query, description = "Only this method"),
-        ("path" = Option<String>, Query, description = "Only this path, or this route"),
-        ("error_type" = Option<String>, Query, description = "Only errors of this type"),
-        ("status_code" = Option<i64>, Query, description = "Only this status"),
-        ("stream" = Option<bool>, Query, description = "Only streams, or none"),
-        ("auth_key_id" = Option<String>, Query, description = "Only this key"),
-        ("session_id" = Option<String>, Query, description = "Only this session"),
-        ("search" = Option<String>, Query, description = "As in the list, over the whole period")),
+    params(AuditParameters, ("format" = Option<String>, Query, description = "csv (default, without headers and bodies) or jsonl")),
     responses((status = 200, description = "The file", content((String = "text/csv"), (String = "application/jsonl"))),
         (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized"),
         (status = 503, description = "The audit log is off or storage is down")),

@@ -1,5 +1,6 @@
 //! `/admin/api/v1/budgets`: what may be spent below a user path within a period, and what is spent.
 
+mod amend;
 pub mod forecast;
 mod place;
 pub mod reset;
@@ -10,22 +11,25 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use domain::caller::Caller;
 use domain::capability::Capability;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
-use domain::resources::Resource as _;
 use domain::resources::budget::{self, Budget, BudgetKey};
 use domain::user_path::UserPath;
+use http::{HeaderMap, StatusCode};
 use pipeline::spending;
 use serde::Deserialize;
-use store::{Collection, Write as Writing};
+use store::Collection;
 use utoipa::ToSchema;
 
+use super::record;
 use crate::App;
 use crate::body::Strict;
 use crate::fault::Problem;
 use crate::principal::{Budgets, Principal, Read, Write};
+use amend::amend;
 use place::Place;
 use view::BudgetList;
 
@@ -45,7 +49,7 @@ pub async fn list(
     State(app): State<Arc<App>>,
     principal: Principal<Read<Budgets>>,
 ) -> Result<Json<BudgetList>, Problem> {
-    view::list(&app, &principal.caller).await
+    Ok(Json(view::list(&app, &principal.caller).await?))
 }
 
 /// Set a budget's amount. One of the configuration is overridden.
@@ -55,24 +59,28 @@ pub async fn list(
     request_body = AmountBody,
     responses((status = 200, description = "The budgets", body = BudgetList), (status = 400, description = "Invalid request"),
         (status = 401, description = "Unauthorized"), (status = 403, description = "Not in this edition, or not your path"),
-        (status = 503, description = "Storage is not available")),
+        (status = 412, description = "Changed in the meantime"), (status = 503, description = "Storage is not available")),
     security(("bearer" = ["admin:budgets:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
     principal: Principal<Write<Budgets>>,
     place: Place,
+    headers: HeaderMap,
     Strict(body): Strict<AmountBody>,
-) -> Result<Json<BudgetList>, Problem> {
+) -> Result<Response, Problem> {
     let caller = &principal.caller;
     let key = place.key(&app, caller)?;
     let amount = budget::amount(body.amount)?;
     let turn = app.naming.lock().await;
-    let known = collection(&app).get(&key.name()).await?;
-    let last_reset_at = known.and_then(|known| known.value.last_reset_at);
-    put(&app, caller, &Budget::new(key, Some(amount), last_reset_at)).await?;
+    let set = |known: Option<&Budget>| {
+        let last_reset_at = known.and_then(|known| known.last_reset_at);
+        Ok(Some(Budget::new(key.clone(), Some(amount), last_reset_at)))
+    };
+    let stored = amend(&app, caller, &key, &headers, set).await?;
     app.refresher.refresh().await?;
     drop(turn);
-    view::list(&app, caller).await
+    let etag = stored.map(|stored| stored.etag()).unwrap_or_default();
+    Ok(record::answer(StatusCode::OK, &etag, view::list(&app, caller).await?))
 }
 
 /// Remove a budget. What overrode one of the configuration gives way to it again.
@@ -81,43 +89,39 @@ pub async fn replace(
         ("period" = String, Path, description = "hourly, daily, weekly, monthly or a number of seconds")),
     responses((status = 200, description = "The budgets", body = BudgetList), (status = 400, description = "Invalid request"),
         (status = 401, description = "Unauthorized"), (status = 403, description = "Not in this edition, or not your path"),
-        (status = 409, description = "Configured elsewhere"), (status = 503, description = "Storage is not available")),
+        (status = 409, description = "Configured elsewhere"), (status = 412, description = "Changed in the meantime"),
+        (status = 503, description = "Storage is not available")),
     security(("bearer" = ["admin:budgets:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
     principal: Principal<Write<Budgets>>,
     place: Place,
+    headers: HeaderMap,
 ) -> Result<Json<BudgetList>, Problem> {
     let caller = &principal.caller;
     let key = place.key(&app, caller)?;
+    let configured = configured(&app, &key).is_some();
     let turn = app.naming.lock().await;
-    let known = collection(&app).get(&key.name()).await?.map(|known| known.value);
-    let known = known.filter(|known| known.amount.is_some());
-    match (known, configured(&app, &key)) {
+    let remove = |known: Option<&Budget>| match known.filter(|known| known.amount.is_some()) {
         // The reset outlives the amount.
-        (Some(known), Some(_)) if known.last_reset_at.is_some() => {
-            put(&app, caller, &Budget::new(key, None, known.last_reset_at)).await?;
+        Some(known) if configured && known.last_reset_at.is_some() => {
+            Ok(Some(Budget::new(key.clone(), None, known.last_reset_at)))
         }
-        (Some(known), _) => drop(collection(&app).delete(known.name(), caller.actor(), None).await?),
-        (None, Some(_)) => {
+        None if configured => {
             let message =
                 "This budget comes from the configuration (BUDGETS): it can be overridden, not deleted.";
-            return Err(fault::conflict(message).into());
+            Err(fault::conflict(message))
         }
-        (None, None) => {}
-    }
+        _ => Ok(None),
+    };
+    amend(&app, caller, &key, &headers, remove).await?;
     app.refresher.refresh().await?;
     drop(turn);
-    view::list(&app, caller).await
+    Ok(Json(view::list(&app, caller).await?))
 }
 
 fn collection(app: &App) -> Collection<Budget> {
     app.refresher.store().collection()
-}
-
-async fn put(app: &App, caller: &Caller, budget: &Budget) -> Result<(), Problem> {
-    collection(app).put(budget, Writing::Upsert, caller.actor(), None).await?;
-    Ok(())
 }
 
 fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {

@@ -30,6 +30,13 @@ pub fn if_match(headers: &HeaderMap) -> Option<&str> {
     headers.get(IF_MATCH).map(|value| value.to_str().unwrap_or_default())
 }
 
+/// Holds `If-Match` against the stored record; what is not there matches nothing.
+pub fn expect(headers: &HeaderMap, etag: Option<&str>) -> Result<(), Fault> {
+    let Some(wanted) = if_match(headers) else { return Ok(()) };
+    let matches = |etag| wanted.split(',').map(str::trim).any(|tag| tag == "*" || tag == etag);
+    if etag.is_some_and(matches) { Ok(()) } else { Err(fault::precondition_failed()) }
+}
+
 /// The name of what is put: the path's, which the body may repeat and not change.
 pub fn name(param: &str, sent: Option<String>, path: String) -> Result<String, Fault> {
     match sent {

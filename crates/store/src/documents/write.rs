@@ -53,25 +53,24 @@ impl Documents {
             .await
     }
 
-    /// Several at once, all or nothing: those to be put, then the names of those to be removed.
+    /// Several at once, all or nothing: those to be put, then the names of those to be removed. Each step has the time
+    /// of an operation, so that many take long where each takes a while, and yet nobody waits for a dead database.
     pub(super) async fn put_and_remove(
         &self,
         drafts: &[Draft<'_>],
         (kind, names): (&str, &[String]),
         actor: &str,
     ) -> Result<(), StoreError> {
-        self.database
-            .limited(async {
-                let mut open = self.database.begin().await?;
-                for draft in drafts {
-                    self.put_in(&mut open, draft, Write::Upsert, actor, None).await?;
-                }
-                for name in names {
-                    self.remove_in(&mut open, (kind, name), &[], actor, None, &|_| Ok(())).await?;
-                }
-                open.commit().await
-            })
-            .await
+        let database = &self.database;
+        let mut open = database.limited(database.begin()).await?;
+        for draft in drafts {
+            database.limited(self.put_in(&mut open, draft, Write::Upsert, actor, None)).await?;
+        }
+        for name in names {
+            let removed = self.remove_in(&mut open, (kind, name), &[], actor, None, &|_| Ok(()));
+            database.limited(removed).await?;
+        }
+        database.limited(open.commit()).await
     }
 
     async fn put_in(

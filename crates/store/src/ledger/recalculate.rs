@@ -14,8 +14,11 @@ use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
 use crate::database::{Row, Value, Writing, sql};
 
-/// Rows in one transaction: receipts that come in meanwhile wait no longer than it takes.
+/// Rows that are read at once.
 const BATCH: i64 = 1_000;
+/// Rows in one transaction: receipts that come in meanwhile wait no longer than it takes, and a database at some distance
+/// answers so many statements within the time of one operation.
+const PIECE: usize = 100;
 /// How many rows pass between two lines in the log.
 const TOLD_EVERY: u64 = 50_000;
 
@@ -129,8 +132,8 @@ impl Ledger {
         let mut counted = *done;
         let changes: Vec<Change> =
             entries.into_iter().filter_map(|entry| anew(entry, &mut *price, &mut counted)).collect();
-        if !changes.is_empty() {
-            counted.recalculated += self.database.limited(self.write(&changes)).await?;
+        for piece in changes.chunks(PIECE) {
+            counted.recalculated += self.database.limited(self.write(piece)).await?;
         }
         *done = counted;
         Ok(())

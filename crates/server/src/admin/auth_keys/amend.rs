@@ -24,7 +24,7 @@ pub async fn amend(
     let keys = app.refresher.store().collection::<AuthKey>();
     for _ in 0..ATTEMPTS {
         let stored = super::find(app, caller, id).await?;
-        expected(headers, &stored.etag())?;
+        record::expect(headers, Some(&stored.etag()))?;
         let changed = change(&stored)?;
         if changed == stored.value {
             return Ok(stored);
@@ -40,10 +40,4 @@ pub async fn amend(
         }
     }
     Err(fault::conflict("The key is being changed by others at the same time: try again.").into())
-}
-
-fn expected(headers: &HeaderMap, etag: &str) -> Result<(), Fault> {
-    let Some(wanted) = record::if_match(headers) else { return Ok(()) };
-    let matches = wanted.split(',').map(str::trim).any(|tag| tag == "*" || tag == etag);
-    if matches { Ok(()) } else { Err(fault::precondition_failed()) }
 }

@@ -8,13 +8,15 @@ use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::period::Period;
 use domain::resources::budget::{Budget, BudgetKey, Source};
+use http::HeaderMap;
 use pipeline::spending::{Rule, Status};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::amend::amend;
 use super::place::user_path;
 use super::view::{self, BudgetList};
-use super::{is_visible, put, tenant, within};
+use super::{is_visible, tenant, within};
 use crate::App;
 use crate::body::Strict;
 use crate::fault::Problem;
@@ -91,7 +93,7 @@ pub async fn one(
     let rule = found.ok_or_else(|| fault::budget_not_found(key.user_path.as_str(), &key.period.label()))?;
     begin_anew(&app, caller, &[rule]).await?;
     drop(turn);
-    view::list(&app, caller).await
+    Ok(Json(view::list(&app, caller).await?))
 }
 
 impl ResetOneBody {
@@ -113,8 +115,13 @@ impl ResetOneBody {
 async fn begin_anew(app: &App, caller: &Caller, rules: &[Rule]) -> Result<(), Problem> {
     let now = app.gateway.clock.now();
     for rule in rules {
-        let amount = Some(rule.amount).filter(|_| rule.source == Source::Manual);
-        put(app, caller, &Budget::new(rule.key.clone(), amount, Some(now))).await?;
+        let begin = |known: Option<&Budget>| {
+            let amount = known.and_then(|known| known.amount);
+            // What was removed meanwhile stays removed.
+            let there = known.is_some() || rule.source == Source::Config;
+            Ok(there.then(|| Budget::new(rule.key.clone(), amount, Some(now))))
+        };
+        amend(app, caller, &rule.key, &HeaderMap::new(), begin).await?;
     }
     // Also when there was nothing to write: storage that is away is told.
     app.refresher.refresh().await?;

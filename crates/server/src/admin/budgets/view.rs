@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use axum::Json;
 use domain::caller::Caller;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::resources::Resource as _;
-use domain::resources::budget::Source;
+use domain::resources::budget::{Budget, Source};
 use pipeline::spending::{self, Status};
 use serde::Serialize;
+use store::Stored;
 use utoipa::ToSchema;
 
 use super::{collection, is_visible};
@@ -51,26 +51,28 @@ pub struct BudgetView {
     pub usage_ratio: f64,
     /// How much of the period is over.
     pub period_ratio: f64,
+    /// For `If-Match`; null when nothing is stored, as for what only the configuration says.
+    pub etag: Option<String>,
 }
 
 /// What is visible to the caller, read anew.
-pub async fn list(app: &App, caller: &Caller) -> Result<Json<BudgetList>, Problem> {
+pub async fn list(app: &App, caller: &Caller) -> Result<BudgetList, Problem> {
     let store = app.refresher.store();
     spending::synchronise(&app.gateway, store).await?;
     let documents = collection(app).all().await?.into_iter();
-    let times: HashMap<String, (Timestamp, Timestamp)> = documents
-        .map(|stored| (stored.value.name().to_owned(), (stored.created_at, stored.updated_at)))
-        .collect();
+    let documents: HashMap<String, Stored<Budget>> =
+        documents.map(|stored| (stored.value.name().to_owned(), stored)).collect();
     let now = app.gateway.clock.now();
     let statuses = app.gateway.spending.statuses(now).into_iter();
     let visible = statuses.filter(|status| is_visible(app, caller, &status.rule.key));
-    let budgets = visible.map(|status| view(&status, times.get(&status.rule.key.name()), now)).collect();
-    Ok(Json(BudgetList { budgets, server_time: record::time(now) }))
+    let budgets = visible.map(|status| view(&status, documents.get(&status.rule.key.name()), now)).collect();
+    Ok(BudgetList { budgets, server_time: record::time(now) })
 }
 
-fn view(status: &Status, times: Option<&(Timestamp, Timestamp)>, now: Timestamp) -> BudgetView {
+fn view(status: &Status, stored: Option<&Stored<Budget>>, now: Timestamp) -> BudgetView {
     let rule = &status.rule;
-    let times = times.filter(|_| rule.source == Source::Manual);
+    let etag = stored.map(Stored::etag);
+    let stored = stored.filter(|_| rule.source == Source::Manual);
     BudgetView {
         user_path: rule.key.user_path.as_str().to_owned(),
         tenant_id: rule.key.tenant.clone(),
@@ -79,8 +81,8 @@ fn view(status: &Status, times: Option<&(Timestamp, Timestamp)>, now: Timestamp)
         amount: rule.amount.usd(),
         source: rule.source,
         last_reset_at: rule.last_reset_at.map(record::time),
-        created_at: times.map(|(created_at, _)| record::time(*created_at)),
-        updated_at: times.map(|(_, updated_at)| record::time(*updated_at)),
+        created_at: stored.map(|stored| record::time(stored.created_at)),
+        updated_at: stored.map(|stored| record::time(stored.updated_at)),
         period_start: record::time(status.period_start),
         period_end: record::time(status.period_end),
         spent: status.spent.usd(),
@@ -89,6 +91,7 @@ fn view(status: &Status, times: Option<&(Timestamp, Timestamp)>, now: Timestamp)
         remaining: status.remaining().usd(),
         usage_ratio: status.spent.0 as f64 / rule.amount.0 as f64,
         period_ratio: period_ratio(status, now),
+        etag,
     }
 }
 

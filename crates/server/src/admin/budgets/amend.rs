@@ -1,0 +1,49 @@
+//! A change to a stored budget: read, changed and written as one, whoever else writes.
+
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::resources::budget::{Budget, BudgetKey};
+use http::HeaderMap;
+use store::{StoreError, Stored, Write as Writing};
+
+use super::collection;
+use crate::App;
+use crate::admin::record;
+use crate::fault::Problem;
+
+const ATTEMPTS: usize = 5;
+
+/// Stores what `change` makes of what is stored; None removes it. A change that was overtaken by another one is made
+/// again on top of it, unless the client said by `If-Match` what it wants to change.
+pub async fn amend(
+    app: &App,
+    caller: &Caller,
+    key: &BudgetKey,
+    headers: &HeaderMap,
+    change: impl Fn(Option<&Budget>) -> Result<Option<Budget>, Fault>,
+) -> Result<Option<Stored<Budget>>, Problem> {
+    let name = key.name();
+    for _ in 0..ATTEMPTS {
+        let known = collection(app).get(&name).await?;
+        let etag = known.as_ref().map(Stored::etag);
+        record::expect(headers, etag.as_deref())?;
+        let known = known.map(|known| known.value);
+        let written = match (change(known.as_ref())?, &known) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) => {
+                collection(app).delete(&name, caller.actor(), etag.as_deref()).await.map(|_| None)
+            }
+            (Some(budget), known) => {
+                let writing = if known.is_some() { Writing::Replace } else { Writing::Create };
+                collection(app).put(&budget, writing, caller.actor(), etag.as_deref()).await.map(Some)
+            }
+        };
+        match written {
+            Err(StoreError::PreconditionFailed | StoreError::NotFound | StoreError::Conflict { .. }) => {
+                continue;
+            }
+            written => return Ok(written?),
+        }
+    }
+    Err(fault::conflict("The budget is being changed by others at the same time: try again.").into())
+}

@@ -1,0 +1,51 @@
+"""What a call costs on a full database and on an empty one: CPU of the gateway, its booking included."""
+
+import os
+import pathlib
+import statistics
+
+import rig
+import traffic
+
+WORKERS = 8
+ROUNDS = 5
+# Of the cost on the empty database.
+MOST_MORE = 1.10
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def compare(full, empty, calls):
+    """CPU-µs a call on each, in turns, and what the full one costs in empty ones."""
+    spent = {full: [], empty: []}
+    for turn in range(ROUNDS + 1):
+        for gateway in (full, empty) if turn % 2 else (empty, full):
+            cost = load(gateway, f"{os.getpid()}-{turn}", calls)
+            # The first round warms up.
+            spent[gateway] += [cost] if turn else []
+    full_cost, empty_cost = statistics.median(spent[full]), statistics.median(spent[empty])
+    # Neighbours in time have met the same weather.
+    ratio = statistics.median(mine / other for mine, other in zip(spent[full], spent[empty]))
+    return full_cost, empty_cost, ratio
+
+
+def load(gateway, seed, calls):
+    before, rows = cpu_seconds(gateway), booked(gateway)
+
+    def plan(_, request_id):
+        return traffic.Call(request_id, "chat", "demo/demo", False)
+
+    made = traffic.Load(gateway.port, WORKERS, seed, plan, most=calls).start().join()
+    unserved = [call for call in made if not call.served]
+    if unserved:
+        raise SystemExit(f"reports: {len(unserved)} of {calls} calls were not served: {unserved[0]}")
+    rig.eventually(lambda: booked(gateway) >= rows + calls, 60, pause=0.2, what="the booking of the calls")
+    return (cpu_seconds(gateway) - before) * 1e6 / calls
+
+
+def booked(gateway):
+    return gateway.admin("GET", "/usage/summary", params={"days": 1}).json()["total_requests"]
+
+
+def cpu_seconds(gateway):
+    fields = pathlib.Path(f"/proc/{gateway.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
