@@ -330,8 +330,8 @@ impl Ticket {
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
         let mut headers = self.headers(overhead_us);
-        // The client's own retries come on top of ours: they help only where a later one could.
-        if self.attempts() > 0 && fault.retry_after.is_none() {
+        // The client's own retries come on top of ours: they help only where a later one could. Conflicts are retried, too.
+        if (self.attempts() > 0 || fault.status == 409) && fault.retry_after.is_none() {
             headers.insert(reply::SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         if fault.status >= 500 {

@@ -48,7 +48,6 @@ pub struct EventStream {
     record: Option<Box<Record>>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one per stream, and that is on the heap as a whole")]
 enum Phase {
     Waiting(Answering, Format),
     Flowing(Box<Flow>, Box<Ticket>),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request};
 use domain::fault::{self, Fault};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::App;
@@ -34,6 +35,11 @@ impl<T: DeserializeOwned + Default> FromRequest<Arc<App>> for Perhaps<T> {
         Ok(Self(if bytes.is_empty() { T::default() } else { parse(&bytes)? }))
     }
 }
+
+/// The body of a request that needs none.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
 
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
     // The scanner refuses what serde lets pass: duplicate keys, endless nesting.
@@ -71,8 +77,27 @@ fn describe(path: &str, message: &str) -> Fault {
         [missing, ..] if message.starts_with("missing field") => {
             fault::invalid_parameter(*missing, format!("The field '{missing}' is missing."))
         }
-        _ => fault::invalid_parameter(path, format!("'{path}': {}.", without_value(message))),
+        // The value as a whole has no name.
+        _ if path == "." => Fault { param: None, ..fault::invalid_parameter("", in_words(message)) },
+        _ => fault::invalid_parameter(path, format!("'{path}': {}", in_words(message))),
     }
+}
+
+/// A sentence about JSON, where serde speaks of Rust.
+fn in_words(message: &str) -> String {
+    let message = without_value(message);
+    let (found, expected) = message.rsplit_once(", expected ").unwrap_or((&message, ""));
+    let expected = match expected {
+        "" => return format!("{found}."),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or above",
+        "i8" | "i16" | "i32" | "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("{found}, expected {expected}.")
 }
 
 /// serde quotes what it found, and that may be a secret in the wrong place: its kind will do.
@@ -87,8 +112,6 @@ fn without_value(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
 
     #[derive(Debug, Deserialize)]
@@ -113,7 +136,8 @@ mod tests {
         let fault = check(r#"{"nmae": "x"}"#, "unknown_parameter", Some("nmae"));
         assert!(fault.message.contains("'name'"), "{fault}");
         check(r#"{"name": 5}"#, "invalid_parameter", Some("name"));
-        check(r#"{"name": "x", "limits": [1, -2]}"#, "invalid_parameter", Some("limits[1]"));
+        let fault = check(r#"{"name": "x", "limits": [1, -2]}"#, "invalid_parameter", Some("limits[1]"));
+        assert!(fault.message.ends_with("expected a whole number, 0 or above."), "{fault}");
         let fault = check(r#"{"name": "x", "limits": "sk-secret"}"#, "invalid_parameter", Some("limits"));
         assert!(!fault.message.contains("secret") && fault.message.contains("expected"), "{fault}");
         check("{}", "invalid_parameter", Some("name"));

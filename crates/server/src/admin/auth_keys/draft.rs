@@ -1,6 +1,7 @@
 //! A key that is about to be: what its creator asks for, as far as its creator may.
 
 use domain::caller::Caller;
+use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::resources::auth_key::{AuthKey, RateLimits};
 use domain::scope::Scope;
@@ -10,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::super::record;
 use super::grant;
+use super::replace::Edit;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,17 +39,16 @@ pub struct CreateKey {
     #[serde(default)]
     pub rate_limits: Option<RateLimits>,
     /// ISO 8601, UTC.
-    #[serde(default, alias = "expires_at")]
+    #[serde(default)]
     pub expiry: Option<String>,
+    /// The same as `expiry`.
+    #[serde(default)]
+    pub expires_at: Option<String>,
 }
 
 /// A key grants at most what its creator holds.
 pub fn draft(request: CreateKey, id: String, raw: &Secret, creator: &Caller) -> Result<AuthKey, Fault> {
-    let expires_at = request
-        .expiry
-        .filter(|text| !text.is_empty())
-        .map(|text| record::parse_time("expiry", &text))
-        .transpose()?;
+    let expires_at = end(None, &Some(request.expiry), &Some(request.expires_at))?;
     let key = AuthKey {
         description: request.description.unwrap_or_default(),
         scopes: scopes(request.scopes.as_deref())?,
@@ -64,6 +65,33 @@ pub fn draft(request: CreateKey, id: String, raw: &Secret, creator: &Caller) -> 
     let key = grant::inherit(key, creator);
     grant::within(&key, creator)?;
     Ok(key)
+}
+
+/// When a key ends, which has two names. Who read both and edited one has said the other by chance: what is as it was is
+/// no edit.
+pub fn end(
+    known: Option<Timestamp>,
+    expiry: &Edit<String>,
+    expires_at: &Edit<String>,
+) -> Result<Option<Timestamp>, Fault> {
+    let mut edited: Option<Option<Timestamp>> = None;
+    for (name, edit) in [("expiry", expiry), ("expires_at", expires_at)] {
+        let Some(text) = edit else { continue };
+        let text = text.as_deref().filter(|text| !text.is_empty());
+        let at = text.map(|text| record::parse_time(name, text)).transpose()?;
+        // It is shown to the millisecond.
+        let same = |other: Option<Timestamp>| at.map(Timestamp::millis) == other.map(Timestamp::millis);
+        if same(known) {
+            continue;
+        }
+        if edited.is_some_and(|edited| !same(edited)) {
+            let message =
+                "'expiry' and 'expires_at' mean the same and say different times: send one of them.";
+            return Err(fault::invalid_parameter(name, message));
+        }
+        edited = Some(at);
+    }
+    Ok(edited.unwrap_or(known))
 }
 
 pub fn scopes(names: Option<&[String]>) -> Result<Vec<Scope>, Fault> {

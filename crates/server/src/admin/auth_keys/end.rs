@@ -14,6 +14,7 @@ use super::super::record;
 use super::view::{self, KeyView};
 use super::{amend, find, missing};
 use crate::App;
+use crate::body::{Nothing, Perhaps};
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{AuthKeys, Principal, Write};
@@ -29,6 +30,7 @@ pub async fn deactivate(
     principal: Principal<Write<AuthKeys>>,
     Named(id): Named,
     headers: HeaderMap,
+    Perhaps(Nothing {}): Perhaps<Nothing>,
 ) -> Result<Response, Problem> {
     let now = app.gateway.clock.now();
     let stored = amend::amend(&app, &principal.caller, &id, &headers, |stored| {

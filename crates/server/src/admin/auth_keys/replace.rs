@@ -24,7 +24,7 @@ use crate::path::Named;
 use crate::principal::{AuthKeys, Principal, Write};
 
 /// Absent, null or a value.
-type Edit<T> = Option<Option<T>>;
+pub type Edit<T> = Option<Option<T>>;
 
 fn edit<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Edit<T>, D::Error> {
     Option::deserialize(deserializer).map(Some)
@@ -66,9 +66,13 @@ pub struct EditKey {
     #[schema(value_type = Option<RateLimits>)]
     rate_limits: Edit<RateLimits>,
     /// ISO 8601, UTC.
-    #[serde(alias = "expires_at", deserialize_with = "edit")]
+    #[serde(deserialize_with = "edit")]
     #[schema(value_type = Option<String>)]
     expiry: Edit<String>,
+    /// The same as `expiry`; where both are sent, the one that was changed counts.
+    #[serde(deserialize_with = "edit")]
+    #[schema(value_type = Option<String>)]
+    expires_at: Edit<String>,
     /// false deactivates the key, true takes that back.
     enabled: Option<bool>,
     /// Earlier values that are left out end at once.
@@ -141,14 +145,7 @@ fn edited(request: &EditKey, mut key: AuthKey, editor: &Caller, now: Timestamp) 
     if let Some(tenant) = &request.tenant_id {
         key.tenant_id = tenant.clone().filter(|tenant| !tenant.is_empty());
     }
-    if let Some(expiry) = &request.expiry {
-        let expiry = expiry.as_deref().filter(|text| !text.is_empty());
-        let expiry = expiry.map(|text| record::parse_time("expiry", text)).transpose()?;
-        // It is shown to the millisecond: what was shown is no change.
-        if expiry.map(Timestamp::millis) != key.expires_at.map(Timestamp::millis) {
-            key.expires_at = expiry;
-        }
-    }
+    key.expires_at = draft::end(key.expires_at, &request.expiry, &request.expires_at)?;
     match request.enabled {
         Some(true) => key.deactivated_at = None,
         Some(false) => key.deactivated_at = key.deactivated_at.or(Some(now)),

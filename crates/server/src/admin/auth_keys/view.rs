@@ -27,6 +27,8 @@ pub struct KeyView {
     pub denied_models: Option<Vec<String>>,
     pub provider_pool_id: Option<String>,
     pub rate_limits: RateLimits,
+    pub expiry: Option<String>,
+    /// The same as `expiry`.
     pub expires_at: Option<String>,
     pub redacted_value: String,
     /// Values from before a rotation that are still valid.
@@ -81,6 +83,7 @@ pub fn view(stored: Stored<AuthKey>, last_used_at: Option<Timestamp>, now: Times
         active: key.active(now),
         enabled: key.deactivated_at.is_none(),
         scopes: key.scopes.iter().map(Scope::to_string).collect(),
+        expiry: key.expires_at.map(record::time),
         expires_at: key.expires_at.map(record::time),
         deactivated_at: key.deactivated_at.map(record::time),
         last_used_at: last_used_at.map(record::time),
