@@ -10,14 +10,15 @@ pub fn bound(price: &Price, input: u64, output: u64) -> Nanos {
     let inputs =
         [Some(price.input), price.cache_read, price.cache_write_5m, price.cache_write_1h, price.audio_input];
     let outputs = [Some(price.output), price.reasoning, price.audio_output];
-    let mut sum = Sum::default();
-    sum.add(input, dearest(inputs.into_iter().chain(tier_inputs)));
-    sum.add(output, dearest(outputs.into_iter().chain(tiers.map(|tier| Some(tier.output)))));
-    if let Some(flat) = price.per_request {
-        sum.add_nanos(Nanos(flat));
-    }
     // Each half of a cost is rounded by itself.
-    sum.total() + Nanos(1)
+    let half = |tokens: u64, rate: Rate| {
+        let mut sum = Sum::default();
+        sum.add(tokens, rate);
+        sum.total()
+    };
+    let input = half(input, dearest(inputs.into_iter().chain(tier_inputs)));
+    let output = half(output, dearest(outputs.into_iter().chain(tiers.map(|tier| Some(tier.output)))));
+    input + output + Nanos(price.per_request.unwrap_or(0))
 }
 
 fn dearest(rates: impl Iterator<Item = Option<Rate>>) -> Rate {

@@ -59,6 +59,13 @@ impl std::ops::AddAssign for Tokens {
     }
 }
 
+/// The sides of a call that a provider's own figures do not tell, or not so that they can be believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Untold {
+    pub input: bool,
+    pub output: bool,
+}
+
 /// One call's consumption and how sure we are of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -67,10 +74,28 @@ pub struct Usage {
     /// No terminal usage was seen: counted by us from what passed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
+    /// What the provider left out, for us to count.
+    #[serde(skip)]
+    pub untold: Untold,
     /// A cost the provider itself named wins over our price list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reported_cost: Option<Nanos>,
     /// Why the figures deserve a second look, e.g. a negative count that was clamped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
+}
+
+impl Usage {
+    /// Puts what we counted where the provider told nothing. `input` is asked only for what it has to tell.
+    pub fn fill(&mut self, input: impl FnOnce() -> u64, output: u64) {
+        let untold = std::mem::take(&mut self.untold);
+        if untold.output && output > 0 {
+            self.tokens.output = self.tokens.output.saturating_add(output);
+            self.estimated = true;
+        }
+        if untold.input {
+            self.tokens.input = self.tokens.input.saturating_add(input());
+            self.estimated = true;
+        }
+    }
 }

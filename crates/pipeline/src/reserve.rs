@@ -27,6 +27,11 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// The longest answer that the call allows, if it says.
+    pub fn bound(&self) -> Option<u64> {
+        (self.guessed == 0).then_some(self.usage.tokens.output).filter(|output| *output > 0)
+    }
+
     /// What the call asks of its key's limits.
     pub fn demand(&self) -> Demand {
         let most = self.usage.tokens.total();

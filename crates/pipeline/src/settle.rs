@@ -47,6 +47,8 @@ pub struct Ticket {
     /// What was really consumed, once known.
     usage: Option<Usage>,
     content_bytes: u64,
+    /// The longest answer that the call allows.
+    bound: Option<u64>,
     /// The call left for a provider, so it may have cost something even if no answer came.
     left: bool,
     /// Attempts that are over and cost something, whatever the client hears.
@@ -97,6 +99,7 @@ impl Ticket {
             waited: Duration::ZERO,
             usage: None,
             content_bytes: 0,
+            bound: None,
             left: false,
             billed: 0,
             lost: Vec::new(),
@@ -203,6 +206,7 @@ impl Ticket {
     /// The call is leaving for a target.
     pub fn leave(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
         self.note_leaving(lane, reservation);
+        self.bound = reservation.bound();
         self.left = true;
         self.answered_by(lane);
     }
@@ -390,6 +394,7 @@ impl Ticket {
             left: self.left,
             prompt: std::mem::take(&mut self.prompt),
             content_bytes: self.content_bytes,
+            bound: self.bound,
             earlier: self.earlier.take(),
             lost: std::mem::take(&mut self.lost),
             holds: std::mem::take(&mut self.holds),

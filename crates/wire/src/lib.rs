@@ -1,6 +1,7 @@
 //! Bytes in, bytes out: formats, vendors, JSON and event streams. No sockets, no clock, no state.
 
 pub mod codec;
+mod count;
 pub mod custom;
 pub mod demo;
 pub mod embedded;

@@ -242,7 +242,10 @@ impl Fare {
         let counted = catalog::estimate_tokens_from_bytes(metered.content_bytes);
         let mut usage = match metered.usage {
             // What is read back was paid for when it was made.
-            Some(usage) if self.created => usage,
+            Some(mut usage) if self.created => {
+                usage.fill(|| catalog::estimate_tokens_from_bytes(self.sent.bytes()), counted);
+                usage
+            }
             Some(_) => Usage::default(),
             None if self.inference && !failed => {
                 let input = catalog::estimate_tokens_from_bytes(self.sent.bytes());

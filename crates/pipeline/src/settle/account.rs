@@ -23,6 +23,8 @@ pub struct Account {
     pub left: bool,
     pub prompt: Bytes,
     pub content_bytes: u64,
+    /// The longest answer that the call allowed.
+    pub bound: Option<u64>,
     /// What others consumed for it.
     pub earlier: Option<Box<Earlier>>,
     pub lost: Vec<Lost>,
@@ -32,25 +34,33 @@ pub struct Account {
 impl Account {
     /// Which takes a while.
     pub fn needs_counting(&self) -> bool {
-        self.usage.is_none() && self.left
+        self.left && self.usage.as_ref().is_none_or(|usage| usage.untold.input)
     }
 
     pub fn settle(mut self) {
         for lost in std::mem::take(&mut self.lost) {
-            let usage = lost.usage.clone().unwrap_or_else(|| lost.estimate(&self.prompt));
+            let usage = lost.usage.clone().unwrap_or_else(|| lost.estimate(&self.prompt, self.bound));
             self.earlier.get_or_insert_default().lose(&lost.lane, &usage);
         }
         let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
-        self.receipt.usage = match self.usage.take() {
-            Some(usage) => usage,
-            None if self.left => {
-                estimate::rest(&self.receipt.model, &self.prompt, repeated, self.content_bytes)
+        let count = || estimate::rest(&self.receipt.model, &self.prompt, repeated, self.content_bytes);
+        let mut usage = match self.usage.take() {
+            Some(mut usage) => {
+                let output = catalog::estimate_tokens_from_bytes(self.content_bytes);
+                usage.fill(|| count().tokens.input, output);
+                usage
             }
+            None if self.left => count(),
             None => {
                 self.lane = None;
                 Usage::default()
             }
         };
+        // What is only estimated was no more than was allowed.
+        if let Some(bound) = self.bound.filter(|_| usage.estimated) {
+            usage.tokens.output = usage.tokens.output.min(bound);
+        }
+        self.receipt.usage = usage;
         self.book();
     }
 

@@ -40,10 +40,11 @@ pub struct Lost {
 
 impl Lost {
     /// By its bytes: whoever is answered by another is not kept waiting until what was lost is counted. No answer is
-    /// longer than the model makes them, whatever was sent instead.
-    pub fn estimate(&self, prompt: &[u8]) -> Usage {
+    /// longer than the call allows, or the model makes them, whatever was sent instead.
+    pub fn estimate(&self, prompt: &[u8], bound: Option<u64>) -> Usage {
         const LONGEST: u64 = 32_768;
-        let longest = self.lane.facts.as_ref().and_then(|facts| facts.max_output_tokens).unwrap_or(LONGEST);
+        let facts = self.lane.facts.as_ref();
+        let longest = bound.or(facts.and_then(|facts| facts.max_output_tokens)).unwrap_or(LONGEST);
         let input = catalog::estimate_tokens_from_bytes(prompt.len() as u64 + self.shown);
         let output = catalog::estimate_tokens_from_bytes(self.content_bytes).min(longest);
         let tokens = Tokens { input, output, ..Tokens::default() };

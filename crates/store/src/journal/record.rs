@@ -23,7 +23,7 @@ pub(crate) fn opening(out: &mut Vec<u8>, opening: OpeningRef<'_>) {
     object.some_text("auth_key_id", opening.auth_key_id);
     object.some_text("tenant_id", opening.tenant_id);
     object.flag("stream", opening.stream);
-    let Usage { tokens: counts, estimated, reported_cost, caveat } = opening.reserved;
+    let Usage { tokens: counts, estimated, reported_cost, caveat, .. } = opening.reserved;
     object.nested("reserved", |usage| {
         usage.nested("tokens", |object| tokens(object, counts));
         usage.flag("estimated", *estimated);

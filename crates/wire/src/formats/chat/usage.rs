@@ -3,14 +3,12 @@
 use std::ops::Range;
 
 use domain::money::Nanos;
-use domain::usage::{Tokens, Usage};
+use domain::usage::{Tokens, Untold, Usage};
 use serde_json::{Value, json};
 
 use crate::codec::number;
+use crate::count::count;
 use crate::json::{self, Object};
-
-/// More than this in one call is a fault of the provider's counter.
-const ABSURD: f64 = (1u64 << 40) as f64;
 
 /// `None` when it is no usage object or counts nothing.
 pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
@@ -18,9 +16,10 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     let mut reader = Reader { body: usage_json, caveats: Vec::new() };
     let prompt = reader.first(&object, &["prompt_tokens", "input_tokens"]);
     let completion = reader.first(&object, &["completion_tokens", "output_tokens"]);
-    if prompt.is_none() && completion.is_none() {
+    if prompt.is_none() && completion.is_none() && reader.caveats.is_empty() {
         return None;
     }
+    let untold = Untold { input: prompt.is_none(), output: completion.is_none() };
     let (prompt, completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
     let total = reader.first(&object, &["total_tokens"]);
     let mut tokens = Tokens::default();
@@ -28,7 +27,7 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     reader.output(&object, prompt, completion, total, &mut tokens);
     let reported_cost = reader.cost(&object);
     let caveat = (!reader.caveats.is_empty()).then(|| reader.caveats.join("; "));
-    Some(Usage { tokens, estimated: false, reported_cost, caveat })
+    Some(Usage { tokens, estimated: false, untold, reported_cost, caveat })
 }
 
 /// Totals that include their parts, as OpenAI counts them.
@@ -119,12 +118,7 @@ impl Reader<'_> {
 
     fn first(&mut self, object: &Object, names: &[&str]) -> Option<u64> {
         let (name, value) = names.iter().find_map(|name| Some((name, object.value(self.body, name)?)))?;
-        let count = number(&self.body[value])?;
-        let kept = count.clamp(0.0, ABSURD).round();
-        if kept != count {
-            self.caveats.push(format!("{name} was {count} and was taken as {kept}"));
-        }
-        Some(kept as u64)
+        count(name, &self.body[value], &mut self.caveats)
     }
 
     fn inner(&self, object: &Object, names: &[&str]) -> Option<Object> {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::classify::part_bytes;
 use crate::codec::Answer;
+use crate::count;
 use crate::json::{self, ScanError};
 
 pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
@@ -14,10 +15,10 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
         return Err(ScanError::Syntax { at: object.close, expected: "an array 'candidates'" });
     }
     let usage = object.value(body, "usageMetadata").filter(|range| body[range.start] == b'{');
-    let content_bytes = match (&usage, candidates) {
-        (None, Some(candidates)) => said(body, candidates),
-        _ => 0,
-    };
+    let told = usage.as_ref().is_some_and(|usage| {
+        count::tells(&body[usage.clone()], &["candidatesTokenCount", "thoughtsTokenCount"])
+    });
+    let content_bytes = candidates.filter(|_| !told).map_or(0, |candidates| said(body, candidates));
     let id = object.get(body, "responseId").and_then(|member| json::string_at(body, &member.value));
     Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
 }

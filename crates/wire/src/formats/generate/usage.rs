@@ -5,14 +5,11 @@
 
 use std::ops::Range;
 
-use domain::usage::{Tokens, Usage};
+use domain::usage::{Tokens, Untold, Usage};
 use serde_json::{Map, Value, json};
 
-use crate::codec::number;
+use crate::count::count;
 use crate::json::{self, Object};
-
-/// More than this in one call is a fault of the provider's counter.
-const ABSURD: f64 = (1u64 << 40) as f64;
 
 /// `None` when it is no usage object or counts nothing.
 pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
@@ -21,9 +18,10 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     let prompt = reader.count(&object, "promptTokenCount");
     let candidates = reader.count(&object, "candidatesTokenCount");
     let thoughts = reader.count(&object, "thoughtsTokenCount");
-    if prompt.is_none() && candidates.is_none() && thoughts.is_none() {
+    if prompt.is_none() && candidates.is_none() && thoughts.is_none() && reader.caveats.is_empty() {
         return None;
     }
+    let untold = Untold { input: prompt.is_none(), output: candidates.is_none() && thoughts.is_none() };
     let mut tokens = Tokens::default();
     let mut rest = prompt.unwrap_or(0);
     let cached = reader.count(&object, "cachedContentTokenCount").unwrap_or(0);
@@ -40,7 +38,7 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     tokens.output = rest;
     tokens.reasoning = thoughts.unwrap_or(0);
     let caveat = (!reader.caveats.is_empty()).then(|| reader.caveats.join("; "));
-    Some(Usage { tokens, caveat, ..Usage::default() })
+    Some(Usage { tokens, untold, caveat, ..Usage::default() })
 }
 
 /// What was written to a cache is part of the prompt: the format has no word for it.
@@ -78,12 +76,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn count(&mut self, object: &Object, name: &str) -> Option<u64> {
-        let count = number(&self.body[object.value(self.body, name)?])?;
-        let kept = count.clamp(0.0, ABSURD).round();
-        if kept != count {
-            self.caveats.push(format!("{name} was {count} and was taken as {kept}"));
-        }
-        Some(kept as u64)
+        count(name, &self.body[object.value(self.body, name)?], &mut self.caveats)
     }
 
     /// The tokens of sound among the modalities of a count.

@@ -1,13 +1,10 @@
 //! Usage as Anthropic reports it: input apart from cache reads and writes, thinking inside the output.
 
-use domain::usage::{Tokens, Usage};
+use domain::usage::{Tokens, Untold, Usage};
 use serde_json::{Value, json};
 
-use crate::codec::number;
+use crate::count::count;
 use crate::json::{self, Object};
-
-/// More than this in one call is a fault of the provider's counter.
-const ABSURD: f64 = (1u64 << 40) as f64;
 
 /// A stream tells the input first and the output last; what the later object does not say stays as it was.
 pub fn read_usage(raw: &[u8], so_far: Option<&Usage>) -> Option<Usage> {
@@ -18,9 +15,15 @@ pub fn read_usage(raw: &[u8], so_far: Option<&Usage>) -> Option<Usage> {
     let output = reader.count(&object, "output_tokens");
     let read = reader.count(&object, "cache_read_input_tokens");
     let written = reader.written(&object, so_far);
-    if input.is_none() && output.is_none() && read.is_none() && written.is_none() {
+    let nothing = input.is_none() && output.is_none() && read.is_none() && written.is_none();
+    if nothing && reader.caveats.is_empty() {
         return None;
     }
+    let before = so_far.map_or(Untold { input: true, output: true }, |usage| usage.untold);
+    let untold = Untold {
+        input: before.input && input.is_none() && read.is_none() && written.is_none(),
+        output: before.output && output.is_none(),
+    };
     let mut tokens = so_far.map(|usage| usage.tokens).unwrap_or_default();
     tokens.input = input.unwrap_or(tokens.input);
     tokens.output = output.unwrap_or(tokens.output);
@@ -29,7 +32,7 @@ pub fn read_usage(raw: &[u8], so_far: Option<&Usage>) -> Option<Usage> {
         (tokens.cache_write_5m, tokens.cache_write_1h) = (five_minutes, one_hour);
     }
     let caveat = (!reader.caveats.is_empty()).then(|| reader.caveats.join("; "));
-    Some(Usage { tokens, caveat, ..Usage::default() })
+    Some(Usage { tokens, untold, caveat, ..Usage::default() })
 }
 
 /// The totals as Anthropic's clients read them.
@@ -72,12 +75,7 @@ impl Reader<'_> {
     }
 
     fn count(&mut self, object: &Object, name: &str) -> Option<u64> {
-        let count = number(&self.raw[object.value(self.raw, name)?])?;
-        let kept = count.clamp(0.0, ABSURD).round();
-        if kept != count {
-            self.caveats.push(format!("{name} was {count} and was taken as {kept}"));
-        }
-        Some(kept as u64)
+        count(name, &self.raw[object.value(self.raw, name)?], &mut self.caveats)
     }
 }
 

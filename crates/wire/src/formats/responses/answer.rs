@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::codec::{Answer, Served};
+use crate::count;
 use crate::json::{self, ScanError};
 use crate::splice::Patch;
 
@@ -16,10 +17,10 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
         return Err(ScanError::Syntax { at: object.close, expected: "an array 'output'" });
     }
     let usage = object.value(body, "usage").filter(|range| body[range.start] == b'{');
-    let content_bytes = match (&usage, output) {
-        (None, Some(output)) => spoken_bytes(body, output),
-        _ => 0,
-    };
+    let told = usage
+        .as_ref()
+        .is_some_and(|usage| count::tells(&body[usage.clone()], &["output_tokens", "completion_tokens"]));
+    let content_bytes = output.filter(|_| !told).map_or(0, |output| spoken_bytes(body, output));
     let id = object.get(body, "id").and_then(|member| json::string_at(body, &member.value));
     Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
 }

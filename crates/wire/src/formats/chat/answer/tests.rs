@@ -29,11 +29,21 @@ fn provider_and_latency_are_added_or_replaced() {
 #[test]
 fn what_matters_is_found() {
     let body =
-        br#"{"id":"a\u0062c","choices":[{"message":{"content":"Hello"}}],"usage":{"prompt_tokens":1}}"#;
+        br#"{"id":"a\u0062c","choices":[{"message":{"content":"Hello"}}],"usage":{"completion_tokens":1}}"#;
     let answer = read_answer(body).unwrap();
     assert_eq!(answer.id.as_deref(), Some("abc"));
-    assert_eq!(&body[answer.usage.unwrap()], br#"{"prompt_tokens":1}"#);
+    assert_eq!(&body[answer.usage.unwrap()], br#"{"completion_tokens":1}"#);
     assert_eq!((answer.content_bytes, answer.error), (0, None));
+}
+
+#[test]
+fn what_its_usage_does_not_tell_is_counted() {
+    for usage in
+        ["{}", r#"{"prompt_tokens":1}"#, r#"{"completion_tokens":null}"#, r#"{"completion_tokens":1e30}"#]
+    {
+        let body = format!(r#"{{"choices":[{{"message":{{"content":"Hello"}}}}],"usage":{usage}}}"#);
+        assert_eq!(read_answer(body.as_bytes()).unwrap().content_bytes, 5, "{usage}");
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn nonsense_is_clamped_and_flagged() {
     assert_eq!(read_usage(b"{}"), None);
     assert_eq!(read_usage(br#"{"totalTokenCount":3}"#), None);
     let usage = read_usage(br#"{"promptTokenCount":-4,"candidatesTokenCount":1e30}"#).unwrap();
-    assert_eq!((usage.tokens.input, usage.tokens.output), (0, 1 << 40));
+    assert_eq!((usage.tokens.output, usage.untold), (0, Untold { input: false, output: true }));
     assert!(usage.caveat.unwrap().contains("promptTokenCount was -4"));
     let usage = read_usage(br#"{"promptTokenCount":4,"cachedContentTokenCount":9}"#).unwrap();
     assert_eq!((usage.tokens.input, usage.tokens.cache_read, usage.caveat.is_some()), (0, 4, true));

@@ -1,0 +1,74 @@
+//! Counts as providers tell them: what cannot be is not believed.
+
+use crate::codec::number;
+
+/// No model reads or writes so much in one call.
+const IMPLAUSIBLE: f64 = 1e8;
+/// Digits of the largest count that is believed.
+const DIGITS: usize = 8;
+
+/// What a provider says it counted, unless that is no count; what is doubtful is noted.
+pub fn count(name: &str, value: &[u8], caveats: &mut Vec<String>) -> Option<u64> {
+    let told = number(value)?;
+    if told >= IMPLAUSIBLE {
+        caveats.push(format!("{name} was {told:e} and is not believed"));
+        return None;
+    }
+    let kept = told.max(0.0).round();
+    if kept != told {
+        caveats.push(format!("{name} was {told} and was taken as {kept}"));
+    }
+    Some(kept as u64)
+}
+
+/// Whether a usage object has a count under one of these names, to be believed: a quick look that reads nothing else.
+pub fn tells(usage: &[u8], names: &[&str]) -> bool {
+    names
+        .iter()
+        .any(|name| memchr::memmem::find_iter(usage, name).any(|at| tells_at(&usage[at + name.len()..])))
+}
+
+fn tells_at(behind: &[u8]) -> bool {
+    let Some(behind) = behind.strip_prefix(b"\"") else { return false };
+    let Some(value) = behind.trim_ascii_start().strip_prefix(b":") else { return false };
+    let value = value.trim_ascii_start();
+    let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (1..=DIGITS).contains(&digits) && !matches!(value.get(digits), Some(b'e' | b'E'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_believed_when_it_can_be() {
+        let read = |text: &str| {
+            let mut caveats = Vec::new();
+            (count("n", text.as_bytes(), &mut caveats), caveats.join(""))
+        };
+        assert_eq!(read("99999999"), (Some(99_999_999), String::new()));
+        assert_eq!(read("100000000"), (None, "n was 1e8 and is not believed".into()));
+        assert_eq!(read("1e30"), (None, "n was 1e30 and is not believed".into()));
+        assert_eq!(read("-5"), (Some(0), "n was -5 and was taken as 0".into()));
+        assert_eq!((read("null").0, read("\"7\"").0), (None, None));
+    }
+
+    #[test]
+    fn a_quick_look_sees_what_is_told() {
+        let names = ["completion_tokens", "output_tokens"];
+        for told in [r#"{"completion_tokens":7}"#, r#"{"a":1, "output_tokens" : 12345678 }"#] {
+            assert!(tells(told.as_bytes(), &names), "{told}");
+        }
+        for untold in [
+            "{}",
+            r#"{"completion_tokens":null}"#,
+            r#"{"completion_tokens":"7"}"#,
+            r#"{"completion_tokens":1e30}"#,
+            r#"{"completion_tokens":123456789}"#,
+            r#"{"completion_tokens_details":{"reasoning_tokens":7}}"#,
+            r#"{"prompt_tokens":7,"total_tokens":9}"#,
+        ] {
+            assert!(!tells(untold.as_bytes(), &names), "{untold}");
+        }
+    }
+}
