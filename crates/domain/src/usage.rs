@@ -71,6 +71,9 @@ pub struct Untold {
 #[serde(default)]
 pub struct Usage {
     pub tokens: Tokens,
+    /// Pictures that were made.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub images: u64,
     /// No terminal usage was seen: counted by us from what passed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
@@ -85,7 +88,16 @@ pub struct Usage {
     pub caveat: Option<String>,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Usage {
+    /// Whether there is anything to pay for.
+    pub fn is_nothing(&self) -> bool {
+        self.tokens.total() == 0 && self.images == 0
+    }
+
     /// Puts what we counted where the provider told nothing. `input` is asked only for what it has to tell.
     pub fn fill(&mut self, input: impl FnOnce() -> u64, output: u64) {
         let untold = std::mem::take(&mut self.untold);

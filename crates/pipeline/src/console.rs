@@ -23,6 +23,10 @@ pub type Batch = feed::Batch<Event>;
 pub struct Console(Feed<Event>);
 
 impl Console {
+    pub fn after(before: u64) -> Self {
+        Self(Feed::after(before))
+    }
+
     /// A call is over.
     pub fn settled(&self, receipt: &Receipt) {
         self.0.push_with(|old| {

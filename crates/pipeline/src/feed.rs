@@ -45,6 +45,11 @@ impl<T> Default for Feed<T> {
 }
 
 impl<T> Feed<T> {
+    /// The first event's id is the one after this: processes that follow each other do not use the same ids.
+    pub fn after(before: u64) -> Self {
+        Self { ring: Mutex::new(Ring::after(before)), ..Self::default() }
+    }
+
     pub fn push(&self, event: T) {
         self.push_with(|_| event);
     }

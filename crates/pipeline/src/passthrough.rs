@@ -100,6 +100,8 @@ struct Journey {
     outbound: Outbound,
     /// Something is generated, and not only read or kept.
     inference: bool,
+    /// Pictures that are asked for.
+    images: u64,
     reservation: Reservation,
 }
 
@@ -126,16 +128,19 @@ async fn prepare(
     let stake = admit::Stake::of(&access, &instance, &wanted.method);
     let bills = wanted.method == Method::POST && !endpoint.is_free;
     let budgeted = bills && spending::concerns(ticket.gateway(), &ticket.occasion(&caller, &user_path));
-    if budgeted {
+    if budgeted || endpoint.is_drawing {
         upload.read_whole();
     }
     let lane = judge(&access, &instance, &endpoint, &mut upload, stake).await?;
+    ticket.names(&lane.target.model);
     refuse_others_responses(&caller, &endpoint, ticket).await?;
     let sent = upload.sent();
     let inference = wanted.method == Method::POST && endpoint.is_inference;
     let reservation = fare::reservation(&lane, &sent, inference);
     let said = || Said::of(upload.whole(), upload.most_answers());
-    let worst = || bills.then(|| fare::worst(&instance, &lane, &said())).flatten();
+    // A form is not read: it is taken to ask for one.
+    let images = if endpoint.is_drawing && bills { said().pictures() } else { 0 };
+    let worst = || bills.then(|| fare::worst(&instance, &lane, &said(), images)).flatten();
     let occasion = || ticket.occasion(&caller, &user_path);
     let held = spending::hold(ticket.gateway(), &caller, occasion, worst)?;
     ticket.hold(held, None);
@@ -148,7 +153,7 @@ async fn prepare(
         headers,
         body: upload.into_outbound(),
     };
-    Ok(Journey { instance, endpoint, lane, sent, outbound, inference, reservation })
+    Ok(Journey { instance, endpoint, lane, sent, outbound, inference, images, reservation })
 }
 
 /// A response that this gateway handed out is its owner's here, too. What it never saw is between key and provider.
@@ -182,12 +187,13 @@ async fn judge(
 
 impl Journey {
     async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<Passed, Refused> {
-        let Self { instance, endpoint, lane, sent, outbound, inference, reservation } = self;
+        let Self { instance, endpoint, lane, sent, outbound, inference, images, reservation } = self;
         ticket.leave(&lane, &reservation);
         let gateway = ticket.gateway().clone();
         let before = ticket.now();
         let mut fare =
             Fare::new(ticket, instance, endpoint.model, sent.clone(), inference, *method == Method::POST);
+        fare.drawing(images);
         let outcome = head(&gateway, fare.instance(), outbound, &sent).await;
         fare.attempted(before, attempt(&lane, &outcome));
         match outcome {

@@ -194,6 +194,11 @@ impl Ticket {
         Ok(path)
     }
 
+    /// A call that is passed on as it came asks for this model, as far as it says.
+    pub fn names(&mut self, model: &str) {
+        self.edit(|receipt| receipt.requested_model = model.to_owned());
+    }
+
     pub fn requested(&mut self, call: &Call) {
         self.prompt = call.request.body.clone();
         let model: String = call.request.model.as_deref().unwrap_or_default().chars().take(300).collect();

@@ -122,7 +122,13 @@ pub fn hold(
     }
     // Reckoned before the lock is taken: it reads the whole body.
     let worst = worst();
-    let taken = spending.books.lock().hold(occasion, worst);
+    let (taken, crossed) = {
+        let mut books = spending.books.lock();
+        (books.hold(occasion, worst), books.has_crossings())
+    };
+    if crossed {
+        spending.crossed.notify_one();
+    }
     let number = taken.map_err(|exceeded| refused(gateway, caller, &exceeded))?;
     Ok(Some(Hold { spending: spending.clone(), number, kept: gateway.policy.accounting, open: true }))
 }

@@ -50,9 +50,15 @@ impl Scrubber {
 
     /// A text without any of them, and without `own`.
     pub fn clean<'a>(&self, text: &'a str, own: Option<&str>) -> Cow<'a, str> {
-        let mut clean = Cow::Borrowed(text);
-        if let Some(own) = own.filter(|own| own.len() >= SHORTEST && text.contains(own)) {
-            clean = Cow::Owned(text.replace(own, HIDDEN));
+        let own = own.filter(|own| own.len() >= SHORTEST);
+        // A letter may be written as an escape: then the text is kept as it reads.
+        let hides = |plain: &String| {
+            own.is_some_and(|own| plain.contains(own))
+                || self.finder.as_ref().is_some_and(|finder| finder.is_match(plain))
+        };
+        let mut clean = plainly(text).filter(hides).map_or(Cow::Borrowed(text), Cow::Owned);
+        if let Some(own) = own.filter(|own| clean.contains(*own)) {
+            clean = Cow::Owned(clean.replace(own, HIDDEN));
         }
         match &self.finder {
             Some(finder) if finder.is_match(&*clean) => {
@@ -66,6 +72,35 @@ impl Scrubber {
             _ => clean,
         }
     }
+}
+
+/// JSON as it reads, where visible letters are written as escapes that they do not need; none when there are none.
+fn plainly(text: &str) -> Option<String> {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        plain.push_str(before);
+        let (letter, length) = match escape.as_bytes().get(1) {
+            Some(b'/') => (Some('/'), 2),
+            Some(b'u') => (escape.get(2..6).and_then(letter), 6),
+            _ => (None, 2),
+        };
+        let length = if letter.is_some() { length } else { 2 };
+        match letter {
+            Some(letter) => plain.push(letter),
+            None => plain.push_str(escape.get(..length).unwrap_or(escape)),
+        }
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    plain.push_str(rest);
+    (plain.len() < text.len()).then_some(plain)
+}
+
+/// What four hexadecimal digits stand for, if that is visible and needs no escape.
+fn letter(digits: &str) -> Option<char> {
+    let code = u8::from_str_radix(digits, 16).ok()?;
+    (code.is_ascii_graphic() && !matches!(code, b'"' | b'\\')).then_some(char::from(code))
 }
 
 impl Scrubber {
@@ -98,6 +133,23 @@ impl Scrubber {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn escapes_hide_nothing() {
+        let scrubber = Scrubber::new(["sk-12345678", "with/slash"]);
+        for (text, expected) in [
+            (r#"{"a":"sk\u002d12345678"}"#, r#"{"a":"***"}"#),
+            (r#"{"a":"\u0073k-1234567\u0038 \n é"}"#, r#"{"a":"*** \n é"}"#),
+            (r#"{"a":"with\/slash"}"#, r#"{"a":"***"}"#),
+            (r#"{"a":"\u006fwn-secret-key"}"#, r#"{"a":"***"}"#),
+            (r#"{"a":"\u0041 \u0022 \\u002d \u00"}"#, r#"{"a":"\u0041 \u0022 \\u002d \u00"}"#),
+            (r#"{"a":"sk\\u002d12345678"}"#, r#"{"a":"sk\\u002d12345678"}"#),
+            ("ends in \\", "ends in \\"),
+            ("é\\é\\u00é", "é\\é\\u00é"),
+        ] {
+            assert_eq!(scrubber.clean(text, Some("own-secret-key")), expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_masked_body_is_as_long_as_it_was() {

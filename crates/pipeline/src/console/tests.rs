@@ -64,6 +64,24 @@ fn an_id_of_the_future_belongs_to_another_process() {
 }
 
 #[test]
+fn an_id_of_an_earlier_process_is_known_for_one() {
+    let console = Console::after(1000);
+    (0..3).for_each(|_| console.settled(&receipt("")));
+    for (after, restarted, ids) in [
+        (7, true, vec![1001, 1002, 1003]),
+        (999, true, vec![1001, 1002, 1003]),
+        (0, false, vec![1001, 1002, 1003]),
+        (1000, false, vec![1001, 1002, 1003]),
+        (1002, false, vec![1003]),
+        (1004, true, vec![1001, 1002, 1003]),
+    ] {
+        let batch = console.read(after);
+        let found: Vec<u64> = batch.events.iter().map(|entry| entry.id).collect();
+        assert_eq!((batch.restarted, batch.missed, found), (restarted, 0, ids), "{after}");
+    }
+}
+
+#[test]
 fn every_kind_of_event_has_its_shape() {
     let console = Console::default();
     let settled = Receipt {

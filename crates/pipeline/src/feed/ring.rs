@@ -15,6 +15,8 @@ pub struct Ring<T> {
     slots: VecDeque<Slot<T>>,
     /// The id of the newest.
     last_id: u64,
+    /// Smaller ids, and this one, are of an earlier process.
+    before: u64,
 }
 
 /// An event is put into shared form when the first reader comes, so that calls nobody watches do not pay for it.
@@ -27,7 +29,7 @@ enum Slot<T> {
 pub struct Batch<T> {
     pub events: Vec<Arc<Entry<T>>>,
     pub missed: u64,
-    /// The reader named an event that is yet to happen: it knows another process, and starts anew.
+    /// The reader named an event of another process, and starts anew.
     pub restarted: bool,
     /// Where to read on.
     pub position: u64,
@@ -35,11 +37,16 @@ pub struct Batch<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Self { slots: VecDeque::with_capacity(CAPACITY), last_id: 0 }
+        Self::after(0)
     }
 }
 
 impl<T> Ring<T> {
+    /// The first event's id is the one after this.
+    pub fn after(before: u64) -> Self {
+        Self { slots: VecDeque::with_capacity(CAPACITY), last_id: before, before }
+    }
+
     /// An event may take over the buffers of the one that has to make room. A buffer that is freed by another thread
     /// than made it costs more than all the rest of this.
     pub fn push_with(&mut self, make: impl FnOnce(Option<T>) -> T) {
@@ -60,8 +67,9 @@ impl<T> Ring<T> {
     }
 
     pub fn read(&mut self, after: u64) -> Batch<T> {
-        let restarted = after > self.last_id;
-        let after = if restarted { 0 } else { after };
+        // Nobody has seen the event 0: it stands for the beginning.
+        let restarted = after > self.last_id || (1..self.before).contains(&after);
+        let after = if restarted { self.before } else { after.max(self.before) };
         let forgotten = self.last_id - self.slots.len() as u64;
         let missed = forgotten.saturating_sub(after);
         let start = after.max(forgotten);

@@ -12,6 +12,8 @@ pub(super) struct Endpoint {
     pub(super) model: Option<String>,
     /// A model is asked to answer here.
     pub(super) is_inference: bool,
+    /// Pictures are made here.
+    pub(super) is_drawing: bool,
     /// Nothing that is sent here is billed.
     pub(super) is_free: bool,
 }
@@ -41,7 +43,8 @@ impl Endpoint {
             path_and_query.push_str(&query);
         }
         let (model, is_inference, is_free) = (model(&segments), is_inference(&segments), is_free(&segments));
-        Ok(Self { path_and_query, model, is_inference, is_free })
+        let is_drawing = is_drawing(&segments);
+        Ok(Self { path_and_query, model, is_inference, is_drawing, is_free })
     }
 }
 
@@ -159,6 +162,10 @@ fn is_inference(segments: &[&str]) -> bool {
     let (name, verb) = last.rsplit_once(':').unwrap_or((last, ""));
     matches!(name, "completions" | "responses" | "messages" | "embeddings" | "rerank" if verb.is_empty())
         || matches!(verb, "generateContent" | "streamGenerateContent" | "embedContent" | "batchEmbedContents")
+}
+
+fn is_drawing(segments: &[&str]) -> bool {
+    matches!(segments, [.., "images", "generations" | "edits" | "variations"])
 }
 
 /// What is only counted, kept, or called off.

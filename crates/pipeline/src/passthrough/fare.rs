@@ -30,6 +30,8 @@ pub(super) struct Fare {
     model: Option<String>,
     sent: Arc<Sent>,
     inference: bool,
+    /// Pictures that were asked for.
+    images: u64,
     /// Something was made by this call, not only read back.
     created: bool,
     status: u16,
@@ -52,14 +54,14 @@ pub(super) fn reservation(lane: &Lane, sent: &Sent, inference: bool) -> Reservat
 
 /// What the call can cost at most; none for what has no price. Its own bound on the output may be under a name that is not
 /// known here, so it is the model's. A call that does not say which model it is for may be for the dearest.
-pub(super) fn worst(instance: &Instance, lane: &Lane, said: &Said) -> Option<Nanos> {
+pub(super) fn worst(instance: &Instance, lane: &Lane, said: &Said, images: u64) -> Option<Nanos> {
     if !lane.target.model.is_empty() {
-        return most(lane, said);
+        return most(lane, said, images);
     }
-    instance.lanes.values().filter_map(|lane| most(lane, said)).max()
+    instance.lanes.values().filter_map(|lane| most(lane, said, images)).max()
 }
 
-fn most(lane: &Lane, said: &Said) -> Option<Nanos> {
+fn most(lane: &Lane, said: &Said, images: u64) -> Option<Nanos> {
     let price = lane.price()?;
     let facts = lane.facts.as_ref();
     let known = facts.and_then(|facts| facts.max_output_tokens);
@@ -68,7 +70,9 @@ fn most(lane: &Lane, said: &Said) -> Option<Nanos> {
         Some(body) => reserve::most_input(lane, body, said.refers),
         None => facts.and_then(|facts| facts.context_window).unwrap_or(ASSUMED_WINDOW),
     };
-    Some(catalog::bound(price, input, output))
+    let pictures =
+        Nanos(price.per_image.unwrap_or(0).saturating_mul(i64::try_from(images).unwrap_or(i64::MAX)));
+    Some(catalog::bound(price, input, output) + pictures)
 }
 
 /// What a passing call says of its size.
@@ -81,6 +85,11 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// How many it asks for; what is not read asks for one.
+    pub(super) fn pictures(&self) -> u64 {
+        if self.body.is_some() { self.choices } else { 1 }
+    }
+
     /// A body that could not be read may name, keep and multiply what it likes; `most` is how many answers it can ask for.
     pub(super) fn of(body: Option<Vec<u8>>, most: u64) -> Self {
         let unread = Self { body: None, refers: true, output: 0, choices: most };
@@ -129,11 +138,17 @@ impl Fare {
             model,
             sent,
             inference,
+            images: 0,
             created,
             status: 0,
             events: false,
             opaque: true,
         }
+    }
+
+    /// Pictures are made, so many.
+    pub(super) fn drawing(&mut self, images: u64) {
+        self.images = images;
     }
 
     pub(super) fn instance(&self) -> &str {
@@ -254,6 +269,9 @@ impl Fare {
             }
             None => Usage::default(),
         };
+        if !failed {
+            usage.images = self.images;
+        }
         let complete = complete && !metered.unfinished;
         if !complete && self.inference && !failed {
             // What a provider says in the middle is not the last word.

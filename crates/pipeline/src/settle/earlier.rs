@@ -92,7 +92,7 @@ impl Earlier {
 }
 
 pub fn price(lane: Option<&Lane>, usage: &Usage) -> (Option<Cost>, CostSource) {
-    let priced = lane.and_then(|lane| lane.charge(&usage.tokens));
+    let priced = lane.and_then(|lane| lane.charge(usage));
     match (usage.reported_cost, priced) {
         (Some(total), _) => (Some(Cost { input: Nanos::ZERO, output: total }), CostSource::ProviderReported),
         (None, Some(cost)) => (Some(cost), CostSource::ModelPricing),

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use catalog::Billable;
 use domain::access::{AccessLists, Verdict};
 use domain::call::{Surface, Target};
 use domain::model::{Mode, ModelFacts, Price};
@@ -143,8 +144,8 @@ impl Lane {
     }
 
     /// What consuming so much costs here, if that is known.
-    pub fn charge(&self, tokens: &Tokens) -> Option<Cost> {
-        self.price().map(|price| charge(price, tokens))
+    pub fn charge(&self, usage: &Usage) -> Option<Cost> {
+        self.price().map(|price| charge(price, &usage.tokens, usage.images))
     }
 
     /// As the catalogue says, else as its name suggests.
@@ -180,7 +181,7 @@ impl Lane {
 
     /// Decimal USD, without an exponent.
     pub fn cost_header(&self, usage: &Usage) -> Option<HeaderValue> {
-        let priced = || self.charge(&usage.tokens).map(Cost::total);
+        let priced = || self.charge(usage).map(Cost::total);
         let nanos = usage.reported_cost.or_else(priced)?;
         HeaderValue::from_str(&format!("{}.{:09}", nanos.0 / 1_000_000_000, nanos.0 % 1_000_000_000)).ok()
     }
@@ -195,15 +196,19 @@ pub struct Pricing {
 
 impl Pricing {
     /// What consuming so much costs, and by which price, when it is not the catalogue's.
-    pub fn charge(&self, tokens: &Tokens) -> Option<(Cost, Option<&str>)> {
+    pub fn charge(&self, tokens: &Tokens, images: u64) -> Option<(Cost, Option<&str>)> {
         let price = self.effective.as_ref()?;
-        Some((charge(price, tokens), self.tariff.as_ref().map(|tariff| &*tariff.version)))
+        Some((charge(price, tokens, images), self.tariff.as_ref().map(|tariff| &*tariff.version)))
     }
 }
 
-/// Providers do not bill what they did not do: without a token there is no charge, not even a flat one.
-fn charge(price: &Price, tokens: &Tokens) -> Cost {
-    if tokens.total() == 0 { Cost::default() } else { catalog::cost(price, tokens) }
+/// Providers do not bill what they did not do: without a token or a picture there is no charge, not even a flat one.
+fn charge(price: &Price, tokens: &Tokens, images: u64) -> Cost {
+    match (tokens.total(), images) {
+        (0, 0) => Cost::default(),
+        (_, 0) => catalog::cost(price, tokens),
+        _ => catalog::cost_of(price, &Billable { tokens: *tokens, images, ..Billable::default() }),
+    }
 }
 
 impl Candidate for Arc<Lane> {

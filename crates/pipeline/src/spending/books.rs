@@ -95,12 +95,31 @@ impl Books {
         if worst.is_some()
             && let Some(exceeded) = self.exceeded(&occasion, held)
         {
+            self.exhausted(&occasion, held);
             return Err(exceeded);
         }
         self.reserve(&occasion, held);
         self.next += 1;
         self.under_way.insert(self.next, UnderWay { occasion, arrived, held });
         Ok(self.next)
+    }
+
+    /// A budget whose rest no longer suffices is as good as spent, though it may never be spent to the last cent. What is
+    /// only held comes back, and a call that is dearer than what was spent so far says more of itself than of the budget.
+    fn exhausted(&mut self, occasion: &Occasion, worst: Nanos) {
+        let Some(index) = self.index.clone() else { return };
+        for place in index.covering(occasion) {
+            let Some(window) = self.windows[place].at(occasion.at) else { continue };
+            let (rule, spent) = (index.rule(place), window.spent());
+            let mostly = spent.0 >= rule.amount.0 / 2 && worst <= spent;
+            if mostly && window.reserved == Nanos::ZERO && !room(rule, spent, worst) {
+                self.crossings.extend(crossings(&index, place, window, rule.amount));
+            }
+        }
+    }
+
+    pub fn has_crossings(&self) -> bool {
+        !self.crossings.is_empty()
     }
 
     /// A call whose body took longer than two windows counts in the one in force: none that is known has its arrival.
@@ -146,7 +165,7 @@ impl Books {
             let Some(window) = self.windows[place].at(occasion.at) else { continue };
             window.reserved += Nanos(-held.0);
             *if kept { &mut window.unbooked } else { &mut window.unkept } += cost;
-            self.crossings.extend(crossings(&index, place, window));
+            self.crossings.extend(crossings(&index, place, window, window.spent()));
         }
         if kept && cost != Nanos::ZERO {
             self.settled.insert(receipt.into(), Settled { occasion, arrived, cost, readings: 0 });
@@ -299,7 +318,8 @@ impl Books {
             }
         }
         for (place, windows) in self.windows.iter_mut().enumerate() {
-            self.crossings.extend(crossings(&index, place, &mut windows.current));
+            let spent = windows.current.spent();
+            self.crossings.extend(crossings(&index, place, &mut windows.current, spent));
         }
         let windows = &mut self.windows;
         self.settled.retain(|_, call| {
@@ -341,8 +361,7 @@ fn status(index: &Index, place: usize, window: &Window) -> Status {
 }
 
 /// The thresholds that are newly reached.
-fn crossings(index: &Index, place: usize, window: &mut Window) -> Vec<Crossing> {
-    let spent = window.spent();
+fn crossings(index: &Index, place: usize, window: &mut Window, spent: Nanos) -> Vec<Crossing> {
     let marks = index.marks(place);
     let mut found = Vec::new();
     while window.told < marks.len() && spent >= marks[window.told] {

@@ -170,6 +170,25 @@ fn each_threshold_is_crossed_once_in_a_window() {
 }
 
 #[test]
+fn a_refusal_for_want_of_the_rest_is_the_last_threshold() {
+    let mut books = books(vec![rule("/a", Period::HOURLY, 100)], 0);
+    let crossed = |books: &mut Books| {
+        books.take_crossings().iter().map(|crossing| crossing.threshold).collect::<Vec<_>>()
+    };
+    let first = books.hold(occasion("/a", 1), Some(Nanos(60))).unwrap();
+    assert!(books.hold(occasion("/a", 1), Some(Nanos(60))).is_err());
+    assert_eq!(crossed(&mut books), [] as [f64; 0], "what is held may come back");
+    books.settle(first, "r1", Nanos(55), true);
+    assert_eq!(crossed(&mut books), [0.5]);
+    assert!(books.hold(occasion("/a", 2), Some(Nanos(200))).is_err());
+    assert_eq!(crossed(&mut books), [] as [f64; 0], "it would be too dear at any time");
+    assert!(books.hold(occasion("/a", 3), Some(Nanos(50))).is_err());
+    assert_eq!(crossed(&mut books), [1.0]);
+    assert!(books.hold(occasion("/a", 4), Some(Nanos(50))).is_err());
+    assert_eq!(crossed(&mut books), [] as [f64; 0], "told once");
+}
+
+#[test]
 fn racing_workers_never_overspend() {
     const AMOUNT: i64 = 1_000_000_000;
     let spending = Arc::new(Spending::default());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::caller::Caller;
 use domain::money::{Cost, Nanos, Rate};
 use domain::resources::model_price::ModelPrice;
-use domain::usage::Tokens;
+use domain::usage::{Tokens, Usage};
 use domain::user_path::UserPath;
 use pipeline::gateway::Policy;
 use pipeline::resolve::access::{Access, Refusal};
@@ -87,24 +87,24 @@ fn a_provider_that_is_gone_still_has_its_prices() {
     let tokens = Tokens { input: 1_000_000, output: 5, ..Tokens::default() };
     let pricing = routes.pricing("gone", "vllm", "own");
     assert_eq!(
-        pricing.charge(&tokens),
+        pricing.charge(&tokens, 0),
         Some((Cost { input: Nanos(2_000_000_000), output: Nanos(0) }, Some("rev-0")))
     );
     assert!(
         routes
             .pricing("gone", "openai", "gpt-5")
-            .charge(&tokens)
+            .charge(&tokens, 0)
             .is_some_and(|(_, version)| version.is_none())
     );
-    assert_eq!(routes.pricing("gone", "vllm", "other").charge(&tokens), None);
+    assert_eq!(routes.pricing("gone", "vllm", "other").charge(&tokens, 0), None);
 }
 
 #[test]
 fn without_a_token_there_is_no_charge() {
     let routes = house(&[("lab/own", json!({"per_request": 0.5}))]);
     let lane = routes.instances["lab"].lane("own").unwrap();
-    assert_eq!(lane.charge(&Tokens::default()), Some(Cost::default()));
-    let one = Tokens { output: 1, ..Tokens::default() };
+    assert_eq!(lane.charge(&Usage::default()), Some(Cost::default()));
+    let one = Usage { tokens: Tokens { output: 1, ..Tokens::default() }, ..Usage::default() };
     assert_eq!(lane.charge(&one).map(Cost::total), Some(Nanos(500_000_000)));
 }
 

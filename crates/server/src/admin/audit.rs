@@ -169,6 +169,8 @@ pub async fn export(
         Some("jsonl") => export::Format::Jsonl,
         Some(_) => return Err(fault::invalid_parameter("format", "'format' is csv or jsonl.").into()),
     };
+    // Storage that is away is told before a file is begun.
+    app.refresher.store().documents().revision().await?;
     let now = app.gateway.clock.now();
     let mut filter = filter::filter(&pairs, &headers, &principal.caller, now)?;
     // What happens from now on would never let it come to an end.

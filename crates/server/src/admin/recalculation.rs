@@ -141,11 +141,11 @@ fn split(selector: String, routes: &Routes) -> Result<(Option<String>, Option<St
 fn prices(snapshot: &Snapshot) -> impl FnMut(&Consumed) -> Option<Repriced> {
     let mut known: HashMap<(String, String, String), Pricing> = HashMap::new();
     move |consumed| {
-        let Consumed { model, provider, provider_name, tokens } = consumed;
+        let Consumed { model, provider, provider_name, tokens, images } = consumed;
         let key = (provider_name.clone(), provider.clone(), model.clone());
         let pricing =
             known.entry(key).or_insert_with(|| snapshot.routes.pricing(provider_name, provider, model));
-        let (cost, version) = pricing.charge(tokens)?;
+        let (cost, version) = pricing.charge(tokens, *images)?;
         Some(Repriced { cost, version: version.map(str::to_owned) })
     }
 }

@@ -56,7 +56,8 @@ struct Link {
     hash: String,
     at: Timestamp,
     id: String,
-    fields: Vec<Field>,
+    /// None when a column holds another kind of value than was written.
+    fields: Option<Vec<Field>>,
 }
 
 impl Audit {
@@ -121,8 +122,7 @@ impl Audit {
                     let message = format!("{} rows are missing before this one", link.sequence - next);
                     return Ok((rows, Some(AuditBreak::new("missing", chain, message).at(next, Some(link)))));
                 }
-                let values: Vec<Value<'_>> = link.fields.iter().map(Field::value).collect();
-                if self.key.link(&before, chain, next, &values) != link.hash {
+                if !self.follows(link, &before, chain, next) {
                     let message = "this row is not the one that was written";
                     return Ok((rows, Some(AuditBreak::new("changed", chain, message).at(next, Some(link)))));
                 }
@@ -137,6 +137,12 @@ impl Audit {
             return Ok((rows, Some(AuditBreak::new("cut_off", chain, message).at(next, None))));
         }
         Ok((rows, None))
+    }
+
+    fn follows(&self, link: &Link, before: &str, chain: &str, sequence: i64) -> bool {
+        let Some(fields) = &link.fields else { return false };
+        let values: Vec<Value<'_>> = fields.iter().map(Field::value).collect();
+        self.key.link(before, chain, sequence, &values) == link.hash
     }
 
     /// Rows behind the recorded end are new, if the record has moved meanwhile.
@@ -158,10 +164,10 @@ impl Audit {
         let link = |row: &Row| {
             Ok(Link {
                 sequence: row.get(0)?,
-                hash: row.get(1)?,
-                at: Timestamp(row.get(2)?),
-                id: row.get(3)?,
-                fields: row::content(row, 2)?,
+                hash: row.get(1).unwrap_or_default(),
+                at: Timestamp(row.get(2).unwrap_or_default()),
+                id: row.get(3).unwrap_or_default(),
+                fields: row::content(row, 2).ok(),
             })
         };
         rows.iter().map(link).collect()

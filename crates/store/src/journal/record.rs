@@ -126,6 +126,7 @@ fn detail(object: &mut Object<'_>, receipt: &Receipt) {
         attempts => object.some("attempts", Some(attempts)),
     }
     object.count("resumed", u64::from(receipt.resumed));
+    object.count("images", receipt.usage.images);
     object.some("reported_cost", receipt.usage.reported_cost.as_ref());
     object.some_text("caveat", receipt.usage.caveat.as_deref());
     if let Some(raw) = &receipt.raw_usage {
@@ -293,7 +294,7 @@ mod tests {
             Opening {
                 id, request_id, endpoint, requested_model, model, provider, provider_name, user_path, stream,
                 at: domain::clock::Timestamp(input as i64 >> 8), tenant_id: key.clone(), auth_key_id: key,
-                reserved: Usage { tokens, estimated, reported_cost: None, caveat: Some(caveat) },
+                reserved: Usage { tokens, estimated, caveat: Some(caveat), ..Usage::default() },
                 reserved_cost: cost.map(|(input, output)| Cost {
                     input: domain::money::Nanos(input),
                     output: domain::money::Nanos(output),
@@ -350,6 +351,7 @@ mod tests {
                 estimated: true,
                 reported_cost: Some(domain::money::Nanos(3)),
                 caveat: Some(text("caveat")),
+                ..Usage::default()
             },
             cost: Some(Cost { input: domain::money::Nanos(1), output: domain::money::Nanos(2) }),
             cost_source: CostSource::ProviderReported,

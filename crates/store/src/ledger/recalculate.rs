@@ -31,6 +31,14 @@ pub struct Consumed {
     /// The provider's instance.
     pub provider_name: String,
     pub tokens: Tokens,
+    /// Pictures that were made.
+    pub images: u64,
+}
+
+impl Consumed {
+    fn is_nothing(&self) -> bool {
+        self.tokens.total() == 0 && self.images == 0
+    }
 }
 
 /// What a call costs now.
@@ -160,7 +168,7 @@ fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Chang
     done.matched += 1;
     let several = [RESUMED, LOST].iter().any(|caveat| has_caveat(&entry.detail, caveat));
     let kept = entry.source == CostSource::ProviderReported || several;
-    if kept || entry.consumed.tokens.total() == 0 {
+    if kept || entry.consumed.is_nothing() {
         return None;
     }
     let priced = price(&entry.consumed);
@@ -172,7 +180,7 @@ fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Chang
     }
     let mut detail = entry.detail.clone();
     set(&mut detail, "pricing_version", priced.and_then(|priced| priced.version));
-    let unpriced = cost.is_none() && entry.consumed.tokens.total() > 0;
+    let unpriced = cost.is_none() && !entry.consumed.is_nothing();
     let caveat = text(&detail, "caveat");
     let said = caveat.iter().flat_map(|caveat| caveat.split("; ")).filter(|said| *said != UNPRICED);
     let caveats: Vec<&str> = said.chain(unpriced.then_some(UNPRICED)).collect();
@@ -229,6 +237,9 @@ fn read(row: &Row) -> Result<Entry, StoreError> {
     let cost = row.get::<Option<i64>>(17)?.zip(row.get::<Option<i64>>(18)?);
     let detail = row.get::<Option<String>>(20)?;
     let detail = detail.map_or(Ok(BTreeMap::new()), |detail| serde_json::from_str(&detail));
+    let detail: BTreeMap<String, Box<RawValue>> =
+        detail.map_err(|error| StoreError::Corrupt(format!("a usage row: {error}")))?;
+    let images = detail.get("images").and_then(|images| images.get().parse().ok()).unwrap_or(0);
     Ok(Entry {
         at: row.get(0)?,
         id: row.get(1)?,
@@ -236,6 +247,7 @@ fn read(row: &Row) -> Result<Entry, StoreError> {
             model: row.get(2)?,
             provider: row.get(3)?,
             provider_name: row.get(4)?,
+            images,
             tokens: Tokens {
                 input,
                 cache_read,
@@ -253,7 +265,7 @@ fn read(row: &Row) -> Result<Entry, StoreError> {
         cache_type: row.get(8)?,
         cost: cost.map(|(input, output)| [input, output]),
         source: cost_source(row.get(19)?),
-        detail: detail.map_err(|error| StoreError::Corrupt(format!("a usage row: {error}")))?,
+        detail,
     })
 }
 

@@ -14,6 +14,8 @@ use domain::resources::provider::Source;
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::audit;
+use pipeline::console::Console;
+use pipeline::feed::Feed;
 use pipeline::gateway::{Gateway, Policy, Retries};
 use pipeline::inventory::Inventory;
 use pipeline::passthrough;
@@ -79,6 +81,8 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
             Some(exporter)
         }
     };
+    // Events are numbered on from the time: also at a thousand in a millisecond no later process uses the same ids.
+    let events = clock.now().millis().unsigned_abs() * 1_000;
     let gateway = Arc::new(Gateway {
         clock,
         entropy,
@@ -95,8 +99,8 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         recall: Default::default(),
         retry_budget: Default::default(),
         hedge_budget: Default::default(),
-        console: Default::default(),
-        audit: Default::default(),
+        console: Console::after(events),
+        audit: Feed::after(events),
         limiter: Default::default(),
         spending: Default::default(),
         key_uses: Default::default(),

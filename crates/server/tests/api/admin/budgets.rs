@@ -73,6 +73,7 @@ async fn a_budget_is_set_changed_shown_and_removed() {
             "remaining",
             "usage_ratio",
             "period_ratio",
+            "etag",
         ];
         assert_eq!(fields, expected);
         assert_eq!((&budget["period_seconds"], &budget["remaining"]), (&json!(86_400), &json!(12.5)));
@@ -93,6 +94,31 @@ async fn a_budget_is_set_changed_shown_and_removed() {
         delete(&house, "/team/a", "daily").await.expect_status(200);
         let changes = history(&house, "budget").await;
         assert_eq!((changes.len(), changes[0].clone()), (5, ("delete".into(), "/team/a|86400".into())));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_budget_that_changed_meanwhile_is_not_overwritten() {
+    each(async |house| {
+        let url = format!("{BUDGETS}/%2Fteam/daily");
+        let put =
+            |amount: f64, etag: &str| house.put(&url, json!({"amount": amount})).header("if-match", etag);
+        assert_eq!(put(1.0, "*").send().await.refusal().0, 412, "there is none yet");
+        let made = house.put(&url, json!({"amount": 1})).send().await.expect_status(200);
+        let first = made.header("etag").unwrap().to_owned();
+        assert_eq!(budget(&house, "/team").await["etag"], first);
+        let second = put(2.0, &first).send().await.expect_status(200).header("etag").unwrap().to_owned();
+        assert_ne!(first, second);
+        assert_eq!(put(3.0, &first).send().await.refusal(), (412, "precondition_failed".into(), None));
+        let reset = json!({"user_path": "/team", "period": "daily"});
+        house.post(format!("{BUDGETS}/reset-one"), reset).send().await.expect_status(200);
+        let remove = |etag: &str| house.call(Method::DELETE, &url).header("if-match", etag);
+        assert_eq!(remove(&second).send().await.refusal().0, 412, "it began anew meanwhile");
+        let now = budget(&house, "/team").await;
+        assert_eq!(now["amount"], 2.0);
+        remove(now["etag"].as_str().unwrap()).send().await.expect_status(200);
+        assert!(budgets(&house).await.is_empty());
     })
     .await;
 }

@@ -322,3 +322,41 @@ async fn a_limit_of_nothing_is_refused_by_its_name() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn whoever_is_refused_for_another_reason_hears_of_the_limits_too() {
+    house::each(async |house| {
+        let (_, key) = limited(&house, json!({"requests_per_minute": 5})).await;
+        house.chat("text").key(&key).send().await.expect_status(200);
+        for (call, status) in [
+            (house.chat("no-such-model"), 404),
+            (house.post("/v1/chat/completions", json!({"model": "text", "messages": 5})), 400),
+            (house.chat("text").header("x-gateway-user-path", "/a/../b"), 400),
+        ] {
+            let answer = call.key(&key).send().await.expect_status(status);
+            assert_eq!(told(&answer), ("requests_per_minute", 5, 4), "{status}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn calls_without_a_bound_share_what_there_is() {
+    house::each(async |house| {
+        let (_, key) = limited(&house, json!({"tokens_per_day": 2000})).await;
+        let mut admitted = 0;
+        let refused = loop {
+            let answer = house.post("/v1/chat/completions", question("text")).key(&key).send().await;
+            if answer.status != 200 {
+                break answer;
+            }
+            admitted += 1;
+            assert!(admitted < 500, "it is never refused");
+        };
+        check_refused(&refused, "tokens_per_day");
+        let rows = house.receipts(admitted + 1).await;
+        let used: u64 = rows.iter().map(|row| row["total_tokens"].as_u64().unwrap()).sum();
+        assert!((1800..=2000).contains(&used), "{used} of 2000 by {admitted} calls");
+    })
+    .await;
+}

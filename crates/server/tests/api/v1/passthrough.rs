@@ -140,6 +140,36 @@ async fn usage_is_read_from_what_passes() {
 }
 
 #[tokio::test]
+async fn pictures_are_paid_for_one_by_one() {
+    house::each_with(Wishes::enterprise, async |house| {
+        let price = json!({"per_image": 0.3, "input_per_mtok": 0, "output_per_mtok": 0});
+        house.put("/admin/api/v1/model-pricing/openai/dall-e-3", price).send().await.expect_status(201);
+        let url = "/admin/api/v1/budgets/%2Fart/daily";
+        house.put(url, json!({"amount": 1})).send().await.expect_status(200);
+        let drawn = json!({"created": 1, "data": [{"url": "a"}, {"url": "b"}]}).to_string();
+        let draw = |count: u64| {
+            let body = json!({"model": "dall-e-3", "prompt": "a gate", "n": count});
+            house.post("/p/openai/v1/images/generations", body).header("x-gateway-user-path", "/art")
+        };
+        for _ in 0..2 {
+            house.upstream.push(Script::status(200, "application/json", drawn.clone()));
+        }
+        assert_eq!(draw(4).send().await.refusal().1, "budget_exceeded");
+        draw(2).send().await.expect_status(200);
+        assert_eq!(draw(2).send().await.refusal().1, "budget_exceeded");
+        draw(1).send().await.expect_status(200);
+        let rows = house.receipts(4).await;
+        let costs: Vec<&Value> = rows.iter().map(|row| &row["total_cost"]).collect();
+        assert_eq!(
+            costs.iter().filter_map(|cost| cost.as_f64()).filter(|cost| *cost > 0.0).sum::<f64>(),
+            0.9
+        );
+        assert!(rows.iter().all(|row| row["requested_model"] == "dall-e-3"), "{rows:#?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_status_is_kept_and_only_formless_errors_are_wrapped() {
     house::each(async |house| {
         for (model, status) in

@@ -108,6 +108,7 @@ async fn every_kind_of_tampering_is_found() {
         ("UPDATE audit SET at = at + 1 WHERE id = 'r9'", "changed"),
         ("UPDATE audit SET data = '{}' WHERE id = 'r0'", "changed"),
         ("UPDATE audit SET hash = 'x' WHERE id = 'r9'", "changed"),
+        ("UPDATE audit SET duration_us = overhead_us + 1 WHERE id = 'r4'", "changed"),
         ("DELETE FROM audit WHERE id = 'r4'", "missing"),
         ("DELETE FROM audit WHERE id = 'r0'", "missing"),
         ("DELETE FROM audit WHERE id IN ('r8', 'r9')", "cut_off"),
@@ -128,6 +129,18 @@ async fn every_kind_of_tampering_is_found() {
         })
         .await;
     }
+}
+
+/// SQLite keeps any kind of value in any column.
+#[tokio::test]
+async fn a_value_of_another_kind_is_tampering() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = crate::testing::open(crate::Backend::Sqlite { path: directory.path().join("a.db") }).await;
+    fill(&store, (0..4).map(|n| audited(&format!("r{n}"))).collect()).await;
+    run(&store, "UPDATE audit SET thread = x'00' WHERE id = 'r2'").await;
+    let found = verify(&store).await;
+    assert_eq!(found.breaks.iter().map(|broken| broken.kind).collect::<Vec<_>>(), ["changed"]);
+    assert_eq!(found.breaks[0].id.as_deref(), Some("r2"));
 }
 
 #[tokio::test]

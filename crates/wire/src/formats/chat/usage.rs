@@ -27,7 +27,7 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     reader.output(&object, prompt, completion, total, &mut tokens);
     let reported_cost = reader.cost(&object);
     let caveat = (!reader.caveats.is_empty()).then(|| reader.caveats.join("; "));
-    Some(Usage { tokens, estimated: false, untold, reported_cost, caveat })
+    Some(Usage { tokens, untold, reported_cost, caveat, ..Usage::default() })
 }
 
 /// Totals that include their parts, as OpenAI counts them.

@@ -28,6 +28,29 @@ fn same(a: &Value, b: &Value, except: &[&str]) {
 }
 
 #[tokio::test]
+async fn an_end_has_two_names_and_the_edited_one_counts() {
+    house::each(async |house| {
+        let (id, _) = house.key(full()).await;
+        let path = format!("{PATH}/{id}");
+        for (name, year) in [("expiry", "2998"), ("expires_at", "2997")] {
+            let mut read = house.get(&path).send().await.json();
+            assert_eq!(read["expiry"], read["expires_at"]);
+            read[name] = json!(format!("{year}-01-01T00:00:00Z"));
+            let written = edit(&house, &id, read).await;
+            let expected = json!(format!("{year}-01-01T00:00:00.000Z"));
+            assert_eq!((&written["expiry"], &written["expires_at"]), (&expected, &expected));
+        }
+        let both = json!({"expiry": "2998-01-01T00:00:00Z", "expires_at": "2999-01-01T00:00:00Z"});
+        let refused = house.put(&path, both).send().await.refusal();
+        assert_eq!(refused, (400, "invalid_parameter".into(), Some("expires_at".into())));
+        let body = json!({"unknown": 1});
+        let refused = house.post(format!("{path}/deactivate"), body).send().await.refusal();
+        assert_eq!(refused, (400, "unknown_parameter".into(), Some("unknown".into())));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn absent_stays_and_null_clears() {
     house::each(async |house| {
         let (id, key) = house.key(full()).await;
