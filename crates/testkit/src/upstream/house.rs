@@ -115,6 +115,7 @@ impl House {
                 document(dialect, generate::count_tokens(&visit, &request, model))
             }
             (Route::Compact, _) => self.compact(&visit, &request),
+            (Route::Images, _) => document(dialect, Ok(pictures(&visit, &request))),
             (_, Some(deployment)) => match azure(&visit, &mut request, &deployment) {
                 Some(answer) => (answer, Entry::default()),
                 None => self.infer(&route, &visit, &request),
@@ -262,6 +263,14 @@ fn nowhere(knock: &Knock<'_>) -> Refusal {
 fn refused(dialect: Dialect, refusal: &Refusal) -> (Answer, Entry) {
     let body = dialect.error(refusal).to_string();
     (Answer { status: refusal.status, ..Answer::whole(body) }, Entry::default())
+}
+
+/// As many as are asked for.
+fn pictures(visit: &Visit<'_>, request: &Value) -> Value {
+    let count = request["n"].as_u64().unwrap_or(1);
+    let data: Vec<Value> =
+        (0..count).map(|n| json!({"url": format!("http://pictures.test/{n}.png")})).collect();
+    json!({"created": visit.created, "data": data})
 }
 
 fn document(dialect: Dialect, result: Result<Value, Refusal>) -> (Answer, Entry) {

@@ -15,6 +15,7 @@ pub(super) enum Route {
     Completions(Surface),
     Embeddings(Surface),
     Rerank,
+    Images,
     /// Below `/v1/responses/{id}`.
     Stored(String),
     InputTokens,
@@ -67,6 +68,7 @@ impl Route {
             ("POST", "/v1beta/openai/embeddings") => Self::Embeddings(Surface::Gemini),
             ("POST", "/ollama/v1/embeddings") => Self::Embeddings(Surface::Ollama),
             ("POST", "/v1/rerank") => Self::Rerank,
+            ("POST", "/v1/images/generations") => Self::Images,
             ("GET", "/v1/models") => Self::Models(Models::OpenAi),
             ("GET", "/v1beta/models") => Self::Models(Models::Gemini),
             ("GET", "/ollama/api/tags" | "/ollama/v1/models") => Self::Models(Models::Ollama),
@@ -92,7 +94,7 @@ impl Route {
 
     pub fn dialect(&self) -> Dialect {
         match self {
-            Self::Chat(_) | Self::Models(_) => Dialect::Chat,
+            Self::Chat(_) | Self::Models(_) | Self::Images => Dialect::Chat,
             Self::Responses | Self::Stored(_) | Self::InputTokens | Self::Compact => Dialect::Responses,
             Self::Messages | Self::CountTokens => Dialect::Messages,
             Self::Generate { .. } | Self::CountGenerate { .. } => Dialect::Generate,

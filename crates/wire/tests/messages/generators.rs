@@ -244,7 +244,7 @@ pub fn reply() -> impl Strategy<Value = Reply> {
         StopReason::Refusal,
         StopReason::PauseTurn,
     ]);
-    let counts = (0..1u64 << 40, 0..1u64 << 40, 0..1u64 << 20, 0..1u64 << 20, 0..1u64 << 40);
+    let counts = (0..1u64 << 26, 0..1u64 << 26, 0..1u64 << 20, 0..1u64 << 20, 0..1u64 << 26);
     (prop::collection::vec(part, 0..6), stop, counts).prop_map(|(parts, stop, counts)| {
         let (input, cache_read, cache_write_5m, cache_write_1h, output) = counts;
         let tokens =

@@ -110,7 +110,10 @@ async fn a_budget_that_changed_meanwhile_is_not_overwritten() {
         assert_eq!(budget(&house, "/team").await["etag"], first);
         let second = put(2.0, &first).send().await.expect_status(200).header("etag").unwrap().to_owned();
         assert_ne!(first, second);
-        assert_eq!(put(3.0, &first).send().await.refusal(), (412, "precondition_failed".into(), None));
+        assert_eq!(
+            put(3.0, &first).send().await.refusal(),
+            (412, "precondition_failed".into(), Some("If-Match".into()))
+        );
         let reset = json!({"user_path": "/team", "period": "daily"});
         house.post(format!("{BUDGETS}/reset-one"), reset).send().await.expect_status(200);
         let remove = |etag: &str| house.call(Method::DELETE, &url).header("if-match", etag);

@@ -105,8 +105,11 @@ async fn tokens_are_held_by_estimate_and_corrected() {
         let slow = house.chat("slow-300").key(&key);
         let meanwhile = async {
             until_asked(&house, 1).await;
-            let answer = house.chat("text").key(&key).send().await;
-            check_refused(&answer, "tokens_per_minute");
+            let mut bounded = question("text");
+            bounded["max_tokens"] = json!(2000);
+            let answer = house.post("/v1/chat/completions", bounded).key(&key).send().await;
+            let wait = check_refused(&answer, "tokens_per_minute");
+            assert_eq!(wait, Duration::from_secs(1), "nobody knows when the other ends");
             assert!(told(&answer).2 < 1000, "the estimate is held: {:?}", answer.headers);
         };
         let (first, ()) = tokio::join!(slow.send(), meanwhile);
@@ -329,7 +332,7 @@ async fn whoever_is_refused_for_another_reason_hears_of_the_limits_too() {
         let (_, key) = limited(&house, json!({"requests_per_minute": 5})).await;
         house.chat("text").key(&key).send().await.expect_status(200);
         for (call, status) in [
-            (house.chat("no-such-model"), 404),
+            (house.post("/v1/chat/completions", question("nowhere/text")), 404),
             (house.post("/v1/chat/completions", json!({"model": "text", "messages": 5})), 400),
             (house.chat("text").header("x-gateway-user-path", "/a/../b"), 400),
         ] {

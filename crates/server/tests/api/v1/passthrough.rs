@@ -146,14 +146,10 @@ async fn pictures_are_paid_for_one_by_one() {
         house.put("/admin/api/v1/model-pricing/openai/dall-e-3", price).send().await.expect_status(201);
         let url = "/admin/api/v1/budgets/%2Fart/daily";
         house.put(url, json!({"amount": 1})).send().await.expect_status(200);
-        let drawn = json!({"created": 1, "data": [{"url": "a"}, {"url": "b"}]}).to_string();
         let draw = |count: u64| {
             let body = json!({"model": "dall-e-3", "prompt": "a gate", "n": count});
             house.post("/p/openai/v1/images/generations", body).header("x-gateway-user-path", "/art")
         };
-        for _ in 0..2 {
-            house.upstream.push(Script::status(200, "application/json", drawn.clone()));
-        }
         assert_eq!(draw(4).send().await.refusal().1, "budget_exceeded");
         draw(2).send().await.expect_status(200);
         assert_eq!(draw(2).send().await.refusal().1, "budget_exceeded");

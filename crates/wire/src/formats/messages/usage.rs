@@ -22,7 +22,8 @@ pub fn read_usage(raw: &[u8], so_far: Option<&Usage>) -> Option<Usage> {
     let before = so_far.map_or(Untold { input: true, output: true }, |usage| usage.untold);
     let untold = Untold {
         input: before.input && input.is_none() && read.is_none() && written.is_none(),
-        output: before.output && output.is_none(),
+        // What was said at the beginning of a stream is not the end of it.
+        output: output.is_none() && (before.output || object.value(raw, "output_tokens").is_some()),
     };
     let mut tokens = so_far.map(|usage| usage.tokens).unwrap_or_default();
     tokens.input = input.unwrap_or(tokens.input);
