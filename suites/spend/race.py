@@ -90,8 +90,9 @@ def judge(gateway, upstream, name, path, calls):
     booked = sum(prices.usd(row["total_cost"]) for row in rows)
     spent = prices.usd(stage.budgets(gateway)[path]["spent"])
     lines = [line for line in upstream.bill() if line["model"].endswith(f"@{name}")]
-    # What broke off told nobody its usage: it is estimated, and the estimate is in the books.
-    whole = [line for line in lines if line["finished"]]
+    # What broke off, or was left, told nobody its usage: it is estimated, and the estimate is in the books.
+    unheard = {call.request_id for call in calls if not call.acknowledged}
+    whole = [line for line in lines if line["finished"] and line["word"] not in unheard]
     billed = sum((sum(prices.cost(PRICE, prices.of_line(line))) for line in whole), Decimal(0))
     print(f"spend: race {name}: {len(served)} served, booked ${booked}, billed ${billed}, back in {back:.2f} s, refused {dict(codes)}", flush=True)
     strange = [f"{count} × {code}" for code, count in codes.items() if code != "429 budget_exceeded"]

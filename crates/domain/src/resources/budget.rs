@@ -92,7 +92,7 @@ impl Resource for Budget {
 }
 
 fn amount_refused() -> Fault {
-    fault::invalid_parameter("amount", "'amount' is a number of US dollars above 0.")
+    fault::invalid_parameter("amount", "'amount' is a number of US dollars above 0 and below 9 billion.")
 }
 
 /// US dollars as they are written in a body.

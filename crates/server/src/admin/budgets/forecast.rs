@@ -13,7 +13,7 @@ use store::Spent;
 use utoipa::ToSchema;
 
 use super::place::user_path;
-use super::{is_visible, view, within};
+use super::{is_visible, within};
 use crate::App;
 use crate::admin::record;
 use crate::fault::Problem;
@@ -84,14 +84,16 @@ fn below(spent: &[Spent], key: &BudgetKey) -> Nanos {
     spent.iter().filter(counts).fold(Nanos::ZERO, |sum, spent| sum + spent.cost)
 }
 
-/// The further the period is, the more its own pace counts.
+/// The more of the period was counted, the more its own pace counts: what was before a reset says nothing of it.
 fn outlook(status: &Status, past: Nanos, now: Timestamp) -> Outlook {
     let hours = |from: Timestamp, until: Timestamp| ((until.micros() - from.micros()) as f64 / HOUR).max(0.0);
     let (amount, spent) = (status.rule.amount.usd(), status.spent.usd());
     let elapsed = hours(status.counted_from, now).max(1.0 / 60.0);
     let pace = spent / elapsed;
     let usual = past.usd() / WEEK_HOURS;
-    let weight = if past > Nanos::ZERO { view::period_ratio(status, now) } else { 1.0 };
+    let counted =
+        (hours(status.counted_from, now) / hours(status.period_start, status.period_end)).clamp(0.0, 1.0);
+    let weight = if past > Nanos::ZERO { counted } else { 1.0 };
     let rate = weight * pace + (1.0 - weight) * usual;
     let left = hours(now, status.period_end);
     let until_empty = (amount - spent).max(0.0) / rate;
@@ -106,14 +108,14 @@ fn outlook(status: &Status, past: Nanos, now: Timestamp) -> Outlook {
         projected: spent + rate * left,
         exhausted_at: exhausted.map(record::time),
         rate_per_hour: rate,
-        confidence: confidence(pace, usual, view::period_ratio(status, now)),
+        confidence: confidence(pace, usual, counted),
     }
 }
 
 /// Two paces that agree are better than one, and a period that is nearly over better than one that has just begun.
-fn confidence(pace: f64, usual: f64, period_ratio: f64) -> &'static str {
+fn confidence(pace: f64, usual: f64, counted: f64) -> &'static str {
     let agree = pace > 0.0 && usual > 0.0 && (0.5..=2.0).contains(&(pace / usual));
-    match period_ratio {
+    match counted {
         ratio if ratio >= 0.5 || (agree && ratio >= 0.1) => "high",
         ratio if agree || ratio >= 0.1 => "medium",
         _ => "low",
@@ -159,5 +161,8 @@ mod tests {
         assert_eq!((found.projected, found.exhausted_at, found.confidence), (0.0, None, "low"));
         let found = outlook(&status(30.0), Nanos::ZERO, at(6));
         assert_eq!(found.exhausted_at.as_deref(), Some("1970-01-01T06:00:00.000Z"), "used up already");
+        let reset = Status { counted_from: Timestamp::from_seconds(12 * 3600 - 8), ..status(0.1) };
+        let found = outlook(&reset, week(0.01), at(12));
+        assert_eq!((found.confidence, found.projected < 0.5), ("low", true), "{}", found.projected);
     }
 }

@@ -95,7 +95,7 @@ fn view(status: &Status, stored: Option<&Stored<Budget>>, now: Timestamp) -> Bud
     }
 }
 
-pub fn period_ratio(status: &Status, now: Timestamp) -> f64 {
+fn period_ratio(status: &Status, now: Timestamp) -> f64 {
     let since = |at: Timestamp| (at.micros() - status.period_start.micros()) as f64;
     (since(now) / since(status.period_end)).clamp(0.0, 1.0)
 }
