@@ -32,7 +32,7 @@ def load(gateway, seed, calls):
     before, rows = cpu_seconds(gateway), booked(gateway)
 
     def plan(_, request_id):
-        return traffic.Call(request_id, "chat", "demo/demo", False)
+        return traffic.Call(request_id, "chat", "demo/demo-chat", False)
 
     made = traffic.Load(gateway.port, WORKERS, seed, plan, most=calls).start().join()
     unserved = [call for call in made if not call.served]

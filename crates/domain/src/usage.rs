@@ -93,11 +93,6 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Usage {
-    /// Whether there is anything to pay for.
-    pub fn is_nothing(&self) -> bool {
-        self.tokens.total() == 0 && self.images == 0
-    }
-
     /// Puts what we counted where the provider told nothing. `input` is asked only for what it has to tell.
     pub fn fill(&mut self, input: impl FnOnce() -> u64, output: u64) {
         let untold = std::mem::take(&mut self.untold);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::canon::Reply as CanonReply;
 use domain::fault::{self, Fault};
-use domain::usage::Usage;
+use domain::usage::{Untold, Usage};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use wire::codec::{self, Native, Served};
 
@@ -139,7 +139,8 @@ async fn finish(
 ) -> Reply {
     let mut cost = None;
     if let Some((usage, raw)) = usage {
-        cost = ticket.lane().and_then(|lane| lane.cost_header(&usage));
+        let whole = usage.untold == Untold::default();
+        cost = ticket.lane().filter(|_| whole).and_then(|lane| lane.cost_header(&usage));
         ticket.consumed(usage, raw);
     }
     let mut headers = ticket.headers(overhead_us);

@@ -60,7 +60,7 @@ impl<T> Feed<T> {
         self.bell.ring();
     }
 
-    /// The newest event's id; 0 before the first.
+    /// The newest event's id; before the first, the one after which they begin.
     pub fn last_id(&self) -> u64 {
         self.ring.lock().last_id()
     }

@@ -61,6 +61,7 @@ impl Permit {
 
     /// So much is known to be consumed; the call is not over yet.
     pub fn consumed(&mut self, tokens: u64) {
+        self.consumed = tokens;
         self.account.counts.lock().correct(&mut self.taken, tokens);
     }
 

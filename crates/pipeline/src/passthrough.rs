@@ -35,7 +35,7 @@ use crate::snapshot::routes::{Instance, Lane};
 use crate::spending;
 
 pub use download::Download;
-use endpoint::Endpoint;
+use endpoint::{Endpoint, Purpose};
 use fare::{Fare, Said};
 use upload::{Sent, Upload};
 
@@ -98,10 +98,7 @@ struct Journey {
     lane: Arc<Lane>,
     sent: Arc<Sent>,
     outbound: Outbound,
-    /// Something is generated, and not only read or kept.
-    inference: bool,
-    /// Pictures that are asked for.
-    images: u64,
+    purpose: Purpose,
     reservation: Reservation,
 }
 
@@ -128,19 +125,17 @@ async fn prepare(
     let stake = admit::Stake::of(&access, &instance, &wanted.method);
     let bills = wanted.method == Method::POST && !endpoint.is_free;
     let budgeted = bills && spending::concerns(ticket.gateway(), &ticket.occasion(&caller, &user_path));
-    if budgeted || endpoint.is_drawing {
+    if budgeted {
         upload.read_whole();
     }
     let lane = judge(&access, &instance, &endpoint, &mut upload, stake).await?;
     ticket.names(&lane.target.model);
     refuse_others_responses(&caller, &endpoint, ticket).await?;
     let sent = upload.sent();
-    let inference = wanted.method == Method::POST && endpoint.is_inference;
-    let reservation = fare::reservation(&lane, &sent, inference);
+    let purpose = endpoint.purpose(&wanted.method);
+    let reservation = fare::reservation(&lane, &sent, purpose);
     let said = || Said::of(upload.whole(), upload.most_answers());
-    // A form is not read: it is taken to ask for one.
-    let images = if endpoint.is_drawing && bills { said().pictures() } else { 0 };
-    let worst = || bills.then(|| fare::worst(&instance, &lane, &said(), images)).flatten();
+    let worst = || bills.then(|| fare::worst(&instance, &lane, &said(), purpose)).flatten();
     let occasion = || ticket.occasion(&caller, &user_path);
     let held = spending::hold(ticket.gateway(), &caller, occasion, worst)?;
     ticket.hold(held, None);
@@ -153,7 +148,7 @@ async fn prepare(
         headers,
         body: upload.into_outbound(),
     };
-    Ok(Journey { instance, endpoint, lane, sent, outbound, inference, images, reservation })
+    Ok(Journey { instance, endpoint, lane, sent, outbound, purpose, reservation })
 }
 
 /// A response that this gateway handed out is its owner's here, too. What it never saw is between key and provider.
@@ -187,13 +182,11 @@ async fn judge(
 
 impl Journey {
     async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<Passed, Refused> {
-        let Self { instance, endpoint, lane, sent, outbound, inference, images, reservation } = self;
+        let Self { instance, endpoint, lane, sent, outbound, purpose, reservation } = self;
         ticket.leave(&lane, &reservation);
         let gateway = ticket.gateway().clone();
         let before = ticket.now();
-        let mut fare =
-            Fare::new(ticket, instance, endpoint.model, sent.clone(), inference, *method == Method::POST);
-        fare.drawing(images);
+        let mut fare = Fare::new(ticket, instance, endpoint.model, sent.clone(), purpose);
         let outcome = head(&gateway, fare.instance(), outbound, &sent).await;
         fare.attempted(before, attempt(&lane, &outcome));
         match outcome {

@@ -24,14 +24,11 @@ pub struct Reservation {
     pub cost: Option<Cost>,
     /// The part of its tokens that is a guess: nothing bounds the answer.
     pub guessed: u64,
+    /// The longest answer that the call allows, if it says; at any target.
+    pub bound: Option<u64>,
 }
 
 impl Reservation {
-    /// The longest answer that the call allows, if it says.
-    pub fn bound(&self) -> Option<u64> {
-        (self.guessed == 0).then_some(self.usage.tokens.output).filter(|output| *output > 0)
-    }
-
     /// What the call asks of its key's limits.
     pub fn demand(&self) -> Demand {
         let most = self.usage.tokens.total();
@@ -46,9 +43,16 @@ pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
         let tokens = Tokens { input, output: output(lane, call), ..Tokens::default() };
         let cost = lane.price().map(|price| catalog::cost(price, &tokens));
         let guessed = if asked(call).is_none() { tokens.output } else { 0 };
-        Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, guessed }
+        Reservation {
+            usage: Usage { tokens, estimated: true, ..Usage::default() },
+            cost,
+            guessed,
+            bound: None,
+        }
     });
-    reservations.max_by_key(|reservation| reservation.cost.map(Cost::total)).unwrap_or_default()
+    let dearest = reservations.max_by_key(|reservation| reservation.cost.map(Cost::total));
+    let bound = asked(call).and_then(|_| plan.lanes.iter().map(|lane| output(lane, call)).max());
+    Reservation { bound, ..dearest.unwrap_or_default() }
 }
 
 /// What one attempt can cost at most, at the dearest target; none when no target has a price. No more is ever billed to a

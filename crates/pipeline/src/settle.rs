@@ -211,7 +211,7 @@ impl Ticket {
     /// The call is leaving for a target.
     pub fn leave(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
         self.note_leaving(lane, reservation);
-        self.bound = reservation.bound();
+        self.bound = reservation.bound;
         self.left = true;
         self.answered_by(lane);
     }
@@ -311,6 +311,12 @@ impl Ticket {
         self.edit(|receipt| receipt.raw_usage = raw);
         self.holds.consumed(usage.tokens.total());
         self.usage = Some(usage);
+    }
+
+    /// The tokens that so much of an answer has, no more than the call allows.
+    pub fn estimate_of(&self, content_bytes: u64) -> u64 {
+        let tokens = catalog::estimate_tokens_from_bytes(content_bytes);
+        self.bound.map_or(tokens, |bound| tokens.min(bound))
     }
 
     pub fn produced(&mut self, content_bytes: u64) {

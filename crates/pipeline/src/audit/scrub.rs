@@ -86,21 +86,24 @@ fn plainly(text: &str) -> Option<String> {
             Some(b'u') => (escape.get(2..6).and_then(letter), 6),
             _ => (None, 2),
         };
-        let length = if letter.is_some() { length } else { 2 };
         match letter {
+            // These stand in JSON with a short escape.
+            Some(letter @ ('"' | '\\')) => plain.extend(['\\', letter]),
             Some(letter) => plain.push(letter),
-            None => plain.push_str(escape.get(..length).unwrap_or(escape)),
+            None => plain.push_str(escape.get(..2).unwrap_or("\\")),
         }
-        rest = escape.get(length..).unwrap_or_default();
+        // What is no escape is a backslash before a letter of several bytes, or at the end.
+        let length = if letter.is_some() { length } else { escape.get(..2).map_or(1, str::len) };
+        rest = &escape[length..];
     }
     plain.push_str(rest);
     (plain.len() < text.len()).then_some(plain)
 }
 
-/// What four hexadecimal digits stand for, if that is visible and needs no escape.
+/// What four hexadecimal digits stand for, if that can be seen.
 fn letter(digits: &str) -> Option<char> {
-    let code = u8::from_str_radix(digits, 16).ok()?;
-    (code.is_ascii_graphic() && !matches!(code, b'"' | b'\\')).then_some(char::from(code))
+    let code = u32::from_str_radix(digits, 16).ok()?;
+    char::from_u32(code).filter(|letter| !letter.is_control())
 }
 
 impl Scrubber {
@@ -136,13 +139,15 @@ mod tests {
 
     #[test]
     fn escapes_hide_nothing() {
-        let scrubber = Scrubber::new(["sk-12345678", "with/slash"]);
+        let scrubber = Scrubber::new(["sk-12345678", "with/slash", "geländer"]);
         for (text, expected) in [
             (r#"{"a":"sk\u002d12345678"}"#, r#"{"a":"***"}"#),
             (r#"{"a":"\u0073k-1234567\u0038 \n é"}"#, r#"{"a":"*** \n é"}"#),
             (r#"{"a":"with\/slash"}"#, r#"{"a":"***"}"#),
             (r#"{"a":"\u006fwn-secret-key"}"#, r#"{"a":"***"}"#),
             (r#"{"a":"\u0041 \u0022 \\u002d \u00"}"#, r#"{"a":"\u0041 \u0022 \\u002d \u00"}"#),
+            (r#"{"a":"é\é sk\u002d12345678"}"#, r#"{"a":"é\é ***"}"#),
+            (r#"{"a":"gel\u00e4nder \u0022x"}"#, r#"{"a":"*** \"x"}"#),
             (r#"{"a":"sk\\u002d12345678"}"#, r#"{"a":"sk\\u002d12345678"}"#),
             ("ends in \\", "ends in \\"),
             ("é\\é\\u00é", "é\\é\\u00é"),

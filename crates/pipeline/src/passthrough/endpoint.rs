@@ -1,6 +1,7 @@
 //! The path below the provider's base URL: decoded once, checked, and written anew, so that it cannot lead elsewhere.
 
 use domain::fault::{self, Fault};
+use http::Method;
 
 const PARAM: &str = "endpoint";
 
@@ -10,10 +11,8 @@ pub(super) struct Endpoint {
     pub(super) path_and_query: String,
     /// The model, where the path names it.
     pub(super) model: Option<String>,
-    /// A model is asked to answer here.
-    pub(super) is_inference: bool,
-    /// Pictures are made here.
-    pub(super) is_drawing: bool,
+    /// What a `POST` does here.
+    made: Purpose,
     /// Nothing that is sent here is billed.
     pub(super) is_free: bool,
 }
@@ -42,10 +41,26 @@ impl Endpoint {
             path_and_query.push('?');
             path_and_query.push_str(&query);
         }
-        let (model, is_inference, is_free) = (model(&segments), is_inference(&segments), is_free(&segments));
-        let is_drawing = is_drawing(&segments);
-        Ok(Self { path_and_query, model, is_inference, is_drawing, is_free })
+        let (model, made, is_free) = (model(&segments), Purpose::of(&segments), is_free(&segments));
+        Ok(Self { path_and_query, model, made, is_free })
     }
+
+    pub(super) fn purpose(&self, method: &Method) -> Purpose {
+        if *method == Method::POST { self.made } else { Purpose::default() }
+    }
+}
+
+/// What a call is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Purpose {
+    /// Something is made, not only read back.
+    pub(super) creates: bool,
+    /// A model is asked to answer.
+    pub(super) infers: bool,
+    /// It answers in words, and does not only measure texts or put them in order.
+    pub(super) speaks: bool,
+    /// Pictures are made.
+    pub(super) draws: bool,
 }
 
 /// The client's query without its credential, and with the version the provider wants where the client names none.
@@ -156,16 +171,18 @@ fn model(segments: &[&str]) -> Option<String> {
     (!name.is_empty()).then(|| name.chars().take(300).collect())
 }
 
-/// The surfaces of every format, wherever below its base URL a provider has them.
-fn is_inference(segments: &[&str]) -> bool {
-    let last = segments.last().copied().unwrap_or_default();
-    let (name, verb) = last.rsplit_once(':').unwrap_or((last, ""));
-    matches!(name, "completions" | "responses" | "messages" | "embeddings" | "rerank" if verb.is_empty())
-        || matches!(verb, "generateContent" | "streamGenerateContent" | "embedContent" | "batchEmbedContents")
-}
-
-fn is_drawing(segments: &[&str]) -> bool {
-    matches!(segments, [.., "images", "generations" | "edits" | "variations"])
+impl Purpose {
+    /// The surfaces of every format, wherever below its base URL a provider has them.
+    fn of(segments: &[&str]) -> Self {
+        let last = segments.last().copied().unwrap_or_default();
+        let (name, verb) = last.rsplit_once(':').unwrap_or((last, ""));
+        let speaks = matches!(name, "completions" | "responses" | "messages" if verb.is_empty())
+            || matches!(verb, "generateContent" | "streamGenerateContent");
+        let measures = matches!(name, "embeddings" | "rerank" if verb.is_empty())
+            || matches!(verb, "embedContent" | "batchEmbedContents");
+        let draws = matches!(segments, [.., "images", "generations" | "edits" | "variations"]);
+        Self { creates: true, infers: speaks || measures, speaks, draws }
+    }
 }
 
 /// What is only counted, kept, or called off.

@@ -12,6 +12,7 @@ use http::HeaderMap;
 use serde_json::Value;
 use wire::meter::Meter;
 
+use super::endpoint::Purpose;
 use super::told;
 use super::upload::Sent;
 use crate::reply::Refused;
@@ -29,11 +30,7 @@ pub(super) struct Fare {
     /// The model in the path.
     model: Option<String>,
     sent: Arc<Sent>,
-    inference: bool,
-    /// Pictures that were asked for.
-    images: u64,
-    /// Something was made by this call, not only read back.
-    created: bool,
+    purpose: Purpose,
     status: u16,
     events: bool,
     /// Sounds, pictures and what is packed.
@@ -41,27 +38,31 @@ pub(super) struct Fare {
 }
 
 /// What the call is charged after a crash.
-pub(super) fn reservation(lane: &Lane, sent: &Sent, inference: bool) -> Reservation {
-    if !inference {
+pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reservation {
+    if purpose.draws {
+        let usage = Usage { images: sent.answers(), estimated: true, ..Usage::default() };
+        return Reservation { cost: lane.charge(&usage), usage, ..Reservation::default() };
+    }
+    if !purpose.infers {
         return Reservation::default();
     }
     let input = catalog::estimate_tokens_from_bytes(sent.bytes());
     let tokens = Tokens { input, output: ASSUMED_OUTPUT, ..Tokens::default() };
     let cost = lane.price().map(|price| catalog::cost(price, &tokens));
     let guessed = tokens.output;
-    Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, guessed }
+    Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, guessed, bound: None }
 }
 
 /// What the call can cost at most; none for what has no price. Its own bound on the output may be under a name that is not
 /// known here, so it is the model's. A call that does not say which model it is for may be for the dearest.
-pub(super) fn worst(instance: &Instance, lane: &Lane, said: &Said, images: u64) -> Option<Nanos> {
+pub(super) fn worst(instance: &Instance, lane: &Lane, said: &Said, purpose: Purpose) -> Option<Nanos> {
     if !lane.target.model.is_empty() {
-        return most(lane, said, images);
+        return most(lane, said, purpose);
     }
-    instance.lanes.values().filter_map(|lane| most(lane, said, images)).max()
+    instance.lanes.values().filter_map(|lane| most(lane, said, purpose)).max()
 }
 
-fn most(lane: &Lane, said: &Said, images: u64) -> Option<Nanos> {
+fn most(lane: &Lane, said: &Said, purpose: Purpose) -> Option<Nanos> {
     let price = lane.price()?;
     let facts = lane.facts.as_ref();
     let known = facts.and_then(|facts| facts.max_output_tokens);
@@ -70,6 +71,7 @@ fn most(lane: &Lane, said: &Said, images: u64) -> Option<Nanos> {
         Some(body) => reserve::most_input(lane, body, said.refers),
         None => facts.and_then(|facts| facts.context_window).unwrap_or(ASSUMED_WINDOW),
     };
+    let images = if purpose.draws { said.choices } else { 0 };
     let pictures =
         Nanos(price.per_image.unwrap_or(0).saturating_mul(i64::try_from(images).unwrap_or(i64::MAX)));
     Some(catalog::bound(price, input, output) + pictures)
@@ -85,11 +87,6 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// How many it asks for; what is not read asks for one.
-    pub(super) fn pictures(&self) -> u64 {
-        if self.body.is_some() { self.choices } else { 1 }
-    }
-
     /// A body that could not be read may name, keep and multiply what it likes; `most` is how many answers it can ask for.
     pub(super) fn of(body: Option<Vec<u8>>, most: u64) -> Self {
         let unread = Self { body: None, refers: true, output: 0, choices: most };
@@ -125,8 +122,7 @@ impl Fare {
         instance: Arc<Instance>,
         model: Option<String>,
         sent: Arc<Sent>,
-        inference: bool,
-        created: bool,
+        purpose: Purpose,
     ) -> Self {
         let meter = Some(Meter::new(""));
         let routes = ticket.gateway().snapshot().routes.clone();
@@ -137,18 +133,11 @@ impl Fare {
             instance,
             model,
             sent,
-            inference,
-            images: 0,
-            created,
+            purpose,
             status: 0,
             events: false,
             opaque: true,
         }
-    }
-
-    /// Pictures are made, so many.
-    pub(super) fn drawing(&mut self, images: u64) {
-        self.images = images;
     }
 
     pub(super) fn instance(&self) -> &str {
@@ -254,26 +243,28 @@ impl Fare {
         let Some(metered) = self.meter.take().map(Meter::finish) else { return };
         self.concern(self.sent.model().or(metered.model));
         let failed = self.status >= 400;
-        let counted = catalog::estimate_tokens_from_bytes(metered.content_bytes);
+        // What is put in order comes back with the answer, and is no output.
+        let said = if self.purpose.speaks { metered.content_bytes } else { 0 };
+        let counted = catalog::estimate_tokens_from_bytes(said);
         let mut usage = match metered.usage {
             // What is read back was paid for when it was made.
-            Some(mut usage) if self.created => {
+            Some(mut usage) if self.purpose.creates => {
                 usage.fill(|| catalog::estimate_tokens_from_bytes(self.sent.bytes()), counted);
                 usage
             }
             Some(_) => Usage::default(),
-            None if self.inference && !failed => {
+            None if self.purpose.infers && !failed => {
                 let input = catalog::estimate_tokens_from_bytes(self.sent.bytes());
                 let tokens = Tokens { input, output: counted, ..Tokens::default() };
                 Usage { tokens, estimated: true, ..Usage::default() }
             }
             None => Usage::default(),
         };
-        if !failed {
-            usage.images = self.images;
+        if self.purpose.draws && !failed {
+            usage.images = self.sent.answers();
         }
         let complete = complete && !metered.unfinished;
-        if !complete && self.inference && !failed {
+        if !complete && self.purpose.infers && !failed {
             // What a provider says in the middle is not the last word.
             usage.tokens.output += counted.saturating_sub(usage.tokens.total_output());
             usage.estimated = true;

@@ -1,6 +1,7 @@
 //! Paths, queries, lists and error bodies: the decisions, without a socket.
 
 use domain::access::AccessLists;
+use http::Method;
 use proptest::prelude::*;
 
 use super::admit::lists_models;
@@ -108,7 +109,11 @@ fn models_and_inference_are_seen_in_the_path() {
         ("files/models", None, false),
     ] {
         let endpoint = Endpoint::parse(raw, "/v1", None, true).unwrap();
-        assert_eq!((endpoint.model.as_deref(), endpoint.is_inference), (model, inference), "{raw}");
+        assert_eq!(
+            (endpoint.model.as_deref(), endpoint.purpose(&Method::POST).infers),
+            (model, inference),
+            "{raw}"
+        );
     }
 }
 

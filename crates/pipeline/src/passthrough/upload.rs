@@ -59,6 +59,8 @@ pub(super) struct Sent(Mutex<Record>);
 struct Record {
     bytes: u64,
     model: Option<String>,
+    /// How many answers are asked for, as far as it says.
+    answers: Option<u64>,
     trouble: Option<Fault>,
     moved: Instant,
 }
@@ -70,6 +72,11 @@ impl Sent {
 
     pub(super) fn model(&self) -> Option<String> {
         self.0.lock().model.clone()
+    }
+
+    /// One, where the body does not say so in words that are read here.
+    pub(super) fn answers(&self) -> u64 {
+        self.0.lock().answers.unwrap_or(1)
     }
 
     /// Why the body broke off, if that was not the provider's doing.
@@ -94,7 +101,7 @@ impl Upload {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BodyError>,
     {
-        let record = Record { bytes: 0, model: None, trouble: None, moved: Instant::now() };
+        let record = Record { bytes: 0, model: None, answers: None, trouble: None, moved: Instant::now() };
         Self {
             length: body.size_hint().exact(),
             ended: body.is_end_stream(),
@@ -226,6 +233,10 @@ impl Upload {
                     name.map(|name| name.trim().trim_start_matches("models/").chars().take(300).collect());
                 let mut record = sent.0.lock();
                 record.model = record.model.take().or(name).filter(|name| !name.is_empty());
+            }
+            if member.name == "n" && member.place == Place::Top {
+                let number = std::str::from_utf8(member.value).ok().and_then(|text| text.trim().parse().ok());
+                sent.0.lock().answers = number;
             }
             *multiplied |= member.place == Place::Top
                 && ["n", "best_of"].contains(&member.name)

@@ -37,6 +37,11 @@ pub fn follow(mut ticket: Box<Ticket>, id: String) {
             let object = json::scan(&body).ok();
             let raw = object.and_then(|object| object.value(&body, "usage")).map(|range| &body[range]);
             let usage = raw.and_then(|raw| codec::of(Format::Responses).read_usage(raw, None));
+            ticket.produced(
+                codec::of(Format::Responses)
+                    .read_answer(&body)
+                    .map_or(0, |answer| answer.content_bytes as u64),
+            );
             ticket.consumed(usage.unwrap_or_default(), raw.unwrap_or_default());
             if let Err(error) = renew(ticket.gateway(), &id, &body).await {
                 tracing::warn!(%error, "the end of a response in the background could not be kept");

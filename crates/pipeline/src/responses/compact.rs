@@ -55,6 +55,7 @@ where
         Ok(answer) => {
             ticket.said(&answer);
             let codec = codec::of(Format::Responses);
+            ticket.produced(codec.read_answer(&answer).map_or(0, |answer| answer.content_bytes as u64));
             let object = wire::json::scan(&answer).ok();
             let raw = object.and_then(|object| object.value(&answer, "usage")).map(|range| &answer[range]);
             if let Some((raw, usage)) = raw.and_then(|raw| Some((raw, codec.read_usage(raw, None)?))) {

@@ -39,15 +39,20 @@ impl Account {
 
     pub fn settle(mut self) {
         for lost in std::mem::take(&mut self.lost) {
-            let usage = lost.usage.clone().unwrap_or_else(|| lost.estimate(&self.prompt, self.bound));
+            let usage = lost.consumed(&self.prompt, self.bound);
             self.earlier.get_or_insert_default().lose(&lost.lane, &usage);
         }
         let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
-        let count = || estimate::rest(&self.receipt.model, &self.prompt, repeated, self.content_bytes);
-        let mut usage = match self.usage.take() {
+        let count = || {
+            let prompt = &self.prompt;
+            let mut usage = estimate::rest(&self.receipt.model, prompt, repeated, self.content_bytes);
+            usage.tokens.output = usage.tokens.output.min(self.bound.unwrap_or(u64::MAX));
+            usage
+        };
+        self.receipt.usage = match self.usage.take() {
             Some(mut usage) => {
                 let output = catalog::estimate_tokens_from_bytes(self.content_bytes);
-                usage.fill(|| count().tokens.input, output);
+                usage.fill(|| count().tokens.input, output.min(self.bound.unwrap_or(u64::MAX)));
                 usage
             }
             None if self.left => count(),
@@ -56,11 +61,6 @@ impl Account {
                 Usage::default()
             }
         };
-        // What is only estimated was no more than was allowed.
-        if let Some(bound) = self.bound.filter(|_| usage.estimated) {
-            usage.tokens.output = usage.tokens.output.min(bound);
-        }
-        self.receipt.usage = usage;
         self.book();
     }
 

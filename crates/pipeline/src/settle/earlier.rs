@@ -39,9 +39,17 @@ pub struct Lost {
 }
 
 impl Lost {
+    /// What it told, and what it did not.
+    pub fn consumed(&self, prompt: &[u8], bound: Option<u64>) -> Usage {
+        let estimate = self.estimate(prompt, bound);
+        let Some(mut told) = self.usage.clone() else { return estimate };
+        told.fill(|| estimate.tokens.input, estimate.tokens.output);
+        told
+    }
+
     /// By its bytes: whoever is answered by another is not kept waiting until what was lost is counted. No answer is
     /// longer than the call allows, or the model makes them, whatever was sent instead.
-    pub fn estimate(&self, prompt: &[u8], bound: Option<u64>) -> Usage {
+    fn estimate(&self, prompt: &[u8], bound: Option<u64>) -> Usage {
         const LONGEST: u64 = 32_768;
         let facts = self.lane.facts.as_ref();
         let longest = bound.or(facts.and_then(|facts| facts.max_output_tokens)).unwrap_or(LONGEST);
@@ -122,14 +130,23 @@ impl Ticket {
     /// Sets down what the provider consumed that has died, so that the account can go on with another. Nothing is
     /// taken away before it is set down: the client may leave while this waits.
     pub async fn carry_over(&mut self, so_far: &Reply) {
-        let counted = match self.usage.clone() {
-            Some(usage) => usage,
-            None => {
+        let told = self.usage.clone();
+        let counted = match told {
+            Some(usage) if !usage.untold.input => usage,
+            told => {
                 let (prompt, bytes) = (self.prompt.clone(), self.content_bytes);
                 let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
                 let model = self.lane.as_ref().map(|lane| lane.target.model.clone()).unwrap_or_default();
                 let count = move || estimate::rest(&model, &prompt, repeated, bytes);
-                self.gateway.tasks.spawn_blocking(count).await.unwrap_or_default()
+                let mut counted = self.gateway.tasks.spawn_blocking(count).await.unwrap_or_default();
+                counted.tokens.output = self.estimate_of(bytes);
+                match told {
+                    Some(mut told) => {
+                        told.fill(|| counted.tokens.input, counted.tokens.output);
+                        told
+                    }
+                    None => counted,
+                }
             }
         };
         let earlier = self.earlier.get_or_insert_default();

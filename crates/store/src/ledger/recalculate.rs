@@ -180,7 +180,7 @@ fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Chang
     }
     let mut detail = entry.detail.clone();
     set(&mut detail, "pricing_version", priced.and_then(|priced| priced.version));
-    let unpriced = cost.is_none() && !entry.consumed.is_nothing();
+    let unpriced = cost.is_none() && entry.consumed.tokens.total() > 0;
     let caveat = text(&detail, "caveat");
     let said = caveat.iter().flat_map(|caveat| caveat.split("; ")).filter(|said| *said != UNPRICED);
     let caveats: Vec<&str> = said.chain(unpriced.then_some(UNPRICED)).collect();

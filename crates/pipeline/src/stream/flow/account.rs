@@ -95,8 +95,8 @@ impl Flow {
             // Figures that came before the end are what was consumed so far, not the bill.
             if !self.ended || self.fault.is_some() {
                 usage.estimated = true;
-                let passed = catalog::estimate_tokens_from_bytes(self.content_bytes);
-                usage.tokens.output = usage.tokens.output.max(passed);
+                usage.untold.output = false;
+                usage.tokens.output = usage.tokens.output.max(ticket.estimate_of(self.content_bytes));
             }
             ticket.consumed(usage, &raw);
         }

@@ -6,8 +6,8 @@ use domain::clock::Clock as _;
 use domain::ids::Entropy as _;
 use futures_util::future::join_all;
 use http_body_util::BodyExt as _;
-use serde_json::Value;
-use testkit::SeededEntropy;
+use serde_json::{Value, json};
+use testkit::{Script, SeededEntropy};
 
 use crate::house::{self, House};
 
@@ -154,4 +154,40 @@ fn check_finished(house: &House, rows: &[Value]) {
         assert_eq!(row["output_tokens"].as_u64(), Some(line.completion_tokens), "{row:#}");
         assert_eq!(row["estimated"], false, "{row:#}");
     }
+}
+
+#[tokio::test]
+async fn what_half_told_figures_leave_out_is_counted_once() {
+    house::each(async |house| {
+        let said = "word ".repeat(80);
+        let whole = |usage: Value| {
+            let message = json!({"role": "assistant", "content": said});
+            let choices = json!([{"index": 0, "message": message, "finish_reason": "stop"}]);
+            json!({"id": "c", "object": "chat.completion", "choices": choices, "usage": usage}).to_string()
+        };
+        let chunk = |delta: Value, usage: Value| {
+            let choices = json!([{"index": 0, "delta": delta}]);
+            let chunk =
+                json!({"id": "c", "object": "chat.completion.chunk", "choices": choices, "usage": usage});
+            format!("data: {chunk}\n\n")
+        };
+        for usage in
+            [json!({}), json!({"prompt_tokens": 7}), json!({"prompt_tokens": 7, "completion_tokens": 1e30})]
+        {
+            house.upstream.push(Script::status(200, "application/json", whole(usage)));
+            house.chat("text").send().await.expect_status(200);
+        }
+        // It says how long the question was, then what it has to say, and dies.
+        let cut = [
+            chunk(json!({"role": "assistant"}), json!({"prompt_tokens": 7})),
+            chunk(json!({"content": said}), json!(null)),
+        ];
+        house.upstream.push(Script::stream(cut));
+        house.stream("text").send().await.expect_status(200);
+        for row in &house.receipts(4).await {
+            assert_eq!((&row["output_tokens"], &row["estimated"]), (&json!(100), &json!(true)), "{row:#}");
+            assert!(row["input_tokens"].as_u64().unwrap() > 0, "{row:#}");
+        }
+    })
+    .await;
 }

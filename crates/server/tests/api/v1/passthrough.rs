@@ -140,6 +140,22 @@ async fn usage_is_read_from_what_passes() {
 }
 
 #[tokio::test]
+async fn what_is_put_in_order_is_no_output() {
+    house::each(async |house| {
+        let found =
+            json!({"index": 0, "relevance_score": 0.9, "document": {"text": "a long document ".repeat(40)}});
+        let answer = json!({"results": [found], "usage": {"prompt_tokens": 815, "total_tokens": 815}});
+        house.upstream.push(Script::status(200, "application/json", answer.to_string()));
+        let body = json!({"model": "rerank", "query": "a", "documents": ["b"]});
+        house.post("/p/openai/v1/rerank", body).send().await.expect_status(200);
+        let row = &house.receipts(1).await[0];
+        assert_eq!((&row["input_tokens"], &row["output_tokens"]), (&json!(815), &json!(0)), "{row:#}");
+        assert_eq!(row["estimated"], false);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn pictures_are_paid_for_one_by_one() {
     house::each_with(Wishes::enterprise, async |house| {
         let price = json!({"per_image": 0.3, "input_per_mtok": 0, "output_per_mtok": 0});
