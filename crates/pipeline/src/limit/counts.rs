@@ -103,7 +103,7 @@ impl Counts {
             }
         }
         self.under_way = self.under_way.saturating_sub(1);
-        self.usual = tokens.max(self.usual - self.usual / 8);
+        self.usual = tokens.max(self.usual / 2);
     }
 
     /// Forgets what no longer counts.
