@@ -138,7 +138,7 @@ def lies():
 
 def counts():
     yield same("no usage", "no-usage", Served(estimated=True))
-    yield same("negative and huge usage", "weird-usage", Served(caveat=True))
+    yield same("negative and huge usage", "weird-usage", Served(caveat=True, estimated=True))
 
 
 def framings():
