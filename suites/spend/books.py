@@ -9,6 +9,9 @@ from spend import prices, stage
 TOKENS = ["input_tokens", "output_tokens", "total_tokens"]
 COSTS = ["input_cost", "output_cost", "total_cost"]
 
+# Output that is reserved for a request that bounds none.
+ASSUMED = 4096
+
 
 class Books:
     def __init__(self, calls, rows, bill, tariff):
@@ -102,6 +105,10 @@ class Books:
             incoming = row["input_tokens"] - (line["prompt_tokens"] if line else 0)
             outgoing = row["output_tokens"] - (line["completion_tokens"] if line else 0)
             return [*came, *[prices.Buckets(incoming // lost, output=outgoing // lost)] * lost]
+        attempts = row["output_tokens"] // ASSUMED if row["interrupted"] and row["output_tokens"] % ASSUMED == 0 else 1
+        if attempts > 1:
+            # Reserved for an attempt that was lost and for the one that was under way.
+            return [prices.Buckets(row["input_tokens"] // attempts, output=ASSUMED)] * attempts
         return [prices.of_line(line) if line and not row["estimated"] else prices.of_row(row, line)]
 
     def errors(self):
