@@ -1,7 +1,9 @@
 //! The most that so many tokens can cost, whatever buckets and tiers they turn out to fall into.
 
 use domain::model::Price;
-use domain::money::{Nanos, Rate, Sum};
+use domain::money::{Nanos, Rate};
+
+use crate::price::all_at;
 
 pub fn bound(price: &Price, input: u64, output: u64) -> Nanos {
     let reached = |above: u64| above < input;
@@ -11,14 +13,9 @@ pub fn bound(price: &Price, input: u64, output: u64) -> Nanos {
         [Some(price.input), price.cache_read, price.cache_write_5m, price.cache_write_1h, price.audio_input];
     let outputs = [Some(price.output), price.reasoning, price.audio_output];
     // Each half of a cost is rounded by itself.
-    let half = |tokens: u64, rate: Rate| {
-        let mut sum = Sum::default();
-        sum.add(tokens, rate);
-        sum.total()
-    };
-    let input = half(input, dearest(inputs.into_iter().chain(tier_inputs)));
-    let output = half(output, dearest(outputs.into_iter().chain(tiers.map(|tier| Some(tier.output)))));
-    input + output + Nanos(price.per_request.unwrap_or(0))
+    let input = all_at(input, dearest(inputs.into_iter().chain(tier_inputs)));
+    let output = all_at(output, dearest(outputs.into_iter().chain(tiers.map(|tier| Some(tier.output)))));
+    input.total() + output.total() + Nanos(price.per_request.unwrap_or(0))
 }
 
 fn dearest(rates: impl Iterator<Item = Option<Rate>>) -> Rate {

@@ -77,7 +77,7 @@ fn flat(price: &Price, tokens: u64, rate: Rate) -> Sum {
     sum
 }
 
-fn all_at(tokens: u64, rate: Rate) -> Sum {
+pub(crate) fn all_at(tokens: u64, rate: Rate) -> Sum {
     let mut sum = Sum::default();
     sum.add(tokens, rate);
     sum

@@ -33,10 +33,17 @@ pub fn usage(model: &str, prompt: &[u8], content_bytes: u64) -> Usage {
 }
 
 /// The rest of an answer: its prompt has so many bytes more, which were said before.
-pub fn rest(model: &str, prompt: &[u8], repeated: u64, content_bytes: u64) -> Usage {
+pub fn rest(model: &str, prompt: &[u8], repeated: u64, content_bytes: u64, bound: Option<u64>) -> Usage {
     let mut usage = usage(model, prompt, content_bytes);
     usage.tokens.input += catalog::estimate_tokens_from_bytes(repeated);
+    usage.tokens.output = output(content_bytes, bound);
     usage
+}
+
+/// The tokens that so much of an answer has, no more than the call allows.
+pub fn output(content_bytes: u64, bound: Option<u64>) -> u64 {
+    let tokens = catalog::estimate_tokens_from_bytes(content_bytes);
+    bound.map_or(tokens, |bound| tokens.min(bound))
 }
 
 pub fn prompt_tokens(model: &str, prompt: &[u8]) -> u64 {

@@ -12,6 +12,7 @@ use domain::call::{Format, Surface};
 use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
+use domain::usage::Usage;
 use serde_json::Value;
 use store::{Found, Owner, Responses, StoredResponse};
 use wire::codec::{self, Request};
@@ -25,6 +26,15 @@ use crate::snapshot::routes::Lane;
 pub use compact::compact;
 pub use keep::{Keeping, keep_stream, keep_whole};
 pub use lifecycle::{Inquiry, Items};
+
+/// What a response that came as a whole tells of its usage, as read and as written; how much it says is noted.
+fn told<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
+    let codec = codec::of(Format::Responses);
+    ticket.produced(codec.read_answer(body).map_or(0, |answer| answer.content_bytes as u64));
+    let place = json::scan(body).ok().and_then(|object| object.value(body, "usage"));
+    let raw = place.map(|range| &body[range]).unwrap_or_default();
+    (codec.read_usage(raw, None), raw)
+}
 
 /// The response a call goes on from.
 pub struct Previous {

@@ -22,6 +22,7 @@ use tokio::task::JoinHandle;
 
 use crate::arrival::{self, Arrival, RequestId};
 use crate::audit::Capture;
+use crate::estimate;
 use crate::gateway::Gateway;
 use crate::limit;
 use crate::receive::Call;
@@ -315,8 +316,7 @@ impl Ticket {
 
     /// The tokens that so much of an answer has, no more than the call allows.
     pub fn estimate_of(&self, content_bytes: u64) -> u64 {
-        let tokens = catalog::estimate_tokens_from_bytes(content_bytes);
-        self.bound.map_or(tokens, |bound| tokens.min(bound))
+        estimate::output(content_bytes, self.bound)
     }
 
     pub fn produced(&mut self, content_bytes: u64) {

@@ -76,7 +76,9 @@ impl Scrubber {
 
 /// JSON as it reads, where visible letters are written as escapes that they do not need; none when there are none.
 fn plainly(text: &str) -> Option<String> {
-    let mut plain = String::new();
+    // Most texts have none, and are not copied.
+    text.find('\\')?;
+    let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);

@@ -82,9 +82,3 @@ pub struct Demand {
     /// The same, unless nothing bounds the answer: then it is what is sure, and the call makes do with what there is.
     pub least: u64,
 }
-
-impl Demand {
-    pub fn exactly(tokens: u64) -> Self {
-        Self { most: tokens, least: tokens }
-    }
-}

@@ -36,7 +36,7 @@ pub struct Standing {
 }
 
 /// The tokens that a call holds of each limit on them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Taken([Option<u64>; TOKENS.len()]);
 
 impl Default for Counts {

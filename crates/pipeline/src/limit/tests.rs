@@ -23,7 +23,7 @@ fn seconds(count: u64) -> Duration {
 }
 
 fn exactly(tokens: u64) -> Demand {
-    Demand::exactly(tokens)
+    Demand { most: tokens, least: tokens }
 }
 
 fn at(now: Duration) -> Arc<dyn Clock> {

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::call::Format;
 use domain::fault::Fault;
 use http::Method;
 use wire::vendors::Lifecycle;
-use wire::{codec, json};
 
 use super::keep::renew;
 use super::lifecycle::{is_pending, named_after, native};
+use super::told;
 use crate::settle::Ticket;
 
 /// How often a provider is asked, at first and at most; and how long one waits for it at all.
@@ -34,15 +33,8 @@ pub fn follow(mut ticket: Box<Ticket>, id: String) {
     let tasks = ticket.gateway().tasks.clone();
     tasks.spawn(async move {
         if let Some(body) = ended(&ticket, &id).await {
-            let object = json::scan(&body).ok();
-            let raw = object.and_then(|object| object.value(&body, "usage")).map(|range| &body[range]);
-            let usage = raw.and_then(|raw| codec::of(Format::Responses).read_usage(raw, None));
-            ticket.produced(
-                codec::of(Format::Responses)
-                    .read_answer(&body)
-                    .map_or(0, |answer| answer.content_bytes as u64),
-            );
-            ticket.consumed(usage.unwrap_or_default(), raw.unwrap_or_default());
+            let (usage, raw) = told(&mut ticket, &body);
+            ticket.consumed(usage.unwrap_or_default(), raw);
             if let Err(error) = renew(ticket.gateway(), &id, &body).await {
                 tracing::warn!(%error, "the end of a response in the background could not be kept");
             }

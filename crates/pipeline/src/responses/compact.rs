@@ -10,6 +10,7 @@ use wire::codec::{self, Target};
 use wire::vendors::Lifecycle;
 
 use super::lifecycle::unsupported;
+use super::told;
 use crate::arrival::Arrival;
 use crate::ask::{self, Ask};
 use crate::gateway::Gateway;
@@ -54,11 +55,7 @@ where
     match outcome.await {
         Ok(answer) => {
             ticket.said(&answer);
-            let codec = codec::of(Format::Responses);
-            ticket.produced(codec.read_answer(&answer).map_or(0, |answer| answer.content_bytes as u64));
-            let object = wire::json::scan(&answer).ok();
-            let raw = object.and_then(|object| object.value(&answer, "usage")).map(|range| &answer[range]);
-            if let Some((raw, usage)) = raw.and_then(|raw| Some((raw, codec.read_usage(raw, None)?))) {
+            if let (Some(usage), raw) = told(&mut ticket, &answer) {
                 ticket.consumed(usage, raw);
             }
             let mut headers = HeaderMap::new();

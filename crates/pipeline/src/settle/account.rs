@@ -43,16 +43,11 @@ impl Account {
             self.earlier.get_or_insert_default().lose(&lost.lane, &usage);
         }
         let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
-        let count = || {
-            let prompt = &self.prompt;
-            let mut usage = estimate::rest(&self.receipt.model, prompt, repeated, self.content_bytes);
-            usage.tokens.output = usage.tokens.output.min(self.bound.unwrap_or(u64::MAX));
-            usage
-        };
+        let bytes = self.content_bytes;
+        let count = || estimate::rest(&self.receipt.model, &self.prompt, repeated, bytes, self.bound);
         self.receipt.usage = match self.usage.take() {
             Some(mut usage) => {
-                let output = catalog::estimate_tokens_from_bytes(self.content_bytes);
-                usage.fill(|| count().tokens.input, output.min(self.bound.unwrap_or(u64::MAX)));
+                usage.fill(|| count().tokens.input, estimate::output(bytes, self.bound));
                 usage
             }
             None if self.left => count(),

@@ -54,7 +54,7 @@ impl Lost {
         let facts = self.lane.facts.as_ref();
         let longest = bound.or(facts.and_then(|facts| facts.max_output_tokens)).unwrap_or(LONGEST);
         let input = catalog::estimate_tokens_from_bytes(prompt.len() as u64 + self.shown);
-        let output = catalog::estimate_tokens_from_bytes(self.content_bytes).min(longest);
+        let output = estimate::output(self.content_bytes, Some(longest));
         let tokens = Tokens { input, output, ..Tokens::default() };
         Usage { tokens, estimated: true, ..Usage::default() }
     }
@@ -134,12 +134,11 @@ impl Ticket {
         let counted = match told {
             Some(usage) if !usage.untold.input => usage,
             told => {
-                let (prompt, bytes) = (self.prompt.clone(), self.content_bytes);
+                let (prompt, bytes, bound) = (self.prompt.clone(), self.content_bytes, self.bound);
                 let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
                 let model = self.lane.as_ref().map(|lane| lane.target.model.clone()).unwrap_or_default();
-                let count = move || estimate::rest(&model, &prompt, repeated, bytes);
-                let mut counted = self.gateway.tasks.spawn_blocking(count).await.unwrap_or_default();
-                counted.tokens.output = self.estimate_of(bytes);
+                let count = move || estimate::rest(&model, &prompt, repeated, bytes, bound);
+                let counted = self.gateway.tasks.spawn_blocking(count).await.unwrap_or_default();
                 match told {
                     Some(mut told) => {
                         told.fill(|| counted.tokens.input, counted.tokens.output);
