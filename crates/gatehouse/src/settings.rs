@@ -11,6 +11,7 @@ mod nearest;
 mod providers;
 mod reader;
 mod routing;
+mod secret_files;
 mod spending;
 mod table;
 mod value;
@@ -65,6 +66,8 @@ pub enum SettingSource {
 pub struct SettingOrigin {
     pub setting: &'static Setting,
     pub source: SettingSource,
+    /// The place a person would edit: `environment`, `.env`, a `_FILE` variable, or the configuration file.
+    pub location: String,
     pub shown: String,
 }
 
@@ -76,11 +79,12 @@ pub fn load(
     vendor_names: &[&str],
 ) -> Result<Settings, Vec<SettingsFault>> {
     let mut faults = Vec::new();
-    let environment = dotenv::overlay(environment, working_directory, &mut faults);
+    let (environment, locations) =
+        complete_environment(environment, working_directory, vendor_names, &mut faults);
     let config_file = choose_file(&environment, working_directory, config);
     let contents = file::read(config_file.as_deref(), &environment, &mut faults);
 
-    let mut reader = Reader::new(contents.values, &environment, faults);
+    let mut reader = Reader::new(contents.values, &environment, &locations, faults);
     let mut settings = Settings::read(&mut reader);
     let Reader { mut faults, origins, .. } = reader;
     check_together(&settings, &mut faults);
@@ -95,6 +99,24 @@ pub fn load(
     settings.sources = origins;
     settings.config_file = config_file;
     if faults.is_empty() { Ok(settings) } else { Err(faults) }
+}
+
+/// The environment with `.env` below it and `_FILE` variables resolved; and where each variable that the process was not
+/// started with comes from.
+fn complete_environment(
+    process: BTreeMap<String, String>,
+    working_directory: &Path,
+    vendor_names: &[&str],
+    faults: &mut Vec<SettingsFault>,
+) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    let mut environment = dotenv::overlay(process.clone(), working_directory, faults);
+    let added = environment.keys().filter(|name| !process.contains_key(*name));
+    let mut locations: BTreeMap<String, String> =
+        added.map(|name| (name.clone(), ".env".to_owned())).collect();
+    for name in secret_files::resolve(&mut environment, working_directory, vendor_names, faults) {
+        locations.insert(name.clone(), format!("{name}_FILE"));
+    }
+    (environment, locations)
 }
 
 /// The one place where the environment of the process is read.

@@ -16,6 +16,10 @@ Every setting has one name in the YAML file and one in the environment. Layers, 
    the variable `VAR`, and `${VAR:-x}` is `x` when that is not set; `$${` is a plain `${`;
 3. the environment, completed by `.env` in the working directory. A variable that is set but empty counts as not set.
 
+Every secret can be read from a file instead: `GATEWAY_MASTER_KEY_FILE=/run/secrets/master_key` sets `GATEWAY_MASTER_KEY` to
+the content of that file. It works for the settings marked as secret below and for the API keys of providers
+(`OPENAI_API_KEY_FILE`). Setting both a variable and its `_FILE` variant is an error.
+
 `gatehouse init` writes both files with everything in them; `gatehouse check` reports everything that is wrong with them at once.
 Durations are written `30`, `30s`, `250ms`, `5m` or `1h`, sizes `512K`, `10M` or `1G`, lists as YAML lists or separated by commas.
 ";

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{SECTIONS, TABLE};
+use super::{SECTIONS, TABLE, secret_files};
 use crate::settings::providers::ENVIRONMENT_FIELDS;
 
 /// The candidate most like a name, if any is like it at all.
@@ -56,6 +56,7 @@ pub fn suspicious_names(environment: &BTreeMap<String, String>, vendor_names: &[
     for name in environment
         .keys()
         .filter(|name| !known.contains(*name) && !known.contains(&name.to_ascii_uppercase()))
+        .filter(|name| !secret_files::is_known(name, vendor_names))
     {
         if name.starts_with("GATEWAY_") {
             let nearest = among(name, candidates()).map(|nearest| format!("; did you mean {nearest}?"));

@@ -65,6 +65,11 @@ fn group<'a>(
     instances
 }
 
+/// Whether a variable sets the key of an instance.
+pub fn is_key_variable(variable: &str, vendor_names: &[&str]) -> bool {
+    parse_name(variable, vendor_names).is_some_and(|(.., field)| field == "api_key")
+}
+
 /// The longest type wins: OPENAI_COMPATIBLE_API_KEY is no instance `compatible` of openai.
 fn parse_name<'a, 'b>(
     variable: &'b str,

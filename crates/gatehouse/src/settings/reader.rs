@@ -12,6 +12,8 @@ pub type Check<T> = fn(&T) -> Result<(), &'static str>;
 pub struct Reader<'a> {
     file: BTreeMap<&'static str, Given>,
     environment: &'a BTreeMap<String, String>,
+    /// Where variables come from that are not in the environment of the process.
+    locations: &'a BTreeMap<String, String>,
     pub faults: Vec<SettingsFault>,
     pub origins: Vec<SettingOrigin>,
 }
@@ -19,6 +21,7 @@ pub struct Reader<'a> {
 /// A value before it is understood.
 struct Candidate {
     source: SettingSource,
+    location: String,
     text: String,
     given: Option<Given>,
 }
@@ -27,9 +30,10 @@ impl<'a> Reader<'a> {
     pub fn new(
         file: BTreeMap<&'static str, Given>,
         environment: &'a BTreeMap<String, String>,
+        locations: &'a BTreeMap<String, String>,
         faults: Vec<SettingsFault>,
     ) -> Self {
-        Self { file, environment, faults, origins: Vec::new() }
+        Self { file, environment, locations, faults, origins: Vec::new() }
     }
 
     /// A value that cannot be used is reported and replaced by the default, so that reading goes on to the next fault.
@@ -52,32 +56,51 @@ impl<'a> Reader<'a> {
 
     fn candidate(&mut self, setting: &Setting) -> Candidate {
         let given = self.file.remove(setting.path);
-        if let Some(text) = from_environment(setting, self.environment) {
-            return Candidate { source: SettingSource::Env, text: text.to_owned(), given: None };
+        if let Some((variable, text)) = from_environment(setting, self.environment) {
+            let location = self.locations.get(&variable).map_or("environment", String::as_str).to_owned();
+            return Candidate { source: SettingSource::Env, location, text: text.to_owned(), given: None };
         }
         match given {
-            Some(given) => {
-                Candidate { source: SettingSource::File, text: given.text.clone(), given: Some(given) }
-            }
-            None => {
-                Candidate { source: SettingSource::Default, text: setting.default.to_owned(), given: None }
-            }
+            Some(given) => Candidate {
+                source: SettingSource::File,
+                location: given.file.display().to_string(),
+                text: given.text.clone(),
+                given: Some(given),
+            },
+            None => Candidate {
+                source: SettingSource::Default,
+                location: "default".to_owned(),
+                text: setting.default.to_owned(),
+                given: None,
+            },
         }
     }
 }
 
-/// An empty variable counts as not set. Proxy variables are customarily written in lower case as well.
-fn from_environment<'a>(setting: &Setting, environment: &'a BTreeMap<String, String>) -> Option<&'a str> {
-    let get = |name: &str| environment.get(name).map(|value| value.trim()).filter(|value| !value.is_empty());
-    get(setting.env).or_else(|| {
+/// The variable that sets it, and its value. An empty variable counts as not set. Proxy variables are customarily written
+/// in lower case as well.
+fn from_environment<'a>(
+    setting: &Setting,
+    environment: &'a BTreeMap<String, String>,
+) -> Option<(String, &'a str)> {
+    let get = |name: String| {
+        let value = environment.get(&name).map(|value| value.trim()).filter(|value| !value.is_empty())?;
+        Some((name, value))
+    };
+    get(setting.env.to_owned()).or_else(|| {
         let customary = setting.env.ends_with("_PROXY");
-        customary.then(|| get(&setting.env.to_ascii_lowercase()))?
+        customary.then(|| get(setting.env.to_ascii_lowercase()))?
     })
 }
 
 fn origin(setting: &'static Setting, candidate: &Candidate) -> SettingOrigin {
     let shown = if setting.secret && !candidate.text.is_empty() { "***" } else { candidate.quotable() };
-    SettingOrigin { setting, source: candidate.source, shown: shown.to_owned() }
+    SettingOrigin {
+        setting,
+        source: candidate.source,
+        location: candidate.location.clone(),
+        shown: shown.to_owned(),
+    }
 }
 
 fn fault(setting: &Setting, candidate: &Candidate, message: &str) -> SettingsFault {

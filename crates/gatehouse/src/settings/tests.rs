@@ -349,3 +349,56 @@ fn the_docs_are_what_the_table_says() {
         "docs/settings.md is stale: UPDATE_DOCS=1 cargo test -p gatehouse settings"
     );
 }
+
+#[test]
+fn secret_settings_are_read_from_files() {
+    let case = case()
+        .file("master", "gm_from-a-file\n")
+        .file("openai", "sk-from-a-file\r\n")
+        .file("postgres", "postgres://user:hush@host/db")
+        .env("GATEWAY_MASTER_KEY_FILE", "master")
+        .env("OPENAI_EAST_API_KEY_FILE", "openai")
+        .file(".env", "POSTGRES_URL_FILE=postgres\n")
+        .yaml("providers:\n  lab:\n    type: openai\n    api_key: ${OPENAI_EAST_API_KEY}\n");
+    let settings = case.settings();
+    assert_eq!(settings.server.master_key.as_ref().unwrap().reveal(), "gm_from-a-file");
+    assert_eq!(settings.storage.postgres_url.as_ref().unwrap().reveal(), "postgres://user:hush@host/db");
+    let keys: Vec<_> = settings.providers.iter().map(|(p, _)| p.api_key.as_ref().unwrap().reveal()).collect();
+    assert_eq!(keys, ["sk-from-a-file", "sk-from-a-file"]);
+    assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
+    let origin = settings.sources.iter().find(|origin| origin.setting.env == "GATEWAY_MASTER_KEY").unwrap();
+    assert_eq!((origin.source, origin.location.as_str()), (SettingSource::Env, "GATEWAY_MASTER_KEY_FILE"));
+}
+
+#[test]
+fn every_secret_setting_has_a_file_variant() {
+    for setting in TABLE.iter().filter(|setting| setting.secret) {
+        let variable = format!("{}_FILE", setting.env);
+        let faults = case().env(&variable, "absent").faults();
+        assert!(
+            faults[0].starts_with(&format!("{variable} names absent, which cannot be read")),
+            "{faults:?}"
+        );
+    }
+}
+
+#[test]
+fn a_bad_secret_file_is_a_fault_that_names_the_variable() {
+    let case = case()
+        .file("empty", "\n")
+        .file("large", &"x".repeat(70_000))
+        .file("key", "hush")
+        .env("GATEWAY_MASTER_KEY_FILE", "empty")
+        .env("OPENAI_API_KEY_FILE", "large")
+        .env("AZURE_API_KEY_FILE", "key")
+        .env("AZURE_API_KEY", "hush")
+        .env("LOG_LEVEL_FILE", "is for other programs");
+    assert_eq!(
+        case.faults(),
+        [
+            "AZURE_API_KEY_FILE is set together with AZURE_API_KEY: set one of the two",
+            "GATEWAY_MASTER_KEY_FILE names empty, which is empty",
+            "OPENAI_API_KEY_FILE names large, which has 70000 bytes; a secret has at most 65536",
+        ]
+    );
+}
