@@ -63,6 +63,7 @@ suite kill9 run_in_suites "$python" -m kill9 --quick
 suite spend run_in_suites "$python" -m spend --quick
 suite storage run_in_suites "$python" -m storage --quick
 suite canaries run_in_suites "$python" -m canaries --quick
+suite abuse run_in_suites "$python" -m abuse --quick
 suite chaos run_in_suites "$python" -m chaos --quick
 suite resume run_in_suites "$python" -m resume --quick
 suite reports run_in_suites "$python" -m reports --quick
