@@ -6,7 +6,7 @@ use domain::call::Format;
 use domain::fault::{self as faults, Fault};
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use pipeline::reply::Refused;
+use pipeline::reply::{Refused, SHOULD_RETRY};
 
 /// A fault on its way out of a handler, so that handlers can use `?`.
 pub struct Problem(Box<Inside>);
@@ -66,6 +66,10 @@ impl IntoResponse for Problem {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if fault.status == 401 {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        // Some clients, Claude Code among them, retry these for minutes although the same key gets the same answer.
+        if matches!(fault.status, 401 | 403) {
+            headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         if let Some(after) = fault.retry_after {
             headers.insert(

@@ -60,10 +60,14 @@ fn sample(method: &Method, path: &str) -> String {
 impl Operation {
     async fn call(&self, house: &House, key: Option<&str>) -> Answer {
         let call = house.call(self.method.clone(), sample(&self.method, &self.path)).json(json!({}));
-        match key {
+        let answer = match key {
             Some(key) => call.key(key).glance().await,
             None => call.anonymous().glance().await,
+        };
+        if [401, 403].contains(&answer.status) {
+            assert_eq!(answer.header("x-should-retry"), Some("false"), "{} {}", self.method, self.path);
         }
+        answer
     }
 
     fn area_key<'a>(&self, usage: &'a str, providers: &'a str) -> &'a str {

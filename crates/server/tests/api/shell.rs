@@ -90,6 +90,39 @@ async fn request_ids() {
     .await;
 }
 
+/// Coding agents retry a 401 or 403 for minutes unless they are told not to.
+#[tokio::test]
+async fn refused_credentials_are_not_worth_a_retry() {
+    house::each(async |house| {
+        house.refresher.discover_one("openai").await;
+        let listed = house.key(json!({"name": "listed", "allowed_models": ["openai/gpt-4o"]})).await.1;
+        let placed = house.key(json!({"name": "placed", "user_path": "/team"})).await.1;
+        let message =
+            json!({"model": "openai/text", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]});
+        for (call, status) in [
+            (house.chat("text").anonymous(), 401),
+            (house.chat("text").key("wrong"), 401),
+            (house.post("/v1/messages", message.clone()).key("wrong"), 401),
+            (house.post("/v1/messages/count_tokens", message).key("wrong"), 401),
+            (house.post("/v1beta/models/openai/text:generateContent", json!({})).key("wrong"), 401),
+            (house.post("/v1beta/models/openai/text:countTokens", json!({})).key("wrong"), 401),
+            (house.get("/metrics").key("wrong"), 401),
+            (house.chat("openai/text").key(&listed), 403),
+            (house.chat("openai/text").key(&placed).header("x-gateway-user-path", "/other"), 403),
+            (house.get("/admin/api/v1/auth-keys").key(&placed), 403),
+            (house.get("/admin/api/v1/budgets"), 403),
+        ] {
+            let answer = call.send().await.expect_status(status);
+            assert_eq!(answer.header("x-should-retry"), Some("false"), "{}", answer.text());
+        }
+        for model in ["unauthorized", "no-such-provider/x"] {
+            let answer = house.chat(model).send().await;
+            assert!(![401, 403].contains(&answer.status), "{}", answer.text());
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn front_door_and_dashboard() {
     house::each(async |house| {
