@@ -13,7 +13,8 @@ use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use domain::ids;
 use futures_util::FutureExt as _;
-use http::{Request, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::{Frame, SizeHint};
 use pipeline::arrival::RequestId;
 use pipeline::reply::{REQUEST_ID, ReplyBody};
@@ -23,6 +24,8 @@ use tower::Service as _;
 
 use crate::inference::chat;
 use crate::{App, cors, fault};
+
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// The router behind its door; one per process, cloned per connection.
 #[derive(Clone)]
@@ -95,6 +98,7 @@ impl Door {
             fault::answer(domain::fault::internal_error()).into_response().map(Outgoing::Framework)
         });
         cors::expose(response.headers_mut(), origin);
+        forbid_buffering(response.headers_mut());
         Ok(stamp(response, &request_id))
     }
 
@@ -113,6 +117,17 @@ impl Door {
             Ok(response) => response.map(Outgoing::Framework),
             Err(never) => match never {},
         }
+    }
+}
+
+/// Tells proxies in front, nginx above all, to hand on an event stream as it comes. Done here for every route: streams
+/// come from inference, passthrough, replays and the admin API.
+fn forbid_buffering(headers: &mut HeaderMap) {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let essence = kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if essence.eq_ignore_ascii_case(b"text/event-stream") {
+        headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
     }
 }
 

@@ -123,6 +123,42 @@ async fn refused_credentials_are_not_worth_a_retry() {
     .await;
 }
 
+/// nginx buffers a proxied answer unless it is told not to.
+#[tokio::test]
+async fn proxies_are_told_not_to_buffer_streams() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let body = |model: &str| {
+            json!({"model": model, "stream": true, "max_tokens": 64,
+            "messages": [{"role": "user", "content": "hi"}]})
+        };
+        let contents = json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}]});
+        // This one does not end by itself.
+        let mut streamed = vec![house.get("/admin/api/v1/console/stream").glance().await.expect_status(200)];
+        for call in [
+            house.stream("openai/text"),
+            house.stream("anthropic/claude-sonnet-4-5~text"),
+            house.post("/v1/messages", body("anthropic/claude-sonnet-4-5~text")),
+            house.post("/v1/responses", json!({"model": "openai/text", "input": "hi", "stream": true})),
+            house.post("/v1beta/models/gemini/gemini-2.5-flash~text:streamGenerateContent?alt=sse", contents),
+            house.post("/v1/completions", json!({"model": "openai/text", "prompt": "hi", "stream": true})),
+            house.post("/p/openai/chat/completions", body("text")),
+            house.stream("openai/text").header("idempotency-key", "once"),
+            house.stream("openai/text").header("idempotency-key", "once"),
+        ] {
+            streamed.push(call.send().await.expect_status(200));
+        }
+        for answer in streamed {
+            let header = |name| answer.header(name).unwrap_or_default().to_owned();
+            assert!(header("content-type").starts_with("text/event-stream"), "{:?}", answer.headers);
+            assert_eq!(header("x-accel-buffering"), "no", "{:?}", answer.headers);
+            assert_eq!(header("cache-control"), "no-cache", "{:?}", answer.headers);
+        }
+        let whole = house.chat("openai/text").send().await;
+        assert_eq!(whole.header("x-accel-buffering"), None);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn front_door_and_dashboard() {
     house::each(async |house| {
