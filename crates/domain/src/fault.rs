@@ -1,6 +1,7 @@
 //! The one failure type: what went wrong, whose fault it is, and what the client is told.
 
 use std::borrow::Cow;
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 /// The `error.type` of the envelope.
@@ -91,6 +92,8 @@ pub struct Fault {
     pub details: Vec<(&'static str, String)>,
     /// For the operator alone: what the client must not learn.
     pub reason: Option<Reason>,
+    /// The provider's own status, where one was received. `status` is what the client is answered.
+    pub upstream_status: Option<NonZeroU16>,
 }
 
 impl Fault {
@@ -116,6 +119,7 @@ impl Fault {
             recourse: Recourse::Nowhere,
             details: Vec::new(),
             reason: None,
+            upstream_status: None,
         }
     }
 
@@ -150,11 +154,23 @@ impl Fault {
         self
     }
 
+    #[must_use]
+    pub fn upstream_status(mut self, status: u16) -> Self {
+        self.upstream_status = NonZeroU16::new(status);
+        self
+    }
+
     /// The provider failed, as opposed to having been asked something it refuses: what a breaker counts.
     pub fn is_failure(&self) -> bool {
         self.status >= 500
             && self.blame == Blame::Upstream
-            && !matches!(&*self.code, "upstream_auth_failed" | "circuit_open")
+            && !self.is_upstream_auth_failure()
+            && self.code != "circuit_open"
+    }
+
+    /// The provider rejected the gateway's credential, or refused it this model.
+    pub fn is_upstream_auth_failure(&self) -> bool {
+        self.code == "upstream_auth_failed"
     }
 
     #[must_use]
@@ -428,14 +444,19 @@ pub fn upstream_unreachable(provider: &str, reason: &str) -> Fault {
     .recourse(Recourse::ElsewhereFirst)
 }
 
-pub fn upstream_auth_failed(provider: &str) -> Fault {
-    Fault::new(
-        502,
-        FaultKind::Provider,
-        "upstream_auth_failed",
-        format!("The provider '{provider}' rejected the gateway's credential for it."),
-    )
-    .recourse(Recourse::Elsewhere)
+/// `status` is the provider's own, `reason` its error message.
+pub fn upstream_auth_failed(provider: &str, status: u16, reason: Option<&str>) -> Fault {
+    let refused = match status {
+        403 => "refused the gateway access",
+        _ => "rejected the gateway's credential",
+    };
+    let message = match reason {
+        Some(reason) => format!("The provider '{provider}' {refused} (status {status}): {reason}"),
+        None => format!("The provider '{provider}' {refused} (status {status}) without a readable reason."),
+    };
+    Fault::new(502, FaultKind::Provider, "upstream_auth_failed", message)
+        .recourse(Recourse::Elsewhere)
+        .upstream_status(status)
 }
 
 pub fn upstream_invalid_response(provider: &str, reason: &str) -> Fault {

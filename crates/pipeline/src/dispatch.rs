@@ -216,7 +216,7 @@ fn conclude(
     }
     let (status, error) = match &outcome {
         Ok(_) => (200, None),
-        Err(fault) => (fault.status, Some(fault.code.to_string())),
+        Err(fault) => (fault.upstream_status.map_or(fault.status, u16::from), Some(fault.code.to_string())),
     };
     ticket.attempted(&lane, lane.attempt(status, error, duration));
     match &mut outcome {
@@ -234,6 +234,9 @@ fn conclude(
             }
             if fault.is_failure() {
                 tell::transition(&lane, admission.failed(now, &fault.code), ticket.gateway());
+            } else if fault.is_upstream_auth_failure() {
+                tell::auth_failed(&lane, fault, ticket);
+                admission.rejected(now, &fault.code);
             }
         }
     }

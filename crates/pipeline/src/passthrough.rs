@@ -190,9 +190,19 @@ impl Journey {
         let outcome = head(&gateway, fare.instance(), outbound, &sent).await;
         fare.attempted(before, attempt(&lane, &outcome));
         match outcome {
-            Ok(inbound) => answer(fare, inbound, method).await,
+            Ok(inbound) => {
+                warn_if_rejected(&fare, inbound.status);
+                answer(fare, inbound, method).await
+            }
             Err(fault) => Err(fare.refuse(fault)),
         }
+    }
+}
+
+fn warn_if_rejected(fare: &Fare, status: StatusCode) {
+    if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+        let (provider, status) = (fare.instance(), status.as_u16());
+        tracing::warn!(provider, status, "provider rejected the gateway's credential");
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use domain::fault::Fault;
+
 use crate::console::Notice;
 use crate::gateway::Gateway;
 use crate::health::Transition;
@@ -19,6 +21,18 @@ pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {
         reason: ticket.last_error().unwrap_or_default().to_owned().into(),
     };
     gateway.console.say(gateway.clock.now(), notice);
+}
+
+/// Logged also when another target then serves the call: otherwise a revoked account goes unnoticed.
+pub fn auth_failed(lane: &Lane, fault: &Fault, ticket: &Ticket) {
+    tracing::warn!(
+        request_id = ticket.request_id.as_str(),
+        provider = &*lane.target.instance,
+        model = &*lane.target.model,
+        status = fault.upstream_status.map_or(fault.status, u16::from),
+        reason = %fault.message,
+        "provider rejected the gateway's credential"
+    );
 }
 
 /// A breaker has opened or closed.

@@ -66,6 +66,21 @@ impl Admission {
         self.health.state.lock().figures.took(now, time, &self.health.published);
     }
 
+    /// The provider rejected the gateway's credential or refused it the model. That lowers the target's rank and shows
+    /// in its error rate; the breaker does not count it, because it is no outage and may concern one request only.
+    pub fn rejected(&self, now: Duration, reason: &str) {
+        let mut state = self.health.state.lock();
+        if self.said.load(Ordering::Relaxed) != NOTHING {
+            return;
+        }
+        self.said.store(FAILURE, Ordering::Relaxed);
+        state.figures.failed(now, &self.health.published);
+        state.last_error = Some(String::from(reason));
+        if self.probe {
+            state.breaker.return_probe();
+        }
+    }
+
     /// `reason`: the code of an error.
     pub fn failed(&self, now: Duration, reason: &str) -> Option<Transition> {
         let mut state = self.health.state.lock();

@@ -6,6 +6,7 @@ mod clock;
 mod databases;
 mod dialect;
 mod line;
+mod log;
 mod socket;
 
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub use call::Call;
 pub use clock::ShiftedClock;
 pub use dialect::{CLIENTS, Client, UPSTREAMS, input, message};
 pub use line::Line;
+pub use log::CapturedLog;
 pub use socket::Socket;
 
 pub const MASTER: &str = "master-key-of-the-tests";

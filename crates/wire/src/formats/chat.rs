@@ -30,7 +30,7 @@ use crate::sse;
 
 pub use answer::read_answer;
 pub use classify::classify;
-pub use error::{read_error, read_stream_error};
+pub use error::{auth_failed, read_error, read_stream_error};
 pub use glance::{event_id, has_choices};
 pub use request::include_usage;
 pub use usage::{read_usage, write_usage};

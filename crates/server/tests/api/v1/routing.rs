@@ -4,23 +4,26 @@ mod attempts;
 mod hedging;
 mod lost;
 mod names;
+mod rejected;
 
 use serde_json::{Value, json};
 
 use crate::house::{self, Answer, House, Wishes};
 
 /// Beside those that the upstream lists.
-const MODELS: [&str; 16] = [
+const MODELS: [&str; 18] = [
     "text",
     "long-3",
     "bad-json",
     "error-400",
+    "error-403",
     "error-404",
     "error-429",
     "error-429-9",
     "error-429-17",
     "error-500@alone",
     "error-503-30",
+    "error-529",
     "flaky-1-error-429-ms-100",
     "flaky-2@a",
     "flaky-5",

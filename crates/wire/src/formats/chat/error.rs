@@ -1,7 +1,11 @@
 //! A provider's error, in an answer or inside a stream, as a fault of ours.
 
+mod credentials;
+
 use domain::fault::{self, Blame, Fault, FaultKind, Recourse};
 use serde_json::Value;
+
+use credentials::mask_credentials;
 
 const MESSAGE_LIMIT: usize = 2_000;
 
@@ -21,18 +25,29 @@ pub fn read_stream_error(data: &[u8], provider: &str) -> Fault {
     from_parts(status, parts, provider)
 }
 
+/// The same error as a rejected credential, for formats that report one with another status.
+pub fn auth_failed(status: u16, body: &[u8], provider: &str) -> Fault {
+    let value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let reason = Parts::read(&value).message.map(|message| mask_credentials(&message));
+    fault::upstream_auth_failed(provider, status, reason.as_deref())
+}
+
 fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
     if status == 401 || status == 403 {
-        return fault::upstream_auth_failed(provider);
+        let reason = parts.message.map(|message| mask_credentials(&message));
+        return fault::upstream_auth_failed(provider, status, reason.as_deref());
     }
     if !(400..600).contains(&status) {
-        return fault::upstream_invalid_response(provider, &format!("its status is {status}"));
+        return fault::upstream_invalid_response(provider, &format!("its status is {status}"))
+            .upstream_status(status);
     }
     let message = parts.message.unwrap_or_else(|| {
         format!("The provider '{provider}' answered with status {status} and no readable error.")
     });
     if status == 529 {
-        return Fault::new(503, FaultKind::Provider, "overloaded", message).recourse(Recourse::Here);
+        return Fault::new(503, FaultKind::Provider, "overloaded", message)
+            .recourse(Recourse::Here)
+            .upstream_status(status);
     }
     let kind = match status {
         404 => FaultKind::NotFound,
@@ -40,7 +55,8 @@ fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
         500.. => FaultKind::Provider,
         _ => FaultKind::InvalidRequest,
     };
-    let mut fault = Fault::new(status, kind, parts.code.unwrap_or_else(|| "upstream_error".into()), message);
+    let code = parts.code.unwrap_or_else(|| "upstream_error".into());
+    let mut fault = Fault::new(status, kind, code, message).upstream_status(status);
     fault.param = parts.param;
     fault.recourse = match status {
         402 => Recourse::Exhausted,

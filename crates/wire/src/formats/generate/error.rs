@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::fault::{self, Fault};
+use domain::fault::Fault;
 use serde_json::Value;
 
 use crate::formats::chat;
@@ -21,7 +21,8 @@ fn with_details(mut fault: Fault, body: &[u8], provider: &str) -> Fault {
     for detail in error["details"].as_array().into_iter().flatten() {
         // A wrong key is answered with 400, which would look like the client's mistake.
         if detail["reason"] == "API_KEY_INVALID" {
-            return fault::upstream_auth_failed(provider);
+            let status = fault.upstream_status.map_or(400, u16::from);
+            return chat::auth_failed(status, body, provider);
         }
         if let Some(delay) = detail["retryDelay"].as_str().and_then(seconds) {
             fault.retry_after.get_or_insert(delay);
@@ -49,7 +50,9 @@ mod tests {
     fn details_say_what_a_status_does_not() {
         let body = br#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT",
             "details":[{"reason":"API_KEY_INVALID"}]}}"#;
-        assert_eq!(read_error(400, body, "g").code, "upstream_auth_failed");
+        let fault = read_error(400, body, "g");
+        assert_eq!((&*fault.code, fault.upstream_status.map(u16::from)), ("upstream_auth_failed", Some(400)));
+        assert!(fault.message.ends_with("(status 400): API key not valid."), "{}", fault.message);
         let body = br#"[{"error":{"code":429,"message":"Quota.","status":"RESOURCE_EXHAUSTED","details":[
             {"violations":[]},{"retryDelay":"34.5s"}]}}]"#;
         let fault = read_error(429, body, "g");

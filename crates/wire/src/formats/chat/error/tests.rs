@@ -42,10 +42,21 @@ fn statuses_decide_the_kind() {
 
 #[test]
 fn our_credential_is_our_own_trouble() {
-    for status in [401, 403] {
+    for (status, verb) in [(401, "rejected the gateway's credential"), (403, "refused the gateway access")] {
         let fault = read_error(status, br#"{"error":{"message":"Incorrect API key: sk-abc"}}"#, "acme");
         assert_eq!((fault.status, &*fault.code), (502, "upstream_auth_failed"));
-        assert!(!fault.message.contains("sk-abc"));
+        assert_eq!(fault.upstream_status.map(u16::from), Some(status));
+        let expected = format!("The provider 'acme' {verb} (status {status}): Incorrect API key: ***");
+        assert_eq!(fault.message, expected);
+        let page = read_error(status, b"<html>", "acme");
+        assert!(page.message.ends_with(&format!("(status {status}) without a readable reason.")));
+    }
+}
+
+#[test]
+fn the_providers_own_status_is_kept() {
+    for status in [302, 400, 404, 429, 500, 529] {
+        assert_eq!(read_error(status, b"", "acme").upstream_status.map(u16::from), Some(status));
     }
 }
 

@@ -1,0 +1,88 @@
+//! A provider that rejects the gateway's credential: what the client, the audit log, the log and the health say.
+
+use serde_json::Value;
+
+use super::{combo, each, served};
+use crate::house::{CapturedLog, House, Wishes};
+
+fn audited() -> Wishes {
+    let mut wishes = Wishes::default();
+    wishes.policy.audit.enabled = true;
+    wishes
+}
+
+async fn attempts(house: &House, request: &str) -> Vec<(String, u64, String)> {
+    house.drain().await.unwrap();
+    let log = house.get(format!("/admin/api/v1/audit/log?request_id={request}")).send().await.json();
+    let attempts = log["entries"][0]["attempts"].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    attempts
+        .iter()
+        .map(|tried| {
+            (text(&tried["provider_name"]), tried["status"].as_u64().unwrap(), text(&tried["error"]))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn the_providers_reason_and_status_are_kept() {
+    each(audited, serde_json::json!({}), async |house| {
+        for (model, status, reason) in [
+            ("unauthorized", 401, "(status 401): Incorrect API key provided: ***."),
+            ("error-403", 403, "(status 403): The request was refused by the script."),
+        ] {
+            let answer = house.chat(&format!("one/{model}")).header("x-request-id", model).send().await;
+            assert_eq!(answer.refusal().1, "upstream_auth_failed");
+            let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+            assert!(message.ends_with(reason), "{message}");
+            let expected = vec![("one".to_owned(), status, "upstream_auth_failed".to_owned())];
+            assert_eq!(attempts(&house, model).await, expected);
+        }
+        // Siblings: a status that the client is answered differently.
+        house.chat("one/error-529").header("x-request-id", "busy").send().await.expect_status(503);
+        assert!(attempts(&house, "busy").await.iter().all(|tried| tried.1 == 529));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_revoked_account_is_logged_and_counted_although_another_serves() {
+    each(audited, serde_json::json!({}), async |house| {
+        combo(&house, "best", &["one/unauthorized", "two/text"]).await;
+        let log = CapturedLog::start();
+        let answer = house.chat("best").header("x-request-id", "revoked").send().await;
+        assert_eq!(served(&answer), (200, "two/text", "2"));
+        let warnings =
+            log.lines_with(&["WARN provider rejected the gateway's credential", "request_id=\"revoked\""]);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        for part in
+            ["provider=\"one\"", "model=\"unauthorized\"", "status=401", "Incorrect API key provided: ***"]
+        {
+            assert!(warnings[0].contains(part), "{warnings:?}");
+        }
+        let status = house.get("/admin/api/v1/providers/status").send().await.json();
+        let one = status.as_array().unwrap().iter().find(|provider| provider["name"] == "one").unwrap();
+        assert_eq!(one["models"][0]["breaker"], "closed", "{one:#}");
+        assert!(one["models"][0]["error_rate"].as_f64().unwrap() > 0.0, "{one:#}");
+        assert_eq!(one["models"][0]["last_error"], "upstream_auth_failed");
+        let tried = attempts(&house, "revoked").await;
+        assert_eq!((tried[0].1, tried[1].1), (401, 200));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn passthrough_logs_a_rejected_credential() {
+    each(Wishes::default, serde_json::json!({}), async |house| {
+        let log = CapturedLog::start();
+        let body = crate::house::question("unauthorized");
+        house.post("/p/one/chat/completions", body).send().await.expect_status(401);
+        let warnings = log.lines_with(&[
+            "WARN provider rejected the gateway's credential",
+            "provider=\"one\"",
+            "status=401",
+        ]);
+        assert_eq!(warnings.len(), 1);
+    })
+    .await;
+}
