@@ -53,6 +53,19 @@ impl Caller {
         if self.may(needed) { Ok(()) } else { Err(fault::insufficient_scope(needed.to_string())) }
     }
 
+    /// The subtree this caller is confined to: none for the master key and for keys bound to no path or to the root.
+    pub fn subtree(&self) -> Option<&UserPath> {
+        self.key()?.user_path.as_ref().filter(|path| path.as_str() != "/")
+    }
+
+    /// Refuses callers confined to a subtree where an object concerns the whole installation.
+    pub fn require_no_subtree(&self) -> Result<(), Fault> {
+        match self.subtree() {
+            Some(own) => Err(fault::user_path_denied("/", own.as_str())),
+            None => Ok(()),
+        }
+    }
+
     /// Who did it, for change records: `master` or the key's id.
     pub fn actor(&self) -> &str {
         self.key().map_or("master", |key| &key.id)

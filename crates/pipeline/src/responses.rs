@@ -14,7 +14,7 @@ use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
 use domain::usage::Usage;
 use serde_json::Value;
-use store::{Found, Owner, Responses, StoredResponse};
+use store::{Found, Owner, OwnerFilter, Responses, StoredResponse};
 use wire::codec::{self, Request};
 use wire::formats::responses as format;
 use wire::json;
@@ -113,13 +113,18 @@ async fn find(id: &str, caller: &Caller, owner: &Owner, responses: &Responses) -
     }
 }
 
-/// Admin scopes reach every object; others their own.
-pub fn visible_to(caller: &Caller, owner: &Owner, action: Action) -> Option<Owner> {
-    (!reaches_all(caller, action)).then(|| owner.clone())
+/// Admin scopes reach every response, or those of the key's subtree when it is bound to a user path; other callers reach
+/// their own.
+pub fn visible_to(caller: &Caller, owner: &Owner, action: Action) -> Option<OwnerFilter> {
+    if !caller.may(Scope::Admin(None, action)) {
+        return Some(OwnerFilter::Exact(owner.clone()));
+    }
+    caller.subtree().cloned().map(OwnerFilter::Subtree)
 }
 
+/// Whether the caller reaches the responses of every owner, recorded or not.
 pub fn reaches_all(caller: &Caller, action: Action) -> bool {
-    caller.may(Scope::Admin(None, action))
+    caller.may(Scope::Admin(None, action)) && caller.subtree().is_none()
 }
 
 fn items(turn: &StoredResponse) -> Vec<Value> {

@@ -19,6 +19,8 @@ use crate::fault::Problem;
 pub trait Needs: Send + Sync + 'static {
     const SCOPE: Scope;
     const CAPABILITY: Option<Capability> = None;
+    /// Refused to callers that are confined to a user path: it concerns the whole installation.
+    const GLOBAL: bool = false;
 }
 
 /// An authenticated caller that holds what `N` asks for, and the snapshot it was judged by.
@@ -44,6 +46,9 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
         caller.require(N::SCOPE)?;
         // The gate answers after authentication: who may not come in learns nothing about the edition.
         gate(N::CAPABILITY, &app.gateway.capabilities)?;
+        if N::GLOBAL {
+            caller.require_no_subtree()?;
+        }
         Ok(Self { caller, snapshot, needs: PhantomData })
     }
 }
@@ -74,6 +79,19 @@ impl Needs for Everything {
 pub trait InArea: Send + Sync + 'static {
     const AREA: Area;
     const CAPABILITY: Option<Capability> = None;
+    /// Actions refused to callers confined to a user path. An area without a default, so that a new one has to decide.
+    const GLOBAL: Global;
+}
+
+/// Which actions of an area concern the whole installation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Global {
+    /// Objects have a user path; handlers show and change those of the caller's subtree only.
+    Nothing,
+    /// Everybody may read the documents (secrets are never shown); only callers of the whole tree change them.
+    Writes,
+    /// No part of it belongs to a subtree.
+    Everything,
 }
 
 pub struct Read<A>(PhantomData<A>);
@@ -82,37 +100,29 @@ pub struct Write<A>(PhantomData<A>);
 impl<A: InArea> Needs for Read<A> {
     const SCOPE: Scope = Scope::Admin(Some(A::AREA), Action::Read);
     const CAPABILITY: Option<Capability> = A::CAPABILITY;
+    const GLOBAL: bool = matches!(A::GLOBAL, Global::Everything);
 }
 
 impl<A: InArea> Needs for Write<A> {
     const SCOPE: Scope = Scope::Admin(Some(A::AREA), Action::Write);
     const CAPABILITY: Option<Capability> = A::CAPABILITY;
+    const GLOBAL: bool = !matches!(A::GLOBAL, Global::Nothing);
 }
 
 macro_rules! areas {
-    ($($name:ident),*) => {
-        $(pub struct $name;
+    ($($global:ident: $($name:ident),*;)*) => {
+        $($(pub struct $name;
         impl InArea for $name {
             const AREA: Area = Area::$name;
-        })*
+            const GLOBAL: Global = Global::$global;
+        })*)*
     };
 }
 
 areas!(
-    Aliases,
-    Audit,
-    AuthKeys,
-    Changes,
-    Combos,
-    Console,
-    Explain,
-    Metrics,
-    ModelOverrides,
-    ModelPricing,
-    Models,
-    Pools,
-    Providers,
-    Usage
+    Nothing: Audit, AuthKeys, Console, Explain, Usage;
+    Writes: Aliases, Combos, ModelOverrides, ModelPricing, Models, Pools, Providers;
+    Everything: Changes, Metrics;
 );
 
 /// Behind a capability.
@@ -121,6 +131,7 @@ pub struct Budgets;
 impl InArea for Budgets {
     const AREA: Area = Area::Budgets;
     const CAPABILITY: Option<Capability> = Some(Capability::AdvancedBudgets);
+    const GLOBAL: Global = Global::Nothing;
 }
 
 #[cfg(test)]
@@ -133,6 +144,7 @@ mod tests {
     impl InArea for Gated {
         const AREA: Area = Area::Usage;
         const CAPABILITY: Option<Capability> = Some(Capability::AdvancedBudgets);
+        const GLOBAL: Global = Global::Nothing;
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::clock::{Clock, Timestamp};
+use domain::user_path::UserPath;
 use tokio::sync::watch;
 
 use crate::StoreError;
@@ -59,6 +60,24 @@ pub struct Owner {
     pub key: String,
     pub user_path: String,
     pub tenant: Option<String>,
+}
+
+/// Which owners' Responses a caller reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnerFilter {
+    /// This owner's alone.
+    Exact(Owner),
+    /// Those of any key, made at or below a user path.
+    Subtree(UserPath),
+}
+
+impl OwnerFilter {
+    fn admits(&self, owner: &Owner) -> bool {
+        match self {
+            Self::Exact(own) => own == owner,
+            Self::Subtree(path) => UserPath::parse(&owner.user_path).is_ok_and(|made| path.covers(&made)),
+        }
+    }
 }
 
 /// What a caller may know of an id.
@@ -144,11 +163,13 @@ impl Responses {
         rows.first().map(rows::read).transpose()
     }
 
-    /// As `find`, for one caller; `None` is an admin, whose are all.
-    pub async fn find_owned(&self, id: &str, owner: Option<&Owner>) -> Result<Found, StoreError> {
+    /// As `find`, for one caller; `None` admits every owner.
+    pub async fn find_owned(&self, id: &str, filter: Option<&OwnerFilter>) -> Result<Found, StoreError> {
         Ok(match self.find(id).await? {
             None => Found::Unknown,
-            Some(response) if owner.is_none_or(|owner| *owner == response.owner) => Found::Yours(response),
+            Some(response) if filter.is_none_or(|filter| filter.admits(&response.owner)) => {
+                Found::Yours(response)
+            }
             Some(_) => Found::NotYours,
         })
     }

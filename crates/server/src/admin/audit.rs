@@ -229,8 +229,7 @@ async fn find(app: &App, caller: &Caller, id: &str) -> Result<AuditEntry, Proble
 }
 
 fn is_visible(user_path: &str, caller: &Caller) -> bool {
-    let own = caller.key().and_then(|key| key.user_path.as_ref()).filter(|own| own.as_str() != "/");
-    own.is_none_or(|own| UserPath::parse(user_path).is_ok_and(|path| own.covers(&path)))
+    caller.subtree().is_none_or(|own| UserPath::parse(user_path).is_ok_and(|path| own.covers(&path)))
 }
 
 /// The entries of this process as they come.

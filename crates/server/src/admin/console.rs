@@ -125,9 +125,6 @@ fn concerns(entry: &Entry, event: Option<&str>, caller: &Caller) -> bool {
     if event.is_some_and(|event| event != entry.name()) {
         return false;
     }
-    let Some(own) = caller.key().and_then(|key| key.user_path.as_ref()).filter(|own| own.as_str() != "/")
-    else {
-        return true;
-    };
+    let Some(own) = caller.subtree() else { return true };
     entry.user_path().is_some_and(|path| UserPath::parse(path).is_ok_and(|path| own.covers(&path)))
 }

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Response};
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::resources::model_price::ModelPrice;
 use http::{HeaderMap, StatusCode};
@@ -59,14 +58,6 @@ impl Served for ModelPrice {
             self.selector
         );
         Err(fault::invalid_parameter(missing, message))
-    }
-}
-
-/// Prices hold for everybody: a caller that is bound to a part of the tree does not change them.
-fn unbound(caller: &Caller) -> Result<(), Fault> {
-    match caller.key().and_then(|key| key.user_path.as_ref()).filter(|path| path.as_str() != "/") {
-        Some(own) => Err(fault::user_path_denied("/", own.as_str())),
-        None => Ok(()),
     }
 }
 
@@ -134,7 +125,6 @@ pub async fn replace(
     headers: HeaderMap,
     Strict(mut body): Strict<ModelPrice>,
 ) -> Result<Response, Problem> {
-    unbound(&principal.caller)?;
     let sent = Some(body.selector).filter(|sent| !sent.is_empty());
     body.selector = record::name("selector", sent, selector)?;
     crud::replace(&app, principal.caller.actor(), body, &headers).await
@@ -152,6 +142,5 @@ pub async fn delete(
     Named(selector): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    unbound(&principal.caller)?;
     crud::delete::<ModelPrice>(&app, principal.caller.actor(), &selector, &headers).await
 }

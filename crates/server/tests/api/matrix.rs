@@ -90,8 +90,10 @@ async fn every_route_admits_exactly_whom_it_says() {
         let usage = house.key_with(&["admin:usage:write"]).await;
         let providers = house.key_with(&["admin:providers:write"]).await;
         let writing = house.key_with(&["admin:write"]).await;
+        let team = json!({"name": "team", "scopes": ["inference", "admin:write"], "user_path": "/team"});
+        let (_, team) = house.key(team).await;
 
-        let mut table = format!("{:<52}none bad expired off inference read area write master\n", "");
+        let mut table = format!("{:<52}none bad expired off inference read area write team master\n", "");
         for operation in operations() {
             let area = operation.area_key(&usage, &providers);
             let callers = [
@@ -103,6 +105,7 @@ async fn every_route_admits_exactly_whom_it_says() {
                 Some(&*reading),
                 Some(area),
                 Some(&*writing),
+                Some(&*team),
                 Some(house::MASTER),
             ];
             let mut statuses = Vec::new();
@@ -112,9 +115,9 @@ async fn every_route_admits_exactly_whom_it_says() {
             for refused in &statuses[..4] {
                 assert!(operation.scope.is_none() || *refused == 401, "{} {}", operation.method, operation.path);
             }
-            let [none, bad, expired, off, inference, read, area, write, master] = statuses[..] else { panic!() };
+            let [none, bad, expired, off, inference, read, area, write, team, master] = statuses[..] else { panic!() };
             table.push_str(&format!(
-                "{:<7}{:<45}{none:<5}{bad:<4}{expired:<8}{off:<4}{inference:<10}{read:<5}{area:<5}{write:<6}{master}\n",
+                "{:<7}{:<45}{none:<5}{bad:<4}{expired:<8}{off:<4}{inference:<10}{read:<5}{area:<5}{write:<6}{team:<5}{master}\n",
                 operation.method.as_str(),
                 operation.path,
             ));
@@ -152,6 +155,135 @@ async fn the_declared_scope_is_the_enforced_one() {
             let declared = scope.to_string();
             assert_eq!(found, (403, Some("insufficient_scope"), Some(&*declared)), "{}", operation.path);
         }
+    })
+    .await;
+}
+
+/// Objects of another subtree, and where each of them is found; every other parameter has its usual sample.
+struct Outside {
+    key_id: String,
+    response_id: String,
+    audit_id: String,
+}
+
+impl Outside {
+    /// Everything is made by, or named after, `outsider`.
+    async fn make(house: &House) -> Self {
+        let (key_id, key) = house.key(json!({"name": "outsider", "user_path": "/outsider"})).await;
+        let body = json!({"model": "openai/text", "input": "outsider"});
+        let made = house.post("/v1/responses", body).key(&key).send().await.expect_status(200).json();
+        let budget = json!({"amount": 7});
+        let path = "/admin/api/v1/budgets/%2Foutsider/daily";
+        house.put(path, budget).send().await.expect_status(200);
+        house.receipts(1).await;
+        let log = house.get("/admin/api/v1/audit/log?user_path=/outsider").send().await.expect_status(200);
+        let audit_id = log.json()["entries"][0]["id"].as_str().unwrap().to_owned();
+        Self { key_id, response_id: made["id"].as_str().unwrap().to_owned(), audit_id }
+    }
+
+    fn path(&self, operation: &Operation) -> String {
+        let id = match &operation.path {
+            path if path.starts_with("/v1/responses/") => &self.response_id,
+            path if path.contains("/audit/") => &self.audit_id,
+            _ => &self.key_id,
+        };
+        let path = operation.path.replace("{user_path}", "%2Foutsider");
+        let path = if path.starts_with("/v1/models/") { path } else { path.replace("{id}", id) };
+        let path = match &*path {
+            "/admin/api/v1/audit/conversation" => format!("{path}?log_id={}", self.audit_id),
+            _ => path,
+        };
+        sample(&operation.method, &path)
+    }
+
+    fn body(&self, operation: &Operation) -> Value {
+        match &*operation.path {
+            "/admin/api/v1/budgets/{user_path}/{period}" => json!({"amount": 1}),
+            "/admin/api/v1/budgets/reset" => json!({"confirmation": "reset"}),
+            "/admin/api/v1/budgets/reset-one" => json!({"user_path": "/outsider", "period": "daily"}),
+            "/admin/api/v1/usage/recalculate-pricing" => {
+                json!({"confirmation": "recalculate", "user_path": "/outsider"})
+            }
+            "/admin/api/v1/auth-keys" => json!({"name": "outsider 2", "user_path": "/outsider"}),
+            "/v1/responses" => {
+                json!({"model": "openai/text", "input": "x", "previous_response_id": self.response_id})
+            }
+            "/admin/api/v1/explain" => {
+                json!({"body": {"model": "openai/text", "messages": []}, "as_key_id": self.key_id})
+            }
+            _ => json!({}),
+        }
+    }
+}
+
+/// Areas whose objects have a user path; the documents of all others concern the whole installation.
+const OF_SUBTREES: [Area; 6] =
+    [Area::Audit, Area::AuthKeys, Area::Budgets, Area::Console, Area::Explain, Area::Usage];
+
+/// An admin key bound to a user path, on every route, with the objects of another subtree.
+#[tokio::test]
+async fn an_admin_of_a_subtree_reaches_nothing_outside_of_it() {
+    let wishes = || {
+        let mut wishes = Wishes::enterprise();
+        wishes.policy.audit.enabled = true;
+        wishes
+    };
+    house::each_with(wishes, async |house| {
+        let outside = Outside::make(&house).await;
+        let team = json!({"name": "team", "scopes": all_scopes(), "user_path": "/team"});
+        let (_, team) = house.key(team).await;
+        for operation in operations().iter().filter(|operation| operation.scope.is_some()) {
+            let Operation { method, path, scope } = operation;
+            let call = house.call(method.clone(), outside.path(operation)).key(&team);
+            let answer = call.json(outside.body(operation)).glance().await;
+            let text = answer.text();
+            let global = matches!(scope, Some(Scope::Admin(Some(area), _)) if !OF_SUBTREES.contains(area));
+            let writes = matches!(scope, Some(Scope::Admin(_, domain::scope::Action::Write)));
+            if (global && writes) || path.ends_with("/changes") || path.ends_with("/revisions") {
+                assert_eq!(answer.refusal().1, "user_path_denied", "{method} {path}");
+            } else if path.contains('{') && matches!(scope, Some(Scope::Admin(..))) && !global {
+                assert!([403, 404].contains(&answer.status), "{method} {path}: {} {text}", answer.status);
+            } else if path.starts_with("/v1/responses/{") {
+                assert_eq!(answer.status, 404, "{method} {path}: {text}");
+            }
+            if answer.status == 200 {
+                assert!(!text.contains("outsider"), "{method} {path}: {text}");
+                assert!(!text.contains(house::UPSTREAM_KEY), "{method} {path}: {text}");
+            }
+        }
+        let metrics = house.get("/metrics").key(&team).refusal().await;
+        assert_eq!((metrics.0, &*metrics.1), (403, "user_path_denied"));
+        let kept =
+            house.get(format!("/v1/responses/{}", outside.response_id)).send().await.expect_status(200);
+        assert_eq!(kept.json()["id"], outside.response_id);
+        let key = house.get(format!("/admin/api/v1/auth-keys/{}", outside.key_id)).send().await.json();
+        assert_eq!((&key["active"], &key["name"]), (&json!(true), &json!("outsider")));
+        let budgets = house.get("/admin/api/v1/budgets").send().await.expect_status(200).json();
+        assert_eq!(budgets["budgets"][0]["amount"], 7.0, "{budgets}");
+        assert_eq!(budgets["budgets"][0]["last_reset_at"], Value::Null, "{budgets}");
+    })
+    .await;
+}
+
+/// The same key on objects of its own subtree, made by another key.
+#[tokio::test]
+async fn an_admin_of_a_subtree_manages_its_objects() {
+    house::each_with(Wishes::enterprise, async |house| {
+        let team = json!({"name": "team", "scopes": all_scopes(), "user_path": "/team"});
+        let (_, team) = house.key(team).await;
+        let (id, member) = house.key(json!({"name": "member", "user_path": "/team/a"})).await;
+        let body = json!({"model": "openai/text", "input": "hello"});
+        let made = house.post("/v1/responses", body).key(&member).send().await.expect_status(200).json();
+        let path = format!("/v1/responses/{}", made["id"].as_str().unwrap());
+        house.get(&*path).key(&team).send().await.expect_status(200);
+        house.get(format!("{path}/input_items")).key(&team).send().await.expect_status(200);
+        house.call(Method::DELETE, &*path).key(&team).send().await.expect_status(200);
+        for path in ["providers", "aliases", "pools", "combos", "model-overrides", "model-pricing", "models"]
+        {
+            house.get(format!("/admin/api/v1/{path}")).key(&team).send().await.expect_status(200);
+        }
+        let end = house.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}));
+        end.key(&team).send().await.expect_status(200);
     })
     .await;
 }

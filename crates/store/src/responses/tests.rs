@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::clock::Timestamp;
+use domain::user_path::UserPath;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{Found, LONGEST_ID, Owner, Responses, StoredResponse};
+use super::{Found, LONGEST_ID, Owner, OwnerFilter, Responses, StoredResponse};
 use crate::database::Writing;
 use crate::testing::{Hand, KEY, Noise, for_each_backend, for_each_database, open, open_with};
 use crate::{Backend, Store, StoreConfig, StoreError};
@@ -228,15 +229,20 @@ async fn only_its_owner_and_an_admin_find_it() {
             Owner { tenant: Some("other".into()), ..yours.clone() },
         ];
         for round in ["waiting", "stored"] {
-            for owner in [Some(&yours), None] {
-                let found = responses.find_owned("a", owner).await.unwrap();
+            let team = |path: &str| OwnerFilter::Subtree(UserPath::parse(path).unwrap());
+            let exact = OwnerFilter::Exact(yours.clone());
+            for filter in [Some(&exact), Some(&team(&yours.user_path)), None] {
+                let found = responses.find_owned("a", filter).await.unwrap();
                 assert!(matches!(found, Found::Yours(response) if response.owner == yours), "{round}");
             }
             for other in &others {
-                let found = responses.find_owned("a", Some(other)).await.unwrap();
+                let found =
+                    responses.find_owned("a", Some(&OwnerFilter::Exact(other.clone()))).await.unwrap();
                 assert_eq!(found, Found::NotYours, "{round} {other:?}");
             }
-            assert_eq!(responses.find_owned("b", Some(&yours)).await.unwrap(), Found::Unknown);
+            let elsewhere = responses.find_owned("a", Some(&team("/elsewhere"))).await.unwrap();
+            assert_eq!(elsewhere, Found::NotYours, "{round}");
+            assert_eq!(responses.find_owned("b", Some(&exact)).await.unwrap(), Found::Unknown);
             save_all(responses).await;
         }
     })

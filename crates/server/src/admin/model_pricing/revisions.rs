@@ -14,7 +14,6 @@ use store::ChangeFilter;
 use utoipa::ToSchema;
 
 use super::import::{self, Difference, Plan};
-use super::unbound;
 use crate::App;
 use crate::admin::record;
 use crate::fault::Problem;
@@ -67,7 +66,8 @@ pub async fn list(
     principal: Principal<Read<ModelPricing>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<RevisionList>, Problem> {
-    unbound(&principal.caller)?;
+    // Like the change log, it names who changed what.
+    principal.caller.require_no_subtree()?;
     let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(50);
     let filter = ChangeFilter {
         kind: Some(ModelPrice::KIND.to_owned()),
@@ -101,7 +101,6 @@ pub async fn restore(
     principal: Principal<Write<ModelPricing>>,
     Named(id): Named,
 ) -> Result<Json<RestoreResult>, Problem> {
-    unbound(&principal.caller)?;
     let missing = || fault::not_found(format!("No price has changed in the revision '{id}'."));
     let revision: i64 = id.parse().ok().filter(|revision| *revision > 0).ok_or_else(missing)?;
     let _turn = app.naming.lock().await;

@@ -271,7 +271,15 @@ async fn a_bound_admin_has_its_subtree() {
         denied(house.call(Method::DELETE, format!("{BUDGETS}/%2Fteam%2Fb/daily")).key(&key).refusal().await);
         let one = json!({"user_path": "/team/b", "period": "daily"});
         denied(house.post(format!("{BUDGETS}/reset-one"), one).key(&key).refusal().await);
-        denied(house.get(format!("{BUDGETS}/settings")).key(&key).refusal().await);
+        let url = json!({"webhook_url": "https://hooks.example.com/T0/secret"});
+        house.put(format!("{BUDGETS}/settings"), url).send().await.expect_status(200);
+        let settings =
+            house.get(format!("{BUDGETS}/settings")).key(&key).send().await.expect_status(200).json();
+        assert_eq!(
+            (&settings["webhook_url"], &settings["webhook_secret_last4"]),
+            (&Value::Null, &Value::Null)
+        );
+        denied(house.put(format!("{BUDGETS}/settings"), json!({})).key(&key).refusal().await);
         denied(house.get(format!("{BUDGETS}/forecast/%2Fteam%2Fb")).key(&key).refusal().await);
         let reset = house.post(format!("{BUDGETS}/reset"), json!({"confirmation": "reset"})).key(&key);
         assert_eq!(reset.send().await.expect_status(200).json(), json!({"status": "ok", "reset": 2}));
