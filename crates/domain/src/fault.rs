@@ -414,6 +414,16 @@ pub fn budget_check_failed() -> Fault {
     )
 }
 
+/// A stored budget, or the budget settings, cannot be read: calls it applies to are refused until it is replaced.
+pub fn budget_unreadable() -> Fault {
+    Fault::new(
+        503,
+        FaultKind::ServiceUnavailable,
+        "budget_check_failed",
+        "A budget of this path cannot be read from storage. An admin has to write it again or delete it.",
+    )
+}
+
 pub fn internal_error() -> Fault {
     Fault::new(
         500,

@@ -1,9 +1,10 @@
 //! Keeps the snapshot true: compiles it at the start, and again when a document or the inventory changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::caller::KeyFacts;
 use domain::capability::Capability;
 use domain::money::Nanos;
 use domain::resources::Resource;
@@ -18,7 +19,7 @@ use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, Source};
 use domain::secret::Secret;
 use egress::Trust;
-use store::{Change, Store, StoreError};
+use store::{Change, RawDocument, Store, StoreError};
 
 use crate::audit::Scrubber;
 use crate::console::Notice;
@@ -27,12 +28,16 @@ use crate::inventory::{self, Inventory};
 use crate::snapshot::keys::{self, Keys};
 use crate::snapshot::names::Names;
 use crate::snapshot::routes::prices::Prices;
+use crate::snapshot::unreadable::Unreadable;
 use crate::snapshot::{Snapshot, routes};
 use crate::spending::{self, Rules};
 
 /// The kinds of document that routes are made of.
 const ROUTED: &[&str] =
     &[Provider::KIND, ModelOverride::KIND, ModelPrice::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
+
+/// The kinds of document that budgets are made of.
+const BUDGETED: &[&str] = &[Budget::KIND, BudgetSettings::KIND];
 
 /// What the operator fixed outside of storage.
 pub struct Fixed {
@@ -71,76 +76,84 @@ impl Refresher {
         let _turn = self.turn.lock().await;
         let revision = self.store.documents().revision().await?;
         self.store.ledger().listen(self.gateway.spending.clone());
-        self.budgets().await?;
-        let mut broken = Vec::new();
+        let mut broken = Unreadable::default();
+        self.budgets(&mut broken).await?;
         let mut keys = Keys::default();
         let documents = self.store.documents().raw(AuthKey::KIND).await?;
-        let compiled = documents.iter().filter_map(|raw| match store::decode::<AuthKey>(raw) {
-            Ok(stored) => match keys::compile(&stored.value) {
-                Ok(values) => Some((raw.name.clone(), values)),
-                Err(reason) => {
-                    broken.push((format!("{}/{}", raw.kind, raw.name), reason));
-                    None
-                }
-            },
-            Err(error) => {
-                broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string()));
+        let compiled = documents.iter().filter_map(|raw| match compile_key(raw) {
+            Ok(values) => Some((raw.name.clone(), values)),
+            Err(reason) => {
+                broken.insert(&raw.kind, &raw.name, reason);
                 None
             }
         });
         keys.apply(compiled);
         let routes = Arc::new(self.routes(&mut broken).await?);
-        for (document, reason) in &broken {
-            tracing::error!(document, reason, "a stored document cannot be used");
-        }
-        let master = self.gateway.snapshot().master;
-        self.gateway.snapshot.store(Arc::new(Snapshot {
-            revision,
-            master,
-            keys,
-            routes,
-            broken: Arc::new(broken),
-        }));
+        let before = self.gateway.snapshot();
+        broken.log_since(&before.broken);
+        let master = before.master;
+        self.gateway.snapshot.store(Arc::new(Snapshot { revision, master, keys, routes, broken }));
         Ok(())
     }
 
     /// What changed since the snapshot in force. The writer of a change calls this before it answers.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
-        let mut snapshot = (*self.gateway.snapshot()).clone();
+        let before = self.gateway.snapshot();
+        let mut snapshot = (*before).clone();
         let changes = self.store.documents().changes_since(snapshot.revision, 10_000).await?;
         let Some(newest) = changes.iter().map(|change| change.revision).max() else { return Ok(()) };
-        let mut broken = Vec::new();
-        let mut changed_keys = std::collections::BTreeSet::new();
-        for change in changes.iter().filter(|change| change.kind == AuthKey::KIND) {
-            changed_keys.insert(change.name.clone());
+        let changed = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&&*change.kind));
+        if changed(&[AuthKey::KIND]) {
+            self.refresh_keys(&mut snapshot, &changes).await?;
+            // In force at once: a revocation must not wait for sections that cannot be compiled yet.
+            self.gateway.snapshot.store(Arc::new(snapshot.clone()));
         }
-        let mut changed = Vec::with_capacity(changed_keys.len());
-        for id in changed_keys {
-            let stored = self.store.collection::<AuthKey>().get(&id).await?;
-            let values = stored.and_then(|stored| keys::compile(&stored.value).ok());
-            changed.push((id, values.unwrap_or_default()));
+        if changed(BUDGETED) {
+            let mut broken = Unreadable::default();
+            self.budgets(&mut broken).await?;
+            snapshot.broken.replace(BUDGETED, broken);
         }
-        snapshot.keys.apply(changed);
-        if changes.iter().any(|change| [Budget::KIND, BudgetSettings::KIND].contains(&&*change.kind)) {
-            self.budgets().await?;
-        }
-        if changes.iter().any(|change| ROUTED.contains(&&*change.kind)) {
+        if changed(ROUTED) {
+            let mut broken = Unreadable::default();
             snapshot.routes = Arc::new(self.routes(&mut broken).await?);
-            snapshot.broken = Arc::new(broken);
+            snapshot.broken.replace(ROUTED, broken);
         }
+        snapshot.broken.log_since(&before.broken);
         snapshot.revision = newest;
         self.gateway.snapshot.store(Arc::new(snapshot));
         self.announce(changes);
         Ok(())
     }
 
+    /// A key that cannot be read is refused, and reported.
+    async fn refresh_keys(&self, snapshot: &mut Snapshot, changes: &[Change]) -> Result<(), StoreError> {
+        let keys = changes.iter().filter(|change| change.kind == AuthKey::KIND);
+        let ids: BTreeSet<&str> = keys.map(|change| &*change.name).collect();
+        let mut changed = Vec::with_capacity(ids.len());
+        for id in ids {
+            snapshot.broken.remove(AuthKey::KIND, id);
+            let raw = self.store.documents().find(AuthKey::KIND, id).await?;
+            let values = match raw.as_ref().map(compile_key) {
+                None => Vec::new(),
+                Some(Ok(values)) => values,
+                Some(Err(reason)) => {
+                    snapshot.broken.insert(AuthKey::KIND, id, reason);
+                    Vec::new()
+                }
+            };
+            changed.push((id.to_owned(), values));
+        }
+        snapshot.keys.apply(changed);
+        Ok(())
+    }
+
     /// The budgets and what is spent of them, where the edition has any.
-    async fn budgets(&self) -> Result<(), StoreError> {
+    async fn budgets(&self, broken: &mut Unreadable) -> Result<(), StoreError> {
         if !self.gateway.capabilities.has(Capability::AdvancedBudgets) {
             return Ok(());
         }
-        let rules = Rules::load(&self.store, &self.fixed.budgets).await?;
+        let rules = Rules::load(&self.store, &self.fixed.budgets, broken).await?;
         spending::install(&self.gateway, &self.store, rules).await
     }
 
@@ -159,14 +172,15 @@ impl Refresher {
     /// The routes again, from the same documents: the inventory has changed.
     async fn reroute(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
-        let mut broken = Vec::new();
+        let mut broken = Unreadable::default();
         let routes = Arc::new(self.routes(&mut broken).await?);
-        let snapshot = (*self.gateway.snapshot()).clone();
+        let mut snapshot = (*self.gateway.snapshot()).clone();
+        snapshot.broken.replace(ROUTED, broken);
         self.gateway.snapshot.store(Arc::new(Snapshot { routes, ..snapshot }));
         Ok(())
     }
 
-    async fn routes(&self, broken: &mut Vec<(String, String)>) -> Result<routes::Routes, StoreError> {
+    async fn routes(&self, broken: &mut Unreadable) -> Result<routes::Routes, StoreError> {
         let providers = self.merge(self.readable(broken).await?);
         let combos = if self.fixed.combos { self.readable(broken).await? } else { Vec::new() };
         let (pools, aliases) = (self.readable(broken).await?, self.readable(broken).await?);
@@ -204,33 +218,33 @@ impl Refresher {
     }
 
     /// A price that cannot be read is reported, and the catalogue's is in force.
-    async fn prices(&self, broken: &mut Vec<(String, String)>) -> Result<Prices, StoreError> {
+    async fn prices(&self, broken: &mut Unreadable) -> Result<Prices, StoreError> {
         let mut documents = BTreeMap::new();
         for raw in self.store.documents().raw(ModelPrice::KIND).await? {
             match store::decode::<ModelPrice>(&raw) {
                 Ok(stored) => drop(documents.insert(raw.name, (stored.value, stored.revision))),
-                Err(error) => broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string())),
+                Err(error) => broken.insert(&raw.kind, &raw.name, error.to_string()),
             }
         }
         Ok(Prices::new(documents))
     }
 
     /// The documents of a kind that can be read.
-    async fn readable<T: Resource>(&self, broken: &mut Vec<(String, String)>) -> Result<Vec<T>, StoreError> {
+    async fn readable<T: Resource>(&self, broken: &mut Unreadable) -> Result<Vec<T>, StoreError> {
         Ok(self.stored::<T>(broken).await?.into_values().flatten().collect())
     }
 
     /// Every document of a kind, by name; nothing for one that cannot be read, which is reported.
     async fn stored<T: Resource>(
         &self,
-        broken: &mut Vec<(String, String)>,
+        broken: &mut Unreadable,
     ) -> Result<BTreeMap<String, Option<T>>, StoreError> {
         let mut documents = BTreeMap::new();
         for raw in self.store.documents().raw(T::KIND).await? {
             let document = match store::decode::<T>(&raw) {
                 Ok(document) => Some(document.value),
                 Err(error) => {
-                    broken.push((format!("{}/{}", raw.kind, raw.name), error.to_string()));
+                    broken.insert(&raw.kind, &raw.name, error.to_string());
                     None
                 }
             };
@@ -251,6 +265,12 @@ impl Refresher {
             providers.push((demo, Source::Default));
         }
         providers
+    }
+
+    /// Where an instance of this name is configured outside of storage.
+    pub fn configured_source(&self, name: &str) -> Option<Source> {
+        let mut fixed = self.fixed.providers.iter();
+        fixed.find(|(provider, _)| provider.name == name).map(|(_, source)| *source)
     }
 
     /// The environment and the file are the operator's word; what came through the admin API is checked.
@@ -325,6 +345,11 @@ impl Refresher {
             tracing::warn!(%error, "a configuration change could not be read yet");
         })
     }
+}
+
+fn compile_key(raw: &RawDocument) -> Result<Vec<KeyFacts>, String> {
+    let stored = store::decode::<AuthKey>(raw).map_err(|error| error.to_string())?;
+    keys::compile(&stored.value)
 }
 
 /// A rule about access that cannot be read keeps everybody out: left out, it would let everybody in.

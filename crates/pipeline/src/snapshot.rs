@@ -3,11 +3,13 @@
 pub mod keys;
 pub mod names;
 pub mod routes;
+pub mod unreadable;
 
 use std::sync::Arc;
 
 use keys::Keys;
 use routes::Routes;
+use unreadable::Unreadable;
 
 #[derive(Clone)]
 pub struct Snapshot {
@@ -17,6 +19,6 @@ pub struct Snapshot {
     pub master: [u8; 32],
     pub keys: Keys,
     pub routes: Arc<Routes>,
-    /// Documents that could not be compiled, as (kind/name, reason): reported, never in the way of the others.
-    pub broken: Arc<Vec<(String, String)>>,
+    /// Documents that cannot be used: reported, and never in the way of the others.
+    pub broken: Unreadable,
 }

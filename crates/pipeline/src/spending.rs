@@ -117,6 +117,9 @@ pub fn hold(
     if !spending.covers(&occasion) {
         return Ok(None);
     }
+    if spending.is_closed(&occasion) {
+        return Err(fault::budget_unreadable());
+    }
     if gateway.policy.budgets_closed && spending.is_lost(gateway.clock.tick()) {
         return Err(fault::budget_check_failed());
     }
@@ -164,6 +167,7 @@ pub fn look(
     let (rooms, exceeded) = spending.books.lock().look(occasion, worst);
     let lost = gateway.policy.budgets_closed && spending.is_lost(gateway.clock.tick());
     let fault = match exceeded {
+        _ if spending.is_closed(occasion) => Some(fault::budget_unreadable()),
         _ if lost && !rooms.is_empty() => Some(fault::budget_check_failed()),
         exceeded => exceeded.map(|exceeded| refused(gateway, asker, &exceeded)),
     };
@@ -173,7 +177,13 @@ pub fn look(
 impl Spending {
     fn covers(&self, occasion: &Occasion) -> bool {
         let index = self.index.load();
-        index.as_ref().is_some_and(|index| index.covering(occasion).next().is_some())
+        let covers =
+            |index: &Arc<Index>| index.covering(occasion).next().is_some() || index.is_closed(occasion);
+        index.as_ref().is_some_and(covers)
+    }
+
+    fn is_closed(&self, occasion: &Occasion) -> bool {
+        self.index.load().as_ref().is_some_and(|index| index.is_closed(occasion))
     }
 
     /// How every budget stands now.

@@ -50,6 +50,22 @@ impl BudgetKey {
             None => format!("{path}|{seconds}"),
         }
     }
+
+    /// The reverse of `name`.
+    pub fn parse(name: &str) -> Option<Self> {
+        let (scope, seconds) = name.rsplit_once('|')?;
+        let period = Period::from_seconds(seconds.parse().ok()?).ok()?;
+        let (tenant, path) = match scope.starts_with('/') {
+            true => (None, scope),
+            // Paths begin with a slash; the bar before it ends the tenant.
+            false => {
+                let bar = scope.find("|/")?;
+                (Some(scope[..bar].to_owned()), &scope[bar + 1..])
+            }
+        };
+        let user_path = UserPath::parse(path).ok().filter(|normal| normal.as_str() == path)?;
+        Some(Self { user_path, period, tenant })
+    }
 }
 
 impl Budget {

@@ -50,6 +50,15 @@ impl Index {
         })
     }
 
+    /// Whether a budget that applies to the call cannot be read.
+    pub fn is_closed(&self, occasion: &Occasion) -> bool {
+        let tenant = occasion.tenant.as_deref().unwrap_or_default();
+        self.rules.closed.iter().any(|scope| {
+            scope.user_path.covers(&occasion.user_path)
+                && scope.tenant.as_deref().is_none_or(|of| of == tenant)
+        })
+    }
+
     pub fn window(&self, place: usize, at: domain::clock::Timestamp) -> Window {
         Window::around(self.rule(place), &self.rules.anchors, at)
     }

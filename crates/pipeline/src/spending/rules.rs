@@ -7,7 +7,10 @@ use domain::money::Nanos;
 use domain::period::Anchors;
 use domain::resources::budget::{Budget, BudgetKey, Source};
 use domain::resources::budget_settings::{self, BudgetSettings};
-use store::{Store, StoreError};
+use domain::user_path::UserPath;
+use store::{RawDocument, Store, StoreError};
+
+use crate::snapshot::unreadable::Unreadable;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
@@ -24,15 +27,66 @@ pub struct Rules {
     pub anchors: Anchors,
     /// Ascending.
     pub thresholds: Vec<f64>,
+    /// Where calls are refused because a budget of theirs cannot be read.
+    pub closed: Vec<ClosedScope>,
+}
+
+/// The calls that a budget applies to whose amount or period is not known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClosedScope {
+    pub user_path: UserPath,
+    /// Every tenant's calls when there is none.
+    pub tenant: Option<String>,
+}
+
+impl ClosedScope {
+    /// From the name of a stored budget, which tells its scope; everything when even that cannot be read.
+    fn named(name: &str) -> Self {
+        match BudgetKey::parse(name) {
+            Some(key) => key.into(),
+            None => Self { user_path: UserPath::root(), tenant: None },
+        }
+    }
+}
+
+impl From<BudgetKey> for ClosedScope {
+    fn from(key: BudgetKey) -> Self {
+        Self { user_path: key.user_path, tenant: key.tenant }
+    }
 }
 
 impl Rules {
-    pub async fn load(store: &Store, configured: &[(BudgetKey, Nanos)]) -> Result<Self, StoreError> {
-        let settings = store.collection::<BudgetSettings>().get(budget_settings::NAME).await?;
-        let settings = settings.map(|stored| stored.value).unwrap_or_default();
-        let stored = store.collection::<Budget>().all().await?;
-        let stored = stored.into_iter().map(|stored| stored.value);
-        Ok(Self::new(configured, stored, &settings))
+    /// Budgets that cannot be read close their scope. Without readable settings it is not known when any budget begins
+    /// anew, so that the scopes of all budgets are closed.
+    pub async fn load(
+        store: &Store,
+        configured: &[(BudgetKey, Nanos)],
+        broken: &mut Unreadable,
+    ) -> Result<Self, StoreError> {
+        let mut closed = Vec::new();
+        let mut stored = Vec::new();
+        for raw in store.documents().raw(Budget::KIND).await? {
+            match readable(&raw) {
+                Ok(budget) => stored.push(budget),
+                Err(reason) => {
+                    broken.insert(&raw.kind, &raw.name, reason);
+                    closed.push(ClosedScope::named(&raw.name));
+                }
+            }
+        }
+        let settings = store.documents().find(BudgetSettings::KIND, budget_settings::NAME).await?;
+        let settings = settings.as_ref().map(store::decode::<BudgetSettings>).transpose();
+        let (settings, unreadable) = match settings {
+            Ok(found) => (found.map(|found| found.value).unwrap_or_default(), None),
+            Err(error) => (BudgetSettings::default(), Some(error.to_string())),
+        };
+        let mut rules = Self::new(configured, stored.into_iter(), &settings);
+        if let Some(reason) = unreadable {
+            broken.insert(BudgetSettings::KIND, budget_settings::NAME, reason);
+            closed.extend(rules.budgets.iter().map(|rule| ClosedScope::from(rule.key.clone())));
+        }
+        rules.closed = closed;
+        Ok(rules)
     }
 
     pub fn new(
@@ -62,6 +116,15 @@ impl Rules {
         let mut thresholds = settings.thresholds.clone();
         thresholds.sort_by(f64::total_cmp);
         thresholds.dedup();
-        Self { budgets: rules.into_values().collect(), anchors: settings.anchors(), thresholds }
+        let budgets = rules.into_values().collect();
+        Self { budgets, anchors: settings.anchors(), thresholds, closed: Vec::new() }
+    }
+}
+
+fn readable(raw: &RawDocument) -> Result<Budget, String> {
+    let budget = store::decode::<Budget>(raw).map_err(|error| error.to_string())?.value;
+    match budget.key() {
+        Some(_) => Ok(budget),
+        None => Err("not a valid period".to_owned()),
     }
 }

@@ -44,7 +44,8 @@ pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreEr
 /// Puts other rules into force, together with what is spent under them.
 pub async fn install(gateway: &Gateway, store: &Store, rules: Rules) -> Result<(), StoreError> {
     let spending = &gateway.spending;
-    let index = (!rules.budgets.is_empty()).then(|| Arc::new(Index::new(rules)));
+    let any = !rules.budgets.is_empty() || !rules.closed.is_empty();
+    let index = any.then(|| Arc::new(Index::new(rules)));
     let _still = store.ledger().hold_still().await;
     let mut now = gateway.clock.now();
     let readings = loop {

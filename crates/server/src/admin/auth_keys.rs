@@ -20,7 +20,7 @@ use domain::ids;
 use domain::resources::auth_key::{self, AuthKey};
 use domain::user_path::UserPath;
 use http::StatusCode;
-use store::{Stored, Write as Writing};
+use store::{StoreError, Stored, Write as Writing};
 
 use self::draft::CreateKey;
 use self::view::{CreatedKey, KeyView};
@@ -78,7 +78,14 @@ pub async fn read(
 }
 
 async fn find(app: &App, caller: &Caller, id: &str) -> Result<Stored<AuthKey>, Problem> {
-    let stored = app.refresher.store().collection::<AuthKey>().get(id).await?;
+    let stored = match app.refresher.store().collection::<AuthKey>().get(id).await {
+        // Its user path is not known: it is shown to callers of the whole tree only.
+        Err(StoreError::Corrupt(_)) if caller.subtree().is_none() => {
+            return Err(record::unreadable("key", id).into());
+        }
+        Err(StoreError::Corrupt(_)) => None,
+        stored => stored?,
+    };
     let stored = stored.filter(|stored| visible(caller, &stored.value));
     Ok(stored.ok_or_else(|| missing(id))?)
 }

@@ -46,8 +46,10 @@ pub async fn list<T: Served>(app: &App, pairs: &Pairs) -> Result<Response, Probl
 }
 
 pub async fn find<T: Served>(app: &App, name: &str) -> Result<Stored<T>, Problem> {
-    let stored = collection::<T>(app).get(name).await?;
-    Ok(stored.ok_or_else(|| missing::<T>(name))?)
+    match collection::<T>(app).get(name).await {
+        Err(StoreError::Corrupt(_)) => Err(record::unreadable(T::TITLE, name).into()),
+        stored => Ok(stored?.ok_or_else(|| missing::<T>(name))?),
+    }
 }
 
 pub async fn read<T: Served>(app: &App, name: &str) -> Result<Response, Problem> {
@@ -99,9 +101,9 @@ pub async fn delete<T: Served>(
     headers: &HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let _turn = app.naming.lock().await;
-    match collection::<T>(app).delete(name, actor, record::if_match(headers)).await {
+    match collection::<T>(app).delete_any(name, actor, record::if_match(headers)).await {
         Err(StoreError::NotFound) => return Err(missing::<T>(name).into()),
-        deleted => drop(deleted?),
+        deleted => deleted?,
     }
     app.refresher.refresh().await?;
     Ok(StatusCode::NO_CONTENT)

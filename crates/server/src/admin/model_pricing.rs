@@ -102,7 +102,7 @@ pub async fn read(
     Named(selector): Named,
 ) -> Result<Response, Problem> {
     let routes = &principal.snapshot.routes;
-    let stored = app.refresher.store().collection::<ModelPrice>().get(&selector).await?;
+    let stored = app.refresher.store().collection::<ModelPrice>().get_readable(&selector).await?;
     match stored {
         Some(stored) => Ok(record::answer(StatusCode::OK, &stored.etag(), view::show(routes, &selector))),
         None if view::is_known(routes, &selector) => Ok(Json(view::show(routes, &selector)).into_response()),

@@ -99,7 +99,7 @@ pub async fn read(
     Named(name): Named,
 ) -> Result<Response, Problem> {
     let instance = find(&principal.snapshot.routes.instances, &name)?;
-    let stored = app.refresher.store().collection::<Provider>().get(&name).await?;
+    let stored = app.refresher.store().collection::<Provider>().get_readable(&name).await?;
     let view = Json(view::show(&app, &instance));
     Ok(match stored {
         Some(stored) => record::answer(StatusCode::OK, &stored.etag(), view.0),
@@ -175,7 +175,7 @@ fn find(
     instances.get(name).cloned().ok_or_else(|| fault::provider_not_found(name))
 }
 
-/// Remove an instance. What the environment or the file configured can be overridden, not deleted.
+/// Remove an instance, or the override of one that the environment or the file configures: its value is in force again.
 #[utoipa::path(delete, path = "/admin/api/v1/providers/{name}", tag = "providers", params(("name" = String, Path, description = "The instance")),
     responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"), (status = 404, description = "No such instance"),
         (status = 409, description = "Configured elsewhere, or still in use")),
@@ -186,22 +186,29 @@ pub async fn delete(
     Named(name): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    let instance = find(&principal.snapshot.routes.instances, &name)?;
-    if instance.source != Source::Admin {
-        let place = match instance.source {
-            Source::Env => "in the environment",
-            Source::Config => "in the configuration file",
-            _ => "by the gateway itself",
-        };
-        return Err(
-            fault::conflict(format!("'{name}' is configured {place} and cannot be deleted here.")).into()
-        );
+    let _turn = app.naming.lock().await;
+    // Asked of storage: a document that cannot be read is not in the snapshot, and can be deleted.
+    if app.refresher.store().documents().find(Provider::KIND, &name).await?.is_none() {
+        let instance = find(&app.gateway.snapshot().routes.instances, &name)?;
+        return Err(not_stored(&name, instance.source).into());
     }
     let providers = app.refresher.store().collection::<Provider>();
-    let _turn = app.naming.lock().await;
-    providers.delete(&name, principal.caller.actor(), record::if_match(&headers)).await?;
+    let (actor, if_match) = (principal.caller.actor(), record::if_match(&headers));
+    match app.refresher.configured_source(&name) {
+        Some(_) => providers.delete_override(&name, actor, if_match).await?,
+        None => providers.delete_any(&name, actor, if_match).await?,
+    }
     app.refresher.refresh().await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+fn not_stored(name: &str, source: Source) -> Fault {
+    let place = match source {
+        Source::Env => "in the environment",
+        Source::Config => "in the configuration file",
+        _ => "by the gateway itself",
+    };
+    fault::conflict(format!("'{name}' is configured {place} and cannot be deleted here."))
 }
 
 /// Ask the provider for its models, to see that address and key are right. Changes nothing.

@@ -48,6 +48,11 @@ pub fn name(param: &str, sent: Option<String>, path: String) -> Result<String, F
     }
 }
 
+/// A document that storage holds and nobody can read.
+pub fn unreadable(title: &str, name: &str) -> Fault {
+    fault::conflict(format!("The stored {title} '{name}' cannot be read. Delete it, then create it again."))
+}
+
 /// A stored record and its ETag.
 pub fn answer(status: StatusCode, etag: &str, record: impl Serialize) -> Response {
     (status, [(ETAG, etag.to_owned())], Json(record)).into_response()

@@ -32,7 +32,9 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Words>) {
         Ok(Ok(())) => "ok",
         _ => "down",
     };
-    let routes = app.gateway.snapshot().routes.clone();
+    let snapshot = app.gateway.snapshot();
+    let configuration = if snapshot.broken.is_empty() { "ok" } else { "degraded" };
+    let routes = snapshot.routes.clone();
     let providers = match (
         routes.instances.len(),
         routes.instances.values().filter(|instance| instance.is_usable()).count(),
@@ -42,10 +44,10 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Words>) {
         _ => "ok",
     };
     let journal = if app.gateway.unwritten.is_empty() { "ok" } else { "degraded" };
-    let (code, status) = match (app.is_draining(), storage) {
+    let (code, status) = match (app.is_draining(), storage == "ok" && configuration == "ok") {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
-        (false, "ok") => (StatusCode::OK, "ok"),
-        (false, _) => (StatusCode::OK, "degraded"),
+        (false, true) => (StatusCode::OK, "ok"),
+        (false, false) => (StatusCode::OK, "degraded"),
     };
     let words = Words::from([
         ("status", status.to_owned()),
@@ -54,6 +56,8 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Words>) {
         ("shared_store", "ok".to_owned()),
         ("providers", providers.to_owned()),
         ("journal", journal.to_owned()),
+        // Degraded while a stored document cannot be read.
+        ("configuration", configuration.to_owned()),
     ]);
     (code, Json(words))
 }

@@ -218,6 +218,25 @@ impl House {
         self.neighbour().await
     }
 
+    /// Changes the database behind the gateway's back.
+    pub async fn sql(&self, statement: &str) {
+        use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
+        let statement = AssertSqlSafe(statement.to_owned());
+        match &self.backend {
+            Backend::Sqlite { path } => {
+                let address = format!("sqlite://{}", path.display());
+                let mut connection = SqliteConnection::connect(&address).await.unwrap();
+                connection.execute(statement).await.map(drop).unwrap();
+                connection.close().await.unwrap();
+            }
+            Backend::Postgres { url } => {
+                let mut connection = PgConnection::connect(url.reveal()).await.unwrap();
+                connection.execute(statement).await.map(drop).unwrap();
+                connection.close().await.unwrap();
+            }
+        }
+    }
+
     /// Another process that shares our journal's directory dies with this call under way.
     pub fn crash(&self, opening: &Opening) {
         let config = journal_config(&self.directory);

@@ -12,4 +12,5 @@ mod matrix;
 mod openapi;
 mod shell;
 mod storage;
+mod unreadable;
 mod v1;

@@ -6,7 +6,7 @@ use domain::clock::Timestamp;
 use domain::fault;
 use domain::resources::Resource;
 
-use super::write::Draft;
+use super::write::{Draft, Removal};
 use super::{Documents, RawDocument};
 use crate::StoreError;
 
@@ -62,6 +62,14 @@ impl<T: Resource> Collection<T> {
         self.documents.find(T::KIND, name).await?.as_ref().map(decode).transpose()
     }
 
+    /// As `get`; one that cannot be read counts as absent, so that it can be replaced.
+    pub async fn get_readable(&self, name: &str) -> Result<Option<Stored<T>>, StoreError> {
+        match self.get(name).await {
+            Err(StoreError::Corrupt(_)) => Ok(None),
+            found => found,
+        }
+    }
+
     /// By name; what cannot be read is left out and logged.
     pub async fn list(&self, page: Page) -> Result<Vec<Stored<T>>, StoreError> {
         let after = page.after.unwrap_or_default();
@@ -112,6 +120,29 @@ impl<T: Resource> Collection<T> {
         self.documents.put_and_remove(&drafts, (T::KIND, deletes), actor).await
     }
 
+    /// As `delete`, also for a document that cannot be read.
+    pub async fn delete_any(
+        &self,
+        name: &str,
+        actor: &str,
+        if_match: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let removal = Removal { secrets: T::SECRETS, actor, if_match, referenced: false };
+        self.documents.remove(T::KIND, name, removal, |_| Ok(())).await.map(drop)
+    }
+
+    /// As `delete_any`, for a document that only overrides another one of its name, which is configured outside of
+    /// storage: documents that refer to the name may stay.
+    pub async fn delete_override(
+        &self,
+        name: &str,
+        actor: &str,
+        if_match: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let removal = Removal { secrets: T::SECRETS, actor, if_match, referenced: true };
+        self.documents.remove(T::KIND, name, removal, |_| Ok(())).await.map(drop)
+    }
+
     /// Refused with the referrers named while another document refers to this one.
     pub async fn delete(
         &self,
@@ -119,9 +150,8 @@ impl<T: Resource> Collection<T> {
         actor: &str,
         if_match: Option<&str>,
     ) -> Result<Stored<T>, StoreError> {
-        let removed = self
-            .documents
-            .remove(T::KIND, name, T::SECRETS, actor, if_match, |raw| decode(raw).map(|_: Stored<T>| ()));
+        let removal = Removal { secrets: T::SECRETS, actor, if_match, referenced: false };
+        let removed = self.documents.remove(T::KIND, name, removal, |raw| decode(raw).map(|_: Stored<T>| ()));
         decode(&removed.await?)
     }
 }

@@ -17,6 +17,21 @@ pub(super) struct Draft<'a> {
     pub references: &'a [(&'static str, String)],
 }
 
+/// How a document is removed.
+pub(super) struct Removal<'a> {
+    pub secrets: &'a [&'a str],
+    pub actor: &'a str,
+    pub if_match: Option<&'a str>,
+    /// Allowed while other documents refer to it: its name goes on to exist elsewhere.
+    pub referenced: bool,
+}
+
+impl<'a> Removal<'a> {
+    fn by(actor: &'a str) -> Self {
+        Self { secrets: &[], actor, if_match: None, referenced: false }
+    }
+}
+
 pub(super) struct Written {
     pub revision: i64,
     pub created_at: Timestamp,
@@ -67,7 +82,7 @@ impl Documents {
             database.limited(self.put_in(&mut open, draft, Write::Upsert, actor, None)).await?;
         }
         for name in names {
-            let removed = self.remove_in(&mut open, (kind, name), &[], actor, None, &|_| Ok(()));
+            let removed = self.remove_in(&mut open, (kind, name), &Removal::by(actor), &|_| Ok(()));
             database.limited(removed).await?;
         }
         database.limited(open.commit()).await
@@ -106,16 +121,14 @@ impl Documents {
 
     /// Removes a document that no longer can be read as what it is, which `Collection::delete` refuses to do.
     pub async fn discard(&self, kind: &str, name: &str, actor: &str) -> Result<RawDocument, StoreError> {
-        self.remove(kind, name, &[], actor, None, |_| Ok(())).await
+        self.remove(kind, name, Removal::by(actor), |_| Ok(())).await
     }
 
     pub(super) async fn remove(
         &self,
         kind: &str,
         name: &str,
-        secrets: &[&str],
-        actor: &str,
-        if_match: Option<&str>,
+        removal: Removal<'_>,
         acceptable: impl Fn(&RawDocument) -> Result<(), StoreError> + Sync,
     ) -> Result<RawDocument, StoreError> {
         if name.contains('\0') {
@@ -124,8 +137,7 @@ impl Documents {
         self.database
             .limited(async {
                 let mut open = self.database.begin().await?;
-                let place = (kind, name);
-                let removed = self.remove_in(&mut open, place, secrets, actor, if_match, &acceptable).await?;
+                let removed = self.remove_in(&mut open, (kind, name), &removal, &acceptable).await?;
                 open.commit().await?;
                 Ok(removed)
             })
@@ -136,22 +148,22 @@ impl Documents {
         &self,
         open: &mut Writing,
         (kind, name): (&str, &str),
-        secrets: &[&str],
-        actor: &str,
-        if_match: Option<&str>,
+        removal: &Removal<'_>,
         acceptable: &(dyn Fn(&RawDocument) -> Result<(), StoreError> + Sync),
     ) -> Result<RawDocument, StoreError> {
         let revision = next_revision(open).await?;
         let row = current(open, kind, name).await?.ok_or(StoreError::NotFound)?;
-        check(Write::Replace, Some(&row), name, if_match)?;
-        unreferenced(open, kind, name).await?;
+        check(Write::Replace, Some(&row), name, removal.if_match)?;
+        if !removal.referenced {
+            unreferenced(open, kind, name).await?;
+        }
         let document = self.read(&row)?;
         acceptable(&document)?;
         let own = [kind.into(), name.into()];
         open.execute("DELETE FROM document_references WHERE kind = $1 AND name = $2", &own).await?;
         open.execute("DELETE FROM documents WHERE kind = $1 AND name = $2", &own).await?;
-        let before = masked_row(&row, secrets)?;
-        let at = self.clock.now();
+        let before = masked_row(&row, removal.secrets)?;
+        let (at, actor) = (self.clock.now(), removal.actor);
         let entry = Entry { revision, at, actor, kind, name, action: "delete", before, after: None };
         record(open, entry).await?;
         Ok(document)

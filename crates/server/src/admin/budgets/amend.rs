@@ -24,17 +24,23 @@ pub async fn amend(
 ) -> Result<Option<Stored<Budget>>, Problem> {
     let name = key.name();
     for _ in 0..ATTEMPTS {
-        let known = collection(app).get(&name).await?;
+        let found = collection(app).get(&name).await;
+        let unreadable = matches!(found, Err(StoreError::Corrupt(_)));
+        let known = if unreadable { None } else { found? };
         let etag = known.as_ref().map(Stored::etag);
         record::expect(headers, etag.as_deref())?;
         let known = known.map(|known| known.value);
         let written = match (change(known.as_ref())?, &known) {
-            (None, None) => return Ok(None),
-            (None, Some(_)) => {
-                collection(app).delete(&name, caller.actor(), etag.as_deref()).await.map(|_| None)
+            (None, None) if !unreadable => return Ok(None),
+            (None, _) => {
+                collection(app).delete_any(&name, caller.actor(), etag.as_deref()).await.map(|()| None)
             }
             (Some(budget), known) => {
-                let writing = if known.is_some() { Writing::Replace } else { Writing::Create };
+                let writing = match known {
+                    Some(_) => Writing::Replace,
+                    None if unreadable => Writing::Upsert,
+                    None => Writing::Create,
+                };
                 collection(app).put(&budget, writing, caller.actor(), etag.as_deref()).await.map(Some)
             }
         };
