@@ -148,6 +148,14 @@ impl Fault {
         self
     }
 
+    /// Sets `Retry-After` and ends the message with the same number of seconds.
+    #[must_use]
+    pub fn retry_in(mut self, after: Duration) -> Self {
+        let seconds = retry_after_seconds(after);
+        self.message = format!("{}; retry in {seconds} s.", self.message);
+        self.retry_after(after)
+    }
+
     #[must_use]
     pub fn recourse(mut self, recourse: Recourse) -> Self {
         self.recourse = recourse;
@@ -193,6 +201,11 @@ impl std::fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+/// `Retry-After` in whole seconds, rounded up: a client that comes back then is not early.
+pub fn retry_after_seconds(after: Duration) -> u64 {
+    after.as_secs() + u64::from(after.subsec_nanos() > 0)
+}
 
 // Constructors, by audience. The caller's mistakes first.
 
@@ -511,21 +524,20 @@ pub fn upstream_timeout(provider: &str, waited: Duration) -> Fault {
     .recourse(Recourse::Elsewhere)
 }
 
-pub fn circuit_open(provider: &str) -> Fault {
-    Fault::new(
-        503,
-        FaultKind::Provider,
-        "circuit_open",
-        format!("The provider '{provider}' has failed repeatedly and is given a pause."),
-    )
+/// No call was made. The caller adds when the breaker lets a probe through, by [`Fault::retry_in`].
+pub fn circuit_open(provider: &str, model: &str) -> Fault {
+    let message = format!("Circuit breaker open for provider '{provider}', model '{model}'");
+    Fault::new(503, FaultKind::Provider, "circuit_open", message)
 }
 
-/// No call was made: the provider said when to come back, because it was `busy` or we were at a limit.
-pub fn cooling_down(provider: &str, busy: bool) -> Fault {
-    let (status, kind, code) = match busy {
-        true => (503, FaultKind::Provider, "overloaded"),
-        false => (429, FaultKind::RateLimit, "rate_limit_exceeded"),
+/// No call was made: the target is in a cooldown, after an overload (`busy`) or after a rate limit or used-up quota.
+/// The caller adds its end, by [`Fault::retry_in`].
+pub fn cooling_down(provider: &str, model: &str, busy: bool) -> Fault {
+    let (status, kind, code, cause) = match busy {
+        true => (503, FaultKind::Provider, "overloaded", "overload"),
+        false => (429, FaultKind::RateLimit, "rate_limit_exceeded", "rate limit or quota"),
     };
-    let message = format!("The provider '{provider}' has asked the gateway to wait.");
+    let message =
+        format!("Provider '{provider}', model '{model}' is cooling down after a provider {cause} error");
     Fault::new(status, kind, code, message).blame(Blame::Upstream)
 }

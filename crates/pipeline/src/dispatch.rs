@@ -83,11 +83,11 @@ struct Tried {
     outcome: Result<Answer, Fault>,
 }
 
-/// How long an account that is used up is left alone.
+/// Cooldown of a target whose account is used up.
 const EXHAUSTED: Duration = Duration::from_secs(600);
-/// Who is at a limit and does not say for how long, while others are free.
+/// Cooldown applied after a 429 without `Retry-After` when another target is available.
 const A_BREATH: Duration = Duration::from_secs(1);
-/// Nobody is left alone for longer, whatever it asks for.
+/// Longest cooldown that a provider's `Retry-After` can cause.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// Owns all it needs: a client that is waiting is sent heartbeats while this goes on.
@@ -254,7 +254,9 @@ fn cool(lane: &Lane, fault: &mut Fault, now: Duration, alone: bool) {
     fault.retry_after = length;
     let breath = (fault.status == 429 && !alone).then_some(A_BREATH);
     if let Some(length) = length.filter(|length| !length.is_zero()).or(breath) {
-        lane.health.cool_down(now, length, fault.status == 503);
+        if lane.health.cool_down(now, length, fault.status >= 500) {
+            tell::cooldown(lane, fault, length);
+        }
     }
 }
 

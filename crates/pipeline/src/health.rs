@@ -154,15 +154,17 @@ impl Health {
         Ok(Admission::new(Arc::clone(self), era, probe))
     }
 
-    /// Extends a cooldown, never shortens it.
-    pub fn cool_down(&self, now: Duration, length: Duration, busy: bool) {
+    /// Starts a cooldown, or extends the one there is; never shortens it. True when it starts.
+    pub fn cool_down(&self, now: Duration, length: Duration, busy: bool) -> bool {
         let until = Some(now.saturating_add(length));
         let mut state = self.state.lock();
+        let starts = state.cooling(now).is_none();
         if state.cooling_until < until {
             state.cooling_until = until;
             state.busy = busy;
             self.post(&state);
         }
+        starts
     }
 
     pub fn view(&self, now: Duration) -> HealthView {

@@ -72,10 +72,7 @@ impl IntoResponse for Problem {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         if let Some(after) = fault.retry_after {
-            headers.insert(
-                RETRY_AFTER,
-                HeaderValue::from(after.as_secs() + u64::from(after.subsec_nanos() > 0)),
-            );
+            headers.insert(RETRY_AFTER, HeaderValue::from(faults::retry_after_seconds(after)));
         }
         // The rest of the request is still on its way: a connection that goes on would read it as the next one.
         if matches!(fault.status, 408 | 413 | 415) {

@@ -54,8 +54,8 @@ impl Reason {
             Self::Cost(_) => "by cost at most",
             Self::Unpriced => "no price is known, so after the priced",
             Self::Score { .. } => "by score",
-            Self::Cooling => "cooling down, so last",
-            Self::Open => "its breaker is open, so last",
+            Self::Cooling => "cooling down, tried last",
+            Self::Open => "circuit breaker open, tried last",
         })
     }
 }

@@ -114,8 +114,8 @@ fn primary_fallback_goes_as_named_and_leaves_the_absent_for_last() {
     let ranked = rank(&choice, &look(7));
     assert_eq!(names(&ranked), [1, 3, 4, 0, 2]);
     assert_eq!(ranked[0].reason, "fast: named at place 2");
-    assert_eq!(ranked[3].reason, "fast: cooling down, so last");
-    assert_eq!(ranked[4].reason, "fast: its breaker is open, so last");
+    assert_eq!(ranked[3].reason, "fast: cooling down, tried last");
+    assert_eq!(ranked[4].reason, "fast: circuit breaker open, tried last");
 }
 
 #[test]

@@ -96,20 +96,28 @@ impl Course {
         self.lanes = rest.into_iter();
     }
 
-    /// The target is not asked: its breaker is open, or it wants to be left alone.
+    /// The target is not asked: its breaker is open, or it cools down. Of several, the message names the one that is
+    /// free first, which is also the time that `Retry-After` tells.
     pub fn pass_over(&mut self, availability: &Availability) {
         let Some(lane) = &self.current else { return };
-        let instance = &lane.target.instance;
+        let (instance, model) = (&lane.target.instance, &lane.target.model);
         let heard = self.heard.get_or_insert_default();
-        match availability {
+        match *availability {
             Availability::Open { until } => {
-                heard.free_at(*until);
-                heard.open = Some(fault::circuit_open(instance));
+                if heard.is_first_free(until) || heard.open.is_none() {
+                    heard.open = Some(fault::circuit_open(instance, model));
+                }
+                heard.free_at(until);
             }
             Availability::Cooling { until, busy } => {
-                heard.free_at(*until);
-                let place = if *busy { &mut heard.overloaded } else { &mut heard.limited };
-                place.get_or_insert_with(|| fault::cooling_down(instance, *busy));
+                let first = heard.is_first_free(until);
+                let place = if busy { &mut heard.overloaded } else { &mut heard.limited };
+                // A provider's own words, heard in this call, say more.
+                let ours = place.as_ref().is_none_or(|known| known.upstream_status.is_none() && first);
+                if ours {
+                    *place = Some(fault::cooling_down(instance, model, busy));
+                }
+                heard.free_at(until);
             }
             Availability::Ready | Availability::Probe => {}
         }
@@ -173,16 +181,28 @@ impl Course {
         }
         if let Some(fault) = overloaded {
             let after = after.unwrap_or(A_MOMENT).min(LONGEST_OVERLOAD);
-            return Fault { code: "overloaded".into(), ..fault }.retry_after(after);
+            return with_retry_time(Fault { code: "overloaded".into(), ..fault }, after);
         }
         if let Some(fault) = limited.or(open) {
-            return fault.retry_after(after.unwrap_or(A_MOMENT));
+            return with_retry_time(fault, after.unwrap_or(A_MOMENT));
         }
         refused.or(lacking).unwrap_or_else(fault::internal_error)
     }
 }
 
+/// A message of our own ends with the time to wait; a provider's is left as it is.
+fn with_retry_time(fault: Fault, after: Duration) -> Fault {
+    match fault.upstream_status {
+        None => fault.retry_in(after),
+        Some(_) => fault.retry_after(after),
+    }
+}
+
 impl Heard {
+    fn is_first_free(&self, at: Duration) -> bool {
+        self.free_at.is_none_or(|known| at < known)
+    }
+
     fn free_at(&mut self, at: Duration) {
         self.free_at = Some(self.free_at.map_or(at, |known| known.min(at)));
     }

@@ -1,6 +1,7 @@
 //! What happens on a call's way, said on the console.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::fault::Fault;
 
@@ -20,6 +21,13 @@ pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {
         to: to.target.selector(),
         reason: ticket.last_error().unwrap_or_default().to_owned().into(),
     };
+    tracing::debug!(
+        request_id = ticket.request_id.as_str(),
+        from = from.target.selector(),
+        to = to.target.selector(),
+        reason = ticket.last_error().unwrap_or_default(),
+        "failing over to the next target"
+    );
     gateway.console.say(gateway.clock.now(), notice);
 }
 
@@ -35,17 +43,32 @@ pub fn auth_failed(lane: &Lane, fault: &Fault, ticket: &Ticket) {
     );
 }
 
+/// A target starts to cool down: it gets no calls until then.
+pub fn cooldown(lane: &Lane, fault: &Fault, length: Duration) {
+    tracing::info!(
+        provider = &*lane.target.instance,
+        model = &*lane.target.model,
+        status = fault.upstream_status.map_or(fault.status, u16::from),
+        code = %fault.code,
+        cooldown = ?length,
+        "cooldown started"
+    );
+}
+
 /// A breaker has opened or closed.
 pub fn transition(lane: &Lane, transition: Option<Transition>, gateway: &Gateway) {
     let Some(transition) = transition else { return };
-    let target = lane.target.selector();
+    let (provider, model) = (&*lane.target.instance, &*lane.target.model);
+    let health = lane.health.view(gateway.clock.tick());
     let state = match transition {
         Transition::Opened => {
-            tracing::warn!(target, "a target fails repeatedly and is given a pause");
+            let failures = health.consecutive_failures;
+            let open_for = health.open_for.unwrap_or_default();
+            tracing::warn!(provider, model, failures, ?open_for, "circuit breaker opened");
             "open"
         }
         Transition::Closed => {
-            tracing::info!(target, "a target has recovered");
+            tracing::info!(provider, model, "circuit breaker closed");
             "closed"
         }
     };

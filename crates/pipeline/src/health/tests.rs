@@ -350,7 +350,9 @@ proptest! {
                 Step::Drop(index) => if index < calls.len() {
                     drop(calls.swap_remove(index));
                 },
-                Step::Cool(seconds) => health.cool_down(now, at(seconds), false),
+                Step::Cool(seconds) => {
+                    health.cool_down(now, at(seconds), false);
+                }
                 Step::Wait(seconds) => now += at(seconds),
             }
             let probes = calls.iter().filter(|(_, probe)| *probe).count();

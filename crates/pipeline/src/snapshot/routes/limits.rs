@@ -1,4 +1,4 @@
-//! Where an instance departs from the settings: how long it is waited for, how often it is tried again, when it is given a pause.
+//! Per-instance overrides of the settings for timeouts, retries and the circuit breaker.
 
 use std::time::Duration;
 

@@ -5,6 +5,7 @@ mod hedging;
 mod lost;
 mod names;
 mod rejected;
+mod unavailable;
 
 use serde_json::{Value, json};
 
