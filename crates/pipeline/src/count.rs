@@ -14,7 +14,6 @@ use crate::arrival::Arrival;
 use crate::ask::{self, Ask};
 use crate::estimate;
 use crate::gateway::Gateway;
-use crate::limit::Demand;
 use crate::receive::Call;
 use crate::reply::Refused;
 use crate::settle::Ticket;
@@ -72,9 +71,7 @@ where
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
         let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
-        let crate::Prepared { caller, call, plan, .. } = prepared;
-        // Counting takes a request and no tokens.
-        ticket.limit(&caller, Demand::default())?;
+        let crate::Prepared { call, plan, .. } = prepared;
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
         // State that was sealed for the client is not the provider's to read.
         let sealed = codec::carries_sealed_state(&call.request.body);

@@ -20,7 +20,7 @@ use crate::choose::Ranked;
 use crate::dispatch::{self, Occasion};
 use crate::gateway::Gateway;
 use crate::receive::{self, Call};
-use crate::reserve::{self, Reservation};
+use crate::reserve;
 use crate::resolve::access::Access;
 use crate::resolve::{self, Plan};
 use crate::snapshot::Snapshot;
@@ -87,14 +87,34 @@ struct Explainer<'a> {
 }
 
 impl Explainer<'_> {
-    /// The stations of a call, in their order.
+    /// The stations of a call, in their order. Request limits refuse before everything else; what would come after them
+    /// is explained all the same.
     async fn follow(&self, body: Bytes, explanation: &mut Explanation) -> Result<(), Stop> {
-        let Self { gateway, snapshot, arrival, .. } = *self;
         let principal = &mut explanation.principal;
-        let caller = authenticate::again(snapshot, self.caller, arrival.at).map_err(|reason| {
+        let caller = authenticate::again(self.snapshot, self.caller, self.arrival.at).map_err(|reason| {
             (principal.active, principal.reason) = (false, Some(reason));
             domain::fault::invalid_api_key()
         })?;
+        let Some(foresight) = limit::foresee(self.gateway, &caller) else {
+            return self.judge(caller, body, None, explanation).await;
+        };
+        explanation.limits = Some(foresight.standings.iter().map(shown::limit).collect());
+        let judged = self.judge(caller, body, foresight.tokens_refused, explanation).await;
+        match foresight.request_refused {
+            Some(fault) if !matches!(judged, Err(Stop::Asker(_))) => Err(refused(fault, explanation)),
+            _ => judged,
+        }
+    }
+
+    async fn judge(
+        &self,
+        caller: Caller,
+        body: Bytes,
+        tokens_refused: Option<Fault>,
+        explanation: &mut Explanation,
+    ) -> Result<(), Stop> {
+        let Self { gateway, snapshot, arrival, .. } = *self;
+        let principal = &mut explanation.principal;
         caller.require(Scope::Inference)?;
         let user_path = caller.user_path(arrival::user_path(&arrival.headers)?)?;
         principal.user_path = user_path.as_str().to_owned();
@@ -115,25 +135,11 @@ impl Explainer<'_> {
         let reservation = reserve::reserve(&plan, &call);
         self.foresee(&call, &plan, &ranked, &occasion, &circumstances, explanation);
         explanation.estimated_cost = Some(shown::cost(&reservation));
-        let refused = self.limited(&caller, &reservation, explanation);
         let unaffordable = self.afford(&call, &plan, &caller, user_path, explanation);
-        let Some(fault) = unaffordable.or(refused) else { return Ok(()) };
-        // A call that is refused here leaves for nobody.
-        explanation.decision = Decision::default();
-        explanation.upstream_request = None;
-        Err(Stop::Call(fault))
-    }
-
-    /// What the key's limits say to the call.
-    fn limited(
-        &self,
-        caller: &Caller,
-        reservation: &Reservation,
-        explanation: &mut Explanation,
-    ) -> Option<Fault> {
-        let (standings, refused) = limit::foresee(self.gateway, caller, reservation.demand())?;
-        explanation.limits = Some(standings.iter().map(shown::limit).collect());
-        refused
+        match unaffordable.or(tokens_refused) {
+            Some(fault) => Err(refused(fault, explanation)),
+            None => Ok(()),
+        }
     }
 
     /// What the budgets on its path say to the call.
@@ -198,6 +204,13 @@ impl Explainer<'_> {
         responses::look_back(call, caller, occasion.owner(), &self.gateway.responses).await?;
         Ok(())
     }
+}
+
+/// A call that a limit or a budget refuses is sent to no target.
+fn refused(fault: Fault, explanation: &mut Explanation) -> Stop {
+    explanation.decision = Decision::default();
+    explanation.upstream_request = None;
+    Stop::Call(fault)
 }
 
 /// A call that is not made.

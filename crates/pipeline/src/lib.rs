@@ -133,8 +133,9 @@ where
     B::Error: std::fmt::Display,
 {
     let snapshot = gateway.snapshot();
-    let caller = authenticate::authenticate(&snapshot, arrival, Scope::Inference)?;
+    let caller = authenticate::caller(&snapshot, arrival)?;
     let user_path = ticket.identify(&caller, arrival)?;
+    caller.require(Scope::Inference)?;
     let body = receive::receive(body, &arrival.headers, &gateway.policy).await?;
     ticket.received(&body);
     let call = receive::parse(body, arrival)?;
@@ -173,8 +174,10 @@ fn admit(gateway: &Gateway, prepared: &Prepared, ticket: &mut Ticket) -> Result<
         worst
     })?;
     ticket.hold(hold, worst);
-    // Last: a call that a budget refuses takes nothing of its key's limits.
+    // Last: a call that a budget refuses takes no tokens of its key's limits.
     let reservation = reserve::reserve(plan, call);
-    ticket.limit(caller, reservation.demand())?;
+    if let Some(lane) = plan.first() {
+        ticket.limit_tokens(|| reservation.token_demand(lane))?;
+    }
     Ok(reservation)
 }

@@ -1,8 +1,11 @@
-//! Station: a key's rate limits. What is taken here is given back, or corrected, when the call is settled.
+//! Station: a key's rate limits. A request is counted once its caller is known, its tokens when it is admitted; the tokens
+//! are corrected when the call is settled.
 
 mod bound;
+mod bucket;
 mod counts;
 mod limiter;
+mod token_estimates;
 mod told;
 mod window;
 
@@ -15,23 +18,33 @@ use std::time::Duration;
 use domain::caller::{Caller, KeyFacts};
 use domain::clock::Clock;
 use domain::fault::Fault;
+use domain::usage::Tokens;
 use parking_lot::Mutex;
 
 use crate::gateway::Gateway;
-use counts::{Counts, Taken};
+use counts::{Counts, TakenTokens};
+use token_estimates::TokenEstimates;
 
-pub use bound::{Bound, Demand};
+pub use bound::{Bound, TokenDemand, Unit};
 pub use counts::Standing;
 pub use limiter::Limiter;
 pub use told::{Told, refusal, seconds};
 
-/// A call's place within its key's limits, held until the call is settled or dropped.
+/// A call's share of its key's limits, held until the call is settled or dropped.
 pub struct Permit {
     account: Account,
-    taken: Taken,
+    /// When the request was counted.
+    requested_at: Duration,
+    /// None until the call's tokens are admitted.
+    tokens: Option<Box<TokenShare>>,
+    clock: Arc<dyn Clock>,
+}
+
+struct TokenShare {
+    demand: TokenDemand,
+    taken: TakenTokens,
     /// What the call has consumed, as far as is known when it is dropped.
     consumed: u64,
-    clock: Arc<dyn Clock>,
 }
 
 /// Where a limited key's calls are counted.
@@ -39,6 +52,7 @@ pub struct Permit {
 pub struct Account {
     key: Arc<KeyFacts>,
     counts: Arc<Mutex<Counts>>,
+    estimates: Arc<TokenEstimates>,
 }
 
 impl Account {
@@ -49,47 +63,103 @@ impl Account {
 
     fn tightest(&self, own: u64, now: Duration) -> Option<Told> {
         let mut counts = self.counts.lock();
-        counts.advance(now);
+        counts.advance(&self.key.rate_limits, now);
         counts.tightest(&self.key.rate_limits, own).map(Told::from)
+    }
+
+    /// The tokens that count against the key's limits: cache reads only where the key says so.
+    fn counted(&self, tokens: &Tokens) -> (u64, u64) {
+        let cached = if self.key.rate_limits.count_cached { 0 } else { tokens.cache_read };
+        (tokens.total_input().saturating_sub(cached), tokens.total_output())
     }
 }
 
 impl Permit {
+    fn new(account: Account, requested_at: Duration, clock: Arc<dyn Clock>) -> Self {
+        Self { account, requested_at, tokens: None, clock }
+    }
+
     pub fn account(&self) -> &Account {
         &self.account
     }
 
+    /// Takes an estimate of the call's tokens, or returns the limit that refuses it.
+    pub fn admit_tokens(&mut self, demand: TokenDemand) -> Result<(), Standing> {
+        let Account { key, counts, estimates } = &self.account;
+        let now = self.clock.tick();
+        let estimate = estimates.estimate(&key.id, &demand, now);
+        let taken = counts.lock().admit_tokens(&key.rate_limits, estimate, now)?;
+        self.tokens = Some(Box::new(TokenShare { demand, taken, consumed: 0 }));
+        Ok(())
+    }
+
+    /// The call is refused with a 429 of the gateway: it does not count as a request.
+    pub fn uncount_request(&mut self) {
+        self.account.counts.lock().uncount_request(self.requested_at);
+    }
+
     /// So much is known to be consumed; the call is not over yet.
-    pub fn consumed(&mut self, tokens: u64) {
-        self.consumed = tokens;
-        self.account.counts.lock().correct(&mut self.taken, tokens);
+    pub fn consumed(&mut self, tokens: &Tokens) {
+        let (input, output) = self.account.counted(tokens);
+        self.correct(input.saturating_add(output));
     }
 
     /// The call is over and has consumed so many tokens.
-    pub fn settle(mut self, tokens: u64) {
-        self.consumed = tokens;
+    pub fn settle(mut self, tokens: &Tokens) {
+        let (input, output) = self.account.counted(tokens);
+        self.correct(input.saturating_add(output));
+        if let Some(share) = self.tokens.as_ref().filter(|_| tokens.total() > 0) {
+            let Account { key, estimates, .. } = &self.account;
+            estimates.record(&key.id, &share.demand, input, output, self.clock.tick());
+        }
+    }
+
+    fn correct(&mut self, tokens: u64) {
+        if let Some(share) = &mut self.tokens {
+            share.consumed = tokens;
+            self.account.counts.lock().correct(&mut share.taken, tokens, self.clock.tick());
+        }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let now = self.clock.tick();
-        self.account.counts.lock().leave(self.taken, self.consumed, now);
+        let consumed = self.tokens.as_ref().map_or(0, |share| share.consumed);
+        self.correct(consumed);
+        let taken = self.tokens.as_ref().map(|share| share.taken).unwrap_or_default();
+        self.account.counts.lock().leave(taken);
     }
 }
 
-/// None for a caller without limits; the limit that refuses the call is told with [`refusal`].
-pub fn admit(gateway: &Gateway, caller: &Caller, demand: Demand) -> Result<Option<Permit>, Standing> {
+/// Counts a request. None for a caller without limits; the limit that refuses the call is told with [`refusal`].
+pub fn admit(gateway: &Gateway, caller: &Caller) -> Result<Option<Permit>, Standing> {
     let Some(key) = limited(caller) else { return Ok(None) };
-    let admitted = gateway.limiter.admit(key, demand, &gateway.clock);
-    admitted.map(Some).inspect_err(|standing| gateway.metrics.limited(standing.bound.name()))
+    gateway.limiter.admit(key, &gateway.clock).map(Some).inspect_err(|standing| refused(gateway, standing))
+}
+
+/// Counts a refusal in the metrics.
+pub fn refused(gateway: &Gateway, standing: &Standing) {
+    gateway.metrics.limited(standing.bound.name());
+}
+
+/// How the next call of a key would stand with its limits.
+pub struct Foresight {
+    pub standings: Vec<Standing>,
+    /// Refused before anything else is looked at.
+    pub request_refused: Option<Fault>,
+    /// Refused last, after the budgets.
+    pub tokens_refused: Option<Fault>,
 }
 
 /// How a call would stand, and what would refuse it. Nothing is taken.
-pub fn foresee(gateway: &Gateway, caller: &Caller, demand: Demand) -> Option<(Vec<Standing>, Option<Fault>)> {
-    let standings = gateway.limiter.look(limited(caller)?, demand, gateway.clock.tick());
-    let refused = counts::longest_wait(standings.iter().copied());
-    Some((standings, refused.map(|standing| refusal(&standing, demand))))
+pub fn foresee(gateway: &Gateway, caller: &Caller) -> Option<Foresight> {
+    let standings = gateway.limiter.look(limited(caller)?, gateway.clock.tick());
+    let refused = |of_tokens: bool| {
+        let concerned = |standing: &Standing| (standing.bound.unit() == Unit::Tokens) == of_tokens;
+        counts::longest_wait(standings.iter().copied().filter(concerned)).map(|standing| refusal(&standing))
+    };
+    let (request_refused, tokens_refused) = (refused(false), refused(true));
+    Some(Foresight { standings, request_refused, tokens_refused })
 }
 
 /// What the client of a call that takes nothing is told.

@@ -109,8 +109,9 @@ async fn prepare(
     mut upload: Upload,
     ticket: &mut Ticket,
 ) -> Result<Journey, Fault> {
-    let caller = authenticate::authenticate(snapshot, arrival, Scope::Inference)?;
+    let caller = authenticate::caller(snapshot, arrival)?;
     let user_path = ticket.identify(&caller, arrival)?;
+    caller.require(Scope::Inference)?;
     let policy = &ticket.gateway().policy;
     let instance = admit::find(&snapshot.routes, &policy.passthrough, &wanted.provider)?;
     let destination = admit::destination(&instance)?;
@@ -139,7 +140,9 @@ async fn prepare(
     let occasion = || ticket.occasion(&caller, &user_path);
     let held = spending::hold(ticket.gateway(), &caller, occasion, worst)?;
     ticket.hold(held, None);
-    ticket.limit(&caller, reservation.demand())?;
+    if purpose.infers {
+        ticket.limit_tokens(|| reservation.token_demand(&lane))?;
+    }
     let headers = headers::up(&arrival.headers, &instance, ticket);
     let outbound = Outbound {
         destination,

@@ -5,7 +5,7 @@ use domain::money::{Cost, Nanos};
 use domain::usage::{Tokens, Usage};
 use serde_json::value::RawValue;
 
-use crate::limit::Demand;
+use crate::limit::TokenDemand;
 use crate::receive::Call;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
@@ -22,17 +22,15 @@ const LARGEST_PICTURE: u64 = 16_384;
 pub struct Reservation {
     pub usage: Usage,
     pub cost: Option<Cost>,
-    /// The part of its tokens that is a guess: nothing bounds the answer.
-    pub guessed: u64,
     /// The longest answer that the call allows, if it says; at any target.
     pub bound: Option<u64>,
 }
 
 impl Reservation {
-    /// What the call asks of its key's limits.
-    pub fn demand(&self) -> Demand {
-        let most = self.usage.tokens.total();
-        Demand { most, least: most.saturating_sub(self.guessed) }
+    /// What the call asks of its key's token limits.
+    pub fn token_demand(&self, lane: &Lane) -> TokenDemand {
+        let (model, prompt) = (lane.target.model.clone(), self.usage.tokens.input);
+        TokenDemand { model, prompt, max_output: self.bound }
     }
 }
 
@@ -42,16 +40,13 @@ pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
     let reservations = plan.lanes.iter().map(|lane| {
         let tokens = Tokens { input, output: output(lane, call), ..Tokens::default() };
         let cost = lane.price().map(|price| catalog::cost(price, &tokens));
-        let guessed = if asked(call).is_none() { tokens.output } else { 0 };
-        Reservation {
-            usage: Usage { tokens, estimated: true, ..Usage::default() },
-            cost,
-            guessed,
-            bound: None,
-        }
+        Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, bound: None }
     });
     let dearest = reservations.max_by_key(|reservation| reservation.cost.map(Cost::total));
-    let bound = asked(call).and_then(|_| plan.lanes.iter().map(|lane| output(lane, call)).max());
+    let bound = match call.surface {
+        Surface::Embeddings | Surface::Rerank => Some(0),
+        _ => asked(call).and_then(|_| plan.lanes.iter().map(|lane| output(lane, call)).max()),
+    };
     Reservation { bound, ..dearest.unwrap_or_default() }
 }
 

@@ -180,7 +180,7 @@ impl Ticket {
         self.lane.as_ref()
     }
 
-    /// Books the call on its caller and user path.
+    /// Books the call on its caller and user path, and counts it against the caller's request limits.
     pub fn identify(&mut self, caller: &Caller, arrival: &Arrival) -> Result<UserPath, Fault> {
         self.limited = limit::limited(caller).cloned();
         let session_id = arrival.header("x-gateway-session-id").map(|text| text.chars().take(200).collect());
@@ -190,9 +190,12 @@ impl Ticket {
             receipt.tenant_id = caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned));
             receipt.session_id = session_id;
         });
-        let path = caller.user_path(arrival::user_path(&arrival.headers)?)?;
-        self.edit(|receipt| receipt.user_path = path.as_str().to_owned());
-        Ok(path)
+        let path = arrival::user_path(&arrival.headers).and_then(|asked| caller.user_path(asked));
+        if let Ok(path) = &path {
+            self.edit(|receipt| receipt.user_path = path.as_str().to_owned());
+        }
+        self.limit_request(caller)?;
+        path
     }
 
     /// A call that is passed on as it came asks for this model, as far as it says.
@@ -310,7 +313,7 @@ impl Ticket {
             .ok()
             .and_then(|text| serde_json::value::RawValue::from_string(text.to_owned()).ok());
         self.edit(|receipt| receipt.raw_usage = raw);
-        self.holds.consumed(usage.tokens.total());
+        self.holds.consumed(&usage.tokens);
         self.usage = Some(usage);
     }
 
@@ -340,8 +343,12 @@ impl Ticket {
     /// Ends the call with a fault before anything was sent. Beyond what was lost on the way, it costs nothing.
     pub fn refuse(mut self: Box<Self>, fault: Fault) -> Refused {
         self.fail(&fault);
-        let tokens = self.usage.get_or_insert_default().tokens.total();
-        self.holds.consumed(tokens);
+        let tokens = self.usage.get_or_insert_default().tokens;
+        self.holds.consumed(&tokens);
+        // A 429 of a provider has cost an attempt, and counts.
+        if fault.status == 429 && self.attempts() == 0 {
+            self.holds.uncount_request();
+        }
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
         let mut headers = self.headers(overhead_us);

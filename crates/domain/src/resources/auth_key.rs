@@ -26,6 +26,9 @@ pub struct RateLimits {
     pub tokens_per_day: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_parallel_requests: Option<u64>,
+    /// Tokens read from a provider's prompt cache count, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub count_cached: bool,
 }
 
 impl RateLimits {
@@ -55,6 +58,7 @@ impl RateLimits {
             tokens_per_minute: self.tokens_per_minute.or(other.tokens_per_minute),
             tokens_per_day: self.tokens_per_day.or(other.tokens_per_day),
             max_parallel_requests: self.max_parallel_requests.or(other.max_parallel_requests),
+            count_cached: self.count_cached || other.count_cached,
         }
     }
 

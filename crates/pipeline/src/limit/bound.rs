@@ -1,5 +1,6 @@
 //! The limits that a key can have, one by one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::resources::auth_key::RateLimits;
@@ -63,22 +64,15 @@ impl Bound {
             Self::ParallelRequests => Unit::Places,
         }
     }
-
-    /// What a call takes of it at most, and what it cannot do without. No call takes more than there is: with nothing else
-    /// under way each one is possible.
-    pub fn share(self, limit: u64, demand: Demand) -> Demand {
-        match self.unit() {
-            Unit::Requests | Unit::Places => Demand { most: 1, least: 1 },
-            Unit::Tokens => Demand { most: demand.most.min(limit), least: demand.least.min(limit) },
-        }
-    }
 }
 
-/// How many tokens a call asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Demand {
-    /// As far as can be told.
-    pub most: u64,
-    /// The same, unless nothing bounds the answer: then it is what is sure, and the call makes do with what there is.
-    pub least: u64,
+/// The tokens that a call may consume, as far as the request says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenDemand {
+    /// The model of the first target: estimates are kept per key and model.
+    pub model: Arc<str>,
+    /// Estimated from the size of the request.
+    pub prompt: u64,
+    /// The longest output that the request allows, if it says.
+    pub max_output: Option<u64>,
 }

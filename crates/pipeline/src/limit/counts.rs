@@ -1,26 +1,25 @@
-//! What one key has taken of its limits. All of a call's share is taken, or nothing.
+//! What one key has taken of its limits. Requests are counted when a call is authenticated, tokens when it is admitted.
 
 use std::time::Duration;
 
 use domain::resources::auth_key::RateLimits;
 
-use super::bound::{Bound, DAY, Demand, MINUTE};
+use super::bound::{Bound, DAY, MINUTE, Unit};
+use super::bucket::{Charge, TokenBucket};
 use super::window::Window;
 
 /// Until a call under way may have ended.
 const PAUSE: Duration = Duration::from_secs(1);
-const TOKENS: [Bound; 2] = [Bound::TokensPerMinute, Bound::TokensPerDay];
 
 pub struct Counts {
     /// Threads read the clock before they wait for each other.
     latest: Duration,
-    /// In the order of the bounds. The last of them, places, is not counted over time.
-    windows: [Window; 4],
-    /// What the calls under way hold of each limit on tokens, for as long as they go on.
-    held: [u64; TOKENS.len()],
+    requests_per_minute: Window,
+    requests_per_day: Window,
+    tokens_per_minute: TokenBucket,
+    /// What calls that have ended consumed.
+    tokens_per_day: Window,
     under_way: u64,
-    /// About the most that calls of late have consumed.
-    usual: u64,
 }
 
 /// How a key stands with one of its limits.
@@ -29,106 +28,129 @@ pub struct Standing {
     pub bound: Bound,
     pub limit: u64,
     pub remaining: u64,
-    /// Until more remains; zero when nothing is taken.
+    /// Until more remains, of `tokens_per_minute` until all does; zero when nothing is taken.
     pub reset: Duration,
     /// How long a call has to wait for its share, if it has to.
     pub wait: Option<Duration>,
 }
 
-/// The tokens that a call holds of each limit on them.
-#[derive(Clone, Copy, Debug)]
-pub struct Taken([Option<u64>; TOKENS.len()]);
+/// The tokens that a call has taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TakenTokens {
+    per_minute: Option<Charge>,
+    per_day: Option<u64>,
+}
 
 impl Default for Counts {
     fn default() -> Self {
-        let windows = [MINUTE, DAY, MINUTE, DAY].map(Window::new);
-        Self { latest: Duration::ZERO, windows, held: [0; TOKENS.len()], under_way: 0, usual: 0 }
+        Self {
+            latest: Duration::ZERO,
+            requests_per_minute: Window::new(MINUTE),
+            requests_per_day: Window::new(DAY),
+            tokens_per_minute: TokenBucket::default(),
+            tokens_per_day: Window::new(DAY),
+            under_way: 0,
+        }
     }
 }
 
 impl Counts {
-    /// Takes a call's share of every limit; or nothing, and says which one it would have to wait for longest.
-    pub fn admit(&mut self, limits: &RateLimits, demand: Demand, now: Duration) -> Result<Taken, Standing> {
-        self.advance(now);
-        match longest_wait(self.standings(limits, demand)) {
-            Some(standing) => Err(standing),
-            None => Ok(self.take(limits, demand)),
+    /// Counts a request and a call under way; or nothing, and returns the limit that has to be waited for longest. The
+    /// time is that of the request, for [`Counts::uncount_request`].
+    pub fn admit_request(&mut self, limits: &RateLimits, now: Duration) -> Result<Duration, Standing> {
+        self.advance(limits, now);
+        let standings = self.standings(limits).filter(|standing| standing.bound.unit() != Unit::Tokens);
+        if let Some(standing) = longest_wait(standings) {
+            return Err(standing);
         }
-    }
-
-    fn take(&mut self, limits: &RateLimits, demand: Demand) -> Taken {
-        for bound in [Bound::RequestsPerMinute, Bound::RequestsPerDay] {
-            if let (Some(_), Some(window)) = (bound.of(limits), self.windows.get_mut(bound as usize)) {
-                window.take(self.latest, 1);
-            }
+        if limits.requests_per_minute.is_some() {
+            self.requests_per_minute.take(self.latest, 1);
         }
-        let demand = self.usually(demand);
-        let taken = TOKENS.map(|bound| {
-            let limit = bound.of(limits)?;
-            let Demand { most, least } = bound.share(limit, demand);
-            Some(most.min(limit.saturating_sub(self.used(bound))).max(least))
-        });
-        for (held, taken) in self.held.iter_mut().zip(taken) {
-            *held = held.saturating_add(taken.unwrap_or(0));
+        if limits.requests_per_day.is_some() {
+            self.requests_per_day.take(self.latest, 1);
         }
         self.under_way += 1;
-        Taken(taken)
+        Ok(self.latest)
     }
 
-    /// What nothing bounds will be about as much as it usually is.
-    fn usually(&self, demand: Demand) -> Demand {
-        Demand { least: demand.least.max(self.usual.min(demand.most)), ..demand }
+    /// The request was refused with a 429, which does not count.
+    pub fn uncount_request(&mut self, at: Duration) {
+        self.requests_per_minute.give_back(at);
+        self.requests_per_day.give_back(at);
+    }
+
+    /// Takes an estimate of a call's tokens; or nothing, and returns the limit that has to be waited for longest.
+    pub fn admit_tokens(
+        &mut self,
+        limits: &RateLimits,
+        estimate: u64,
+        now: Duration,
+    ) -> Result<TakenTokens, Standing> {
+        self.advance(limits, now);
+        let standings = self.standings(limits).filter(|standing| standing.bound.unit() == Unit::Tokens);
+        if let Some(standing) = longest_wait(standings) {
+            return Err(standing);
+        }
+        Ok(TakenTokens {
+            per_minute: limits.tokens_per_minute.map(|_| self.tokens_per_minute.charge(estimate)),
+            per_day: limits.tokens_per_day.map(|_| 0),
+        })
     }
 
     /// The call has consumed so many tokens, as far as is known.
-    pub fn correct(&mut self, taken: &mut Taken, tokens: u64) {
-        for (held, taken) in self.held.iter_mut().zip(&mut taken.0) {
-            if let Some(taken) = taken {
-                *held = held.saturating_sub(*taken).saturating_add(tokens);
-                *taken = tokens;
-            }
+    pub fn correct(&mut self, taken: &mut TakenTokens, tokens: u64, now: Duration) {
+        self.advance_clock(now);
+        if let Some(charge) = &mut taken.per_minute {
+            self.tokens_per_minute.correct(charge, tokens);
+        }
+        if let Some(counted) = &mut taken.per_day
+            && tokens > *counted
+        {
+            self.tokens_per_day.take(self.latest, tokens - *counted);
+            *counted = tokens;
         }
     }
 
-    /// A call is over, and what it has consumed counts from now on as long as a window lasts: also where the call lasted
-    /// longer, no window holds more than its limit.
-    pub fn leave(&mut self, mut taken: Taken, tokens: u64, now: Duration) {
-        self.advance(now);
-        self.correct(&mut taken, tokens);
-        for ((held, taken), bound) in self.held.iter_mut().zip(taken.0).zip(TOKENS) {
-            let tokens = taken.unwrap_or(0);
-            *held = held.saturating_sub(tokens);
-            if let Some(window) = self.windows.get_mut(bound as usize).filter(|_| tokens > 0) {
-                window.take(self.latest, tokens);
-            }
+    /// A call has ended.
+    pub fn leave(&mut self, taken: TakenTokens) {
+        if let Some(charge) = taken.per_minute {
+            self.tokens_per_minute.close(charge);
         }
         self.under_way = self.under_way.saturating_sub(1);
-        self.usual = tokens.max(self.usual / 2);
     }
 
-    /// Forgets what no longer counts.
-    pub fn advance(&mut self, now: Duration) {
-        self.latest = self.latest.max(now);
-        for window in &mut self.windows {
-            window.expire(self.latest);
+    /// Forgets what no longer counts, and applies limits that may have changed.
+    pub fn advance(&mut self, limits: &RateLimits, now: Duration) {
+        self.advance_clock(now);
+        if let Some(limit) = limits.tokens_per_minute {
+            self.tokens_per_minute.set_limit(limit);
         }
+    }
+
+    fn advance_clock(&mut self, now: Duration) {
+        self.latest = self.latest.max(now);
+        self.requests_per_minute.expire(self.latest);
+        self.requests_per_day.expire(self.latest);
+        self.tokens_per_day.expire(self.latest);
+        self.tokens_per_minute.refill(self.latest);
     }
 
     /// Nothing is lost when it is forgotten.
-    pub fn is_idle(&self) -> bool {
-        self.under_way == 0 && self.windows.iter().all(Window::is_empty)
+    pub fn is_idle(&mut self, now: Duration) -> bool {
+        self.advance_clock(now);
+        let windows = [&self.requests_per_minute, &self.requests_per_day, &self.tokens_per_day];
+        self.under_way == 0 && self.tokens_per_minute.is_full() && windows.into_iter().all(Window::is_empty)
     }
 
-    /// One for each limit that is set, as a call of so many tokens meets them.
-    pub fn standings(&self, limits: &RateLimits, demand: Demand) -> impl Iterator<Item = Standing> {
-        let demand = self.usually(demand);
+    /// One for each limit that is set, as the next call meets them.
+    pub fn standings(&self, limits: &RateLimits) -> impl Iterator<Item = Standing> {
         let set = |bound: Bound| Some((bound, bound.of(limits)?));
-        Bound::ALL.into_iter().filter_map(set).map(move |(bound, limit)| {
-            let needed = bound.share(limit, demand).least;
-            match self.windows.get(bound as usize) {
-                Some(window) => self.over_time(bound, limit, needed, window),
-                None => places(limit, self.under_way),
-            }
+        Bound::ALL.into_iter().filter_map(set).map(|(bound, limit)| match bound {
+            Bound::RequestsPerMinute => self.within(bound, limit, &self.requests_per_minute),
+            Bound::RequestsPerDay => self.within(bound, limit, &self.requests_per_day),
+            Bound::TokensPerMinute => self.bucket(limit),
+            Bound::TokensPerDay => self.within(bound, limit, &self.tokens_per_day),
+            Bound::ParallelRequests => places(limit, self.under_way),
         })
     }
 
@@ -144,30 +166,31 @@ impl Counts {
             let part = |one: &Standing, other: &Standing| u128::from(one.remaining) * u128::from(other.limit);
             part(a, b).cmp(&part(b, a))
         };
-        self.standings(limits, Demand::default()).map(beside).min_by(by_part)
+        self.standings(limits).map(beside).min_by(by_part)
     }
 
-    fn over_time(&self, bound: Bound, limit: u64, needed: u64, window: &Window) -> Standing {
-        let used = self.used(bound);
-        let held = used - window.used();
-        // What is held is free when its calls end, and nobody knows when that is.
-        let until = |at_most: u64| match at_most.checked_sub(held) {
-            Some(at_most) => window.until(self.latest, at_most),
-            None => PAUSE,
-        };
-        let full = needed > 0 && used.saturating_add(needed) > limit;
+    /// A sliding window admits while less than the limit is in it.
+    fn within(&self, bound: Bound, limit: u64, window: &Window) -> Standing {
+        let used = window.used();
+        let until = |at_most: u64| window.until(self.latest, at_most);
         Standing {
             bound,
             limit,
             remaining: limit.saturating_sub(used),
             reset: if used == 0 { Duration::ZERO } else { until(used.min(limit).saturating_sub(1)) },
-            wait: full.then(|| until(limit.saturating_sub(needed))),
+            wait: (used >= limit).then(|| until(limit.saturating_sub(1))),
         }
     }
 
-    fn used(&self, bound: Bound) -> u64 {
-        let held = TOKENS.iter().zip(self.held).find(|(one, _)| **one == bound).map_or(0, |(_, held)| held);
-        self.windows.get(bound as usize).map_or(0, Window::used).saturating_add(held)
+    fn bucket(&self, limit: u64) -> Standing {
+        let bucket = &self.tokens_per_minute;
+        Standing {
+            bound: Bound::TokensPerMinute,
+            limit,
+            remaining: bucket.remaining(),
+            reset: bucket.until_full(),
+            wait: (!bucket.is_open()).then(|| bucket.until_open()),
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use domain::caller::KeyFacts;
 use domain::clock::Clock;
 use parking_lot::{Mutex, RwLock};
 
-use super::bound::Demand;
 use super::counts::{Counts, Standing};
+use super::token_estimates::TokenEstimates;
 use super::{Account, Permit};
 
 const SHARDS: usize = 64;
@@ -24,42 +24,47 @@ pub struct Limiter {
     hasher: foldhash::fast::RandomState,
     /// The second in which a shard was last looked through.
     swept: AtomicU64,
+    estimates: Arc<TokenEstimates>,
 }
 
 impl Default for Limiter {
     fn default() -> Self {
         let shards = std::array::from_fn(|_| Shard::default());
-        Self { shards, hasher: foldhash::fast::RandomState::default(), swept: AtomicU64::new(0) }
+        Self {
+            shards,
+            hasher: foldhash::fast::RandomState::default(),
+            swept: AtomicU64::new(0),
+            estimates: Arc::default(),
+        }
     }
 }
 
 impl Limiter {
-    /// A place for a call, or what it has to wait for longest.
-    pub fn admit(
-        &self,
-        key: &Arc<KeyFacts>,
-        demand: Demand,
-        clock: &Arc<dyn Clock>,
-    ) -> Result<Permit, Standing> {
+    /// Counts a request, or returns the limit that has to be waited for longest.
+    pub fn admit(&self, key: &Arc<KeyFacts>, clock: &Arc<dyn Clock>) -> Result<Permit, Standing> {
         let now = clock.tick();
         self.sweep(now);
         let fresh = || self.shard(&key.id).write().entry(key.id.clone()).or_default().clone();
         let counts = self.find(&key.id).unwrap_or_else(fresh);
-        let taken = counts.lock().admit(&key.rate_limits, demand, now)?;
-        Ok(Permit { account: Account { key: key.clone(), counts }, taken, consumed: 0, clock: clock.clone() })
+        let requested_at = counts.lock().admit_request(&key.rate_limits, now)?;
+        Ok(Permit::new(self.account_of(key, counts), requested_at, clock.clone()))
     }
 
     /// How a call would stand with each limit. Nothing is taken.
-    pub fn look(&self, key: &KeyFacts, demand: Demand, now: Duration) -> Vec<Standing> {
+    pub fn look(&self, key: &KeyFacts, now: Duration) -> Vec<Standing> {
         let counts = self.find(&key.id).unwrap_or_default();
         let mut counts = counts.lock();
-        counts.advance(now);
-        counts.standings(&key.rate_limits, demand).collect()
+        counts.advance(&key.rate_limits, now);
+        counts.standings(&key.rate_limits).collect()
     }
 
     /// Where a key stands; it is not counted for that.
     pub fn account(&self, key: &Arc<KeyFacts>) -> Account {
-        Account { key: key.clone(), counts: self.find(&key.id).unwrap_or_default() }
+        self.account_of(key, self.find(&key.id).unwrap_or_default())
+    }
+
+    fn account_of(&self, key: &Arc<KeyFacts>, counts: Arc<Mutex<Counts>>) -> Account {
+        Account { key: key.clone(), counts, estimates: self.estimates.clone() }
     }
 
     fn find(&self, key: &str) -> Option<Arc<Mutex<Counts>>> {
@@ -103,7 +108,5 @@ fn is_busy(counts: &Arc<Mutex<Counts>>, now: Duration) -> bool {
     if Arc::strong_count(counts) > 1 {
         return true;
     }
-    let mut counts = counts.lock();
-    counts.advance(now);
-    !counts.is_idle()
+    !counts.lock().is_idle(now)
 }

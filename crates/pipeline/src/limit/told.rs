@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::fault::{self, Fault};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::bound::{Bound, Demand, Unit};
+use super::bound::Bound;
 use super::counts::Standing;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -19,13 +19,15 @@ pub struct Told {
     bound: Bound,
     limit: u64,
     remaining: u64,
-    /// Whole seconds: until more remains, or until a refused call is worth another try.
+    /// Whole seconds: until more remains, or until a refused call is worth another try. Of `tokens_per_minute` until the
+    /// bucket is full.
     reset: u64,
 }
 
 impl From<Standing> for Told {
     fn from(standing: Standing) -> Self {
         let Standing { bound, limit, remaining, reset, wait } = standing;
+        let wait = wait.filter(|_| bound != Bound::TokensPerMinute);
         Self { bound, limit, remaining, reset: seconds(wait.unwrap_or(reset)) }
     }
 }
@@ -45,28 +47,20 @@ pub fn seconds(duration: Duration) -> u64 {
 }
 
 /// The answer to a call that has to wait.
-pub fn refusal(standing: &Standing, demand: Demand) -> Fault {
-    let Standing { bound, limit, remaining, wait, .. } = *standing;
+pub fn refusal(standing: &Standing) -> Fault {
+    let Standing { bound, limit, wait, .. } = *standing;
     let wait = wait.unwrap_or_default();
-    let period = match bound {
-        Bound::RequestsPerMinute | Bound::TokensPerMinute => "in 60 seconds",
-        Bound::RequestsPerDay | Bound::TokensPerDay => "in 24 hours",
-        Bound::ParallelRequests => "at a time",
+    let limited = match bound {
+        Bound::RequestsPerMinute => "requests per minute",
+        Bound::RequestsPerDay => "requests per day",
+        Bound::TokensPerMinute => "tokens per minute",
+        Bound::TokensPerDay => "tokens per day",
+        Bound::ParallelRequests => "parallel requests",
     };
-    let again = seconds(wait);
-    let message = match bound.unit() {
-        Unit::Requests => {
-            format!("This key may make {limit} requests {period}, and it has. Try again in {again} s.")
-        }
-        Unit::Tokens => format!(
-            "This key may use {limit} tokens {period}; {remaining} are left, and this call may take {}. \
-             Try again in {again} s, or ask for a shorter answer.",
-            demand.most
-        ),
-        Unit::Places => format!(
-            "This key may have {limit} requests under way {period}, and it has. Try again when one of them has ended."
-        ),
+    let retry = match bound {
+        Bound::ParallelRequests => "Retry when one of them has ended.".to_owned(),
+        _ => format!("Retry in {} s.", seconds(wait)),
     };
-    let message = format!("{message} The limit is its '{}'.", bound.name());
+    let message = format!("Rate limit reached: {limit} {limited} for this key. {retry}");
     fault::rate_limit_exceeded(message).retry_after(wait)
 }

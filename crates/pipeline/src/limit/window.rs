@@ -54,6 +54,19 @@ impl Window {
         }
     }
 
+    /// Takes back one unit that was taken at this time, unless it has left the window.
+    pub fn give_back(&mut self, at: Duration) {
+        let at = micros(at);
+        // What was taken at `at` is in the first entry that was last added to then or later.
+        let place = self.entries.partition_point(|entry| entry.last < at);
+        let Some(entry) = self.entries.get_mut(place) else { return };
+        entry.amount = entry.amount.saturating_sub(1);
+        self.used = self.used.saturating_sub(1);
+        if entry.amount == 0 {
+            self.entries.remove(place);
+        }
+    }
+
     /// How long until no more than this is in the window, if nothing is added.
     pub fn until(&self, now: Duration, at_most: u64) -> Duration {
         let mut used = self.used;

@@ -49,8 +49,7 @@ pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reserva
     let input = catalog::estimate_tokens_from_bytes(sent.bytes());
     let tokens = Tokens { input, output: ASSUMED_OUTPUT, ..Tokens::default() };
     let cost = lane.price().map(|price| catalog::cost(price, &tokens));
-    let guessed = tokens.output;
-    Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, guessed, bound: None }
+    Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, bound: None }
 }
 
 /// What the call can cost at most; none for what has no price. Its own bound on the output may be under a name that is not

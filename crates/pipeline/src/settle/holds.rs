@@ -4,12 +4,13 @@ use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::money::Nanos;
 use domain::receipt::Receipt;
+use domain::usage::Tokens;
 use domain::user_path::UserPath;
 use http::HeaderMap;
 use parking_lot::Mutex;
 
 use super::Ticket;
-use crate::limit::{self, Account, Demand, Permit, Told};
+use crate::limit::{self, Account, Permit, Standing, TokenDemand, Told};
 use crate::spending::{Hold, Occasion};
 
 #[derive(Default)]
@@ -48,7 +49,7 @@ impl Cover {
 
 impl Holds {
     /// So many tokens are known to be consumed.
-    pub fn consumed(&mut self, tokens: u64) {
+    pub fn consumed(&mut self, tokens: &Tokens) {
         if let Some(permit) = &mut self.permit {
             permit.consumed(tokens);
         }
@@ -57,25 +58,44 @@ impl Holds {
     /// The receipt is complete: what was really consumed takes the place of what was held.
     pub fn settle(self, receipt: &Receipt) {
         if let Some(permit) = self.permit {
-            permit.settle(receipt.usage.tokens.total());
+            permit.settle(&receipt.usage.tokens);
         }
         if let Some(stake) = self.budget.into_inner() {
             stake.hold.settle(&receipt.id, receipt.total_cost());
         }
     }
+
+    /// The call is refused with a 429 of the gateway, which does not count against request limits.
+    pub fn uncount_request(&mut self) {
+        if let Some(permit) = &mut self.permit {
+            permit.uncount_request();
+        }
+    }
 }
 
 impl Ticket {
-    /// Takes the call's share of its key's limits.
-    pub fn limit(&mut self, caller: &Caller, demand: Demand) -> Result<(), Fault> {
-        match limit::admit(&self.gateway, caller, demand) {
+    /// Counts the call against its key's request limits: from authentication on, whatever becomes of it.
+    pub fn limit_request(&mut self, caller: &Caller) -> Result<(), Fault> {
+        match limit::admit(&self.gateway, caller) {
             Ok(permit) => self.holds.permit = permit,
-            Err(standing) => {
-                self.holds.refused = Some(Told::from(standing));
-                return Err(limit::refusal(&standing, demand));
-            }
+            Err(standing) => return Err(self.limit_reached(&standing)),
         }
         Ok(())
+    }
+
+    /// Takes the call's tokens of its key's limits.
+    pub fn limit_tokens(&mut self, demand: impl FnOnce() -> TokenDemand) -> Result<(), Fault> {
+        let Some(permit) = &mut self.holds.permit else { return Ok(()) };
+        if let Err(standing) = permit.admit_tokens(demand()) {
+            limit::refused(&self.gateway, &standing);
+            return Err(self.limit_reached(&standing));
+        }
+        Ok(())
+    }
+
+    fn limit_reached(&mut self, standing: &Standing) -> Fault {
+        self.holds.refused = Some(Told::from(*standing));
+        limit::refusal(standing)
     }
 
     /// What the client is told of them, on success and on refusal alike.

@@ -68,6 +68,11 @@ fn limits(key: &AuthKey, giver: &KeyFacts) -> Result<(), Fault> {
             format!("Your own key has {most} {name}: you can grant, change or rotate no key with more.");
         return Err(fault::key_limit_denied(format!("rate_limits.{name}"), message));
     }
+    if giver.rate_limits.count_cached && !key.rate_limits.count_cached {
+        let message =
+            "Cached tokens count for your own key: they must count for the keys you grant, change or rotate.";
+        return Err(fault::key_limit_denied("rate_limits.count_cached", message));
+    }
     if let Some(end) = giver.expires_at.filter(|end| key.expires_at.is_none_or(|at| at > *end)) {
         let end = record::time(end);
         let message =
