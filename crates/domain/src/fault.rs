@@ -261,7 +261,10 @@ pub fn edition_restricted(capability: impl Into<String>) -> Fault {
         403,
         FaultKind::Authorization,
         "edition_restricted",
-        format!("This needs the capability '{capability}', which this edition does not have."),
+        format!(
+            "This needs the capability '{capability}', which is not enabled. Set GATEWAY_CAPABILITIES={capability} or \
+             GATEWAY_EDITION=enterprise and restart the gateway."
+        ),
     )
     .detail("capability", capability)
 }

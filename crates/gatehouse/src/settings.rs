@@ -2,6 +2,7 @@
 
 mod declare;
 mod dotenv;
+mod edition;
 mod expand;
 mod fault;
 mod file;
@@ -150,6 +151,7 @@ fn check_together(settings: &Settings, faults: &mut Vec<SettingsFault>) {
         let message = "is needed because storage.type (STORAGE_TYPE) is postgres";
         faults.push(SettingsFault::new("storage.postgres_url (POSTGRES_URL)", message));
     }
+    faults.extend(settings.capabilities().err());
 }
 
 #[cfg(test)]

@@ -20,7 +20,10 @@ pub fn run(
     vendor_names: &[&str],
 ) -> Report {
     match settings::load(environment, working_directory, config, vendor_names) {
-        Ok(settings) => Report { valid: true, text: summary(&settings) },
+        Ok(settings) => match settings.without_effect() {
+            faults if faults.is_empty() => Report { valid: true, text: summary(&settings) },
+            faults => Report { valid: false, text: listing(&faults) },
+        },
         Err(faults) => Report { valid: false, text: listing(&faults) },
     }
 }
@@ -117,6 +120,24 @@ mod tests {
           set        server.master_key = *** (file)
           warning    GATEWAY_MASTERKEY is not a setting; did you mean GATEWAY_MASTER_KEY?
         ");
+    }
+
+    #[test]
+    fn a_setting_without_its_capability_is_a_fault() {
+        let budgets = ("BUDGETS", "/=daily:5");
+        let report = run_with(&[budgets], "spending:\n  budgets_fail: closed\n");
+        assert!(!report.valid);
+        insta::assert_snapshot!(report.text, @r"
+        There are 2 faults in the configuration:
+          spending.budgets_fail (BUDGETS_FAIL) has no effect without the capability advancedBudgets: set GATEWAY_CAPABILITIES=advancedBudgets or GATEWAY_EDITION=enterprise
+          spending.budgets (BUDGETS) has no effect without the capability advancedBudgets: set GATEWAY_CAPABILITIES=advancedBudgets or GATEWAY_EDITION=enterprise
+        ");
+        assert!(run_with(&[budgets, ("GATEWAY_CAPABILITIES", "advancedBudgets")], "").valid);
+        assert!(run_with(&[budgets, ("GATEWAY_EDITION", "enterprise")], "").valid);
+        let unknown = run_with(&[("GATEWAY_CAPABILITIES", "budgets")], "");
+        assert!(
+            !unknown.valid && unknown.text.contains("names 'budgets', which is none of advancedBudgets, ")
+        );
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub fn run(config: Option<&Path>) -> ExitCode {
 }
 
 async fn serve(settings: &Settings) -> Result<(), String> {
+    for warning in settings.without_effect() {
+        tracing::warn!(setting = warning.key, "setting {}", warning.message);
+    }
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use domain::capability::{Capabilities, Capability, Edition};
+use domain::capability::Capability;
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
@@ -32,7 +32,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::master_key::{self, MasterKey};
-use crate::settings::{self, Demo, FailMode, Settings, StorageType, UnpricedPolicy};
+use crate::settings::{Demo, FailMode, Settings, StorageType, UnpricedPolicy};
 use crate::world::{SystemClock, SystemEntropy};
 
 pub struct House {
@@ -92,7 +92,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         metrics: Default::default(),
         traces,
         policy: policy(settings),
-        capabilities: capabilities(settings)?,
+        capabilities: settings.capabilities().map_err(|fault| fault.to_string())?,
         snapshot: ArcSwap::from_pointee(empty_snapshot(&master_key)),
         unwritten: Default::default(),
         responses: store.responses().clone(),
@@ -372,21 +372,6 @@ fn policy(settings: &Settings) -> Policy {
         budgets_closed: settings.spending.budgets_fail == FailMode::Closed,
         ..Policy::default()
     }
-}
-
-fn capabilities(settings: &Settings) -> Result<Capabilities, String> {
-    let parse = |name: &String| {
-        Capability::parse(name).ok_or_else(|| {
-            let known: Vec<&str> = Capability::ALL.iter().map(|capability| capability.as_str()).collect();
-            format!("GATEWAY_CAPABILITIES names '{name}', which is none of {}.", known.join(", "))
-        })
-    };
-    let edition = match settings.edition.name {
-        settings::Edition::Oss => Edition::Oss,
-        settings::Edition::Enterprise => Edition::Enterprise,
-    };
-    let single = settings.edition.capabilities.iter().map(parse).collect::<Result<_, _>>()?;
-    Ok(Capabilities { edition, single })
 }
 
 fn empty_snapshot(master_key: &MasterKey) -> Snapshot {
