@@ -47,6 +47,8 @@ pub struct Spending {
     trouble: AtomicU64,
     /// Rung when a threshold was crossed.
     crossed: Notify,
+    /// Rung when a window has turned, so that the ledger is read at once.
+    turned: Notify,
 }
 
 impl Default for Spending {
@@ -56,6 +58,7 @@ impl Default for Spending {
             books: Mutex::default(),
             trouble: AtomicU64::new(NO_TROUBLE),
             crossed: Notify::new(),
+            turned: Notify::new(),
         }
     }
 }
@@ -125,12 +128,17 @@ pub fn hold(
     }
     // Reckoned before the lock is taken: it reads the whole body.
     let worst = worst();
-    let (taken, crossed) = {
+    let now = gateway.clock.now();
+    let (taken, crossed, turned) = {
         let mut books = spending.books.lock();
-        (books.hold(occasion, worst), books.has_crossings())
+        books.turn_covering(&occasion, now);
+        (books.hold(occasion, worst), books.has_crossings(), books.take_turned())
     };
     if crossed {
         spending.crossed.notify_one();
+    }
+    if turned {
+        spending.turned.notify_one();
     }
     let number = taken.map_err(|exceeded| refused(gateway, caller, &exceeded))?;
     Ok(Some(Hold { spending: spending.clone(), number, kept: gateway.policy.accounting, open: true }))
@@ -188,7 +196,17 @@ impl Spending {
 
     /// How every budget stands now.
     pub fn statuses(&self, now: Timestamp) -> Vec<Status> {
+        self.turn(now);
         self.books.lock().statuses(now)
+    }
+
+    /// Turns every window to the wall clock. A window that changes is read from the ledger at once.
+    fn turn(&self, now: Timestamp) {
+        let mut books = self.books.lock();
+        books.turn(now);
+        if books.take_turned() {
+            self.turned.notify_one();
+        }
     }
 
     fn is_lost(&self, tick: Duration) -> bool {

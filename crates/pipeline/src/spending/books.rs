@@ -14,6 +14,8 @@ use super::window::{Window, Windows};
 
 /// So many readings of the ledger later, somebody asks whether a receipt is in it.
 const DOUBTFUL: u32 = 5;
+/// For so many readings a receipt is kept whose windows are over: the clock may be put back.
+const KEPT_READINGS: u32 = 300;
 
 #[derive(Default)]
 pub struct Books {
@@ -25,6 +27,8 @@ pub struct Books {
     /// By the id of the receipt.
     settled: HashMap<Box<str>, Settled>,
     crossings: Vec<Crossing>,
+    /// A window has turned: the ledger has to be read.
+    turned: bool,
 }
 
 struct UnderWay {
@@ -104,15 +108,15 @@ impl Books {
         Ok(self.next)
     }
 
-    /// A budget whose rest no longer suffices is as good as spent, though it may never be spent to the last cent. What is
-    /// only held comes back, and a call that is dearer than what was spent so far says more of itself than of the budget.
+    /// A budget that refuses because of what was spent is exhausted, though it may never be spent to the last cent: all
+    /// thresholds up to 1.0 are crossed. What is only held comes back, and a call that does not fit into the whole amount
+    /// says nothing about the budget.
     fn exhausted(&mut self, occasion: &Occasion, worst: Nanos) {
         let Some(index) = self.index.clone() else { return };
         for place in index.covering(occasion) {
             let Some(window) = self.windows[place].at(occasion.at) else { continue };
             let (rule, spent) = (index.rule(place), window.spent());
-            let mostly = spent.0 >= rule.amount.0 / 2 && worst <= spent;
-            if mostly && window.reserved == Nanos::ZERO && !room(rule, spent, worst) {
+            if worst <= rule.amount && !room(rule, spent, worst) {
                 self.crossings.extend(crossings(&index, place, window, rule.amount));
             }
         }
@@ -122,14 +126,15 @@ impl Books {
         !self.crossings.is_empty()
     }
 
-    /// A call whose body took longer than two windows counts in the one in force: none that is known has its arrival.
+    /// A call that arrived in no window that is known counts in the one in force: its body took longer than two windows, or
+    /// the clock was put back behind a reset.
     fn timely(&mut self, mut occasion: Occasion) -> Occasion {
         let Some(index) = self.index.clone() else { return occasion };
         let mut at = occasion.at;
         for place in index.covering(&occasion) {
+            self.turn_forward(&index, place, occasion.at);
             let windows = &mut self.windows[place];
-            windows.turn(occasion.at, || index.window(place, occasion.at));
-            if occasion.at < windows.earliest() {
+            if windows.at(occasion.at).is_none() {
                 at = at.max(windows.current.from);
             }
         }
@@ -199,7 +204,7 @@ impl Books {
         let occasion = &self.timely(occasion.clone());
         let mut rooms = Vec::new();
         for place in index.covering(occasion) {
-            self.windows[place].turn(occasion.at, || index.window(place, occasion.at));
+            self.turn_forward(&index, place, occasion.at);
             let status = status(&index, place, &self.windows[place].current);
             let fits = worst.is_none_or(|worst| room(&status.rule, status.spent + status.reserved, worst));
             rooms.push(Headroom { status, fits });
@@ -215,11 +220,53 @@ impl Books {
         current.enumerate().map(|(place, window)| status(&index, place, window)).collect()
     }
 
-    /// Every window turns to this moment.
+    /// Every window turns to the wall clock, forwards or, when the clock was put back, backwards.
     pub fn turn(&mut self, now: Timestamp) {
-        let Some(index) = &self.index else { return };
-        for (place, windows) in self.windows.iter_mut().enumerate() {
-            windows.turn(now, || index.window(place, now));
+        let Some(index) = self.index.clone() else { return };
+        for place in 0..self.windows.len() {
+            self.turn_to(&index, place, now);
+        }
+    }
+
+    /// The windows of this path turn to the wall clock.
+    pub fn turn_covering(&mut self, occasion: &Occasion, now: Timestamp) {
+        let Some(index) = self.index.clone() else { return };
+        for place in index.covering(occasion) {
+            self.turn_to(&index, place, now);
+        }
+    }
+
+    /// True once after a window has turned: then the ledger has to be read.
+    pub fn take_turned(&mut self) -> bool {
+        std::mem::take(&mut self.turned)
+    }
+
+    fn turn_to(&mut self, index: &Index, place: usize, now: Timestamp) {
+        if self.windows[place].turn(now, || index.window(place, now)) {
+            self.count_current(index, place);
+        }
+    }
+
+    fn turn_forward(&mut self, index: &Index, place: usize, at: Timestamp) {
+        if self.windows[place].turn_forward(at, || index.window(place, at)) {
+            self.count_current(index, place);
+        }
+    }
+
+    /// A window that was just made: what is held and settled in it is known, what the ledger has is still to be read.
+    fn count_current(&mut self, index: &Index, place: usize) {
+        self.turned = true;
+        let window = &mut self.windows[place].current;
+        let counts = |occasion: &Occasion| index.covering(occasion).any(|covering| covering == place);
+        for UnderWay { occasion, held, .. } in self.under_way.values() {
+            if window.holds(occasion.at) && counts(occasion) {
+                window.reserved += *held;
+            }
+        }
+        for Settled { occasion, cost, .. } in self.settled.values() {
+            if window.holds(occasion.at) && counts(occasion) {
+                window.unbooked += *cost;
+            }
         }
     }
 
@@ -228,7 +275,6 @@ impl Books {
         let index = self.index.clone()?;
         let mut found: Option<Box<Exceeded>> = None;
         for place in index.covering(occasion) {
-            self.windows[place].turn(occasion.at, || index.window(place, occasion.at));
             let Some(window) = self.windows[place].at(occasion.at) else { continue };
             let rule = index.rule(place);
             let (spent, reserved, end) = (window.spent(), window.reserved, window.end);
@@ -242,7 +288,6 @@ impl Books {
     fn reserve(&mut self, occasion: &Occasion, amount: Nanos) {
         let Some(index) = &self.index else { return };
         for place in index.covering(occasion) {
-            self.windows[place].turn(occasion.at, || index.window(place, occasion.at));
             if let Some(window) = self.windows[place].at(occasion.at) {
                 window.reserved += amount;
             }
@@ -284,7 +329,7 @@ impl Books {
         let settled = self.settled.values().map(|call| (&call.occasion, Nanos::ZERO, call.cost));
         for (occasion, held, cost) in held.chain(settled) {
             for place in index.covering(occasion) {
-                self.windows[place].turn(occasion.at, || index.window(place, occasion.at));
+                self.windows[place].turn_forward(occasion.at, || index.window(place, occasion.at));
                 if let Some(window) = self.windows[place].at(occasion.at) {
                     window.reserved += held;
                     window.unbooked += cost;
@@ -324,7 +369,8 @@ impl Books {
         let windows = &mut self.windows;
         self.settled.retain(|_, call| {
             call.readings += 1;
-            index.covering(&call.occasion).any(|place| windows[place].at(call.occasion.at).is_some())
+            call.readings < KEPT_READINGS
+                || index.covering(&call.occasion).any(|place| windows[place].at(call.occasion.at).is_some())
         });
         self.crossings.len() > before
     }

@@ -18,6 +18,8 @@ use super::window::Windows;
 use crate::gateway::Gateway;
 
 const INTERVAL: Duration = Duration::from_secs(1);
+/// How often the wall clock is looked at between two readings: a window that has turned is read at once.
+const CLOCK_INTERVAL: Duration = Duration::from_millis(500);
 /// Reading takes at most this part of the time.
 const SHARE: u32 = 20;
 /// So many receipts in doubt are asked for at a time.
@@ -32,7 +34,13 @@ pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreEr
     spending.asks(gateway.clock.tick());
     let _still = store.ledger().hold_still().await;
     clear_doubts(spending, store).await?;
-    let Some((index, readings)) = spending.books.lock().wanted(gateway.clock.now()) else { return Ok(()) };
+    let wanted = {
+        let mut books = spending.books.lock();
+        let wanted = books.wanted(gateway.clock.now());
+        books.take_turned();
+        wanted
+    };
+    let Some((index, readings)) = wanted else { return Ok(()) };
     let readings = read(store, &index, readings).await?;
     if spending.books.lock().apply(&readings) {
         spending.crossed.notify_one();
@@ -119,6 +127,21 @@ pub async fn keep_synchronising(gateway: Arc<Gateway>, store: Store) {
         }
         failing = outcome.is_err();
         let took = gateway.clock.tick().saturating_sub(before);
-        tokio::time::sleep(INTERVAL.max(if failing { INTERVAL } else { took * SHARE })).await;
+        pause(&gateway, INTERVAL.max(if failing { INTERVAL } else { took * SHARE })).await;
+    }
+}
+
+/// Waits until the next reading, or until a window has turned: after the clock was set, forwards or backwards, what is
+/// spent in the window of the wall clock is known within a second.
+async fn pause(gateway: &Gateway, length: Duration) {
+    let spending = &gateway.spending;
+    let mut left = length;
+    while !left.is_zero() {
+        let slice = left.min(CLOCK_INTERVAL);
+        if tokio::time::timeout(slice, spending.turned.notified()).await.is_ok() {
+            return;
+        }
+        left -= slice;
+        spending.turn(gateway.clock.now());
     }
 }

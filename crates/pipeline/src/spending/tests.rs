@@ -96,6 +96,40 @@ fn other_rules_from_before_the_turn_keep_what_is_held_after_it() {
 }
 
 #[test]
+fn a_clock_that_goes_ahead_and_back_finds_its_window_again() {
+    let mut books = books(vec![rule("/a", Period::HOURLY, 10)], 100);
+    let spend = |books: &mut Books, second: i64, cost: i64| {
+        let number = books.hold(occasion("/a", second), Some(Nanos(cost))).unwrap();
+        books.settle(number, &format!("r{second}"), Nanos(cost), true);
+    };
+    spend(&mut books, 100, 6);
+    assert!(!books.take_turned());
+    check(&mut books, 3700, "/a", 0, 0);
+    assert!(books.take_turned(), "the ledger is read");
+    check(&mut books, 101, "/a", 6, 0);
+    assert!(books.hold(occasion("/a", 102), Some(Nanos(5))).is_err());
+    // Several windows ahead and back: what is settled and not booked is known, the rest is read.
+    check(&mut books, 40_000, "/a", 0, 0);
+    check(&mut books, 80_000, "/a", 0, 0);
+    books.take_turned();
+    check(&mut books, 103, "/a", 6, 0);
+    assert!(books.take_turned());
+    books.booked(&mut ["r100"].into_iter());
+    check(&mut books, 104, "/a", 6, 0);
+    // Calls that arrive after the clock was put back count in the window of the clock.
+    check(&mut books, 80_000, "/a", 0, 0);
+    check(&mut books, 40_000, "/a", 0, 0);
+    books.turn_covering(&occasion("/a", 105), at(105));
+    let (_, mut readings) = books.wanted(at(105)).unwrap();
+    readings[0].sum = Nanos(6);
+    books.apply(&readings);
+    check(&mut books, 105, "/a", 6, 0);
+    assert!(books.hold(occasion("/a", 105), Some(Nanos(5))).is_err());
+    spend(&mut books, 106, 4);
+    check(&mut books, 107, "/a", 10, 0);
+}
+
+#[test]
 fn a_call_older_than_every_window_counts_in_the_one_in_force() {
     let minutely = Period::from_seconds(60).unwrap();
     let mut books = books(vec![rule("/a", minutely, 10), rule("/", Period::DAILY, 100)], 0);
@@ -126,6 +160,18 @@ fn a_reset_forgets_what_arrived_before_it() {
     check(&mut books, 102, "/a", 0, 10);
     books.release(next);
     check(&mut books, 102, "/a", 0, 0);
+}
+
+#[test]
+fn a_clock_that_is_put_back_behind_a_reset_does_not_open_the_budget() {
+    let reset = Rule { last_reset_at: Some(at(100)), ..rule("/a", Period::DAILY, 10) };
+    let mut books = books(vec![reset], 100);
+    books.turn(at(50));
+    let call = books.hold(occasion("/a", 50), Some(Nanos(8))).unwrap();
+    check(&mut books, 51, "/a", 0, 8);
+    assert!(books.hold(occasion("/a", 52), Some(Nanos(8))).is_err());
+    books.settle(call, "r1", Nanos(5), true);
+    check(&mut books, 53, "/a", 5, 0);
 }
 
 #[test]
@@ -186,6 +232,18 @@ fn a_refusal_for_want_of_the_rest_is_the_last_threshold() {
     assert_eq!(crossed(&mut books), [1.0]);
     assert!(books.hold(occasion("/a", 4), Some(Nanos(50))).is_err());
     assert_eq!(crossed(&mut books), [] as [f64; 0], "told once");
+}
+
+#[test]
+fn a_small_budget_that_refuses_below_half_is_exhausted() {
+    let mut books = books(vec![rule("/a", Period::HOURLY, 100)], 0);
+    let first = books.hold(occasion("/a", 1), Some(Nanos(60))).unwrap();
+    books.settle(first, "r1", Nanos(46), true);
+    let _under_way = books.hold(occasion("/a", 2), Some(Nanos(10))).unwrap();
+    assert!(books.hold(occasion("/a", 2), Some(Nanos(60))).is_err());
+    let crossings = books.take_crossings();
+    let shown: Vec<_> = crossings.iter().map(|one| (one.threshold, one.status.spent.0)).collect();
+    assert_eq!(shown, [(0.5, 46), (1.0, 46)]);
 }
 
 #[test]
@@ -254,15 +312,39 @@ impl Clerk {
 
 #[derive(Clone, Debug)]
 enum Deed {
-    Hold { path: usize, worst: i64 },
-    Extend { which: usize, more: i64 },
-    Settle { which: usize, share: i64 },
-    Release { which: usize },
-    Book { which: usize },
+    Hold {
+        path: usize,
+        worst: i64,
+    },
+    Extend {
+        which: usize,
+        more: i64,
+    },
+    Settle {
+        which: usize,
+        share: i64,
+    },
+    Release {
+        which: usize,
+    },
+    Book {
+        which: usize,
+    },
     Synchronise,
-    Wait { seconds: i64 },
-    Amount { which: usize, amount: i64 },
-    Reset { which: usize },
+    Wait {
+        seconds: i64,
+    },
+    /// The clock is set, backwards or forwards.
+    SetClock {
+        by: i64,
+    },
+    Amount {
+        which: usize,
+        amount: i64,
+    },
+    Reset {
+        which: usize,
+    },
 }
 
 fn deed() -> impl Strategy<Value = Deed> {
@@ -275,6 +357,7 @@ fn deed() -> impl Strategy<Value = Deed> {
         3 => which.clone().prop_map(|which| Deed::Book { which }),
         2 => Just(Deed::Synchronise),
         2 => (0..2500i64).prop_map(|seconds| Deed::Wait { seconds }),
+        1 => (-9000..9000i64).prop_map(|by| Deed::SetClock { by }),
         1 => (which.clone(), 1..300i64).prop_map(|(which, amount)| Deed::Amount { which, amount }),
         1 => which.prop_map(|which| Deed::Reset { which }),
     ]
@@ -330,7 +413,17 @@ impl World {
         self.books.apply(&readings);
     }
 
+    /// A window that has turned is read, as the synchroniser does it.
     fn act(&mut self, deed: Deed) {
+        self.perform(deed);
+        self.books.turn(at(self.now));
+        if self.books.take_turned() {
+            let readings = self.readings();
+            self.books.apply(&readings);
+        }
+    }
+
+    fn perform(&mut self, deed: Deed) {
         match deed {
             Deed::Hold { path, worst } => {
                 let occasion = occasion(PATHS[path], self.now);
@@ -373,6 +466,12 @@ impl World {
                 self.books.apply(&readings);
             }
             Deed::Wait { seconds } => self.now += seconds,
+            // Behind a reset, calls count in the window after it, whatever the time of their arrival.
+            Deed::SetClock { by } => {
+                let resets = self.rules.budgets.iter().filter_map(|rule| rule.last_reset_at);
+                let earliest = resets.max().map_or(0, |reset| reset.micros() / 1_000_000);
+                self.now = (self.now + by).max(earliest);
+            }
             Deed::Amount { which, amount } => {
                 let place = which % self.rules.budgets.len();
                 self.rules.budgets[place].amount = Nanos(amount);
@@ -393,7 +492,8 @@ proptest! {
         let mut world = World::new();
         let mut before: Vec<i64> = vec![0; world.rules.budgets.len()];
         for deed in deeds {
-            let lowered = matches!(deed, Deed::Amount { .. });
+            // Another window may have been filled before its amount was lowered.
+            let lowered = matches!(deed, Deed::Amount { .. } | Deed::SetClock { .. } | Deed::Wait { .. });
             world.act(deed.clone());
             let statuses = world.books.statuses(at(world.now));
             for (place, status) in statuses.iter().enumerate() {

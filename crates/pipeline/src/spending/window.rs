@@ -39,12 +39,18 @@ impl Window {
         self.from <= at && at < self.end
     }
 
+    /// Within the period, whether before or after a reset.
+    pub fn spans(&self, at: Timestamp) -> bool {
+        self.start <= at && at < self.end
+    }
+
     pub fn is_same(&self, other: &Self) -> bool {
         (self.from, self.end) == (other.from, other.end)
     }
 }
 
-/// The window in force and the one before it: calls that arrived before the turn may still be on their way.
+/// The window of the wall clock and the one that was in force before it: calls that arrived before the turn may still be
+/// under way. After the clock was put back, the latter is the later one.
 #[derive(Clone, Debug)]
 pub struct Windows {
     pub current: Window,
@@ -63,16 +69,23 @@ impl Windows {
         self.previous.as_mut().filter(|window| window.holds(at))
     }
 
-    /// When the first of them began.
-    pub fn earliest(&self) -> Timestamp {
-        self.previous.as_ref().map_or(self.current.start, |window| window.start)
+    /// Turns to the window that contains this time, in either direction. True when that is a new one, whose figures have
+    /// to be counted and read.
+    pub fn turn(&mut self, at: Timestamp, make: impl FnOnce() -> Window) -> bool {
+        if self.current.spans(at) {
+            return false;
+        }
+        let known = self.previous.take_if(|window| window.spans(at));
+        let made = known.is_none();
+        let turned = known.unwrap_or_else(make);
+        self.previous = Some(std::mem::replace(&mut self.current, turned));
+        made
     }
 
-    /// Turns to the window of this moment, if that is a later one.
-    pub fn turn(&mut self, at: Timestamp, next: impl FnOnce() -> Window) {
-        if at >= self.current.end {
-            self.previous = Some(std::mem::replace(&mut self.current, next()));
-        }
+    /// Turns to the window of a call's arrival, if that is a later one. A call from before the turn changes nothing: its
+    /// body may have taken long.
+    pub fn turn_forward(&mut self, at: Timestamp, make: impl FnOnce() -> Window) -> bool {
+        at >= self.current.end && self.turn(at, make)
     }
 
     pub fn each(&mut self) -> impl Iterator<Item = &mut Window> {

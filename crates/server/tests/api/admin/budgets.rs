@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{history, refuses};
 use crate::house::{self, House, Wishes};
 
+const HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
 const BUDGETS: &str = "/admin/api/v1/budgets";
 
 /// Runs a test with budgets to be had.
@@ -241,8 +242,12 @@ async fn without_the_capability_there_are_none() {
     let wishes = || Wishes { budgets: "/=daily:0.000001", ..Wishes::default() };
     house::each_with(wishes, async |house| {
         for path in [BUDGETS, "/admin/api/v1/budgets/settings", "/admin/api/v1/budgets/forecast/%2F"] {
-            let (status, code, _) = house.get(path).refusal().await;
+            let answer = house.get(path).send().await;
+            let (status, code, _) = answer.refusal();
             assert_eq!((status, &*code), (403, "edition_restricted"), "{path}");
+            for setting in ["GATEWAY_CAPABILITIES=advancedBudgets", "GATEWAY_EDITION=enterprise"] {
+                assert!(answer.text().contains(setting), "{}", answer.text());
+            }
             let stranger = house.get(path).key("nobody").refusal().await;
             assert_eq!(stranger.0, 401, "who may not come in learns nothing");
         }
@@ -369,6 +374,26 @@ async fn a_window_that_is_over_begins_anew() {
         assert_eq!((&after["spent"], &after["period_start"]), (&json!(0.0), &before["period_end"]));
         house.receipts(1).await;
         assert_eq!(budget(&house, "/").await["spent"], 0.0, "it is booked where it arrived");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_clock_that_goes_ahead_and_back_does_not_forget_what_was_spent() {
+    each(async |house| {
+        set(&house, "/", "hourly", 10.0).await;
+        house.chat("openai/gpt-4o").send().await.expect_status(200);
+        house.receipts(1).await;
+        let spent = budget(&house, "/").await["spent"].as_f64().unwrap();
+        assert!(spent > 0.0);
+        for hours in [1, 5] {
+            for _ in 0..hours {
+                house.clock.advance(HOUR);
+                assert_eq!(budget(&house, "/").await["spent"], 0.0);
+            }
+            house.clock.set_back(HOUR * hours);
+            assert_eq!(budget(&house, "/").await["spent"], spent, "{hours} hours ahead and back");
+        }
     })
     .await;
 }

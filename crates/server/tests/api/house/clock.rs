@@ -1,4 +1,4 @@
-//! The machine's clock, which a test can put forward: its wall time alone, or all of it.
+//! The machine's clock, which a test can set: its wall time alone, or all of it.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,6 +16,11 @@ pub struct ShiftedClock {
 impl ShiftedClock {
     pub fn advance(&self, by: Duration) {
         self.ahead_micros.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+    }
+
+    /// The wall clock is set back; time that is measured goes on.
+    pub fn set_back(&self, by: Duration) {
+        self.ahead_micros.fetch_sub(by.as_micros() as i64, Ordering::SeqCst);
     }
 
     /// So much time goes by, for whoever measures it, too.
