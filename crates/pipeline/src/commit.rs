@@ -97,7 +97,9 @@ async fn pass_on(
     let lane = ticket.lane().cloned();
     let (provider, model) =
         lane.as_ref().map(|lane| (&*lane.target.instance, &*lane.target.model)).unwrap_or_default();
-    let pieces = native.splice_answer(&bytes, answer, &Served { provider, model, latency_ms });
+    let requested_model = ticket.receipt().map(|receipt| &*receipt.requested_model).unwrap_or_default();
+    let served = Served { provider, model, requested_model, latency_ms };
+    let pieces = native.splice_answer(&bytes, answer, &served);
     if responses::background::is_to_be_followed(&ticket, &bytes) {
         let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
         take_down(&mut ticket, &reply.headers, &pieces);

@@ -55,8 +55,9 @@ pub trait Native: Send + Sync {
         chat::read_stream_error(data, provider)
     }
 
-    /// A native event as the client must see it, where that differs from what the provider sent.
-    fn reframe(&self, _event: &sse::Event) -> Option<Bytes> {
+    /// A native event as the client must see it, where that differs from what the provider sent. `requested_model` is the
+    /// model's name as the client wrote it.
+    fn reframe(&self, _event: &sse::Event, _requested_model: &str) -> Option<Bytes> {
         None
     }
 
@@ -173,6 +174,8 @@ pub struct Rendering {
     pub provider: Arc<str>,
     /// The model that was asked, as its provider names it; shown unless the answer itself names one.
     pub model: Arc<str>,
+    /// The model's name as the client wrote it.
+    pub requested_model: Arc<str>,
     pub latency_ms: u64,
     /// The client asked for usage in its stream.
     pub include_usage: bool,
@@ -186,6 +189,8 @@ pub struct Rendering {
 pub struct Served<'a> {
     pub provider: &'a str,
     pub model: &'a str,
+    /// The model's name as the client wrote it.
+    pub requested_model: &'a str,
     pub latency_ms: u64,
 }
 

@@ -13,4 +13,5 @@ pub mod meter;
 pub mod renames;
 pub mod splice;
 pub mod sse;
+pub mod tool_ids;
 pub mod vendors;

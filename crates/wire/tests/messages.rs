@@ -80,6 +80,7 @@ fn rendering() -> Rendering {
         created: 1,
         provider: "acme".into(),
         model: "some-model".into(),
+        requested_model: "asked-model".into(),
         latency_ms: 1,
         include_usage: true,
         tools: Arc::from([]),

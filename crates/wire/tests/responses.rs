@@ -62,6 +62,7 @@ pub fn rendering(tools: &[Tool], request: Value) -> Rendering {
         created: 1_750_000_000,
         provider: "mine".into(),
         model: "gpt-5".into(),
+        requested_model: "asked-model".into(),
         latency_ms: 12,
         include_usage: true,
         tools: tools.into(),
@@ -200,9 +201,9 @@ fn native_events_get_their_name() {
         b"data: {\"type\":\"response.created\"}\n\nevent: x\ndata: {}\n\ndata: [DONE]\n\n",
     ));
     let mut next = || splitter.next().unwrap().unwrap();
-    let named = responses().reframe(&next()).unwrap();
+    let named = responses().reframe(&next(), "m").unwrap();
     assert_eq!(named.as_ref(), b"event: response.created\ndata: {\"type\":\"response.created\"}\n\n");
-    assert_eq!(responses().reframe(&next()), None);
-    assert_eq!(responses().reframe(&next()), None);
+    assert_eq!(responses().reframe(&next(), "m"), None);
+    assert_eq!(responses().reframe(&next(), "m"), None);
     assert_eq!(responses().closing(), b"data: [DONE]\n\n");
 }

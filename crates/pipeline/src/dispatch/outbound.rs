@@ -196,6 +196,7 @@ fn translate(
             created: occasion.created(),
             provider,
             model,
+            requested_model: call.request.model.as_deref().unwrap_or_default().into(),
             latency_ms: 0,
             include_usage: call.request.include_usage,
             tools,

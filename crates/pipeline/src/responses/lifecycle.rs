@@ -217,7 +217,7 @@ pub(super) fn named_after(instance: &str, body: Bytes) -> Bytes {
     let Ok(answer) = codec.read_answer(&body) else { return body };
     let model = answer.object.value(&body, "model").and_then(|range| json::string_at(&body, &range));
     let Some(model) = model else { return body };
-    let served = Served { provider: instance, model: &model, latency_ms: 0 };
+    let served = Served { provider: instance, model: &model, requested_model: "", latency_ms: 0 };
     splice::concat(&codec.splice_answer(&body, &answer, &served))
 }
 

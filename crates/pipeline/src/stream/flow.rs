@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::call::Format;
+use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use domain::usage::Usage;
 use wire::codec::{Class, Native};
@@ -72,6 +72,8 @@ enum Manner {
 struct AsIs {
     native: &'static dyn Native,
     hide_usage: bool,
+    /// The model's name as the client wrote it, where its dialect repeats it.
+    requested_model: Box<str>,
     /// The provider said why its answer ends.
     finished: bool,
     events: u64,
@@ -82,7 +84,10 @@ impl Flow {
         let manner = match passage {
             Passage::Native(native) => {
                 let hide_usage = !call.request.include_usage;
-                Manner::Native(AsIs { native, hide_usage, finished: false, events: 0 })
+                let repeated = call.surface == Surface::Converse(Format::Messages);
+                let requested_model = call.request.model.as_deref().filter(|_| repeated);
+                let requested_model = requested_model.unwrap_or_default().into();
+                Manner::Native(AsIs { native, hide_usage, requested_model, finished: false, events: 0 })
             }
             Passage::Translated(translation) => Manner::Translated(Box::new(Translated::new(*translation))),
         };
@@ -335,8 +340,12 @@ impl Flow {
                 let seen = native.classify(event);
                 manner.finished |= seen.finish;
                 let hide_usage = manner.hide_usage;
-                let shown = self.note(native, event, seen, hide_usage);
-                shown.then(|| native.reframe(event).unwrap_or_else(|| event.raw.clone()))
+                if !self.note(native, event, seen, hide_usage) {
+                    return None;
+                }
+                let Manner::Native(manner) = &self.manner else { return None };
+                let reframed = native.reframe(event, &manner.requested_model);
+                Some(reframed.unwrap_or_else(|| event.raw.clone()))
             }
             Manner::Translated(translated) => {
                 let outcome = translated.read(event);

@@ -9,6 +9,7 @@ mod narrate;
 mod parse;
 mod render;
 mod request;
+mod requested_model;
 mod splice;
 mod stop;
 mod usage;
@@ -53,9 +54,13 @@ impl Native for Messages {
         answer::read_answer(body)
     }
 
-    /// The official clients parse strictly what they know: the answer stays as it came.
-    fn splice_answer(&self, body: &Bytes, _answer: &Answer, _served: &Served<'_>) -> Vec<Bytes> {
-        vec![body.clone()]
+    /// The official clients parse strictly what they know: the answer stays as it came, but for the model's name.
+    fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
+        requested_model::in_answer(body, &answer.object, served.requested_model)
+    }
+
+    fn reframe(&self, event: &sse::Event, requested_model: &str) -> Option<Bytes> {
+        requested_model::in_start(event, requested_model)
     }
 }
 

@@ -69,7 +69,7 @@ impl Native for Responses {
     }
 
     /// The official clients need the name; some servers leave it out.
-    fn reframe(&self, event: &sse::Event) -> Option<Bytes> {
+    fn reframe(&self, event: &sse::Event, _requested_model: &str) -> Option<Bytes> {
         if event.name().is_some() {
             return None;
         }

@@ -51,6 +51,31 @@ impl Event {
         }
     }
 
+    /// The event's bytes with other data, which may hold line feeds where the old data was on several lines.
+    pub fn with_data(&self, data: &[u8]) -> Bytes {
+        let lines = match &self.data {
+            Data::None => return self.raw.clone(),
+            Data::One(range) => return self.with_ranges(&[(range.clone(), data)]),
+            Data::Several(lines) => lines,
+        };
+        let mut rest = data.splitn(lines.len(), |byte| *byte == b'\n');
+        let edits: Vec<_> =
+            lines.iter().map(|line| (line.clone(), rest.next().unwrap_or_default())).collect();
+        self.with_ranges(&edits)
+    }
+
+    fn with_ranges(&self, edits: &[(Range<usize>, &[u8])]) -> Bytes {
+        let mut written = Vec::with_capacity(self.raw.len() + 64);
+        let mut at = 0;
+        for (range, text) in edits {
+            written.extend_from_slice(&self.raw[at..range.start]);
+            written.extend_from_slice(text);
+            at = range.end;
+        }
+        written.extend_from_slice(&self.raw[at..]);
+        written.into()
+    }
+
     /// The `event:` field.
     pub fn name(&self) -> Option<&[u8]> {
         self.name.as_ref().map(|range| &self.raw[range.clone()])

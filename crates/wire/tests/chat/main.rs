@@ -56,6 +56,7 @@ fn rendering(include_usage: bool) -> Rendering {
         created: 1_700_000_000,
         provider: "acme".into(),
         model: "model-1".into(),
+        requested_model: "asked-model".into(),
         latency_ms: 142,
         include_usage,
         tools: Arc::from([]),

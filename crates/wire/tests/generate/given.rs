@@ -51,6 +51,7 @@ pub fn rendering() -> Rendering {
         created: 0,
         provider: "acme".into(),
         model: MODEL.into(),
+        requested_model: "asked-model".into(),
         latency_ms: 5,
         include_usage: true,
         tools: Arc::new([]),

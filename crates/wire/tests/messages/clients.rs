@@ -5,6 +5,7 @@ use domain::call::Format;
 use domain::canon::{Content, Role};
 use serde_json::{Value, json};
 use wire::codec::{Served, Target};
+use wire::sse::Splitter;
 use wire::{splice, vendors};
 
 use crate::{accepted, codec, encoded, fixtures, parse};
@@ -101,8 +102,61 @@ fn between_two_of_the_same_format_bytes_stay_bytes() {
         r#"{"model":"claude-opus-5","messages":[{}],"stream":true}"#,
     );
     spliced(r#"{"messages":[{}]}"#, true, r#"{"messages":[{}],"model":"claude-opus-5","stream":true}"#);
-    let body = Bytes::from_static(br#"{"id":"m", "content":[]}"#);
-    let answer = codec().read_answer(&body).unwrap();
-    let served = Served { provider: "acme", model: "claude-opus-5", latency_ms: 3 };
-    assert_eq!(splice::concat(&codec().splice_answer(&body, &answer, &served)), body);
+}
+
+/// Claude Code drops the thinking of turns whose `model` is not the one it asked for.
+#[test]
+fn a_whole_answer_names_the_model_that_was_asked_for() {
+    for (said, expected) in [
+        (
+            r#"{"id":"m", "model" : "claude-opus-5","content":[ ]}"#,
+            r#"{"id":"m", "model" : "mine/\"opus\"","content":[ ]}"#,
+        ),
+        (r#"{"id":"m", "content":[]}"#, r#"{"id":"m", "content":[],"model":"mine/\"opus\""}"#),
+        (r#"{"model":"mine/\u0022opus\"", "content":[]}"#, r#"{"model":"mine/\u0022opus\"", "content":[]}"#),
+    ] {
+        let body = Bytes::from_static(said.as_bytes());
+        let answer = codec().read_answer(&body).unwrap();
+        let requested_model = "mine/\"opus\"";
+        let served = Served { provider: "acme", model: "claude-opus-5", requested_model, latency_ms: 3 };
+        assert_eq!(splice::concat(&codec().splice_answer(&body, &answer, &served)), expected);
+    }
+}
+
+#[test]
+fn a_native_stream_names_the_model_that_was_asked_for() {
+    const START: &str =
+        r#"{"type":"message_start","message":{"id":"msg_1","model":"claude-opus-5","x":[1.50]}}"#;
+    const ASKED: &str = r#"{"type":"message_start","message":{"id":"msg_1","model":"mine/opus","x":[1.50]}}"#;
+    const DELTA: &str = r#"{"type":"content_block_delta","delta":{"text":"\"message_start\" model"}}"#;
+    let check = |event: String, expected: Option<String>| {
+        let mut splitter = Splitter::new(1 << 16);
+        splitter.push(event.clone().into());
+        let event = splitter.next().unwrap().unwrap();
+        let reframed = codec().reframe(&event, "mine/opus");
+        assert_eq!(reframed.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()), expected);
+    };
+    for (before, after) in [("event: message_start\ndata: ", "\n\n"), ("id: 7\r\ndata:", "\r\n\r\n")] {
+        check(format!("{before}{START}{after}"), Some(format!("{before}{ASKED}{after}")));
+        check(format!("{before}{ASKED}{after}"), None);
+    }
+    let split = START.replace(r#""message":"#, "\ndata: \"message\":");
+    let joined = ASKED.replace(r#""message":"#, "\ndata: \"message\":");
+    check(format!("data: {split}\n\n"), Some(format!("data: {joined}\n\n")));
+    check(format!("event: content_block_delta\ndata: {DELTA}\n\n"), None);
+    check(format!("data: {DELTA}\n\n"), None);
+}
+
+/// Anthropic takes letters, digits, `_` and `-` in ids, and refuses the whole request otherwise.
+#[test]
+fn tool_ids_that_anthropic_refuses_are_mapped_in_a_native_request() {
+    let ids = |call: &str, result: &str| {
+        format!(
+            r#"{{"model":"claude-opus-5","messages":[{{"role":"assistant","content":[{{"type":"tool_use","id":"{call}","name":"f","input":{{"id":"functions.f:0"}}}}]}},{{"role":"user","content":[{{"tool_use_id": "{result}","type":"tool_result"}}]}}]}}"#
+        )
+    };
+    let legal = wire::tool_ids::to_legal("functions.f:0").into_owned();
+    spliced(ids("functions.f:0", "functions.f:0").leak(), false, &ids(&legal, &legal));
+    spliced(ids("toolu_1", "toolu_1").leak(), false, &ids("toolu_1", "toolu_1"));
+    spliced(ids(&legal, &legal).leak(), false, &ids(&legal, &legal));
 }

@@ -26,7 +26,7 @@ async fn anthropic_gets_every_byte_and_so_does_its_client() {
         let call = house.post("/v1/messages?beta=true", json!({})).body(body).anonymous();
         let call = call.header("x-api-key", MASTER).header("anthropic-version", "2023-06-01");
         let answer = call.header("anthropic-beta", "a-1,b-2").send().await.expect_status(200);
-        assert_eq!(answer.text(), said);
+        assert_eq!(answer.text(), said.replace("claude-next", "anthropic/claude-next"));
         assert_eq!(answer.header("x-gateway-model"), Some("anthropic/claude-next"));
         let request = &house.upstream.requests()[0];
         let sent = String::from_utf8(request.body.clone()).unwrap();
@@ -217,9 +217,94 @@ async fn a_native_stream_passes_as_it_is() {
         ];
         house.upstream.push(Script::stream(parts));
         let answer = Client::Messages.ask(&house, &format!("{NATIVE}text"), true).send().await.expect_status(200);
-        assert_eq!(answer.text(), parts.concat());
+        let named = parts.concat().replace("\"model\":\"m\"", &format!("\"model\":\"{NATIVE}text\""));
+        assert_eq!(answer.text(), named);
         let row = &house.receipts(1).await[0];
         assert_eq!((&row["input_tokens"], &row["output_tokens"]), (&json!(3), &json!(9)), "{row:#}");
+    })
+    .await;
+}
+
+/// Claude Code drops the thinking blocks of turns whose `model` is not the one it asked for, and Anthropic then refuses
+/// the next turn.
+#[tokio::test]
+async fn answers_name_the_model_that_was_asked_for() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        for (number, upstream) in UPSTREAMS.into_iter().enumerate() {
+            let target = format!("{upstream}text");
+            let alias = format!("claude-{number}");
+            let body = json!({"name": alias, "target": target});
+            house.put(format!("/admin/api/v1/aliases/{alias}"), body).send().await.expect_status(201);
+            for asked in [target.clone(), alias] {
+                for again in [false, true] {
+                    let ask = |stream: bool| {
+                        let key = format!("{asked}-{stream}");
+                        Client::Messages.ask(&house, &asked, stream).header("idempotency-key", &key)
+                    };
+                    let whole = ask(false).send().await.expect_status(200);
+                    assert_eq!(whole.json()["model"], *asked, "{}", whole.text());
+                    let stream = ask(true).send().await.expect_status(200);
+                    let start = &stream.named_events()[0].1["message"];
+                    assert_eq!(start["model"], *asked, "{start}");
+                    for answer in [whole, stream] {
+                        assert_eq!(answer.header("x-gateway-model"), Some(&*target));
+                        assert_eq!(answer.header("idempotent-replayed").is_some(), again);
+                    }
+                }
+            }
+        }
+    })
+    .await;
+}
+
+/// Some servers issue ids such as `functions.get_weather:0`, which Anthropic refuses: a conversation must be able to go on
+/// there, and the server that issued an id gets it back.
+#[tokio::test]
+async fn tool_ids_that_anthropic_refuses_are_mapped_and_restored() {
+    const ID: &str = "functions.get_weather:0";
+    house::each_with(Wishes::every_dialect, async |house| {
+        let call = json!({"id": ID, "type": "function", "index": 0, "function": {"name": "get_weather", "arguments": "{}"}});
+        let answer = |member: &str, kind: &str| {
+            json!({"id": "c1", "object": kind, "created": 1, "model": "kimi", "choices": [
+                {"index": 0, member: {"role": "assistant", "content": null, "tool_calls": [call]}, "finish_reason": "tool_calls"},
+            ], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}})
+        };
+        let tools = json!([{"name": "get_weather", "input_schema": {"type": "object"}}]);
+        let mut first = message("groq/kimi~text", "How is the weather?");
+        first["tools"] = tools.clone();
+        house.upstream.push(Script::status(200, "application/json", answer("message", "chat.completion").to_string()));
+        let whole = Client::Messages.send(&house, "", false, first.clone()).send().await.expect_status(200);
+        let chunk = answer("delta", "chat.completion.chunk");
+        house.upstream.push(Script::stream([format!("data: {chunk}\n\ndata: [DONE]\n\n")]));
+        let stream = Client::Messages.send(&house, "", true, first.clone()).send().await.expect_status(200);
+        let events = stream.named_events();
+        let started = events.iter().map(|(_, data)| &data["content_block"]);
+        let streamed = started.clone().find(|block| block["type"] == "tool_use").unwrap();
+        let content = whole.json()["content"].clone();
+        let id = content[0]["id"].as_str().unwrap_or_else(|| panic!("{content}")).to_owned();
+        assert!(id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)), "{id}");
+        assert_eq!(streamed["id"], *id);
+
+        let second = |model: &str, id: &str| {
+            let mut body = first.clone();
+            body["model"] = json!(model);
+            let turns = body["messages"].as_array_mut().unwrap();
+            let call = json!({"type": "tool_use", "id": id, "name": "get_weather", "input": {}});
+            turns.push(json!({"role": "assistant", "content": [call]}));
+            let result = json!({"type": "tool_result", "tool_use_id": id, "content": "sun"});
+            turns.push(json!({"role": "user", "content": [result]}));
+            body
+        };
+        house.post(PATH, second("groq/llama-3.3-70b~tools", &id)).send().await.expect_status(200);
+        let sent = last_body(&house);
+        assert_eq!(sent["messages"][1]["tool_calls"][0]["id"], ID, "{sent:#}");
+        assert_eq!(sent["messages"][2]["tool_call_id"], ID, "{sent:#}");
+        // Also where the client kept an id from before it was mapped.
+        for id in [&*id, ID] {
+            for path in [PATH, "/v1/messages/count_tokens"] {
+                house.post(path, second(&format!("{NATIVE}tools"), id)).send().await.expect_status(200);
+            }
+        }
     })
     .await;
 }

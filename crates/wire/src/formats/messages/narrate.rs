@@ -14,6 +14,7 @@ use super::{stop, write_usage};
 use crate::codec::{Renderer, Rendering};
 use crate::fault::{self, Broken};
 use crate::json::quote;
+use crate::tool_ids;
 use quoted::{put_escaped, put_number};
 
 pub struct Narrator {
@@ -42,7 +43,7 @@ enum Shown {
 impl Renderer for Narrator {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
-            Event::Begin { model, .. } => self.begin(model.as_deref(), out),
+            Event::Begin { .. } => self.begin(out),
             Event::Open { index, block } => self.open(*index as usize, block, out),
             Event::Delta { index, delta } => self.delta(*index as usize, delta, out),
             Event::Close { index } => self.close(*index as usize, out),
@@ -69,12 +70,12 @@ impl Narrator {
         Self { rendering, blocks, next: 0, usage, stop: None, refused: false, spoke: false, told: false }
     }
 
-    fn begin(&self, model: Option<&str>, out: &mut BytesMut) {
+    fn begin(&self, out: &mut BytesMut) {
         let message = json!({
             "id": self.rendering.mint.answer("msg_"),
             "type": "message",
             "role": "assistant",
-            "model": model.unwrap_or(&self.rendering.model),
+            "model": self.rendering.requested_model,
             "content": [],
             "stop_reason": null,
             "stop_sequence": null,
@@ -105,6 +106,7 @@ impl Narrator {
                 if let Some(state) = opaque.as_ref().and_then(state_of_call) {
                     self.whole(&state, out);
                 }
+                let id = tool_ids::to_legal(id);
                 let at = self.start(&json!({"type": "tool_use", "id": id, "name": name, "input": {}}), out);
                 if *custom {
                     put_delta(out, at, ARGUMENTS, "{\"input\":\"");

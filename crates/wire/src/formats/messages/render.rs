@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{stop, write_usage};
 use crate::codec::Rendering;
-use crate::custom;
+use crate::{custom, tool_ids};
 
 pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     let mut content = Vec::with_capacity(reply.parts.len());
@@ -20,7 +20,7 @@ pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
         "id": rendering.mint.answer("msg_"),
         "type": "message",
         "role": "assistant",
-        "model": reply.model.as_deref().unwrap_or(&rendering.model),
+        "model": rendering.requested_model,
         "content": content,
         "stop_reason": reason,
         "stop_sequence": sequence,
@@ -115,5 +115,5 @@ fn tool_use(call: &ToolCall) -> Value {
         _ if call.arguments.trim().is_empty() && !call.custom => Value::Object(Map::new()),
         _ => json!({custom::INPUT: call.arguments}),
     };
-    json!({"type": "tool_use", "id": call.id, "name": call.name, "input": input})
+    json!({"type": "tool_use", "id": tool_ids::to_legal(&call.id), "name": call.name, "input": input})
 }

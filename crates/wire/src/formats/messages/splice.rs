@@ -1,10 +1,15 @@
 //! The request as a provider of the same format gets it: the client's body with the few edits that must be made.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
 use bytes::Bytes;
+use memchr::memmem::Finder;
 
 use crate::codec::{Request, Target};
 use crate::json;
 use crate::splice::Patch;
+use crate::tool_ids;
 
 pub fn splice(request: &Request, target: &Target<'_>) -> Vec<Bytes> {
     let mut patch = Patch::new();
@@ -19,5 +24,46 @@ pub fn splice(request: &Request, target: &Target<'_>) -> Vec<Bytes> {
     if let (Some(_), Some(index)) = (&request.provider_hint, request.places.provider) {
         patch.remove_member(&request.object, index);
     }
+    if has_illegal_tool_ids(&request.body) {
+        map_tool_ids(request, &mut patch);
+    }
     patch.apply(&request.body)
+}
+
+/// In JSON a quote inside a string is escaped, so that this text followed by a colon can only be a key.
+static RESULT_ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"tool_use_id\""));
+
+/// Looks at the ids of results only: Anthropic takes no call without its result.
+fn has_illegal_tool_ids(body: &[u8]) -> bool {
+    RESULT_ID.find_iter(body).any(|at| {
+        let rest = body[at + RESULT_ID.needle().len()..].trim_ascii_start();
+        let value = rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+        let Some(text) = value.and_then(|value| value.strip_prefix(b"\"")) else { return false };
+        memchr::memchr(b'"', text).is_some_and(|end| !tool_ids::is_legal(&text[..end]))
+    })
+}
+
+/// Rare: a conversation that began on a provider whose ids Anthropic does not take.
+fn map_tool_ids(request: &Request, patch: &mut Patch) {
+    let body = &request.body;
+    let array = |range: Range<usize>| json::scan_array(body, range).unwrap_or_default();
+    let Some(messages) = request.places.messages else { return };
+    for message in array(request.object.members[messages].value.clone()) {
+        let content =
+            json::scan_within(body, message).ok().and_then(|message| message.value(body, "content"));
+        for block in content.into_iter().flat_map(array) {
+            let Ok(block) = json::scan_within(body, block) else { continue };
+            let text = |name: &str| json::string_at(body, &block.value(body, name)?);
+            let name = match text("type").as_deref() {
+                Some("tool_use") => "id",
+                Some("tool_result") => "tool_use_id",
+                _ => continue,
+            };
+            if let (Some(range), Some(id)) = (block.value(body, name), text(name))
+                && !tool_ids::is_legal(id.as_bytes())
+            {
+                patch.replace(range, json::quote(&tool_ids::to_legal(&id)));
+            }
+        }
+    }
 }

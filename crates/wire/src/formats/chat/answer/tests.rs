@@ -10,7 +10,11 @@ use bytes::Bytes;
 fn spliced(body: &'static str, expected: &str) {
     let body = Bytes::from_static(body.as_bytes());
     let answer = read_answer(&body).unwrap();
-    let rope = splice_answer(&body, &answer, &Served { provider: "open\"ai", model: "m", latency_ms: 142 });
+    let rope = splice_answer(
+        &body,
+        &answer,
+        &Served { provider: "open\"ai", model: "m", requested_model: "asked", latency_ms: 142 },
+    );
     assert_eq!(std::str::from_utf8(&splice::concat(&rope)).unwrap(), expected);
 }
 

@@ -5,7 +5,7 @@ use domain::canon::{CacheMark, Content, Media, Opaque, Part, Role, Source, Think
 use domain::fault::Fault;
 use serde_json::{Map, Value};
 
-use crate::embedded;
+use crate::{embedded, tool_ids};
 
 use super::node::{Node, elements, wrong};
 
@@ -126,7 +126,8 @@ fn result(node: &mut Node, extra: &mut Extra) -> Result<ToolResult, Fault> {
         None => Vec::new(),
     };
     let is_error = node.flag("is_error")?.unwrap_or(false);
-    Ok(ToolResult { call_id: node.required_text("tool_use_id")?, name: None, parts, is_error })
+    let call_id = tool_ids::restore(node.required_text("tool_use_id")?);
+    Ok(ToolResult { call_id, name: None, parts, is_error })
 }
 
 /// A state without data was sealed only to tell whose thought it is.
@@ -147,7 +148,7 @@ fn redacted(node: &mut Node) -> Result<Thinking, Fault> {
 }
 
 fn call(node: &mut Node) -> Result<ToolCall, Fault> {
-    let id = node.required_text("id")?;
+    let id = tool_ids::restore(node.required_text("id")?);
     let name = node.required_text("name")?;
     let arguments = match node.required("input")? {
         input @ Value::Object(_) => input.to_string(),

@@ -12,7 +12,7 @@ fn usage_id_and_model_are_found_and_only_the_model_changes() {
     assert_eq!((answer.id.as_deref(), answer.content_bytes), (Some("resp_1"), 0));
     assert_eq!(&body[answer.usage.clone().unwrap()], br#"{"input_tokens":3}"#);
     assert!(answer.error.is_none());
-    let served = Served { provider: "mine", model: "gpt-5", latency_ms: 7 };
+    let served = Served { provider: "mine", model: "gpt-5", requested_model: "asked", latency_ms: 7 };
     let sent = concat(&splice_answer(&body, &answer, &served));
     let expected =
         br#"{ "id":"resp_1","model": "mine/gpt-5","error":null,"output":[ ],"usage":{"input_tokens":3} }"#;
