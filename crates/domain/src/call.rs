@@ -30,6 +30,10 @@ pub enum Surface {
     /// Legacy text completions.
     Completions,
     Embeddings,
+    /// Embeddings asked for in Gemini's shape, one content or a list; providers are asked in OpenAI's.
+    EmbedContent {
+        batch: bool,
+    },
     Rerank,
 }
 
@@ -38,6 +42,7 @@ impl Surface {
     pub fn format(self) -> Format {
         match self {
             Self::Converse(format) => format,
+            Self::EmbedContent { .. } => Format::Generate,
             Self::Completions | Self::Embeddings | Self::Rerank => Format::Chat,
         }
     }

@@ -16,8 +16,9 @@ pub struct Arrival {
     /// The route, e.g. `/v1/chat/completions`.
     pub endpoint: &'static str,
     pub surface: Surface,
-    /// What the path said, for dialects that say it there: the model, and whether the answer is streamed.
-    pub addressed: Option<(String, bool)>,
+    /// What the path said, for dialects that say it there: the model, and whether the answer is streamed unless the body
+    /// says that.
+    pub addressed: Option<(String, Option<bool>)>,
     /// As the client wrote it; only where the audit log wants it.
     pub path: Option<String>,
     pub query: Option<String>,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::fault::Fault;
+use domain::model::Mode;
 use serde_json::{Value, json};
 
 use crate::resolve;
@@ -30,14 +31,27 @@ pub fn list_for_anthropic(access: &Access<'_>, names_only: bool) -> Value {
     json!({"first_id": id(data.first()), "last_id": id(data.last()), "has_more": false, "data": data})
 }
 
+/// The same list as Gemini's clients read it, not yet in pages.
+pub fn list_for_google(access: &Access<'_>, names_only: bool) -> Vec<Value> {
+    entries(access, names_only).iter().map(Entry::for_google).collect()
+}
+
 /// Takes anything a request's `model` takes.
 pub fn retrieve(access: &Access<'_>, id: &str) -> Result<Value, Fault> {
+    Ok(entry(access, id)?.for_openai())
+}
+
+pub fn retrieve_for_google(access: &Access<'_>, id: &str) -> Result<Value, Fault> {
+    Ok(entry(access, id)?.for_google())
+}
+
+fn entry(access: &Access<'_>, id: &str) -> Result<Entry, Fault> {
     let lanes = resolve::candidates(&access.snapshot.routes, id);
     // What a caller may not use does not exist for it.
     let lane = lanes.into_iter().find(|lane| access.permits(lane));
     let lane = lane.ok_or_else(|| resolve::not_found(access, id))?;
     let coined = access.snapshot.routes.names.holds(id);
-    Ok(Entry { id: id.to_owned(), lane, coined }.for_openai())
+    Ok(Entry { id: id.to_owned(), lane, coined })
 }
 
 fn entries(access: &Access<'_>, names_only: bool) -> Vec<Entry> {
@@ -69,6 +83,30 @@ impl Entry {
             false => self.lane.owned_by.as_deref().unwrap_or(&self.lane.target.provider_type),
         };
         json!({"id": self.id, "object": "model", "created": self.lane.created.unwrap_or(0), "owned_by": owner})
+    }
+
+    fn for_google(&self) -> Value {
+        let methods: &[&str] = match self.lane.mode() {
+            Mode::Embedding => &["embedContent", "batchEmbedContents"],
+            Mode::Chat | Mode::Completion | Mode::Other => {
+                &["generateContent", "streamGenerateContent", "countTokens"]
+            }
+            _ => &[],
+        };
+        let facts = self.lane.facts.as_ref();
+        let mut model = json!({
+            "name": format!("models/{}", self.id), "baseModelId": &*self.lane.target.model, "version": "",
+            "displayName": self.id, "supportedGenerationMethods": methods,
+        });
+        for (name, limit) in [
+            ("inputTokenLimit", facts.and_then(|facts| facts.context_window)),
+            ("outputTokenLimit", facts.and_then(|facts| facts.max_output_tokens)),
+        ] {
+            if let Some(limit) = limit {
+                model[name] = limit.into();
+            }
+        }
+        model
     }
 
     fn for_anthropic(&self) -> Value {

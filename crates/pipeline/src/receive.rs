@@ -184,7 +184,7 @@ pub fn parse(body: Bytes, arrival: &Arrival) -> Result<Box<Call>, Fault> {
     }
     if let Some((model, streams)) = &arrival.addressed {
         request.model = Some(model.clone());
-        stream = *streams;
+        stream = streams.unwrap_or(stream);
     }
     let header = |name: HeaderName| arrival.headers.get(&name).map(|value| (name, value.clone()));
     let forwarded = switch(arrival.surface).and_then(header).into_iter().collect();

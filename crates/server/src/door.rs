@@ -23,7 +23,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
 use crate::inference::chat;
-use crate::{App, cors, fault};
+use crate::{App, azure, cors, fault};
 
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -34,6 +34,8 @@ pub struct Door {
     router: Router,
     /// Where nearly all calls go: they are led past the framework's machinery.
     chat_path: Arc<str>,
+    /// Everything lies below it; without a slash at its end.
+    base_path: Arc<str>,
 }
 
 /// What the rim knows about a request, for the handlers.
@@ -66,8 +68,9 @@ pub enum Outgoing {
 impl Door {
     pub fn new(app: Arc<App>) -> Self {
         let router = crate::router::routes(app.clone());
-        let chat_path = format!("{}{}", app.config.base_path.trim_end_matches('/'), chat::PATH).into();
-        Self { app, router, chat_path }
+        let base_path: Arc<str> = app.config.base_path.trim_end_matches('/').into();
+        let chat_path = format!("{base_path}{}", chat::PATH).into();
+        Self { app, router, chat_path, base_path }
     }
 
     pub fn app(&self) -> &Arc<App> {
@@ -102,11 +105,12 @@ impl Door {
         Ok(stamp(response, &request_id))
     }
 
-    async fn serve<B>(&self, request: Request<B>, visit: Visit) -> Response<Outgoing>
+    async fn serve<B>(&self, mut request: Request<B>, visit: Visit) -> Response<Outgoing>
     where
         B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
     {
+        azure::rewrite(&mut request, &self.base_path);
         if request.method() == http::Method::POST && request.uri().path() == &*self.chat_path {
             // On the heap: the connection moves what it is waiting for several times.
             return Box::pin(chat::complete(&self.app, visit, request)).await;

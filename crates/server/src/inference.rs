@@ -3,6 +3,7 @@
 pub mod call;
 pub mod chat;
 pub mod generate;
+pub mod google_models;
 pub mod health;
 pub mod messages;
 pub mod models;

@@ -2,6 +2,7 @@
 
 mod accept;
 mod admin;
+mod azure;
 mod body;
 mod cors;
 mod door;

@@ -16,7 +16,9 @@ use crate::admin::{
     self, aliases, audit, auth_keys, budgets, changes, combos, console, explain, model_overrides,
     model_pricing, pools, providers, recalculation, unpriced, usage,
 };
-use crate::inference::{chat, generate, health, messages, models, passthrough, plain, responses, websocket};
+use crate::inference::{
+    chat, generate, google_models, health, messages, models, passthrough, plain, responses, websocket,
+};
 use crate::{App, openapi, shell};
 
 fn inference() -> OpenApiRouter<Arc<App>> {
@@ -32,7 +34,8 @@ fn inference() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(responses::compact))
         .routes(routes!(messages::create))
         .routes(routes!(messages::count_tokens))
-        .routes(routes!(generate::create))
+        .routes(routes!(google_models::list))
+        .routes(routes!(google_models::retrieve, generate::create))
         .routes(routes!(plain::embeddings))
         .routes(routes!(plain::rerank))
         .routes(routes!(plain::completions))

@@ -53,10 +53,13 @@ pub async fn method_not_allowed(method: Method, uri: Uri, Extension(visit): Exte
     in_dialect_of(&uri, &visit, answer(faults::method_not_allowed(method.as_str())))
 }
 
-/// What lies below `/v1/messages` is Anthropic's, and its clients read only their own shape.
+/// `/v1/messages` is Anthropic's and `/v1beta` is Google's, and their clients read only their own shape.
 fn in_dialect_of(uri: &Uri, visit: &Visit, problem: Problem) -> Problem {
-    match uri.path().contains("/v1/messages") {
-        true => problem.in_dialect(Format::Messages, visit.request_id.as_str()),
-        false => problem,
-    }
+    let path = uri.path();
+    let format = match () {
+        () if path.contains("/v1/messages") => Format::Messages,
+        () if path.contains("/v1beta/") || path.ends_with("/v1beta") => Format::Generate,
+        () => return problem,
+    };
+    problem.in_dialect(format, visit.request_id.as_str())
 }

@@ -15,7 +15,7 @@ use domain::usage::Usage;
 use memchr::memmem;
 use serde_json::{Map, Value};
 
-use crate::formats::{chat, completions, embeddings, generate, messages, rerank, responses};
+use crate::formats::{chat, completions, embed_content, embeddings, generate, messages, rerank, responses};
 use crate::json::{Object, ScanError};
 use crate::sse;
 use crate::vendors::Vendor;
@@ -31,6 +31,11 @@ pub trait Native: Send + Sync {
 
     /// The client's body with the few edits this provider needs, as a chain of slices.
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes>;
+
+    /// Parameters that cannot be carried although the request is not translated by a codec.
+    fn dropped(&self, _request: &Request) -> Dropped {
+        Dropped::default()
+    }
 
     fn classify(&self, event: &sse::Event) -> Seen;
 
@@ -120,6 +125,8 @@ pub fn native(surface: Surface) -> &'static dyn Native {
         Surface::Converse(format) => of(format),
         Surface::Completions => &completions::Completions,
         Surface::Embeddings => &embeddings::Embeddings,
+        Surface::EmbedContent { batch: false } => &embed_content::EmbedContent { batch: false },
+        Surface::EmbedContent { batch: true } => &embed_content::EmbedContent { batch: true },
         Surface::Rerank => &rerank::Rerank,
     }
 }

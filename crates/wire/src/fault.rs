@@ -6,10 +6,11 @@ use domain::fault::{Fault, FaultKind};
 
 use crate::json::quote;
 
-/// The error body: `{"error":{…}}` with all four keys, or Anthropic's shape where its clients call.
+/// The error body: `{"error":{…}}` with all four keys, or Anthropic's or Google's shape where their clients call.
 pub fn envelope(fault: &Fault, format: Format, request_id: &str) -> Bytes {
     match format {
-        Format::Chat | Format::Responses | Format::Generate => openai(fault).into(),
+        Format::Chat | Format::Responses => openai(fault).into(),
+        Format::Generate => google(fault).into(),
         Format::Messages => anthropic(fault, Some(request_id)).into(),
     }
 }
@@ -68,20 +69,40 @@ pub fn responses_error(fault: &Fault, sequence: u64) -> String {
     format!("event: error\ndata: {{\"type\":\"error\",\"sequence_number\":{sequence},{inner}}}}}\n\n")
 }
 
-/// Google's clients compare the code as a number.
+/// `google.rpc.Status`. Its clients compare the code as a number, look for the reason in `ErrorInfo`, and wait as long as
+/// `RetryInfo` says.
 fn google(fault: &Fault) -> String {
     let status = match fault.status {
-        400 => "INVALID_ARGUMENT",
         401 => "UNAUTHENTICATED",
         403 => "PERMISSION_DENIED",
         404 => "NOT_FOUND",
+        408 | 504 => "DEADLINE_EXCEEDED",
+        409 => "ABORTED",
+        412 => "FAILED_PRECONDITION",
         429 => "RESOURCE_EXHAUSTED",
-        503 | 529 => "UNAVAILABLE",
-        504 => "DEADLINE_EXCEEDED",
+        501 => "UNIMPLEMENTED",
+        502 | 503 | 529 => "UNAVAILABLE",
+        400..=499 => "INVALID_ARGUMENT",
         _ => "INTERNAL",
     };
-    let (code, message) = (fault.status, quote(&fault.message));
-    format!(r#"{{"error":{{"code":{code},"message":{message},"status":"{status}"}}}}"#)
+    let param = fault.param.iter().map(|param| ("param", param));
+    let details = fault.details.iter().map(|(name, value)| (*name, value));
+    let metadata: Vec<String> =
+        param.chain(details).map(|(name, value)| format!("{}:{}", quote(name), quote(value))).collect();
+    let retry = fault.retry_after.map(|after| {
+        format!(
+            r#",{{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"{}s"}}"#,
+            after.as_secs_f64()
+        )
+    });
+    format!(
+        r#"{{"error":{{"code":{},"message":{},"status":"{status}","details":[{{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":{},"domain":"gatehouse","metadata":{{{}}}}}{}]}}}}"#,
+        fault.status,
+        quote(&fault.message),
+        quote(&fault.code.to_ascii_uppercase()),
+        metadata.join(","),
+        retry.unwrap_or_default(),
+    )
 }
 
 fn anthropic(fault: &Fault, request_id: Option<&str>) -> String {
@@ -116,6 +137,8 @@ fn openai(fault: &Fault) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use domain::fault;
     use serde_json::json;
 
@@ -175,6 +198,44 @@ mod tests {
             let text = std::str::from_utf8(&text).unwrap();
             assert!(text.starts_with("event: error\ndata: {\"type\":\"error\""), "{text}");
             assert!(text.contains(kind), "{text}");
+        }
+    }
+
+    #[test]
+    fn googles_clients_get_their_own_shape() {
+        let body = |fault: &Fault| {
+            let body = envelope(fault, Format::Generate, "r");
+            let event = event(fault, Format::Generate, Broken::default());
+            let inside = event.strip_prefix(b"data: ").unwrap().strip_suffix(b"\r\n\r\n").unwrap();
+            assert_eq!(inside, body);
+            serde_json::from_slice::<serde_json::Value>(&body).unwrap()
+        };
+        let limited = fault::rate_limit_exceeded("Too \"many\".").retry_after(Duration::from_millis(1500));
+        assert_eq!(
+            body(&limited),
+            json!({"error": {
+                "code": 429, "message": "Too \"many\".", "status": "RESOURCE_EXHAUSTED", "details": [
+                    {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "RATE_LIMIT_EXCEEDED",
+                        "domain": "gatehouse", "metadata": {}},
+                    {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.5s"},
+                ],
+            }}),
+        );
+        let info = &body(&fault::insufficient_scope("x").param("p"))["error"]["details"][0];
+        assert_eq!(info["metadata"], json!({"param": "p", "required_scope": "x"}));
+        for (fault, status) in [
+            (fault::model_required(), "INVALID_ARGUMENT"),
+            (fault::missing_api_key(), "UNAUTHENTICATED"),
+            (fault::insufficient_scope("x"), "PERMISSION_DENIED"),
+            (fault::not_found("no"), "NOT_FOUND"),
+            (fault::request_too_large(1), "INVALID_ARGUMENT"),
+            (fault::unsupported("u", "x", "p"), "UNIMPLEMENTED"),
+            (fault::upstream_interrupted("p"), "UNAVAILABLE"),
+            (fault::upstream_timeout("p", Duration::ZERO), "DEADLINE_EXCEEDED"),
+            (fault::internal_error(), "INTERNAL"),
+        ] {
+            let found = &body(&fault)["error"];
+            assert_eq!((&found["code"], &found["status"]), (&json!(fault.status), &json!(status)));
         }
     }
 

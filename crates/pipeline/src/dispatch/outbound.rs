@@ -27,15 +27,14 @@ pub struct Leaving {
     pub surface: Surface,
     pub body: Vec<Bytes>,
     pub passage: Passage,
+    /// What this target cannot be told.
+    dropped: Dropped,
 }
 
 impl Leaving {
     /// What this target cannot be told.
     pub fn dropped(&self) -> Dropped {
-        match &self.passage {
-            Passage::Translated(translation) => translation.dropped.clone(),
-            Passage::Native(_) => Dropped::default(),
-        }
+        self.dropped.clone()
     }
 }
 
@@ -52,7 +51,6 @@ pub struct Translation {
     pub client_format: Format,
     pub decoding: Decoding,
     pub rendering: Rendering,
-    pub dropped: Dropped,
     pub renames: Renames,
     pub continuity: Continuity,
 }
@@ -84,7 +82,9 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leav
         }
         let native = codec::native(call.surface);
         let body = native.splice(&call.request, &target);
-        return Ok(Leaving { surface: call.surface, body, passage: Passage::Native(native) });
+        let dropped = native.dropped(&call.request);
+        refuse_dropped(&dropped, lane, occasion)?;
+        return Ok(Leaving { surface: call.surface, body, passage: Passage::Native(native), dropped });
     };
     let upstream = upstream(call, lane, client)?;
     if is_resumable(call, occasion) {
@@ -98,7 +98,8 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leav
     if upstream == client && !codec::carries_sealed_state(&request.body) {
         let codec = codec::of(client);
         let body = codec.splice(&request, &target);
-        return Ok(Leaving { surface: Surface::Converse(client), body, passage: Passage::Native(codec) });
+        let (surface, passage) = (Surface::Converse(client), Passage::Native(codec));
+        return Ok(Leaving { surface, body, passage, dropped: Dropped::default() });
     }
     let prompt = read(call, request, client)?;
     translate(call, lane, occasion, prompt, (client, upstream), Continuity::Single)
@@ -168,17 +169,7 @@ fn translate(
     let tools = prompt.tools.clone().into();
     let renames = Renames::fit(&mut prompt, upstream);
     let encoded = codec::of(upstream).encode(&prompt, &target(call, lane))?;
-    if occasion.gateway().policy.strict_translation
-        && let Some(name) = encoded.dropped.names().first()
-    {
-        return Err(fault::invalid_parameter(
-            name.clone(),
-            format!(
-                "'{name}' cannot be carried to '{}', and STRICT_TRANSLATION is on.",
-                lane.target.selector()
-            ),
-        ));
-    }
+    refuse_dropped(&encoded.dropped, lane, occasion)?;
     let mint = Mint::new(occasion.seed());
     let (provider, model) = (lane.target.instance.clone(), lane.target.model.clone());
     let translation = Translation {
@@ -202,7 +193,6 @@ fn translate(
             tools,
             request: Arc::new(echoed(client, &call.request.body)),
         },
-        dropped: encoded.dropped,
         renames,
         continuity,
     };
@@ -210,7 +200,20 @@ fn translate(
         surface: Surface::Converse(upstream),
         body: vec![encoded.body],
         passage: Passage::Translated(Box::new(translation)),
+        dropped: encoded.dropped,
     })
+}
+
+/// With `STRICT_TRANSLATION`, a parameter that cannot be carried is an error.
+fn refuse_dropped(dropped: &Dropped, lane: &Lane, occasion: &dyn Occasion) -> Result<(), Fault> {
+    match dropped.names().first() {
+        Some(name) if occasion.gateway().policy.strict_translation => {
+            let target = lane.target.selector();
+            let message = format!("'{name}' cannot be carried to '{target}', and STRICT_TRANSLATION is on.");
+            Err(fault::invalid_parameter(name.clone(), message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Only responses repeat what was asked.
@@ -225,7 +228,9 @@ fn unsupported(surface: Surface, lane: &Lane) -> Fault {
     let instance = &lane.target.instance;
     match surface {
         Surface::Rerank => fault::unsupported("unsupported_rerank_operation", "reranking", instance),
-        Surface::Embeddings => fault::unsupported("unsupported_operation", "embeddings", instance),
+        Surface::Embeddings | Surface::EmbedContent { .. } => {
+            fault::unsupported("unsupported_operation", "embeddings", instance)
+        }
         Surface::Completions => fault::unsupported("unsupported_operation", "text completions", instance),
         Surface::Converse(_) => fault::unsupported("unsupported_operation", "conversations", instance),
     }

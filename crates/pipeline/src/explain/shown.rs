@@ -68,7 +68,7 @@ pub fn request(call: &Call, arrival: &Arrival, circumstances: &Circumstances) ->
         surface: match call.surface {
             Surface::Converse(format) => format_name(format),
             Surface::Completions => "completions",
-            Surface::Embeddings => "embeddings",
+            Surface::Embeddings | Surface::EmbedContent { .. } => "embeddings",
             Surface::Rerank => "rerank",
         },
         model: request.model.clone(),

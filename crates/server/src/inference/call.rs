@@ -6,6 +6,7 @@ use domain::call::Surface;
 use pipeline::arrival::Arrival;
 
 use crate::App;
+use crate::azure::{Deployment, RewrittenFrom};
 use crate::door::{Outgoing, Visit};
 use crate::fault::Problem;
 
@@ -18,6 +19,8 @@ pub struct Endpoint {
 
 /// Everything about a call but its body.
 pub fn arrival(app: &App, visit: Visit, parts: http::request::Parts, endpoint: Endpoint) -> Arrival {
+    let addressed = parts.extensions.get::<Deployment>().map(|deployment| (deployment.0.clone(), None));
+    let written = parts.extensions.get::<RewrittenFrom>().map_or(&parts.uri, |original| &original.0);
     Arrival {
         request_id: visit.request_id,
         at: app.gateway.clock.now(),
@@ -25,8 +28,8 @@ pub fn arrival(app: &App, visit: Visit, parts: http::request::Parts, endpoint: E
         method: "POST",
         endpoint: endpoint.path,
         surface: endpoint.surface,
-        addressed: None,
-        path: app.gateway.policy.audit.enabled.then(|| path(app, &parts.uri)),
+        addressed,
+        path: app.gateway.policy.audit.enabled.then(|| path(app, written)),
         query: parts.uri.query().map(str::to_owned),
         client_ip: visit.client_ip,
         headers: parts.headers,

@@ -19,13 +19,19 @@ use crate::path::Named;
 pub(crate) const ENDPOINT: Endpoint =
     Endpoint { path: "/v1beta/models", surface: Surface::Converse(Format::Generate) };
 
-/// Generate content: `{model}:generateContent`, `{model}:streamGenerateContent` or `{model}:countTokens`.
+const EMBED: Endpoint = Endpoint { surface: Surface::EmbedContent { batch: false }, ..ENDPOINT };
+const BATCH_EMBED: Endpoint = Endpoint { surface: Surface::EmbedContent { batch: true }, ..ENDPOINT };
+
+const METHODS: &str = "A model is called as {model}:generateContent, :streamGenerateContent, :countTokens, :embedContent or :batchEmbedContents.";
+
+/// Generate content: `{model}:generateContent` or `:streamGenerateContent`; count tokens: `:countTokens`; embed texts:
+/// `:embedContent` or `:batchEmbedContents`.
 #[utoipa::path(post, path = "/v1beta/models/{*call}", operation_id = "generate_content", tag = "inference",
     params(("call" = String, Path, description = "The model's name, a colon and the method"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same call once: repeated with the same key it gets the same answer")),
-    request_body(content = serde_json::Value, description = "A Gemini generateContent request"),
+    request_body(content = serde_json::Value, description = "A Gemini request"),
     responses(
-        (status = 200, description = "A generated content, or a stream of its pieces"),
+        (status = 200, description = "As Gemini answers: content, a stream of its pieces, a count or embeddings"),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "Not allowed for this key"), (status = 404, description = "No such model or method"),
         (status = 409, description = "A call with this Idempotency-Key is under way, or its answer was not kept"),
@@ -35,19 +41,19 @@ pub(crate) const ENDPOINT: Endpoint =
 pub async fn create(
     State(app): State<Arc<App>>,
     Extension(visit): Extension<Visit>,
-    Named(named): Named,
+    named: Result<Named, Problem>,
     request: Request,
 ) -> Response {
-    answer(&app, visit, &named, request).await
+    answer(&app, visit, named, request).await
 }
 
 /// The same below `/v1/models`, where newer clients of Google's look for it.
 #[utoipa::path(post, path = "/v1/models/{*id}", operation_id = "generate_content_v1", tag = "inference",
     params(("id" = String, Path, description = "The model's name, a colon and the method"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same call once: repeated with the same key it gets the same answer")),
-    request_body(content = serde_json::Value, description = "A Gemini generateContent request"),
+    request_body(content = serde_json::Value, description = "A Gemini request"),
     responses(
-        (status = 200, description = "A generated content, or a stream of its pieces"),
+        (status = 200, description = "As Gemini answers: content, a stream of its pieces, a count or embeddings"),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such model or method"),
         (status = 409, description = "A call with this Idempotency-Key is under way, or its answer was not kept"),
@@ -56,30 +62,34 @@ pub async fn create(
 pub async fn create_v1(
     State(app): State<Arc<App>>,
     Extension(visit): Extension<Visit>,
-    Named(named): Named,
+    named: Result<Named, Problem>,
     request: Request,
 ) -> Response {
-    answer(&app, visit, &named, request).await
+    answer(&app, visit, named, request).await
 }
 
-async fn answer(app: &App, visit: Visit, named: &str, request: Request) -> Response {
-    let (model, method) = named.rsplit_once(':').unwrap_or((named, ""));
-    let stream = match method {
-        "generateContent" | "countTokens" => false,
-        "streamGenerateContent" => true,
-        _ => {
-            let message =
-                "A model is called as {model}:generateContent, :streamGenerateContent or :countTokens.";
-            return Problem::from(fault::not_found(message)).into_response();
-        }
+async fn answer(app: &App, visit: Visit, named: Result<Named, Problem>, request: Request) -> Response {
+    let request_id = visit.request_id.clone();
+    let refuse = |problem: Problem| problem.in_dialect(Format::Generate, request_id.as_str()).into_response();
+    let named = match named {
+        Ok(Named(named)) => named,
+        Err(problem) => return refuse(problem),
+    };
+    let (model, method) = named.rsplit_once(':').unwrap_or((&named, ""));
+    let (endpoint, stream) = match method {
+        "generateContent" | "countTokens" => (ENDPOINT, false),
+        "streamGenerateContent" => (ENDPOINT, true),
+        "embedContent" => (EMBED, false),
+        "batchEmbedContents" => (BATCH_EMBED, false),
+        _ => return refuse(fault::not_found(METHODS).into()),
     };
     let (parts, body) = request.into_parts();
-    let mut arrival = call::arrival(app, visit, parts, ENDPOINT);
-    arrival.addressed = Some((model.to_owned(), stream));
+    let mut arrival = call::arrival(app, visit, parts, endpoint);
+    arrival.addressed = Some((model.to_owned(), Some(stream)));
     if method == "countTokens" {
         return match count::generate(&app.gateway, arrival, body).await {
             Ok((headers, counted)) => (headers, axum::Json(counted)).into_response(),
-            Err(refused) => Problem::from(refused).into_response(),
+            Err(refused) => refuse(refused.into()),
         };
     }
     call::run(app, arrival, body).await.map(Body::new)

@@ -1,6 +1,7 @@
 //! `/v1`: inference.
 
 mod accounting;
+mod azure;
 mod chat_completions;
 mod chat_faults;
 mod chat_streams;

@@ -51,7 +51,7 @@ impl Paths {
         match surface {
             Surface::Converse(format) => self.of(format, stream),
             Surface::Completions => self.completions,
-            Surface::Embeddings => self.embeddings,
+            Surface::Embeddings | Surface::EmbedContent { .. } => self.embeddings,
             Surface::Rerank => self.rerank,
         }
     }

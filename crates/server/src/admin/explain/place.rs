@@ -20,7 +20,7 @@ const ADDRESSED: [&str; 2] = ["/v1beta/models/", "/v1/models/"];
 pub struct Place {
     pub endpoint: Endpoint,
     /// The model, and whether the answer is streamed, where the path says it.
-    pub addressed: Option<(String, bool)>,
+    pub addressed: Option<(String, Option<bool>)>,
     /// The request, as far as the path goes.
     pub parts: Parts,
 }
@@ -47,8 +47,8 @@ pub fn find(path: &str, base_path: &str) -> Result<Place, Fault> {
     }
     let named = ADDRESSED.iter().find_map(|prefix| below.strip_prefix(prefix)).ok_or_else(refused)?;
     let addressed = match named.rsplit_once(':') {
-        Some((model, "generateContent")) => (model.to_owned(), false),
-        Some((model, "streamGenerateContent")) => (model.to_owned(), true),
+        Some((model, "generateContent")) => (model.to_owned(), Some(false)),
+        Some((model, "streamGenerateContent")) => (model.to_owned(), Some(true)),
         _ => return Err(refused()),
     };
     Ok(Place { endpoint: generate::ENDPOINT, addressed: Some(addressed), parts })
@@ -69,8 +69,8 @@ mod tests {
             ("/gate/v1/messages?beta=true", (Surface::Converse(Format::Messages), None)),
             ("/v1/responses", (Surface::Converse(Format::Responses), None)),
             ("/v1/rerank", (Surface::Rerank, None)),
-            ("/v1beta/models/a/b:c:generateContent", (generate, Some(("a/b:c".to_owned(), false)))),
-            ("/v1/models/m:streamGenerateContent?alt=sse", (generate, Some(("m".to_owned(), true)))),
+            ("/v1beta/models/a/b:c:generateContent", (generate, Some(("a/b:c".to_owned(), Some(false))))),
+            ("/v1/models/m:streamGenerateContent?alt=sse", (generate, Some(("m".to_owned(), Some(true))))),
         ] {
             assert_eq!(found(path), Ok(expected), "{path}");
         }

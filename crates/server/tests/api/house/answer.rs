@@ -111,6 +111,22 @@ impl Answer {
         kind.unwrap_or_else(|| panic!("no type: {body}")).to_owned()
     }
 
+    /// Code and param in an error of Google's shape, which must be whole.
+    #[track_caller]
+    pub fn google_error(&self) -> (String, Option<String>) {
+        let body = self.json();
+        let error = &body["error"];
+        assert_eq!(self.header("content-type"), Some("application/json"), "{body}");
+        assert!(self.header("x-request-id").is_some());
+        assert_eq!(error["code"].as_u64(), Some(self.status.into()), "{body}");
+        assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{body}");
+        assert!(error["status"].as_str().is_some_and(|status| status == status.to_uppercase()), "{body}");
+        let info = &error["details"][0];
+        assert_eq!(info["@type"], "type.googleapis.com/google.rpc.ErrorInfo", "{body}");
+        let reason = info["reason"].as_str().unwrap_or_else(|| panic!("no reason: {body}"));
+        (reason.to_lowercase(), info["metadata"]["param"].as_str().map(str::to_owned))
+    }
+
     /// The text a client puts together from a stream or finds in a whole answer.
     pub fn content(&self) -> String {
         if self.header("content-type") == Some("application/json") {

@@ -166,10 +166,13 @@ impl Client {
     /// Status and code of a refusal; where the dialect has no code, its type.
     #[track_caller]
     pub fn refusal(self, answer: &Answer) -> (u16, String) {
-        if self != Self::Messages {
-            let (status, code, _) = answer.refusal();
-            return (status, code);
+        match self {
+            Self::Messages => (answer.status, answer.anthropic_error()),
+            Self::Generate => (answer.status, answer.google_error().0),
+            Self::Chat | Self::Responses => {
+                let (status, code, _) = answer.refusal();
+                (status, code)
+            }
         }
-        (answer.status, answer.anthropic_error())
     }
 }

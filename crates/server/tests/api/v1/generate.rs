@@ -172,14 +172,18 @@ async fn geminis_ways_to_send_a_key() {
 async fn what_does_not_exist_is_not_found() {
     house::each_with(Wishes::every_dialect, async |house| {
         let body = Client::Generate.body("", "hi");
-        for call in ["gemini/x:embedContent", "gemini/x:generateContents", "gemini/x", "gemini/x:"] {
-            let (status, ..) = house.post(format!("/v1beta/models/{call}"), body.clone()).refusal().await;
-            assert_eq!(status, 404, "{call}");
+        for call in ["gemini/x:embedContents", "gemini/x:generateContents", "gemini/x", "gemini/x:", "%FF"] {
+            for version in ["v1beta", "v1"] {
+                let answer = house.post(format!("/{version}/models/{call}"), body.clone()).send().await;
+                assert_eq!((answer.status, &*answer.google_error().0), (404, "not_found"), "{call}");
+            }
         }
         house.refresher.discover_one("gemini").await;
-        let refused =
-            house.post("/v1beta/models/gemini/nothing-like-it:generateContent", body).refusal().await;
-        assert_eq!((refused.0, &*refused.1), (404, "model_not_found"));
+        for method in ["generateContent", "streamGenerateContent", "countTokens"] {
+            let path = format!("/v1beta/models/gemini/nothing-like-it:{method}");
+            let refused = house.post(path, body.clone()).send().await;
+            assert_eq!((refused.status, &*refused.google_error().0), (404, "model_not_found"), "{method}");
+        }
         house.upstream.requests().iter().for_each(|request| assert_eq!(request.method, "GET"));
     })
     .await;
@@ -196,6 +200,137 @@ async fn tokens_are_counted_on_any_provider() {
             assert!((6..60).contains(&tokens), "{upstream}: {counted}");
         }
         assert!(house.upstream.bill().is_empty(), "counting generates nothing");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn refusals_have_googles_shape() {
+    let wishes = || {
+        let mut wishes = Wishes::every_dialect();
+        wishes.policy.body_limit = 64 * 1024;
+        wishes
+    };
+    house::each_with(wishes, async |house| {
+        let (_, nothing) = house.key(json!({"name": "a", "allowed_models": []})).await;
+        let (_, limited) = house.key(json!({"name": "b", "rate_limits": {"requests_per_minute": 1}})).await;
+        let model = format!("{NATIVE}text");
+        let ask = || Client::Generate.ask(&house, &model, false);
+        let path = Client::Generate.path(&model, false);
+        ask().key(&limited).send().await.expect_status(200);
+        for (call, status, code, name) in [
+            (ask().key("wrong"), 401, "invalid_api_key", "UNAUTHENTICATED"),
+            (ask().anonymous(), 401, "missing_api_key", "UNAUTHENTICATED"),
+            (ask().key(&nothing), 403, "key_model_access_denied", "PERMISSION_DENIED"),
+            (ask().key(&limited), 429, "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
+            (house.post(&path, json!({})).body("{"), 400, "invalid_json", "INVALID_ARGUMENT"),
+            (
+                house.post(&path, json!({})).body(vec![b' '; 70_000]),
+                413,
+                "request_too_large",
+                "INVALID_ARGUMENT",
+            ),
+            (house.call(http::Method::DELETE, &path), 405, "method_not_allowed", "INVALID_ARGUMENT"),
+            (house.get("/v1beta/nothing"), 404, "not_found", "NOT_FOUND"),
+            (house.get("/v1beta/models").key("wrong"), 401, "invalid_api_key", "UNAUTHENTICATED"),
+            (house.get("/v1beta/models?pageSize=x"), 400, "invalid_parameter", "INVALID_ARGUMENT"),
+            (house.get("/v1beta/models/gemini/%FF"), 404, "not_found", "NOT_FOUND"),
+        ] {
+            let answer = call.send().await;
+            assert_eq!((answer.status, &*answer.google_error().0), (status, code), "{}", answer.text());
+            assert_eq!(answer.json()["error"]["status"], name, "{}", answer.text());
+        }
+        let waits = ask().key(&limited).send().await.json()["error"]["details"][1].clone();
+        assert_eq!(waits["@type"], "type.googleapis.com/google.rpc.RetryInfo", "{waits}");
+        assert!(waits["retryDelay"].as_str().is_some_and(|delay| delay.ends_with('s')), "{waits}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn models_are_listed_in_googles_shape() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        house.refresher.discover_one("gemini").await;
+        house.refresher.discover_one("openai").await;
+        let alias = json!({"name": "fast", "target": "gemini/gemini-2.5-flash"});
+        house.put("/admin/api/v1/aliases/fast", alias).send().await.expect_status(201);
+        let listed = house.get("/v1beta/models").send().await.expect_status(200).json();
+        let models = listed["models"].as_array().unwrap().clone();
+        let openai = house.get("/v1/models").send().await.json();
+        let expected: Vec<String> = openai["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|model| format!("models/{}", model["id"].as_str().unwrap()))
+            .collect();
+        let names: Vec<&str> = models.iter().map(|model| model["name"].as_str().unwrap()).collect();
+        assert_eq!(names, expected);
+        assert_eq!(listed.get("nextPageToken"), None);
+        let fast = house.get("/v1beta/models/fast").send().await.expect_status(200).json();
+        assert_eq!(fast["name"], "models/fast");
+        assert!(
+            fast["supportedGenerationMethods"].as_array().unwrap().contains(&json!("generateContent")),
+            "{fast}"
+        );
+        assert!(fast["inputTokenLimit"].as_u64() > Some(0), "{fast}");
+        // Page by page it is the same list.
+        let (mut paged, mut token) = (Vec::new(), String::new());
+        loop {
+            let page = house
+                .get(format!("/v1beta/models?pageSize=3&pageToken={token}"))
+                .send()
+                .await
+                .expect_status(200)
+                .json();
+            let found = page["models"].as_array().unwrap();
+            assert!(!found.is_empty() && found.len() <= 3, "{page}");
+            paged.extend(found.iter().cloned());
+            match page["nextPageToken"].as_str() {
+                Some(next) => token = next.to_owned(),
+                None => break,
+            }
+        }
+        assert_eq!(paged, models);
+        // What a key may not use does not exist for it.
+        let (_, key) = house.key(json!({"name": "one", "allowed_models": ["gemini/gemini-2.5-flash"]})).await;
+        let own = house.get("/v1beta/models").key(&key).send().await.expect_status(200).json();
+        assert!(own["models"].as_array().unwrap().len() < models.len(), "{own}");
+        let other = house.get("/v1beta/models/openai/gpt-4o").key(&key).send().await;
+        assert_eq!((other.status, &*other.google_error().0), (404, "model_not_found"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn texts_are_embedded_on_any_provider_that_can() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let content = |text: &str| json!({"parts": [{"text": text}]});
+        let single = json!({"content": content("one two"), "taskType": "RETRIEVAL_QUERY", "outputDimensionality": 4});
+        let batch = json!({"requests": [{"model": "models/x", "content": content("one two")}, {"content": content("three")}]});
+        for (number, model) in ["openai/text", "gemini/text", "azure/text", "ollama/text"].into_iter().enumerate() {
+            let answer = house.post(format!("/v1beta/models/{model}:embedContent"), single.clone()).send().await.expect_status(200);
+            let values = answer.json()["embedding"]["values"].clone();
+            assert!(values.as_array().is_some_and(|values| values.iter().all(Value::is_number) && !values.is_empty()), "{model}: {values}");
+            assert_eq!(answer.header("x-gateway-dropped-params"), Some("taskType"), "{model}");
+            let sent: Value = serde_json::from_slice(&house.upstream.requests().pop().unwrap().body).unwrap();
+            assert_eq!((&sent["input"], &sent["dimensions"]), (&json!(["one two"]), &json!(4)), "{model}");
+            let answer = house.post(format!("/v1beta/models/{model}:batchEmbedContents"), batch.clone()).send().await.expect_status(200);
+            assert_eq!(answer.json()["embeddings"].as_array().map(Vec::len), Some(2), "{model}: {}", answer.text());
+            assert_eq!(answer.header("x-gateway-dropped-params"), None);
+            let rows = house.receipts(2 * number + 2).await;
+            let line = house.upstream.bill().pop().unwrap();
+            let row = rows.last().unwrap();
+            assert_eq!((&row["input_tokens"], &row["estimated"]), (&json!(line.prompt_tokens), &json!(false)), "{row:#}");
+        }
+        for (path, body, status, code, param) in [
+            ("openai/text:embedContent", json!({}), 400, "invalid_parameter", Some("content.parts")),
+            ("openai/text:batchEmbedContents", json!({"requests": [{}]}), 400, "invalid_parameter", Some("requests[0].content.parts")),
+            ("anthropic/claude-sonnet-4-5~text:embedContent", single, 501, "unsupported_operation", None),
+        ] {
+            let answer = house.post(format!("/v1beta/models/{path}"), body).send().await;
+            let (found, place) = answer.google_error();
+            assert_eq!((answer.status, &*found, place.as_deref()), (status, code, param), "{}", answer.text());
+        }
     })
     .await;
 }
