@@ -22,20 +22,22 @@ if ! have_node; then
     exit 1
 fi
 
-echo "agents: installing $pinned/package-lock.json (about 1 GB on disk)" >&2
+echo "agents: installing $pinned/package-lock.json (about 1.5 GB on disk)" >&2
 mkdir -p "$home"
 rm -f "$stamp"
 cp "$pinned/package.json" "$pinned/package-lock.json" "$home/"
 # The agents are native programs: the Node version their packages ask for is that of their installers, which we run ourselves,
 # because newer versions of npm do not run them unasked.
-if ! (cd "$home" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) >&2; then
+# `npm ci` refuses the lock where a registry lacks an optional package of another platform; `npm install` keeps to its versions.
+if ! (cd "$home" && npm install --ignore-scripts --no-audit --no-fund --loglevel=error) >&2; then
     echo "agents: the packages could not be installed. Once the package registry can be reached, run: scripts/agents.sh" >&2
     exit 1
 fi
 (cd "$home/node_modules/@anthropic-ai/claude-code" && node install.cjs) >&2
 (cd "$home/node_modules/opencode-ai" && node postinstall.mjs) >&2
-for agent in claude codex opencode; do
-    if ! HOME="$home" "$home/node_modules/.bin/$agent" --version >/dev/null; then
+for agent in claude codex opencode gemini qwen; do
+    # Qwen Code wants Node 22 or newer: where the system's is older, the pinned one in .bin comes first.
+    if ! HOME="$home" PATH="$home/node_modules/.bin:$PATH" "$home/node_modules/.bin/$agent" --version >/dev/null; then
         echo "agents: $agent was installed and does not start" >&2
         exit 1
     fi

@@ -1,25 +1,20 @@
-"""Claude Code, Codex and opencode, run without a terminal through the gateway against every upstream format."""
+"""Claude Code, Codex, opencode, Gemini CLI and Qwen Code, run without a terminal through the gateway: tasks on every upstream
+format, a wrong key, thinking under another name of the model, and limits that a run fits into."""
 
 import argparse
-import dataclasses
-import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
 import rig
+from agents import limits, thinking, wrong_key
 from agents.books import VENDORS, audit
-from agents.programs import AGENTS, Misread, Seat, environment_of
+from agents.programs import AGENTS
+from agents.running import HOMES, Run, Stage, ask
 from agents.tasks import TASKS
 
-PATIENCE = 60
-# Agents refuse some things below the system's temporary directory, so their homes are here. Their projects must not be:
-# they would take this repository for theirs.
-HOMES = rig.ROOT / ".cache" / "agents" / "homes"
+CASES = ["tasks", "wrong-key", "thinking", "limits"]
 # Each on a format that it does not speak itself, and every ingress once: opencode takes seconds to start.
 QUICK = {
     "claude-code": "openai",
@@ -27,28 +22,23 @@ QUICK = {
     "codex-ws": "anthropic",
     "opencode-chat": "gemini",
     "opencode-gemini": "anthropic",
+    "gemini-cli": "openai",
+    "qwen-code": "anthropic",
 }
-
-
-@dataclasses.dataclass
-class Run:
-    agent: object
-    vendor: object
-    task: object
-    seconds: float = 0.0
-    calls: int = 0
-    faults: list = dataclasses.field(default_factory=list)
-    evidence: str = ""
-
-    def cells(self):
-        verdict = "FAIL" if self.faults else "pass"
-        names = [self.agent.name, self.vendor.name, self.task.name]
-        return [*names, verdict, f"{self.seconds:.1f}", str(self.calls)]
+# The five programs, each on the format it speaks, for the cases beside the tasks.
+PROGRAMS = {
+    "claude-code": "anthropic",
+    "codex-sse": "openai",
+    "opencode-chat": "openai",
+    "gemini-cli": "gemini",
+    "qwen-code": "openai",
+}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="agents", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one upstream per agent")
+    parser.add_argument("--quick", action="store_true", help="one upstream per agent, and no limits unless asked for")
+    parser.add_argument("--only", action="append", choices=CASES, help="default: all")
     parser.add_argument("--agent", action="append", choices=[agent.name for agent in AGENTS], help="default: all")
     parser.add_argument("--upstream", action="append", choices=[vendor.name for vendor in VENDORS], help="default: all")
     options = parser.parse_args()
@@ -58,10 +48,14 @@ def main():
     directory = pathlib.Path(tempfile.mkdtemp(prefix="agents-"))
     upstream = rig.Upstream()
     settings = {name: value for vendor in VENDORS for name, value in vendor.settings(upstream).items()}
-    gateway = rig.Gateway(directory / "gateway", **settings)
+    gateway = rig.Gateway(directory / "gateway", **settings, **limits.settings())
+    stage = Stage(commands, directory, gateway, upstream)
+    runs = []
     try:
         gateway.start(models=[f"{vendor.name}/{vendor.model}" for vendor in VENDORS])
-        runs = [carry_out(run, commands, directory, gateway, upstream) for run in plan(options)]
+        for run in plan(options, stage):
+            print("  ".join(run.cells()), flush=True)
+            runs.append(run)
     finally:
         gateway.stop()
         upstream.stop()
@@ -77,7 +71,24 @@ def installed():
     return pathlib.Path(script.stdout.strip())
 
 
-def plan(options):
+def plan(options, stage):
+    """All runs, each made when it is asked for."""
+    # Limits take two runs of every program.
+    wanted = options.only or (CASES if not options.quick else [case for case in CASES if case != "limits"])
+    if "tasks" in wanted:
+        yield from tasks(options, stage)
+    pairs = list(programs(options))
+    if "wrong-key" in wanted:
+        yield from (wrong_key.run(agent, vendor, stage) for agent, vendor in pairs)
+    if "thinking" in wanted and any(agent.name == "claude-code" for agent, _ in pairs):
+        thinking.prepare(stage)
+        yield from (thinking.run(case, stage) for case in thinking.names())
+    if "limits" in wanted:
+        limits.prepare(stage, VENDORS)
+        yield from (limits.run(agent, vendor, stage) for agent, vendor in pairs)
+
+
+def tasks(options, stage):
     for agent in AGENTS:
         for vendor in VENDORS:
             if options.quick:
@@ -86,71 +97,36 @@ def plan(options):
                 chosen = agent.name in (options.agent or [agent.name])
                 chosen = chosen and vendor.name in (options.upstream or [vendor.name])
             if chosen:
-                yield from (Run(agent, vendor, task) for task in TASKS)
+                yield from (carry_out(agent, vendor, task, stage) for task in TASKS)
 
 
-def carry_out(run, commands, directory, gateway, upstream):
-    name = f"{run.agent.name}-{run.vendor.name}-{run.task.name}"
-    seat = Seat(HOMES / name, directory / name, f"http://127.0.0.1:{gateway.port}", rig.MASTER_KEY, run.vendor.model)
-    rig.remove(seat.home)
-    seat.home.mkdir(parents=True)
-    seat.project.mkdir()
-    upstream.http.post("/reset")
-    try:
-        answer = ask(run, seat, commands)
-        run.faults += run.task.faults(answer, seat.project)
-    except (Misread, ValueError, LookupError) as fault:
-        run.faults.append(f"{type(fault).__name__}: {fault}")
-    lines = upstream.bill()
+def programs(options):
+    for agent in AGENTS:
+        upstream = PROGRAMS.get(agent.name)
+        chosen = upstream and agent.name in (options.agent or [agent.name])
+        if chosen:
+            yield agent, next(vendor for vendor in VENDORS if vendor.name == upstream)
+
+
+def carry_out(agent, vendor, task, stage):
+    run = Run(agent.name, vendor.name, task.name)
+    seat = stage.seat(f"{agent.name}-{vendor.name}-{task.name}", vendor.model)
+    stage.upstream.http.post("/reset")
+    run.judge(lambda: list(task.faults(ask(agent, seat, stage, task.prompt, run), seat.project)))
+    lines = stage.upstream.bill()
     run.calls = len(lines)
-    run.faults += audit(run.vendor, lines, gateway)
-    if run.calls < run.task.least_calls:
-        run.faults.append(f"{run.calls} calls, at least {run.task.least_calls} are needed")
-    if not any(run.task.prompt.split("\n")[0] in str(request) for request in upstream.requests()):
+    run.faults += audit(vendor, lines, stage.gateway)
+    if run.calls < task.least_calls:
+        run.faults.append(f"{run.calls} calls, at least {task.least_calls} are needed")
+    if not any(task.prompt.split("\n")[0] in str(request) for request in stage.upstream.requests()):
         run.faults.append("no upstream request holds the prompt")
-    print("  ".join(run.cells()), flush=True)
     if not run.faults:
         rig.remove(seat.home)
     return run
 
 
-def ask(run, seat, commands):
-    """What the agent answered. It and all that it started are gone afterwards."""
-    arguments, environment = run.agent.prepare(seat)
-    process = subprocess.Popen(
-        [commands / run.agent.command, *arguments, run.task.prompt],
-        cwd=seat.project,
-        env=environment_of(seat, environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    patience = threading.Timer(PATIENCE, end, [process])
-    patience.start()
-    begun = time.monotonic()
-    output, errors = process.communicate()
-    patience.cancel()
-    end(process)
-    run.seconds = time.monotonic() - begun
-    run.evidence = errors[-2000:] + output[-2000:]
-    if run.seconds >= PATIENCE:
-        raise Misread(f"it did not end within {PATIENCE} s")
-    if process.returncode:
-        raise Misread(f"it ended with {process.returncode}")
-    return run.agent.answer(output, errors)
-
-
-def end(process):
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
 def report(runs, directory):
-    heads = ["agent", "upstream", "task", "result", "seconds", "calls"]
+    heads = ["agent", "upstream", "case", "result", "seconds", "calls", ""]
     rows = [heads, *(run.cells() for run in runs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
     print()
@@ -158,7 +134,7 @@ def report(runs, directory):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
     failed = [run for run in runs if run.faults]
     for run in failed:
-        print(f"\n{run.agent.name} on {run.vendor.name}, {run.task.name}:")
+        print(f"\n{run.agent} on {run.upstream}, {run.case}:")
         print("\n".join(f"  {fault}" for fault in run.faults))
         print("\n".join(f"    | {line[:500]}" for line in run.evidence.splitlines()))
     if failed:

@@ -30,10 +30,12 @@ class Seat:
     address: str
     key: str
     model: str
+    # Whether it may try again when a request fails, as it does by default.
+    retries: bool = False
 
 
 class Misread(Exception):
-    """The agent ended well and did not say what it should have."""
+    """The agent did not end well, or did not say what it should have."""
 
 
 class ClaudeCode:
@@ -84,7 +86,11 @@ class Codex:
         provider = {"name": "gatehouse", "base_url": f"{seat.address}/v1", "env_key": "GATEHOUSE_KEY"}
         provider |= {"wire_api": "responses", "supports_websockets": self.websocket}
         # A second try would hide what went wrong with the first.
-        provider |= {"request_max_retries": 0, "stream_max_retries": 0}
+        if not seat.retries:
+            provider |= {"request_max_retries": 0, "stream_max_retries": 0}
+        # It repeats even a 401 this often, by default five times, and knows no header that would stop it.
+        else:
+            provider |= {"stream_max_retries": 1}
         tables = {None: top, "analytics": {"enabled": False}, "model_providers.gatehouse": provider}
         lines = []
         for name, table in tables.items():
@@ -150,6 +156,62 @@ class OpenCode:
         return "\n".join(event["part"]["text"] for event in events if event["type"] == "text")
 
 
+class GeminiCli:
+    name = "gemini-cli"
+    command = "gemini"
+
+    def prepare(self, seat):
+        settings = {
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "telemetry": {"enabled": False},
+        }
+        (seat.home / ".gemini").mkdir(exist_ok=True)
+        (seat.home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+        environment = {
+            "GEMINI_API_KEY": seat.key,
+            "GOOGLE_GEMINI_BASE_URL": seat.address,
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        }
+        return ["-m", seat.model, "--yolo", "--skip-trust", "-o", "json", "-p"], environment
+
+    def answer(self, output, errors):
+        result = json.loads(output[output.index("{") :])
+        if "error" in result:
+            raise Misread(json.dumps(result["error"]))
+        return result["response"]
+
+
+class QwenCode:
+    name = "qwen-code"
+    command = "qwen"
+
+    def prepare(self, seat):
+        settings = {
+            "general": {"enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "security": {"auth": {"selectedType": "openai"}},
+            "telemetry": {"enabled": False},
+        }
+        (seat.home / ".qwen").mkdir(exist_ok=True)
+        (seat.home / ".qwen" / "settings.json").write_text(json.dumps(settings))
+        environment = {
+            "OPENAI_API_KEY": seat.key,
+            "OPENAI_BASE_URL": f"{seat.address}/v1",
+            "OPENAI_MODEL": seat.model,
+            "QWEN_CODE_TRUST_WORKSPACE": "true",
+        }
+        return ["--yolo", "-o", "json"], environment
+
+    def answer(self, output, errors):
+        messages = json.loads(output[output.index("[") :])
+        result = next(message for message in reversed(messages) if message["type"] == "result")
+        if result["is_error"]:
+            raise Misread(json.dumps(result))
+        return result["result"]
+
+
 AGENTS = [
     ClaudeCode(),
     Codex(websocket=False),
@@ -158,12 +220,16 @@ AGENTS = [
     OpenCode("responses", "@ai-sdk/openai"),
     OpenCode("messages", "@ai-sdk/anthropic"),
     OpenCode("gemini", "@ai-sdk/google", path="/v1beta"),
+    GeminiCli(),
+    QwenCode(),
 ]
 
 
-def environment_of(seat, extra):
-    """Ours alone: no proxy, no credential and no setting of whoever runs the suite gets in."""
+def environment_of(seat, extra, commands):
+    """Ours alone: no proxy, no credential and no setting of whoever runs the suite gets in. Among the commands is a Node
+    that is new enough for all of them."""
     scratch = seat.home / "tmp"
-    scratch.mkdir()
-    place = {"PATH": os.environ.get("PATH", ""), "HOME": str(seat.home), "TMPDIR": str(scratch), "LANG": "C.UTF-8"}
+    scratch.mkdir(exist_ok=True)
+    path = f"{commands}{os.pathsep}{os.environ.get('PATH', '')}"
+    place = {"PATH": path, "HOME": str(seat.home), "TMPDIR": str(scratch), "LANG": "C.UTF-8"}
     return place | extra

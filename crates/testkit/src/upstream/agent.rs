@@ -84,7 +84,7 @@ fn absolute(order: &Order, asked: &Asked) -> String {
         return order.path.clone();
     }
     let directory = asked.texts.iter().find_map(|text| {
-        ["orking directory: ", "<cwd>"].iter().find_map(|mark| {
+        ["orking directory: ", "<cwd>", "orking in the directory: "].iter().find_map(|mark| {
             let after = &text[text.find(mark)? + mark.len()..];
             let end = after.find(['\n', '<']).unwrap_or(after.len());
             after[..end].trim().strip_suffix('/').or(Some(after[..end].trim()))

@@ -1,0 +1,110 @@
+"""One agent at work: where it sits, how it is started and ended, and what is reported about it."""
+
+import dataclasses
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+
+import rig
+from agents.programs import Misread, Seat, environment_of
+
+PATIENCE = 60
+# Agents refuse some things below the system's temporary directory, so their homes are here. Their projects must not be:
+# they would take this repository for theirs.
+HOMES = rig.ROOT / ".cache" / "agents" / "homes"
+
+
+@dataclasses.dataclass
+class Stage:
+    """What all runs share."""
+
+    commands: pathlib.Path
+    directory: pathlib.Path
+    gateway: rig.Gateway
+    upstream: rig.Upstream
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.gateway.port}"
+
+    def seat(self, name, model, **different):
+        seat = Seat(HOMES / name, self.directory / name, self.address, rig.MASTER_KEY, model)
+        seat = dataclasses.replace(seat, **different)
+        rig.remove(seat.home)
+        seat.home.mkdir(parents=True)
+        seat.project.mkdir()
+        return seat
+
+
+@dataclasses.dataclass
+class Run:
+    agent: str
+    upstream: str
+    case: str
+    seconds: float = 0.0
+    calls: int = 0
+    faults: list = dataclasses.field(default_factory=list)
+    evidence: str = ""
+    # What the case measured, for the report.
+    figures: str = ""
+
+    def cells(self):
+        verdict = "FAIL" if self.faults else "pass"
+        return [self.agent, self.upstream, self.case, verdict, f"{self.seconds:.1f}", str(self.calls), self.figures]
+
+    def judge(self, check):
+        """Adds the faults that `check` finds; an answer that cannot be read is one."""
+        try:
+            self.faults += check()
+        except (Misread, ValueError, LookupError, StopIteration) as fault:
+            self.faults.append(f"{type(fault).__name__}: {fault}")
+
+
+def start(agent, seat, commands, prompt, *, more=(), environment=None):
+    """The agent's process; `more` are further arguments."""
+    arguments, own = agent.prepare(seat)
+    return subprocess.Popen(
+        [commands / agent.command, *more, *arguments, prompt],
+        cwd=seat.project,
+        env=environment_of(seat, own | (environment or {}), commands),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process, run):
+    """Its output, once it and all that it started are gone."""
+    patience = threading.Timer(PATIENCE, end, [process])
+    patience.start()
+    begun = time.monotonic()
+    output, errors = process.communicate()
+    patience.cancel()
+    end(process)
+    seconds = time.monotonic() - begun
+    run.seconds += seconds
+    run.evidence = errors[-2000:] + output[-2000:]
+    if seconds >= PATIENCE:
+        raise Misread(f"it did not end within {PATIENCE} s")
+    return output, errors
+
+
+def ask(agent, seat, stage, prompt, run, **different):
+    """The agent's answer."""
+    process = start(agent, seat, stage.commands, prompt, **different)
+    output, errors = finish(process, run)
+    if process.returncode:
+        raise Misread(f"it ended with {process.returncode}")
+    return agent.answer(output, errors)
+
+
+def end(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass

@@ -1,0 +1,66 @@
+"""Claude Code under another name for its model, thinking, with a tool call: later turns carry the earlier thinking.
+
+It drops the thinking blocks of turns whose `model` is not the one it asks for. Anthropic, and so the scripted upstream,
+refuses a turn that answers calls when the thinking before those calls is missing.
+"""
+
+import json
+
+from agents.books import VENDORS
+from agents.programs import ClaudeCode
+from agents.running import Run, ask
+from agents.tasks import TASKS
+
+ALIAS = "heron-model"
+BUDGET = {"MAX_THINKING_TOKENS": "4000"}
+
+
+def names():
+    vendor = VENDORS[0]
+    return {"thinking": f"{vendor.name}/{vendor.model}", "thinking-alias": ALIAS}
+
+
+def prepare(stage):
+    target = names()["thinking"]
+    answer = stage.gateway.admin("PUT", f"/aliases/{ALIAS}", json={"name": ALIAS, "target": target})
+    assert answer.status_code in (200, 201), answer.text
+
+
+def run(case, stage):
+    agent = ClaudeCode()
+    run = Run(agent.name, VENDORS[0].name, case)
+    seat = stage.seat(f"{agent.name}-{case}", names()[case])
+    stage.upstream.http.post("/reset")
+    run.judge(lambda: list(faults(agent, seat, stage, run)))
+    run.calls = len(stage.upstream.bill())
+    return run
+
+
+def faults(agent, seat, stage, run):
+    task = TASKS[1]
+    answer = ask(agent, seat, stage, task.prompt, run, environment=BUDGET)
+    yield from task.faults(answer, seat.project)
+    yield from thoughtless(stage, "the turn with the result")
+    # A new process knows the earlier turns from its transcript only.
+    stage.upstream.http.post("/reset")
+    answer = ask(agent, seat, stage, TASKS[0].prompt, run, more=["--continue"], environment=BUDGET)
+    yield from thoughtless(stage, "the turn after a restart")
+
+
+def read(body):
+    return json.loads(body) if isinstance(body, str) else body
+
+
+def thoughtless(stage, which):
+    """Turns of the last request that lost their thinking. The upstream thinks before every call."""
+    bodies = [read(request["body"]) for request in stage.upstream.requests()]
+    bodies = [body for body in bodies if "messages" in body]
+    turns = [turn for turn in bodies[-1]["messages"] if turn["role"] == "assistant"] if bodies else []
+    if bodies and bodies[-1].get("thinking", {}).get("type") not in ("enabled", "adaptive"):
+        yield f"{which}: it does not think: {bodies[-1].get('thinking')}"
+    if not turns:
+        yield f"{which}: no request holds an earlier turn"
+    for turn in turns:
+        kinds = [block["type"] for block in turn["content"]]
+        if kinds[0] not in ("thinking", "redacted_thinking"):
+            yield f"{which}: a turn of {kinds} has lost its thinking"
