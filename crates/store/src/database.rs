@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions, PgRow, Postgres};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow, Postgres};
 use sqlx::sqlite::{
     Sqlite, SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
     SqliteRow, SqliteSynchronous,
 };
-use sqlx::{Arguments as _, AssertSqlSafe, ConnectOptions as _, Row as _, SqlSafeStr, SqlStr, Transaction};
+use sqlx::{
+    Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqlSafeStr, SqlStr,
+    Transaction,
+};
 
 use crate::{Backend, StoreError};
 
@@ -174,7 +177,7 @@ impl Database {
                 Backend::Postgres { url } => Pool::Postgres(open_postgres(url.reveal(), limit).await?),
             })
         };
-        let pool = limited(limit, opening).await?;
+        let pool = limited(limit, opening).await.map_err(|error| named(backend, error))?;
         Ok(Self { pool, limit })
     }
 
@@ -376,15 +379,58 @@ fn create_private(path: &std::path::Path) -> std::io::Result<()> {
     std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(|_| ())
 }
 
+/// Adds the server's address to an error, because a URL may come from anywhere; never its password.
+fn named(backend: &Backend, error: StoreError) -> StoreError {
+    let Backend::Postgres { url } = backend else { return error };
+    let Ok(options) = PgConnectOptions::from_str(url.reveal()) else { return error };
+    let server = format!(
+        "PostgreSQL at {}:{}, database {}",
+        options.get_host(),
+        options.get_port(),
+        options.get_database().unwrap_or_else(|| options.get_username())
+    );
+    match error {
+        StoreError::Unavailable(reason) => StoreError::Unavailable(format!("{server}: {reason}")),
+        StoreError::Failed(reason) => StoreError::Failed(format!("{server}: {reason}")),
+        other => other,
+    }
+}
+
 async fn open_postgres(url: &str, limit: Duration) -> Result<PgPool, StoreError> {
     let options = PgConnectOptions::from_str(url)
         .map_err(|error| StoreError::Failed(format!("the PostgreSQL URL cannot be read: {error}")))?
         .application_name("gatehouse")
         .disable_statement_logging();
+    // A pool tries again until its time is over and then reports only that: one connection of its own gives the reason.
+    PgConnection::connect_with(&options).await?.close().await?;
     let pool = PgPoolOptions::new()
         .max_connections(POSTGRES_CONNECTIONS)
         .acquire_timeout(limit)
         .connect_with(options)
         .await?;
     Ok(pool)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use domain::secret::Secret;
+
+    use super::*;
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "real time passes while a real socket is refused")]
+    async fn a_refused_postgres_connection_fails_at_once_and_names_the_server() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let url = Secret::new(format!("postgres://user:hush@127.0.0.1:{port}/orders"));
+        let started = Instant::now();
+        let error = Database::open(&Backend::Postgres { url }, Duration::from_secs(5)).await.err().unwrap();
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        let text = error.to_string();
+        assert!(text.contains(&format!("PostgreSQL at 127.0.0.1:{port}, database orders")), "{text}");
+        assert!(text.contains("refused") && !text.contains("hush"), "{text}");
+    }
 }

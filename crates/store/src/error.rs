@@ -79,6 +79,9 @@ impl From<sqlx::Error> for StoreError {
             sqlx::Error::Decode(_)
             | sqlx::Error::ColumnDecode { .. }
             | sqlx::Error::ColumnIndexOutOfBounds { .. } => Self::Corrupt(error.to_string()),
+            sqlx::Error::PoolTimedOut => {
+                Self::Unavailable("no database connection was free or could be opened in time".into())
+            }
             sqlx::Error::Configuration(_) | sqlx::Error::Encode(_) => Self::Failed(error.to_string()),
             _ => Self::Unavailable(error.to_string()),
         }
