@@ -94,6 +94,14 @@ fn is_header_value(value: &str) -> bool {
     value.trim() == value && value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
 }
 
+/// The endpoint that a base URL wrongly ends in, and the URL without it.
+fn endpoint_suffix(base_url: &str) -> Option<(&'static str, &str)> {
+    const ENDPOINTS: [&str; 6] =
+        ["/chat/completions", "/completions", "/responses", "/messages", "/embeddings", "/rerank"];
+    let path = base_url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    ENDPOINTS.into_iter().find_map(|ending| Some((ending, path.strip_suffix(ending)?)))
+}
+
 /// What is shown of a header's value: that there is one, and the end of one that is long enough.
 pub fn masked_header(value: &str) -> String {
     format!("***{}", Secret::new(value).last4().unwrap_or_default())
@@ -149,6 +157,12 @@ impl Resource for Provider {
         if let Some(place) = self.models.iter().position(|model| !is_id(model)) {
             let message = "A model id has 1 to 300 characters, on one line.";
             return Err(fault::invalid_parameter(format!("models[{place}]"), message));
+        }
+        if let Some((ending, base)) = endpoint_suffix(&self.base_url) {
+            // An address may hold a password.
+            let hint = if base.contains('@') { String::new() } else { format!(": use '{base}'") };
+            let message = format!("'base_url' ends in '{ending}', which the gateway appends itself{hint}.");
+            return Err(fault::invalid_parameter("base_url", message));
         }
         if self.api_key.as_ref().is_some_and(|key| !is_header_value(key.reveal())) {
             let message =

@@ -128,6 +128,9 @@ fn overlay(
             faults.push(SettingsFault::new(format!("{variable}:"), quoted(field, value, message)));
         }
     }
+    if let Err(fault) = provider.validate() {
+        faults.push(SettingsFault::new(variables.join(", "), format!("is not valid: {}", fault.message)));
+    }
     instances.insert(name, (provider, source));
 }
 
