@@ -63,6 +63,8 @@ struct Inner {
     damaged: AtomicU64,
     /// The drainer's last attempt failed.
     stuck: AtomicBool,
+    /// How many records there were when the drainer ended with everything booked and no call open.
+    settled: Mutex<Option<u64>>,
     /// Bytes of dead processes' directories still to be read.
     adopted: AtomicU64,
     /// Held as long as this process may append.
@@ -82,6 +84,7 @@ impl Journal {
             awaited: Notify::new(),
             damaged: AtomicU64::new(0),
             stuck: AtomicBool::new(false),
+            settled: Mutex::new(None),
             adopted: AtomicU64::new(0),
             _lock: lock,
         })))
@@ -120,6 +123,17 @@ impl Journal {
     /// Whether storage took nothing when it was last offered something.
     pub fn is_stuck(&self) -> bool {
         self.0.stuck.load(Ordering::Relaxed)
+    }
+
+    /// Removes this process's directory if the drainer ended with everything booked and nothing was appended since. The
+    /// next process then finds nothing to take over.
+    fn remove_settled(&self) -> io::Result<bool> {
+        let writer = self.0.writer.lock();
+        if *self.0.settled.lock() != Some(writer.records()) {
+            return Ok(false);
+        }
+        segment::dissolve(&self.0.config.directory, writer.directory())?;
+        Ok(true)
     }
 
     fn append(&self, room: Room, encode: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {

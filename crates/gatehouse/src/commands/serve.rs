@@ -100,6 +100,7 @@ async fn warm(gateway: Arc<Gateway>) {
         }
     }
 }
+    house.gateway.journal.retire(&house.store).await;
 
 async fn listen(settings: &Settings) -> Result<TcpListener, String> {
     let server = &settings.server;

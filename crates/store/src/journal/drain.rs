@@ -104,6 +104,12 @@ impl Drainer {
                 records = lag.records,
                 "stopping with a journal that is not drained"
             );
+            return;
+        }
+        let records = self.journal.records();
+        let settled = self.sources.iter().filter(|source| source.is_live()).all(Source::is_settled);
+        if settled && self.journal.lag().records == 0 {
+            *self.journal.0.settled.lock() = Some(records);
         }
     }
 
@@ -182,6 +188,21 @@ impl Drainer {
             Err(error) => {
                 tracing::error!(%error, "the journals of processes that are gone cannot be taken over")
             }
+        }
+    }
+}
+
+impl Journal {
+    /// The last act of an orderly stop, after the drainer has ended: removes the directory of this process when everything
+    /// in it is booked.
+    pub async fn retire(&self, store: &Store) {
+        let journal = self.clone();
+        match blocking(move || journal.remove_settled()).await {
+            Ok(true) => {
+                forget(store, "DELETE FROM journal_positions WHERE journal = $1", &self.0.name).await;
+            }
+            Ok(false) => {}
+            Err(error) => tracing::warn!(%error, "the drained journal directory cannot be removed"),
         }
     }
 }

@@ -15,7 +15,7 @@ const LOCK: &str = "lock";
 const DAMAGED: &str = "damaged";
 
 #[derive(Clone, Debug)]
-pub(super) struct Segment {
+pub(crate) struct Segment {
     pub sequence: u64,
     pub id: String,
     pub path: PathBuf,
@@ -57,7 +57,7 @@ pub(super) fn open(segment: &Segment) -> io::Result<File> {
 }
 
 /// The segments of a directory in their order.
-pub(super) fn list(directory: &Path) -> io::Result<Vec<Segment>> {
+pub(crate) fn list(directory: &Path) -> io::Result<Vec<Segment>> {
     let mut segments = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -91,20 +91,58 @@ pub(super) fn orphans(root: &Path, own: &str) -> io::Result<Vec<(String, PathBuf
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for entry in fs::read_dir(root)? {
-        let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        if name == own || name == DAMAGED || name.starts_with('.') || !entry.file_type()?.is_dir() {
-            continue;
-        }
-        let lock = lock_file(&entry.path().join(LOCK))?;
+    for (name, path) in directories(root)?.into_iter().filter(|(name, _)| name != own) {
+        let lock = lock_file(&path.join(LOCK))?;
         match lock.try_lock() {
-            Ok(()) => found.push((name, entry.path(), lock)),
+            Ok(()) => found.push((name, path, lock)),
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
     Ok(found)
+}
+
+/// The directories of all processes, by name; none where nothing was ever journalled.
+pub(crate) fn directories(root: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let entries = match fs::read_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name != DAMAGED && !name.starts_with('.') && entry.file_type()?.is_dir() {
+            found.push((name, entry.path()));
+        }
+    }
+    Ok(found)
+}
+
+/// Keeps processes from starting in this directory while the returned file is open; None when another one does so.
+pub(crate) fn close_gate(root: &Path) -> io::Result<Option<File>> {
+    let gate = lock_file(&root.join(GATE))?;
+    match gate.try_lock() {
+        Ok(()) => Ok(Some(gate)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whether a running process holds the lock of its directory.
+pub(crate) fn is_in_use(directory: &Path) -> io::Result<bool> {
+    match lock_file(&directory.join(LOCK))?.try_lock() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Removes a process's directory; nobody else looks for directories meanwhile.
+pub(super) fn dissolve(root: &Path, directory: &Path) -> io::Result<()> {
+    let gate = lock_file(&root.join(GATE))?;
+    gate.lock()?;
+    fs::remove_dir_all(directory)
 }
 
 /// A segment that has been read: gone, or put aside for a person when part of it could not be read.

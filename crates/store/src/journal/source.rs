@@ -98,6 +98,13 @@ impl Source {
         matches!(self.place, Place::Live)
     }
 
+    /// Everything is booked, no call is open and nothing has to be kept for a person to look at.
+    pub fn is_settled(&self) -> bool {
+        let cursor_is_done =
+            self.cursor.as_ref().is_none_or(|cursor| !cursor.damaged && self.stretch().is_none());
+        cursor_is_done && self.open.is_empty() && self.retired.is_empty()
+    }
+
     pub fn next_segment(&self) -> Option<Segment> {
         match &self.place {
             Place::Live => self.journal.segment_after(self.last),

@@ -729,3 +729,34 @@ fn cpu_micros() -> f64 {
     }
     total
 }
+
+#[tokio::test]
+async fn an_orderly_stop_leaves_nothing_to_take_over() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let one = journal(journal_config(directory.path()));
+        (0..30).for_each(|n| open_and_close(&one, &format!("r{n}")));
+        let (stop, stopped) = tokio::sync::watch::channel(true);
+        Drainer::new(one.clone(), store.clone()).run(stopped.clone()).await;
+        one.retire(&store).await;
+        assert_eq!(segments(directory.path()), Vec::<PathBuf>::new());
+        let left = store.database().fetch("SELECT segment FROM journal_positions", &[]).await.unwrap();
+        assert!(left.is_empty(), "no position stays behind");
+        assert_eq!(rows(&store).await.len(), 30);
+
+        // A call that is open, or one that came after the last drain, is left for the next process.
+        let two = journal(journal_config(directory.path()));
+        two.open_call(opening("open").as_ref()).unwrap();
+        Drainer::new(two.clone(), store.clone()).run(stopped.clone()).await;
+        two.retire(&store).await;
+        let three = journal(journal_config(directory.path()));
+        Drainer::new(three.clone(), store.clone()).run(stopped).await;
+        close(&three, "late");
+        three.retire(&store).await;
+        drop((two, three, stop));
+        assert_eq!(segments(directory.path()).len(), 2);
+        let _next = successor(directory.path(), &store).await;
+        assert!(ids(&store).await.is_superset(&set(["open", "late"])));
+    })
+    .await;
+}

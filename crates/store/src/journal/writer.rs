@@ -94,6 +94,10 @@ impl Writer {
         Ok(Appended { file: self.config.fsync.then(|| Arc::clone(&self.file)), awaited })
     }
 
+    pub fn directory(&self) -> &std::path::Path {
+        &self.directory
+    }
+
     /// How many records were ever written.
     pub fn records(&self) -> u64 {
         self.written.records
