@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use crate::settings::{self, Settings};
 use crate::world::SystemEntropy;
+use crate::master_key;
 
 /// Bad configuration, as opposed to a failure while running.
 pub const BAD_CONFIGURATION: u8 = 2;
@@ -45,6 +46,13 @@ pub fn print_init(directory: &Path, force: bool) -> ExitCode {
             files.iter().for_each(|file| println!("wrote {}", file.display()));
             println!("Put provider keys into .env, then run: gatehouse");
             ExitCode::SUCCESS
+            let left_over = directory.join("data").join(master_key::FILE);
+            if left_over.exists() {
+                println!(
+                    "The master key is now GATEWAY_MASTER_KEY in .env; {} is no longer in force.",
+                    left_over.display()
+                );
+            }
         }
         Err(fault) => {
             eprintln!("{fault}");

@@ -1,4 +1,5 @@
-//! The master key: the operator's, or one made at the first start and kept in the data directory.
+//! The master key: the operator's, or one generated at the first start and kept in the data directory; and a description
+//! of which one is in force.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,6 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::ids::Entropy;
 use domain::secret::Secret;
+
+use crate::settings::{SettingSource, Settings};
 
 pub const FILE: &str = "master.key";
 
@@ -35,6 +38,49 @@ pub fn find_or_make(
         Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path, entropy),
         Err(error) => Err(error),
     }
+}
+
+/// Which master key is in force, for `check` and for the start.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Description {
+    pub summary: String,
+    /// The data directory holds another key, which is not in force.
+    pub warning: Option<String>,
+}
+
+/// Describes where the master key comes from, without showing more of it than its last four characters.
+pub fn describe(settings: &Settings, working_directory: &Path) -> Description {
+    let shown = settings.storage.data_dir.join(FILE);
+    let kept = fs::read_to_string(working_directory.join(&shown)).ok();
+    let kept = kept.map(|text| Secret::new(text.trim())).filter(|key| !key.reveal().is_empty());
+    let Some(configured) = &settings.server.master_key else {
+        let summary = match &kept {
+            Some(key) => format!("from {}{}", shown.display(), ending(key)),
+            None => format!("not set; one is generated in {} at the first start", shown.display()),
+        };
+        return Description { summary, warning: None };
+    };
+    let origin = settings.sources.iter().find(|origin| origin.setting.env == VARIABLE);
+    let origin = origin.map_or_else(
+        || VARIABLE.to_owned(),
+        |origin| match origin.source {
+            SettingSource::File => format!("{} in {}", origin.setting.path, origin.location),
+            _ if origin.location.ends_with("_FILE") => origin.location.clone(),
+            _ => format!("{VARIABLE} ({})", origin.location),
+        },
+    );
+    let warning = kept.filter(|key| key != configured).map(|_| {
+        let file = shown.display();
+        format!("{file} holds another master key, which is not in force: {origin} is. Delete {file} if it is not needed")
+    });
+    Description { summary: format!("from {origin}{}", ending(configured)), warning }
+}
+
+/// The variable of the master key.
+const VARIABLE: &str = "GATEWAY_MASTER_KEY";
+
+fn ending(key: &Secret) -> String {
+    key.last4().map(|last| format!(", ends in {last}")).unwrap_or_default()
 }
 
 fn make(path: &Path, entropy: &dyn Entropy) -> io::Result<MasterKey> {
@@ -69,5 +115,54 @@ mod tests {
             find_or_make(Some(&configured), directory.path(), &SystemEntropy).unwrap().key,
             configured
         );
+    }
+
+    fn described(variables: &[(&str, &str)], files: &[(&str, &str)]) -> (String, Option<String>) {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("data")).unwrap();
+        for (name, text) in files {
+            fs::write(directory.path().join(name), text).unwrap();
+        }
+        let environment = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let settings = crate::settings::load(environment, directory.path(), None, &[]).unwrap();
+        let Description { summary, warning } = describe(&settings, directory.path());
+        (summary.replace(&format!("{}/", directory.path().display()), ""), warning)
+    }
+
+    #[test]
+    fn the_key_in_force_is_named_by_its_origin() {
+        const KEY: (&str, &str) = ("GATEWAY_MASTER_KEY", "gm_0123456789-3f9a");
+        const ENV: (&str, &str) = (".env", "GATEWAY_MASTER_KEY=gm_0123456789-77cd\n");
+        const FILE: (&str, &str) = ("data/master.key", "gm_0123456789-abcd\n");
+        const YAML: (&str, &str) = ("gatehouse.yaml", "server: {master_key: gm_0123456789-1111}");
+        for (variables, files, summary) in [
+            (&[][..], &[][..], "not set; one is generated in ./data/master.key at the first start"),
+            (&[], &[FILE], "from ./data/master.key, ends in abcd"),
+            (&[KEY], &[ENV], "from GATEWAY_MASTER_KEY (environment), ends in 3f9a"),
+            (&[], &[ENV, YAML], "from GATEWAY_MASTER_KEY (.env), ends in 77cd"),
+            (&[], &[YAML], "from server.master_key in gatehouse.yaml, ends in 1111"),
+            (
+                &[("GATEWAY_MASTER_KEY_FILE", "data/master.key")],
+                &[FILE],
+                "from GATEWAY_MASTER_KEY_FILE, ends in abcd",
+            ),
+        ] {
+            assert_eq!(described(variables, files), (summary.to_owned(), None));
+        }
+    }
+
+    #[test]
+    fn a_left_over_key_file_is_reported() {
+        const LEFT_OVER: (&str, &str) = ("data/master.key", "gm_0123456789-abcd\n");
+        let environment = (".env", "GATEWAY_MASTER_KEY=gm_0123456789-77cd\n");
+        let (summary, warning) = described(&[], &[LEFT_OVER, environment]);
+        assert_eq!(summary, "from GATEWAY_MASTER_KEY (.env), ends in 77cd");
+        assert_eq!(
+            warning.unwrap(),
+            "./data/master.key holds another master key, which is not in force: GATEWAY_MASTER_KEY (.env) is. \
+             Delete ./data/master.key if it is not needed"
+        );
+        let same = (".env", "GATEWAY_MASTER_KEY=gm_0123456789-abcd\n");
+        assert_eq!(described(&[], &[LEFT_OVER, same]).1, None);
     }
 }

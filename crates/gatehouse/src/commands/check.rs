@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::settings::{self, SettingSource, Settings, SettingsFault, StorageType};
+use domain::resources::provider::Provider;
+
+use crate::master_key;
+use crate::settings::{self, Demo, SettingSource, Settings, SettingsFault, StorageType};
 
 /// Ready to print; `valid` decides the exit code.
 #[derive(Debug)]
@@ -20,8 +23,10 @@ pub fn run(
     vendor_names: &[&str],
 ) -> Report {
     match settings::load(environment, working_directory, config, vendor_names) {
-        Ok(settings) => match settings.without_effect() {
-            faults if faults.is_empty() => Report { valid: true, text: summary(&settings) },
+        Ok(settings) => match ineffective(&settings) {
+            faults if faults.is_empty() => {
+                Report { valid: true, text: summary(&settings, working_directory) }
+            }
             faults => Report { valid: false, text: listing(&faults) },
         },
         Err(faults) => Report { valid: false, text: listing(&faults) },
@@ -40,7 +45,40 @@ pub fn listing(faults: &[SettingsFault]) -> String {
     text
 }
 
-fn summary(settings: &Settings) -> String {
+/// What can be read but cannot work: `check` fails on it, a start only warns, because the rest may still be of use.
+pub fn ineffective(settings: &Settings) -> Vec<SettingsFault> {
+    let enabled = settings.providers.iter().map(|(provider, _)| provider).filter(|provider| provider.enabled);
+    settings.without_effect().into_iter().chain(enabled.filter_map(incomplete)).collect()
+}
+
+/// A provider that lacks what its type needs.
+fn incomplete(provider: &Provider) -> Option<SettingsFault> {
+    let vendor = wire::vendors::find(&provider.provider_type)?;
+    let name = &provider.name;
+    // Only an instance that is named like its type has variables.
+    let of_type = name.strip_prefix(vendor.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+    let variable = name.to_ascii_uppercase().replace('-', "_");
+    let variable = |field: &str| if of_type { format!(" ({variable}_{field})") } else { String::new() };
+    if vendor.base_url_required && provider.base_url.is_empty() {
+        let message = format!("is missing: type {} has no default{}", vendor.name, variable("BASE_URL"));
+        return Some(SettingsFault::new(format!("providers.{name}.base_url"), message));
+    }
+    // A server of one's own behind another base URL may need no key.
+    let own_server = !provider.base_url.is_empty() && !vendor.base_url_required;
+    if vendor.key_required && provider.api_key.is_none() && !own_server && !has_credential_header(provider) {
+        let message =
+            format!("is missing: {} refuses calls without a key{}", vendor.title, variable("API_KEY"));
+        return Some(SettingsFault::new(format!("providers.{name}.api_key"), message));
+    }
+    None
+}
+
+fn has_credential_header(provider: &Provider) -> bool {
+    const NAMES: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
+    provider.headers.keys().any(|name| NAMES.iter().any(|known| name.eq_ignore_ascii_case(known)))
+}
+
+fn summary(settings: &Settings, working_directory: &Path) -> String {
     let mut text = "The configuration is valid.\n".to_owned();
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:<10} {value}");
@@ -54,24 +92,36 @@ fn summary(settings: &Settings) -> String {
         server.host.clone()
     };
     line("address", &format!("http://{host}:{}{}", server.port, server.base_path.0));
-    line("master key", if server.master_key.is_some() { "set" } else { "not set; made at the first start" });
+    let master_key = master_key::describe(settings, working_directory);
+    line("master key", &master_key.summary);
     line("storage", &storage(settings));
-    let providers: Vec<String> = settings.providers.iter().map(|(provider, _)| describe(provider)).collect();
-    match providers.as_slice() {
-        [] => line("providers", "none"),
-        [first, rest @ ..] => {
-            line("providers", first);
-            rest.iter().for_each(|provider| line("", provider));
-        }
+    for (index, provider) in providers(settings).iter().enumerate() {
+        line(if index == 0 { "providers" } else { "" }, provider);
     }
     for origin in settings.sources.iter().filter(|origin| origin.source != SettingSource::Default) {
-        let layer = if origin.source == SettingSource::Env { "environment" } else { "file" };
-        line("set", &format!("{} = {} ({layer})", origin.setting.path, origin.shown));
+        let location = if origin.source == SettingSource::File { "file" } else { &origin.location };
+        line("set", &format!("{} = {} ({location})", origin.setting.path, origin.shown));
     }
-    for warning in &settings.warnings {
+    for warning in settings.warnings.iter().chain(&master_key.warning) {
         line("warning", warning);
     }
     text
+}
+
+/// The configured providers, and the built-in demo where it is served.
+fn providers(settings: &Settings) -> Vec<String> {
+    let mut shown: Vec<String> = settings.providers.iter().map(|(provider, _)| describe(provider)).collect();
+    match settings.demo.enabled {
+        Demo::On => shown.push("demo (built in)".to_owned()),
+        Demo::Auto if shown.is_empty() => {
+            shown.push("demo (built in, as long as no other provider is configured)".to_owned());
+        }
+        Demo::Off if shown.is_empty() => {
+            shown.push("none: add one here or through the admin API".to_owned());
+        }
+        _ => {}
+    }
+    shown
 }
 
 fn storage(settings: &Settings) -> String {
@@ -81,7 +131,7 @@ fn storage(settings: &Settings) -> String {
     }
 }
 
-fn describe(provider: &domain::resources::provider::Provider) -> String {
+fn describe(provider: &Provider) -> String {
     let key = if provider.api_key.is_some() { "key set" } else { "no key" };
     let off = if provider.enabled { "" } else { ", disabled" };
     format!("{} ({}, {key}{off})", provider.name, provider.provider_type)
@@ -112,7 +162,7 @@ mod tests {
         The configuration is valid.
           file       [directory]/gatehouse.yaml
           address    http://127.0.0.1:9000/
-          master key set
+          master key from server.master_key in [directory]/gatehouse.yaml
           storage    sqlite in ./data/gatehouse.db
           providers  ollama (ollama, no key)
                      openai (openai, key set)
@@ -157,5 +207,69 @@ mod tests {
           [directory]/gatehouse.yaml:5:11: log.format (LOG_FORMAT): 'xml' is not text or json
           [directory]/gatehouse.yaml:8:11: providers.a.type: 'opena' is not a provider type; did you mean openai?
         ");
+    }
+
+    #[test]
+    fn a_bare_start_names_the_demo_and_the_key_to_come() {
+        let report = run_with(&[], "");
+        assert!(report.valid);
+        insta::assert_snapshot!(report.text, @r"
+        The configuration is valid.
+          file       [directory]/gatehouse.yaml
+          address    http://127.0.0.1:8080/
+          master key not set; one is generated in ./data/master.key at the first start
+          storage    sqlite in ./data/gatehouse.db
+          providers  demo (built in, as long as no other provider is configured)
+        ");
+        let report = run_with(&[("DEMO_ENABLED", "false")], "");
+        assert!(report.text.contains("providers  none: add one"), "{}", report.text);
+        let report = run_with(&[("DEMO_ENABLED", "true"), ("OLLAMA_BASE_URL", "http://localhost:1/v1")], "");
+        assert!(report.text.contains("             demo (built in)"), "{}", report.text);
+    }
+
+    #[test]
+    fn providers_that_cannot_work_are_faults() {
+        let vendors = ["openai", "azure", "oracle", "anthropic", "openai_compatible"];
+        let check = |variables: &[(&str, &str)], file: &str| {
+            let directory = tempfile::tempdir().unwrap();
+            std::fs::write(directory.path().join("gatehouse.yaml"), file).unwrap();
+            let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+            run(variables, directory.path(), None, &vendors)
+        };
+        let report = check(
+            &[("AZURE_EAST_API_KEY", "hush-hush")],
+            "providers:\n  anthropic:\n  lab: {type: openai_compatible}\n",
+        );
+        assert!(!report.valid && !report.text.contains("hush"));
+        insta::assert_snapshot!(report.text, @r"
+        There are 3 faults in the configuration:
+          providers.anthropic.api_key is missing: Anthropic refuses calls without a key (ANTHROPIC_API_KEY)
+          providers.azure-east.base_url is missing: type azure has no default (AZURE_EAST_BASE_URL)
+          providers.lab.base_url is missing: type openai_compatible has no default
+        ");
+        for (variables, file) in [
+            (&[("OPENAI_BASE_URL", "http://localhost:9/v1")][..], ""),
+            (&[("AZURE_API_KEY", "k"), ("AZURE_BASE_URL", "https://x.example")], ""),
+            (&[], "providers: {anthropic: {enabled: false}}"),
+            (&[], "providers: {openai: {headers: {Authorization: Bearer x}}}"),
+        ] {
+            let report = check(variables, file);
+            assert!(report.valid, "{}", report.text);
+        }
+    }
+
+    #[test]
+    fn a_base_url_that_names_an_endpoint_is_a_fault() {
+        let report = run_with(
+            &[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "https://api.openai.com/v1/chat/completions")],
+            "providers:\n  lab:\n    type: ollama\n    base_url: http://localhost:1/v1/embeddings/\n",
+        );
+        assert!(!report.valid);
+        for expected in [
+            "OPENAI_API_KEY, OPENAI_BASE_URL is not valid: 'base_url' ends in '/chat/completions', which the gateway appends itself: use 'https://api.openai.com/v1'.",
+            "gatehouse.yaml:2:3: providers.lab is not valid: 'base_url' ends in '/embeddings', which the gateway appends itself: use 'http://localhost:1/v1'.",
+        ] {
+            assert!(report.text.contains(expected), "{}", report.text);
+        }
     }
 }

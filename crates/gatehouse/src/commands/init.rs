@@ -100,19 +100,23 @@ providers:
 fn dotenv(entropy: &dyn Entropy) -> String {
     let mut random = [0u8; 32];
     entropy.fill(&mut random);
-    format!(
+    let mut text = format!(
         "\
 # Secrets of the gateway: keep this file to yourself.
 GATEWAY_MASTER_KEY=gm_{}
 
-# Keys of providers; a line without a value counts as not set.
-OPENAI_API_KEY=
-GROQ_API_KEY=
-OPENROUTER_API_KEY=
-OPENROUTER_API_KEY=
+# API keys of providers; a line without a value counts as not set.
 ",
         URL_SAFE_NO_PAD.encode(random)
-    )
+    );
+    for vendor in wire::vendors::list().iter().filter(|vendor| vendor.key_required) {
+        let name = vendor.name.to_ascii_uppercase();
+        let _ = writeln!(text, "{name}_API_KEY=");
+        if vendor.base_url_required {
+            let _ = writeln!(text, "{name}_BASE_URL=");
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -146,6 +150,20 @@ mod tests {
         );
         let set = settings.sources.iter().filter(|origin| origin.source != SettingSource::Default);
         assert_eq!(set.map(|origin| origin.setting.path).collect::<Vec<_>>(), ["server.master_key"]);
+    }
+
+    #[test]
+    fn dotenv_names_every_hosted_provider_once() {
+        let text = dotenv(&Fixed(1));
+        let names: Vec<&str> = text.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        for (index, name) in names.iter().enumerate() {
+            assert!(!names[..index].contains(name), "{name} is written twice");
+        }
+        for name in
+            ["GATEWAY_MASTER_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AZURE_BASE_URL"]
+        {
+            assert!(names.contains(&name), "{name} is missing");
+        }
     }
 
     #[test]

@@ -14,8 +14,9 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::{BAD_CONFIGURATION, load_settings};
+use super::{BAD_CONFIGURATION, check, load_settings};
 use crate::logging;
+use crate::master_key;
 use crate::settings::Settings;
 use assemble::House;
 
@@ -52,11 +53,11 @@ pub fn run(config: Option<&Path>) -> ExitCode {
 }
 
 async fn serve(settings: &Settings) -> Result<(), String> {
-    for warning in settings.without_effect() {
-        tracing::warn!(setting = warning.key, "setting {}", warning.message);
-    }
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
+    }
+    for fault in check::ineffective(settings) {
+        tracing::warn!("{fault}");
     }
     let listener = listen(settings).await?;
     let house = assemble::assemble(settings, &listener).await?;
@@ -113,7 +114,8 @@ async fn listen(settings: &Settings) -> Result<TcpListener, String> {
     })
 }
 
-/// Where it is, and the master key the one time it is new. Whoever started us may have stopped listening.
+/// Prints the address, the providers and which master key is in force; the key itself only when it was just generated.
+/// Errors are ignored: standard output may be closed.
 fn announce(settings: &Settings, listener: &TcpListener, house: &House) {
     let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
     let base = settings.server.base_path.0.trim_end_matches('/');
@@ -125,6 +127,13 @@ fn announce(settings: &Settings, listener: &TcpListener, house: &House) {
     if house.master_key.fresh {
         text += &format!("  master key  {}\n", house.master_key.key.reveal());
         text += &format!("              made just now, kept in {}\n", house.master_key_file.display());
+    } else {
+        let key = master_key::describe(settings, Path::new("."));
+        text += &format!("  master key  {}\n", key.summary);
+        if let Some(warning) = key.warning {
+            tracing::warn!("{warning}");
+            text += &format!("              {warning}\n");
+        }
     }
     let snapshot = house.gateway.snapshot();
     let names: Vec<&str> = snapshot.routes.instances.keys().map(String::as_str).collect();
