@@ -21,6 +21,8 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use domain::secret::Secret;
+
 pub use fault::SettingsFault;
 #[cfg(test)]
 pub use markdown::settings_markdown;
@@ -70,6 +72,8 @@ pub struct SettingOrigin {
     /// The place a person would edit: `environment`, `.env`, a `_FILE` variable, or the configuration file.
     pub location: String,
     pub shown: String,
+    /// The effective value, to tell whether a reload changed it.
+    pub value: Secret,
 }
 
 /// The settings, given everything they depend on; every fault there is, not only the first.

@@ -1,9 +1,12 @@
 //! Keeps the snapshot true: compiles it at the start, and again when a document or the inventory changes.
 
+mod reconfigure;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use domain::caller::KeyFacts;
 use domain::capability::Capability;
 use domain::money::Nanos;
@@ -40,6 +43,7 @@ const ROUTED: &[&str] =
 const BUDGETED: &[&str] = &[Budget::KIND, BudgetSettings::KIND];
 
 /// What the operator fixed outside of storage.
+#[derive(Clone)]
 pub struct Fixed {
     pub providers: Vec<(Provider, Source)>,
     /// Present when nothing else is configured, or when asked for.
@@ -56,7 +60,7 @@ pub struct Fixed {
 pub struct Refresher {
     gateway: Arc<Gateway>,
     store: Store,
-    fixed: Fixed,
+    fixed: ArcSwap<Fixed>,
     pub inventory: Inventory,
     /// One compilation at a time: a later one must not be overtaken by an earlier one.
     turn: tokio::sync::Mutex<()>,
@@ -64,7 +68,13 @@ pub struct Refresher {
 
 impl Refresher {
     pub fn new(gateway: Arc<Gateway>, store: Store, fixed: Fixed, inventory: Inventory) -> Self {
-        Self { gateway, store, fixed, inventory, turn: tokio::sync::Mutex::default() }
+        Self {
+            gateway,
+            store,
+            fixed: ArcSwap::from_pointee(fixed),
+            inventory,
+            turn: tokio::sync::Mutex::default(),
+        }
     }
 
     pub fn store(&self) -> &Store {
@@ -153,13 +163,17 @@ impl Refresher {
         if !self.gateway.capabilities.has(Capability::AdvancedBudgets) {
             return Ok(());
         }
-        let rules = Rules::load(&self.store, &self.fixed.budgets, broken).await?;
+        let rules = Rules::load(&self.store, &self.fixed().budgets, broken).await?;
         spending::install(&self.gateway, &self.store, rules).await
     }
 
     /// Budgets of the configuration.
-    pub fn configured_budgets(&self) -> &[(BudgetKey, Nanos)] {
-        &self.fixed.budgets
+    pub fn configured_budgets(&self) -> Vec<(BudgetKey, Nanos)> {
+        self.fixed().budgets.clone()
+    }
+
+    fn fixed(&self) -> Arc<Fixed> {
+        self.fixed.load_full()
     }
 
     /// Tells the console, once what has changed is in force; what other replicas wrote is among it.
@@ -182,7 +196,7 @@ impl Refresher {
 
     async fn routes(&self, broken: &mut Unreadable) -> Result<routes::Routes, StoreError> {
         let providers = self.merge(self.readable(broken).await?);
-        let combos = if self.fixed.combos { self.readable(broken).await? } else { Vec::new() };
+        let combos = if self.fixed().combos { self.readable(broken).await? } else { Vec::new() };
         let (pools, aliases) = (self.readable(broken).await?, self.readable(broken).await?);
         let before = self.gateway.snapshot();
         let names = Names::compile(pools, combos, aliases, &before.routes.names);
@@ -213,7 +227,7 @@ impl Refresher {
         };
         let mut routes = routes::compile(&providers, &ground);
         routes.names = names;
-        routes.scrubber = Scrubber::of(&self.fixed.secrets, providers.iter().map(|(provider, _)| provider));
+        routes.scrubber = Scrubber::of(&self.fixed().secrets, providers.iter().map(|(provider, _)| provider));
         Ok(routes)
     }
 
@@ -255,11 +269,12 @@ impl Refresher {
 
     /// Stored instances override configured ones of the same name.
     fn merge(&self, stored: Vec<Provider>) -> Vec<(Provider, Source)> {
+        let configured = self.fixed();
         let overridden = |name: &str| stored.iter().any(|provider| provider.name == name);
-        let fixed = self.fixed.providers.iter().filter(|(provider, _)| !overridden(&provider.name)).cloned();
+        let fixed = configured.providers.iter().filter(|(provider, _)| !overridden(&provider.name)).cloned();
         let mut providers: Vec<_> = fixed.collect();
         providers.extend(stored.iter().cloned().map(|provider| (provider, Source::Admin)));
-        let wanted = self.fixed.demo.unwrap_or(providers.is_empty());
+        let wanted = configured.demo.unwrap_or(providers.is_empty());
         let demo = demo();
         if wanted && !providers.iter().any(|(provider, _)| provider.name == demo.name) {
             providers.push((demo, Source::Default));
@@ -269,7 +284,8 @@ impl Refresher {
 
     /// Where an instance of this name is configured outside of storage.
     pub fn configured_source(&self, name: &str) -> Option<Source> {
-        let mut fixed = self.fixed.providers.iter();
+        let configured = self.fixed();
+        let mut fixed = configured.providers.iter();
         fixed.find(|(provider, _)| provider.name == name).map(|(_, source)| *source)
     }
 
@@ -278,8 +294,8 @@ impl Refresher {
         match source {
             Source::Config | Source::Env | Source::Default => Trust::Operator,
             Source::Admin => Trust::Admin {
-                allow_private: self.fixed.allow_private,
-                loopback_listener: self.fixed.loopback_listener,
+                allow_private: self.fixed().allow_private,
+                loopback_listener: self.fixed().loopback_listener,
             },
         }
     }

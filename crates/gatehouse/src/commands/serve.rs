@@ -1,6 +1,7 @@
 //! `gatehouse serve`: puts the floors together, runs until a signal, and stops in a fixed order.
 
 pub(super) mod assemble;
+mod reload;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,10 +16,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::{BAD_CONFIGURATION, check, load_settings};
-use crate::logging;
+use crate::logging::{self, LogLevel};
 use crate::master_key;
 use crate::settings::Settings;
 use assemble::House;
+use reload::Reloader;
 
 /// How long the last drain of the journal may take: what remains is read at the next start.
 const LAST_DRAIN: Duration = Duration::from_secs(10);
@@ -32,7 +34,7 @@ pub fn run(config: Option<&Path>) -> ExitCode {
             return ExitCode::from(BAD_CONFIGURATION);
         }
     };
-    logging::start(&settings.log);
+    let log_level = logging::start(&settings.log);
     // Accepting, draining and the rest beside the calls; the calls have threads of their own.
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
         Ok(runtime) => runtime,
@@ -41,7 +43,7 @@ pub fn run(config: Option<&Path>) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let outcome = runtime.block_on(serve(&settings));
+    let outcome = runtime.block_on(serve(settings, config, log_level));
     runtime.shutdown_background();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -52,23 +54,33 @@ pub fn run(config: Option<&Path>) -> ExitCode {
     }
 }
 
-async fn serve(settings: &Settings) -> Result<(), String> {
+async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -> Result<(), String> {
+    let hangup =
+        signal(SignalKind::hangup()).map_err(|error| format!("Signals cannot be watched: {error}"))?;
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }
-    for fault in check::ineffective(settings) {
+    for fault in check::ineffective(&settings) {
         tracing::warn!("{fault}");
     }
-    let listener = listen(settings).await?;
-    let house = assemble::assemble(settings, &listener).await?;
-    announce(settings, &listener, &house);
+    let listener = listen(&settings).await?;
+    let house = assemble::assemble(&settings, &listener).await?;
+    announce(&settings, &listener, &house);
 
     let (stop, stopping) = watch::channel(false);
     let (stop_draining, drained) = watch::channel(false);
     house.gateway.tasks.spawn(house.gateway.responses.clone().run(drained.clone()));
     house.gateway.tasks.spawn(house.gateway.idempotency.clone().run(drained.clone()));
     house.gateway.tasks.spawn(house.drainer.run(drained));
-    let background = house.background;
+    let mut background = house.background;
+    let reloader = Reloader {
+        config: config.map(Path::to_owned),
+        settings,
+        refresher: house.refresher,
+        gateway: house.gateway.clone(),
+        log_level,
+    };
+    background.push(assemble::spawn(reloader.run(hangup)));
     watch_signals(stop)?;
     // They end last: what the calls left behind still runs on them.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -85,6 +97,7 @@ async fn serve(settings: &Settings) -> Result<(), String> {
     if tokio::time::timeout(LAST_DRAIN, house.gateway.tasks.wait()).await.is_err() {
         tracing::warn!("the journal is not drained yet; the rest is read at the next start");
     }
+    house.gateway.journal.retire(&house.store).await;
     house.gateway.key_uses.write(&house.store).await;
     house.store.close().await;
     drop(workers);
@@ -101,7 +114,6 @@ async fn warm(gateway: Arc<Gateway>) {
         }
     }
 }
-    house.gateway.journal.retire(&house.store).await;
 
 async fn listen(settings: &Settings) -> Result<TcpListener, String> {
     let server = &settings.server;

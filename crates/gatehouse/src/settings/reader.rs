@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use domain::secret::Secret;
+
 use super::fault::SettingsFault;
 use super::file::Given;
 use super::value::Value;
@@ -100,6 +102,7 @@ fn origin(setting: &'static Setting, candidate: &Candidate) -> SettingOrigin {
         source: candidate.source,
         location: candidate.location.clone(),
         shown: shown.to_owned(),
+        value: Secret::new(candidate.text.as_str()),
     }
 }
 

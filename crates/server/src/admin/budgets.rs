@@ -125,8 +125,8 @@ fn collection(app: &App) -> Collection<Budget> {
 }
 
 fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {
-    let configured = app.refresher.configured_budgets().iter();
-    configured.clone().find(|(known, _)| known == key).map(|(_, amount)| *amount)
+    let configured = app.refresher.configured_budgets();
+    configured.iter().find(|(known, _)| known == key).map(|(_, amount)| *amount)
 }
 
 /// Tenants are told apart only where the edition has them.

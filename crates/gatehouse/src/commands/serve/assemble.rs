@@ -38,6 +38,7 @@ use crate::world::{SystemClock, SystemEntropy};
 pub struct House {
     pub gateway: Arc<Gateway>,
     pub store: Store,
+    pub refresher: Arc<Refresher>,
     pub drainer: Drainer,
     pub door: Door,
     pub listen: ListenConfig,
@@ -121,7 +122,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         .await
         .map_err(|error| format!("The configuration cannot be read from storage: {error}"))?;
     background.extend(start_background(settings, &gateway, &refresher, &store));
-    let app = App::new(gateway.clone(), refresher, server_config(settings));
+    let app = App::new(gateway.clone(), refresher.clone(), server_config(settings));
     Ok(House {
         drainer,
         door: Door::new(app),
@@ -129,6 +130,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         master_key_file: data_dir.join(master_key::FILE),
         gateway,
         store,
+        refresher,
         master_key,
         background,
     })
@@ -154,7 +156,7 @@ async fn drain_first(drainer: &mut Drainer, clock: &dyn Clock) {
     clippy::disallowed_methods,
     reason = "what runs beside the calls is kept by its handle and aborted at the stop"
 )]
-fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+pub fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(task)
 }
 
@@ -387,11 +389,7 @@ fn empty_snapshot(master_key: &MasterKey) -> Snapshot {
 fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
     Fixed {
         providers: settings.providers.clone(),
-        demo: match settings.demo.enabled {
-            Demo::Auto => None,
-            Demo::On => Some(true),
-            Demo::Off => Some(false),
-        },
+        demo: demo(settings),
         allow_private: settings.upstream.allow_private,
         loopback_listener: listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
         combos: settings.combos.enabled,
@@ -402,6 +400,15 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
 
 fn server_config(settings: &Settings) -> Config {
     Config {
+/// Whether the built-in demo is served; None leaves it to whether there are other providers.
+pub fn demo(settings: &Settings) -> Option<bool> {
+    match settings.demo.enabled {
+        Demo::Auto => None,
+        Demo::On => Some(true),
+        Demo::Off => Some(false),
+    }
+}
+
         version: env!("CARGO_PKG_VERSION"),
         base_path: settings.server.base_path.0.clone(),
         metrics_endpoint: settings.metrics.enabled.then(|| settings.metrics.endpoint.0.clone()),

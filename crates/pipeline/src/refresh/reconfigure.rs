@@ -1,0 +1,39 @@
+//! Live reload of what the operator configured outside of storage.
+
+use std::sync::Arc;
+
+use store::StoreError;
+
+use super::{BUDGETED, Fixed, ROUTED, Refresher};
+use crate::snapshot::Snapshot;
+use crate::snapshot::unreadable::Unreadable;
+
+impl Refresher {
+    pub fn configuration(&self) -> Fixed {
+        (*self.fixed()).clone()
+    }
+
+    /// Puts another configuration and master key in force. Calls under way keep the snapshot they started with. On an
+    /// error the old configuration stays in force.
+    pub async fn reconfigure(&self, configuration: Fixed, master: [u8; 32]) -> Result<(), StoreError> {
+        let _turn = self.turn.lock().await;
+        let before = self.fixed.swap(Arc::new(configuration));
+        let compiled = self.recompile(master).await;
+        if compiled.is_err() {
+            self.fixed.store(before);
+        }
+        compiled
+    }
+
+    /// Budgets come last: everything before them leaves nothing behind when it fails.
+    async fn recompile(&self, master: [u8; 32]) -> Result<(), StoreError> {
+        let (mut in_routes, mut in_budgets) = (Unreadable::default(), Unreadable::default());
+        let routes = Arc::new(self.routes(&mut in_routes).await?);
+        self.budgets(&mut in_budgets).await?;
+        let mut snapshot = (*self.gateway.snapshot()).clone();
+        snapshot.broken.replace(ROUTED, in_routes);
+        snapshot.broken.replace(BUDGETED, in_budgets);
+        self.gateway.snapshot.store(Arc::new(Snapshot { routes, master, ..snapshot }));
+        Ok(())
+    }
+}
