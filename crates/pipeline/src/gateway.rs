@@ -1,6 +1,7 @@
 //! What every call shares: the snapshot in force, the journal, the way out, the clock.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -64,6 +65,8 @@ pub struct Policy {
     pub unpriced_denied: bool,
     /// Budgeted paths are closed while nobody can say what is spent.
     pub budgets_closed: bool,
+    /// One log line at level info per call; can be changed while calls run.
+    pub log_requests: Arc<AtomicBool>,
 }
 
 /// Further attempts at a target that failed.
@@ -105,6 +108,7 @@ impl Default for Policy {
             audit: audit::Rules::default(),
             unpriced_denied: false,
             budgets_closed: false,
+            log_requests: Arc::default(),
         }
     }
 }

@@ -4,6 +4,7 @@ mod account;
 mod audited;
 mod earlier;
 mod holds;
+mod request_log;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -23,7 +23,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
 use crate::inference::chat;
-use crate::{App, azure, cors, fault};
+use crate::{App, azure, client_address, cors, fault};
 
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -94,6 +94,8 @@ impl Door {
         if let Some(preflight) = cors::preflight(&request, origin.as_ref()) {
             return Ok(stamp(preflight.map(Outgoing::Framework), &request_id));
         }
+        let trusted = &self.app.config.trusted_proxies;
+        let client_ip = client_ip.map(|peer| client_address::resolve(peer, request.headers(), trusted));
         let visit = Visit { request_id: request_id.clone(), client_ip, place };
         let served = AssertUnwindSafe(self.serve(request, visit)).catch_unwind().await;
         let mut response = served.unwrap_or_else(|_| {

@@ -4,6 +4,7 @@ mod accept;
 mod admin;
 mod azure;
 mod body;
+mod client_address;
 mod cors;
 mod door;
 mod fault;
@@ -23,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use pipeline::gateway::Gateway;
+use ipnet::IpNet;
 use pipeline::refresh::Refresher;
 
 pub use accept::{ListenConfig, serve};
@@ -54,6 +56,8 @@ pub struct Config {
     pub combos_enabled: bool,
     pub cors_origins: Vec<String>,
 }
+    /// Reverse proxies whose word on the client's address is taken.
+    pub trusted_proxies: Vec<IpNet>,
 
 impl Default for Config {
     fn default() -> Self {
@@ -67,6 +71,7 @@ impl Default for Config {
             combos_enabled: true,
             cors_origins: Vec::new(),
         }
+            trusted_proxies: Vec::new(),
     }
 }
 

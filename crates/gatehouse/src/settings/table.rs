@@ -12,7 +12,7 @@ use super::routing::{FallbackMode, FallbackRules, Share};
 use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, StorageType, UnpricedPolicy, UrlPath, Value,
-    between, host, http_url, log_level, not_root, origins, positive, postgres_url,
+    between, host, http_url, log_level, networks, not_root, origins, positive, postgres_url,
 };
 use super::{Section, Setting, SettingOrigin};
 
@@ -41,6 +41,8 @@ declare! {
         body_timeout: Duration = "server.body_timeout", "BODY_TIMEOUT", "60s", positive;
         /// Origins whose pages may call the gateway from a browser; `*` for all. None means no CORS headers.
         cors_origins: Vec<String> = "server.cors_origins", "CORS_ORIGINS", "", |list| origins(list);
+        /// Reverse proxies (addresses or CIDR ranges) whose X-Forwarded-For or Forwarded header gives the client's address; none means the peer is the client.
+        trusted_proxies: Vec<String> = "server.trusted_proxies", "TRUSTED_PROXIES", "", |list| networks(list);
         /// Serve the providers' own APIs under /p/{provider}/.
         enable_passthrough_routes: bool = "server.enable_passthrough_routes", "ENABLE_PASSTHROUGH_ROUTES", "true";
         /// Instances or types that are served there; none means all.
@@ -119,6 +121,8 @@ declare! {
         level: String = "log.level", "LOG_LEVEL", "info", |filter| log_level(filter);
         /// text or json.
         format: LogFormat = "log.format", "LOG_FORMAT", "text";
+        /// Write one line at level info per call: key, path, model, provider, status, tokens, cost and times.
+        requests: bool = "log.requests", "LOG_REQUESTS", "false";
     }
 
     /// Traces with GenAI attributes.

@@ -1,11 +1,13 @@
 //! The kinds of value a setting can have, how each is written, and checks on them.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use domain::secret::Secret;
+use ipnet::IpNet;
 
 pub trait Value: Sized + Default {
     /// What a value must be, as a noun that follows "is not".
@@ -256,6 +258,16 @@ pub fn positive(duration: &Duration) -> Verdict {
     require(!duration.is_zero(), "must be longer than 0")
 }
 
+/// An address, or a range of them in CIDR notation.
+pub fn network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| Some(IpNet::from(text.parse::<IpAddr>().ok()?)))
+}
+
+pub fn networks(list: &[String]) -> Verdict {
+    let valid = list.iter().all(|text| network(text).is_some());
+    require(valid, "must be addresses or CIDR ranges such as 10.0.0.0/8 or 192.0.2.7")
+}
+
 pub fn host(host: &str) -> Verdict {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-._:[]%".contains(c);
     require(host.chars().all(fits), "is not a host name or an IP address")
@@ -362,6 +374,8 @@ mod tests {
         assert!(log_level("info,hyper=warn").is_ok() && log_level("loud").is_err());
         assert!(origins(&["https://a.example:8443".into(), "*".into()]).is_ok());
         assert!(origins(&["a.example".into()]).is_err() && origins(&["https://a.example/x".into()]).is_err());
+        assert!(networks(&["10.0.0.0/8".into(), "192.0.2.7".into(), "2001:db8::/32".into()]).is_ok());
+        assert!(networks(&["10.0.0.0/33".into()]).is_err() && networks(&["proxy".into()]).is_err());
         assert!(host("::1").is_ok() && host("a b").is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! How an account is closed: what nobody has told is counted, everything is priced, and the receipt is written down.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use domain::receipt::{CostSource, Receipt};
@@ -8,6 +9,7 @@ use domain::usage::Usage;
 
 use super::earlier::{self, Earlier, Lost};
 use super::holds::Holds;
+use super::request_log;
 use crate::audit;
 use crate::estimate;
 use crate::gateway::Gateway;
@@ -84,6 +86,9 @@ impl Account {
             duration_us = receipt.duration_us,
             "call settled"
         );
+        if gateway.policy.log_requests.load(Ordering::Relaxed) {
+            request_log::write(&receipt);
+        }
         gateway.console.settled(&receipt);
         audit::announce(&gateway.audit, &receipt);
         if gateway.policy.keeps_journal()

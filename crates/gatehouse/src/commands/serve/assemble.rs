@@ -3,6 +3,7 @@
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -37,8 +38,8 @@ use crate::world::{SystemClock, SystemEntropy};
 
 pub struct House {
     pub gateway: Arc<Gateway>,
-    pub store: Store,
     pub refresher: Arc<Refresher>,
+    pub store: Store,
     pub drainer: Drainer,
     pub door: Door,
     pub listen: ListenConfig,
@@ -129,8 +130,8 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         listen: listen_config(settings),
         master_key_file: data_dir.join(master_key::FILE),
         gateway,
-        store,
         refresher,
+        store,
         master_key,
         background,
     })
@@ -372,6 +373,7 @@ fn policy(settings: &Settings) -> Policy {
         },
         unpriced_denied: settings.spending.unpriced_policy == UnpricedPolicy::Deny,
         budgets_closed: settings.spending.budgets_fail == FailMode::Closed,
+        log_requests: Arc::new(AtomicBool::new(settings.log.requests)),
         ..Policy::default()
     }
 }
@@ -398,8 +400,6 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
     }
 }
 
-fn server_config(settings: &Settings) -> Config {
-    Config {
 /// Whether the built-in demo is served; None leaves it to whether there are other providers.
 pub fn demo(settings: &Settings) -> Option<bool> {
     match settings.demo.enabled {
@@ -409,6 +409,8 @@ pub fn demo(settings: &Settings) -> Option<bool> {
     }
 }
 
+fn server_config(settings: &Settings) -> Config {
+    Config {
         version: env!("CARGO_PKG_VERSION"),
         base_path: settings.server.base_path.0.clone(),
         metrics_endpoint: settings.metrics.enabled.then(|| settings.metrics.endpoint.0.clone()),
@@ -417,6 +419,12 @@ pub fn demo(settings: &Settings) -> Option<bool> {
         dashboard_enabled: settings.admin.ui_enabled,
         combos_enabled: settings.combos.enabled,
         cors_origins: settings.server.cors_origins.clone(),
+        trusted_proxies: settings
+            .server
+            .trusted_proxies
+            .iter()
+            .filter_map(|text| settings::network(text))
+            .collect(),
     }
 }
 

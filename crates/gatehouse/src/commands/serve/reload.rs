@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use domain::resources::auth_key;
 use domain::secret::Secret;
@@ -16,7 +17,8 @@ use crate::master_key;
 use crate::settings::{self, Settings};
 
 /// Settings that a reload puts in force. Providers are live, too; every other setting needs a restart.
-const LIVE: [&str; 4] = ["server.master_key", "log.level", "demo.enabled", "spending.budgets"];
+const LIVE: [&str; 5] =
+    ["server.master_key", "log.level", "log.requests", "demo.enabled", "spending.budgets"];
 
 /// What a reload compares with and what it changes.
 pub struct Reloader {
@@ -95,6 +97,7 @@ impl Reloader {
         let digest = auth_key::digest(master.key.reveal());
         self.refresher.reconfigure(configuration, digest).await.map_err(|error| error.to_string())?;
         self.log_level.set(&settings.log.level);
+        self.gateway.policy.log_requests.store(settings.log.requests, Ordering::Relaxed);
         Ok(())
     }
 

@@ -1,0 +1,106 @@
+//! The client's address behind reverse proxies that the operator trusts.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::HeaderMap;
+use ipnet::IpNet;
+
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED: &str = "forwarded";
+
+/// The address nearest to us that is not a trusted proxy. Headers are read only when the peer is trusted; each proxy adds
+/// the address it was called from at the end, so everything before the first untrusted one could be made up.
+pub fn resolve(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let mut client = peer.to_canonical();
+    if !is_trusted(client, trusted) {
+        return client;
+    }
+    for hop in hops(headers).into_iter().rev() {
+        // Where a proxy hides an address or writes something else, nothing before it can be relied on.
+        let Some(address) = parse(&hop) else { break };
+        client = address;
+        if !is_trusted(client, trusted) {
+            break;
+        }
+    }
+    client
+}
+
+fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
+    trusted.iter().any(|network| network.contains(&address))
+}
+
+/// In the order they were added. Most proxies write X-Forwarded-For and pass a client's Forwarded on untouched: it is read
+/// only where the other is absent.
+fn hops(headers: &HeaderMap) -> Vec<String> {
+    let elements = |name: &str| -> Vec<String> {
+        let lines = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"));
+        lines.flat_map(|line| line.split(',')).map(|element| element.trim().to_owned()).collect()
+    };
+    if headers.contains_key(X_FORWARDED_FOR) {
+        return elements(X_FORWARDED_FOR);
+    }
+    elements(FORWARDED).iter().map(|element| forwarded_for(element).unwrap_or_default()).collect()
+}
+
+/// The `for` of one element of `Forwarded`.
+fn forwarded_for(element: &str) -> Option<String> {
+    element.split(';').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("for").then(|| value.trim().trim_matches('"').to_owned())
+    })
+}
+
+/// An address with or without a port; IPv6 with or without brackets.
+fn parse(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let address = bare.parse::<IpAddr>().ok().or_else(|| Some(text.parse::<SocketAddr>().ok()?.ip()))?;
+    Some(address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(peer: &str, headers: &[(&'static str, &'static str)], expected: &str) {
+        let trusted: Vec<IpNet> =
+            ["10.0.0.0/8", "192.0.2.1/32", "2001:db8::/32"].map(|network| network.parse().unwrap()).into();
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, http::HeaderValue::from_static(value));
+        }
+        let found = resolve(peer.parse().unwrap(), &map, &trusted);
+        assert_eq!(found, expected.parse::<IpAddr>().unwrap(), "{headers:?}");
+    }
+
+    #[test]
+    fn the_nearest_untrusted_address_is_the_client() {
+        const XFF: &str = X_FORWARDED_FOR;
+        check("203.0.113.9", &[(XFF, "198.51.100.1")], "203.0.113.9");
+        check("10.0.0.1", &[], "10.0.0.1");
+        check("10.0.0.1", &[(XFF, "198.51.100.1")], "198.51.100.1");
+        check("::ffff:10.0.0.1", &[(XFF, "::ffff:198.51.100.1")], "198.51.100.1");
+        check("10.0.0.1", &[(XFF, "1.2.3.4, 198.51.100.1, 10.9.9.9")], "198.51.100.1");
+        check("10.0.0.1", &[(XFF, "1.2.3.4"), (XFF, "198.51.100.1,192.0.2.1")], "198.51.100.1");
+        check("10.0.0.1", &[(XFF, "10.1.1.1, 10.2.2.2")], "10.1.1.1");
+        check("10.0.0.1", &[(XFF, "198.51.100.1:4711")], "198.51.100.1");
+        check("2001:db8::1", &[(XFF, "[2001:db9::7]:80, [2001:db8::2]")], "2001:db9::7");
+        // What cannot be read ends the search at the last address that can be relied on.
+        check("10.0.0.1", &[(XFF, "198.51.100.1, unknown, 10.3.3.3")], "10.3.3.3");
+        check("10.0.0.1", &[(XFF, "")], "10.0.0.1");
+    }
+
+    #[test]
+    fn forwarded_is_read_where_x_forwarded_for_is_absent() {
+        check("10.0.0.1", &[(FORWARDED, "for=198.51.100.1;proto=https")], "198.51.100.1");
+        check(
+            "10.0.0.1",
+            &[(FORWARDED, "proto=http; For=\"[2001:db9::7]:80\", for=10.4.4.4")],
+            "2001:db9::7",
+        );
+        check("10.0.0.1", &[(FORWARDED, "for=_hidden, for=10.4.4.4")], "10.4.4.4");
+        check("10.0.0.1", &[(FORWARDED, "for=1.2.3.4"), (X_FORWARDED_FOR, "198.51.100.1")], "198.51.100.1");
+        check("203.0.113.9", &[(FORWARDED, "for=198.51.100.1")], "203.0.113.9");
+    }
+}
