@@ -1,5 +1,6 @@
 //! The whole decision about a request without making the call: every station that decides, and none that acts.
 
+mod own;
 mod shown;
 mod view;
 
@@ -27,6 +28,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::routes::Lane;
 use crate::{authenticate, limit, responses, spending};
 
+pub use own::limits_and_budgets;
 pub use view::{
     BudgetRoom, Candidate, Decision, EstimatedCost, Explanation, LimitView, Principal, Refusal, RequestView,
     Resolution, UpstreamRequest,

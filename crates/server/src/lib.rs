@@ -6,6 +6,7 @@ mod azure;
 mod body;
 mod client_address;
 mod cors;
+mod csv;
 mod door;
 mod fault;
 mod inference;
@@ -23,8 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pipeline::gateway::Gateway;
 use ipnet::IpNet;
+use pipeline::gateway::Gateway;
 use pipeline::refresh::Refresher;
 
 pub use accept::{ListenConfig, serve};
@@ -55,9 +56,9 @@ pub struct Config {
     pub dashboard_enabled: bool,
     pub combos_enabled: bool,
     pub cors_origins: Vec<String>,
-}
     /// Reverse proxies whose word on the client's address is taken.
     pub trusted_proxies: Vec<IpNet>,
+}
 
 impl Default for Config {
     fn default() -> Self {
@@ -70,8 +71,8 @@ impl Default for Config {
             dashboard_enabled: true,
             combos_enabled: true,
             cors_origins: Vec::new(),
-        }
             trusted_proxies: Vec::new(),
+        }
     }
 }
 

@@ -47,14 +47,14 @@ pub fn boolean(pairs: &Pairs, name: &str) -> Result<Option<bool>, Fault> {
     }
 }
 
-pub fn time_zone(headers: &HeaderMap) -> Result<TimeZone, Fault> {
-    let Some(value) = headers.get("x-gateway-timezone") else { return Ok(TimeZone::UTC) };
-    let name = value.to_str().unwrap_or_default().trim();
+/// The zone whose calendar a report follows: the parameter `timezone`, else the header, else UTC.
+pub fn time_zone(pairs: &Pairs, headers: &HeaderMap) -> Result<TimeZone, Fault> {
+    const HEADER: &str = "X-Gateway-Timezone";
+    let header = || headers.get(HEADER).map(|value| (HEADER, value.to_str().unwrap_or_default().trim()));
+    let parameter = pairs.get("timezone").map(|value| ("timezone", value.trim()));
+    let Some((source, name)) = parameter.or_else(header) else { return Ok(TimeZone::UTC) };
     TimeZone::get(name).map_err(|_| {
-        fault::invalid_parameter(
-            "X-Gateway-Timezone",
-            format!("'{name}' is not an IANA time zone such as Europe/Berlin."),
-        )
+        fault::invalid_parameter(source, format!("'{name}' is not an IANA time zone such as Europe/Berlin."))
     })
 }
 
@@ -130,7 +130,7 @@ pub fn usage_filter(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<UsageFilter, Fault> {
-    let zone = time_zone(headers)?;
+    let zone = time_zone(pairs, headers)?;
     let (from, until) = period(pairs, &zone, now)?;
     let owned = |name: &str| text(pairs, name).map(str::to_owned);
     Ok(UsageFilter {

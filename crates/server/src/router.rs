@@ -86,6 +86,8 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(usage::breakdown::models))
         .routes(routes!(usage::breakdown::user_paths))
         .routes(routes!(usage::timeseries::timeseries))
+        .routes(routes!(usage::grouped::breakdown))
+        .routes(routes!(usage::me::me))
         .routes(routes!(usage::log::log))
         .routes(routes!(unpriced::list))
         .routes(routes!(recalculation::create))

@@ -62,6 +62,7 @@ pub struct UsageFilter {
     pub provider: Option<String>,
     /// Part of the model, the provider, the request id or the provider's id, in any case.
     pub search: Option<String>,
+    /// Empty for the master key.
     pub auth_key_id: Option<String>,
 }
 
@@ -131,7 +132,7 @@ pub(crate) struct Conditions {
     cache: CacheMode,
     model: String,
     provider: String,
-    auth_key_id: String,
+    auth_key_id: Option<String>,
     search: String,
 }
 
@@ -148,7 +149,7 @@ impl Conditions {
             cache: filter.cache,
             model: text(&filter.model),
             provider: text(&filter.provider),
-            auth_key_id: text(&filter.auth_key_id),
+            auth_key_id: filter.auth_key_id.as_ref().map(|_| text(&filter.auth_key_id)),
             search: like(&text(&filter.search)),
         }
     }
@@ -172,15 +173,18 @@ impl Conditions {
             CacheMode::Uncached => text.push_str(" AND cache_type = ''"),
             CacheMode::Cached => text.push_str(" AND cache_type <> ''"),
         }
-        for (value, condition) in [
-            (&self.model, "model = $"),
-            (&self.auth_key_id, "auth_key_id = $"),
-            (&self.provider, "$ IN (provider, provider_name)"),
-        ] {
+        for (value, condition) in
+            [(&self.model, "model = $"), (&self.provider, "$ IN (provider, provider_name)")]
+        {
             if !value.is_empty() {
                 values.push(value.into());
                 text.push_str(&format!(" AND {}", condition.replace('$', &format!("${}", values.len()))));
             }
+        }
+        // An empty one stands for the calls without a key of their own: the master key's.
+        if let Some(id) = &self.auth_key_id {
+            values.push(id.into());
+            text.push_str(&format!(" AND auth_key_id = ${}", values.len()));
         }
     }
 

@@ -36,10 +36,12 @@ use view::{AuditEntryView, AuditStatsView};
 pub struct AuditParameters {
     /// 1 to 365, default 30
     days: Option<i64>,
-    /// YYYY-MM-DD, in the time zone of the header X-Gateway-Timezone
+    /// YYYY-MM-DD, in the request's time zone
     start_date: Option<String>,
     /// YYYY-MM-DD, inclusive
     end_date: Option<String>,
+    /// IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone
+    timezone: Option<String>,
     /// A subtree
     user_path: Option<String>,
     /// Only this model, as it was asked for
@@ -150,7 +152,8 @@ pub async fn read(
     Ok(Json(view::entry(find(&app, &principal.caller, &id).await?)))
 }
 
-/// The calls of a period as a file, oldest first. A last line says that it is whole.
+/// The calls of a period as a file, oldest first. A body that ends without its terminator was cut off; JSONL also has a
+/// last line that says that it is whole.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/export", operation_id = "export_audit_log", tag = "audit",
     params(AuditParameters, ("format" = Option<String>, Query, description = "csv (default, without headers and bodies) or jsonl")),
     responses((status = 200, description = "The file", content((String = "text/csv"), (String = "application/jsonl"))),

@@ -2,7 +2,9 @@
 
 pub mod breakdown;
 pub mod daily;
+pub mod grouped;
 pub mod log;
+pub mod me;
 mod series;
 pub mod summary;
 pub mod timeseries;
@@ -26,10 +28,12 @@ use crate::query::{self, Pairs};
 pub struct ReportParameters {
     /// 1 to 365, default 30
     days: Option<i64>,
-    /// YYYY-MM-DD, in the time zone of the header X-Gateway-Timezone
+    /// YYYY-MM-DD, in the request's time zone
     start_date: Option<String>,
     /// YYYY-MM-DD, inclusive
     end_date: Option<String>,
+    /// IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone
+    timezone: Option<String>,
     /// A subtree
     user_path: Option<String>,
     /// uncached (default), cached or all
@@ -43,7 +47,7 @@ pub struct ReportParameters {
 }
 
 /// Tokens and money of one group; costs are in US dollars, null when nothing was priced.
-#[derive(Serialize, ToSchema)]
+#[derive(Default, Serialize, ToSchema)]
 pub struct Consumption {
     pub requests: i64,
     pub input_tokens: i64,

@@ -197,6 +197,7 @@ async fn filters_take_names_types_and_keys() {
         assert_eq!(count(|filter| filter.provider = Some("eu".into())).await, 1);
         assert_eq!(count(|filter| filter.provider = Some("anthropic".into())).await, 1);
         assert_eq!(count(|filter| filter.auth_key_id = Some("key_1".into())).await, 1);
+        assert_eq!(count(|filter| filter.auth_key_id = Some(String::new())).await, 1, "the master key");
         assert_eq!(count(|filter| filter.search = Some("msg_1".into())).await, 1);
         assert_eq!(count(|filter| filter.search = Some("100%".into())).await, 1);
         assert_eq!(

@@ -1,6 +1,6 @@
-//! The audit log as a file: read in pieces as fast as the reader takes them, with a last line that says it is whole.
+//! The audit log as a file: read in pieces as fast as the reader takes them. CSV holds nothing but data; JSONL ends in a
+//! line that says it is whole. An export that fails cuts the body off without its terminator, so that clients see it.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -12,6 +12,7 @@ use store::{AuditCursor, AuditFilter, StoreError};
 
 use super::view::{self, AuditEntryView};
 use crate::App;
+use crate::csv;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -64,7 +65,7 @@ struct Export {
 enum Place {
     Beginning,
     Behind(AuditCursor),
-    /// Everything was read: the last line is left.
+    /// Everything was read: the last line of JSONL is left.
     End,
     Over,
 }
@@ -84,17 +85,14 @@ pub fn answer(app: Arc<App>, filter: AuditFilter, format: Format) -> Response {
 }
 
 impl Export {
-    /// An error cuts the file off, and its last line is missing then.
+    /// An error ends the body without its terminator.
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, StoreError> {
         let mut text = String::new();
         let after = match &self.place {
             Place::Over => return Ok(None),
+            Place::End if self.format == Format::Csv => return Ok(None),
             Place::End => {
-                let entries = self.entries;
-                text = match self.format {
-                    Format::Csv => format!("# end, {entries} entries\r\n"),
-                    Format::Jsonl => format!("{{\"end\":true,\"entries\":{entries}}}\n"),
-                };
+                text = format!("{{\"end\":true,\"entries\":{}}}\n", self.entries);
                 self.place = Place::Over;
                 return Ok(Some((Bytes::from(text), self)));
             }
@@ -160,65 +158,5 @@ fn row(text: &mut String, entry: &AuditEntryView) {
         count(usage.map(|usage| usage.output_tokens)),
         usage.and_then(|usage| usage.total_cost).map(|cost| cost.to_string()).unwrap_or_default(),
     ];
-    for (index, value) in cells.iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        cell(text, value);
-    }
-    text.push_str("\r\n");
-}
-
-/// What a spreadsheet would take for a formula gets a quote before it, and is text then. In many countries a semicolon
-/// separates cells: there a formula may begin in the middle of ours.
-fn cell(text: &mut String, value: &str) {
-    const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
-    const BREAK: [char; 3] = ['\t', '\r', '\n'];
-    let mut safe = String::with_capacity(value.len() + 2);
-    let mut begins = true;
-    for (index, character) in value.char_indices() {
-        if begins && (FORMULA.contains(&character) || (index == 0 && BREAK.contains(&character))) {
-            safe.push('\'');
-        }
-        safe.push(character);
-        // A quotation mark hides what follows it from us, and not from a reader that splits at semicolons.
-        begins = matches!(character, ';' | ',') || BREAK.contains(&character) || (begins && character == '"');
-    }
-    if safe.len() > value.len() || value.contains([',', '"', '\n', '\r']) {
-        let _ = write!(text, "\"{}\"", safe.replace('"', "\"\""));
-    } else {
-        text.push_str(value);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_cell_is_a_formula_and_none_breaks_its_line() {
-        for (value, expected) in [
-            ("plain", "plain"),
-            ("", ""),
-            ("a,b", "\"a,b\""),
-            ("say \"hi\"", "\"say \"\"hi\"\"\""),
-            ("two\nlines", "\"two\nlines\""),
-            ("=1+1", "\"'=1+1\""),
-            ("+1", "\"'+1\""),
-            ("-1", "\"'-1\""),
-            ("@x", "\"'@x\""),
-            ("\t=1", "\"'\t'=1\""),
-            ("\r1", "\"'\r1\""),
-            ("＝1", "\"'＝1\""),
-            ("x;=1", "\"x;'=1\""),
-            ("x;\"@1", "\"x;\"\"'@1\""),
-            ("x\n＋1", "\"x\n'＋1\""),
-            ("(X11; Linux)", "(X11; Linux)"),
-            ("a=1", "a=1"),
-        ] {
-            let mut text = String::new();
-            cell(&mut text, value);
-            assert_eq!(text, expected, "{value:?}");
-        }
-    }
+    csv::write_row(text, &cells);
 }

@@ -17,7 +17,7 @@ pub fn filter(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<AuditFilter, Fault> {
-    let zone = query::time_zone(headers)?;
+    let zone = query::time_zone(pairs, headers)?;
     let (from, until) = query::period(pairs, &zone, now)?;
     let owned = |name: &str| query::text(pairs, name).map(str::to_owned);
     let status = query::integer(pairs, "status_code", 100..=599)?;

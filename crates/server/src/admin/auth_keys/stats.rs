@@ -40,6 +40,7 @@ pub struct KeyStats {
     params(("id" = String, Path, description = "The key's id"),
         ("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),
         ("end_date" = Option<String>, Query, description = "YYYY-MM-DD"),
+        ("timezone" = Option<String>, Query, description = "IANA time zone of dates and days; wins over the header X-Gateway-Timezone"),
         ("cache_mode" = Option<String>, Query, description = "uncached (default), cached or all")),
     responses((status = 200, description = "The figures", body = KeyStats), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized"), (status = 404, description = "No such key"),
@@ -54,12 +55,14 @@ pub async fn stats(
 ) -> Result<Json<KeyStats>, Problem> {
     let stored = find(&app, &principal.caller, &id).await?;
     usage::enabled(&app)?;
-    pairs.retain(|name, _| matches!(name.as_str(), "days" | "start_date" | "end_date" | "cache_mode"));
+    pairs.retain(|name, _| {
+        matches!(name.as_str(), "days" | "start_date" | "end_date" | "timezone" | "cache_mode")
+    });
     let filter = query::usage_filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
     let filter = UsageFilter { auth_key_id: Some(id.clone()), ..filter };
     let total = app.refresher.store().ledger().report(&Report::of(filter.clone())).await?;
     let total = total.into_iter().next().map(|line| line.figures).unwrap_or_default();
-    let calendar = Calendar { zone: query::time_zone(&headers)?, interval: Interval::Daily };
+    let calendar = Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::Daily };
     Ok(Json(KeyStats {
         last_used_at: view::last_use(&app, &id).await?.map(record::time),
         name: stored.value.name,

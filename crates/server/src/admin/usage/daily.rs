@@ -39,7 +39,8 @@ pub async fn daily(
     headers: HeaderMap,
 ) -> Result<Json<Vec<PeriodView>>, Problem> {
     let filter = super::filter(&app, &principal, &pairs, &headers)?;
-    let calendar = Calendar { zone: query::time_zone(&headers)?, interval: Interval::of_days(&pairs)? };
+    let calendar =
+        Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::of_days(&pairs)? };
     Ok(Json(by_period(&app, filter, &calendar).await?))
 }
 

@@ -87,7 +87,7 @@ pub async fn timeseries(
     let metric = query::choice(&pairs, "metric", &METRICS, Metric::Requests)?;
     let group = query::choice(&pairs, "group_by", &GROUPS, Group::None)?;
     let top = query::integer(&pairs, "top", 1..=50)?.unwrap_or(10) as usize;
-    let calendar = Calendar { zone: query::time_zone(&headers)?, interval: Interval::any(&pairs)? };
+    let calendar = Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::any(&pairs)? };
     let stretches = calendar.stretches(filter.from, filter.until);
     let starts = calendar.starts(&stretches, MOST_POINTS)?.ok_or_else(|| too_many(calendar.interval))?;
     let question = Question { app: &app, filter, calendar, stretches, starts, metric };

@@ -10,7 +10,9 @@ const DAILY: &str = "/admin/api/v1/usage/daily";
 const MODELS: &str = "/admin/api/v1/usage/models";
 const PATHS: &str = "/admin/api/v1/usage/user-paths";
 const TIMESERIES: &str = "/admin/api/v1/usage/timeseries";
-const ALL: [&str; 6] = [SUMMARY, LOG, DAILY, MODELS, PATHS, TIMESERIES];
+const BREAKDOWN: &str = "/admin/api/v1/usage/breakdown";
+const ME: &str = "/admin/api/v1/usage/me";
+const ALL: [&str; 7] = [SUMMARY, LOG, DAILY, MODELS, PATHS, TIMESERIES, BREAKDOWN];
 
 async fn read(house: &House, path: &str) -> Value {
     house.get(path).send().await.expect_status(200).json()
@@ -351,6 +353,180 @@ async fn a_cursor_leads_through_the_log() {
             cursor = next.as_str().unwrap().to_owned();
         }
         assert_eq!(json!(seen), whole["entries"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_breakdown_groups_by_up_to_three_dimensions() {
+    house::each(async |house| {
+        let (id, key) = house.key(json!({"name": "a", "user_path": "/team"})).await;
+        for _ in 0..2 {
+            house.chat("openai/gpt-4o").key(&key).send().await.expect_status(200);
+        }
+        house.chat("openai/text").header("x-gateway-user-path", "/=other").send().await.expect_status(200);
+        house.receipts(3).await;
+        let found = read(&house, &format!("{BREAKDOWN}?group_by=user_path,model,auth_key")).await;
+        assert_eq!(
+            (&found["total"], &found["limit"], &found["offset"]),
+            (&json!(2), &json!(1000), &json!(0))
+        );
+        let entry = &found["entries"][0];
+        assert_eq!(entry["user_path"], "/team");
+        assert_eq!(
+            (&entry["model"], &entry["auth_key_id"], &entry["requests"]),
+            (&json!("gpt-4o"), &json!(id), &json!(2))
+        );
+        assert!(entry["total_cost"].as_f64().unwrap() > 0.0 && entry.get("day").is_none(), "{entry}");
+        assert_eq!(found["entries"][1]["auth_key_id"], "", "the master key has no id");
+
+        let found = read(&house, &format!("{BREAKDOWN}?group_by=provider,day&limit=1")).await;
+        let day = read(&house, DAILY).await[0]["date"].clone();
+        let entry = &found["entries"][0];
+        assert_eq!(
+            (&entry["day"], &entry["provider"], &entry["provider_name"]),
+            (&day, &json!("openai"), &json!("openai"))
+        );
+        assert_eq!((&entry["requests"], &found["total"]), (&json!(3), &json!(1)));
+        assert_eq!(
+            read(&house, &format!("{BREAKDOWN}?offset=1")).await["entries"].as_array().unwrap().len(),
+            1
+        );
+
+        let file = house
+            .get(format!("{BREAKDOWN}?group_by=user_path,day&format=csv"))
+            .send()
+            .await
+            .expect_status(200);
+        assert_eq!(file.header("content-type"), Some("text/csv; charset=utf-8"));
+        let (text, day) = (file.text(), day.as_str().unwrap());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert_eq!(
+            lines[0],
+            "day,user_path,requests,input_tokens,output_tokens,total_tokens,input_cost,output_cost,total_cost"
+        );
+        assert!(lines[1].starts_with(&format!("{day},/team,2,")), "{text}");
+        assert!(lines[2].starts_with(&format!("{day},/=other,1,")) && lines[2].ends_with(",,,"), "{text}");
+        assert_eq!(summary(&house, "").await["total_requests"], 3);
+
+        for (query, param) in [
+            ("group_by=model,model", "group_by"),
+            ("group_by=model,user_path,provider,day", "group_by"),
+            ("group_by=", "group_by"),
+            ("group_by=tenant", "group_by"),
+            ("format=xml", "format"),
+            ("limit=10001", "limit"),
+            ("timezone=Mars/Phobos", "timezone"),
+        ] {
+            let refused = house.get(format!("{BREAKDOWN}?{query}")).refusal().await;
+            assert_eq!((refused.0, refused.2.as_deref()), (400, Some(param)), "{query}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_breakdown_stays_within_the_callers_path() {
+    house::each(async |house| {
+        let scopes = json!(["inference", "admin:usage:read"]);
+        let (_, key) = house.key(json!({"name": "t", "user_path": "/team", "scopes": scopes})).await;
+        house.chat("openai/text").key(&key).send().await.expect_status(200);
+        house.chat("openai/text").send().await.expect_status(200);
+        house.receipts(2).await;
+        let path = format!("{BREAKDOWN}?group_by=user_path");
+        let found = house.get(&path).key(&key).send().await.expect_status(200).json();
+        assert_eq!((&found["total"], &found["entries"][0]["user_path"]), (&json!(1), &json!("/team")));
+        assert_eq!(read(&house, &path).await["total"], 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_sees_its_own_usage_and_limits() {
+    house::each(async |house| {
+        let limits = json!({"requests_per_minute": 5, "tokens_per_day": 100_000});
+        let (id, key) =
+            house.key(json!({"name": "mine", "user_path": "/team/a", "rate_limits": limits})).await;
+        let (_, other) = house.key(json!({"name": "other", "user_path": "/team/a"})).await;
+        house.chat("openai/gpt-4o").key(&key).send().await.expect_status(200);
+        house.chat("openai/gpt-4o").key(&other).send().await.expect_status(200);
+        house.chat("openai/text").send().await.expect_status(200);
+        house.receipts(3).await;
+        let found = house.get(format!("{ME}?days=2")).key(&key).send().await.expect_status(200).json();
+        assert_eq!((&found["auth_key_id"], &found["name"]), (&json!(id), &json!("mine")));
+        assert_eq!(
+            (&found["user_path"], &found["requests"], &found["errors"]),
+            (&json!("/team/a"), &json!(1), &json!(0))
+        );
+        assert_eq!(found["by_model"][0]["model"], "gpt-4o");
+        assert_eq!(found["daily"].as_array().unwrap().len(), 1);
+        let scopes: Vec<&Value> =
+            found["limits"].as_array().unwrap().iter().map(|limit| &limit["scope"]).collect();
+        assert_eq!(scopes, ["requests_per_minute", "tokens_per_day"]);
+        assert_eq!((&found["limits"][0]["limit"], &found["limits"][0]["remaining"]), (&json!(5), &json!(4)));
+        assert_eq!(found["budgets"], json!([]));
+        let master = read(&house, ME).await;
+        assert_eq!((&master["auth_key_id"], &master["requests"]), (&Value::Null, &json!(1)));
+        assert_eq!(master["by_model"][0]["model"], "text");
+        // What other keys did cannot be asked for here.
+        let own = house.get(format!("{ME}?auth_key_id=&user_path=/")).key(&key).send().await;
+        assert!(own.status == 400 || own.json()["requests"] == 1, "{}", own.text());
+        let reader = house.key_with(&["admin:usage:read"]).await;
+        assert_eq!(house.get(ME).key(&reader).send().await.status, 403);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_sees_the_budgets_on_its_path() {
+    let wishes = || Wishes {
+        budgets: "/team=daily:10;/team/a=hourly:1;/other=daily:3",
+        edition: domain::capability::Edition::Enterprise,
+        ..Wishes::default()
+    };
+    house::each_with(wishes, async |house| {
+        let (_, key) = house.key(json!({"name": "mine", "user_path": "/team/a"})).await;
+        house.chat("openai/gpt-4o").key(&key).send().await.expect_status(200);
+        house.receipts(1).await;
+        let found = house.get(ME).key(&key).send().await.expect_status(200).json();
+        let mut budgets = found["budgets"].as_array().unwrap().clone();
+        budgets.sort_by_key(|budget| budget["user_path"].to_string());
+        let paths: Vec<&Value> = budgets.iter().map(|budget| &budget["user_path"]).collect();
+        assert_eq!(paths, ["/team", "/team/a"]);
+        assert_eq!(
+            (&budgets[0]["amount"], &budgets[0]["spent"]),
+            (&Value::Null, &Value::Null),
+            "above its path"
+        );
+        assert_eq!((&budgets[1]["amount"], &budgets[1]["period_label"]), (&json!(1.0), &json!("hourly")));
+        assert!(budgets[1]["spent"].as_f64().unwrap() > 0.0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_time_zone_may_be_a_parameter() {
+    house::each(async |house| {
+        house.chat("openai/text").send().await.expect_status(200);
+        house.receipts(1).await;
+        // Kiritimati and Pago Pago are never on the same day.
+        let mut days = Vec::new();
+        for zone in ["Pacific/Kiritimati", "Pacific/Pago_Pago"] {
+            let header =
+                house.get(DAILY).header("x-gateway-timezone", zone).send().await.expect_status(200).json();
+            let call = house.get(format!("{DAILY}?timezone={zone}")).header("x-gateway-timezone", "UTC");
+            let parameter = call.send().await.expect_status(200).json();
+            assert_eq!(parameter, header, "the parameter wins over the header");
+            let series = read(&house, &format!("{TIMESERIES}?timezone={zone}&days=1")).await;
+            assert_eq!(series["time_zone"], zone);
+            days.push(parameter[0]["date"].clone());
+        }
+        assert_ne!(days[0], days[1]);
+        for path in ALL {
+            let refused = house.get(format!("{path}?timezone=Mars/Phobos")).refusal().await;
+            assert_eq!((refused.0, refused.2.as_deref()), (400, Some("timezone")), "{path}");
+        }
     })
     .await;
 }

@@ -1,0 +1,27 @@
+//! A caller's own rate limits and budgets, as they stand now.
+
+use domain::caller::Caller;
+
+use super::shown;
+use super::view::{BudgetRoom, LimitView};
+use crate::gateway::Gateway;
+use crate::limit::{self, Demand};
+use crate::spending;
+
+/// The limits of the caller's key, and every budget on its path. Nothing is taken. The figures of budgets above the
+/// caller's own path are left out.
+pub fn limits_and_budgets(gateway: &Gateway, caller: &Caller) -> (Vec<LimitView>, Vec<BudgetRoom>) {
+    let limits = limit::foresee(gateway, caller, Demand::default());
+    let limits = limits.map(|(standings, _)| standings.iter().map(shown::limit).collect());
+    let key = caller.key();
+    let occasion = spending::Occasion {
+        at: gateway.clock.now(),
+        tenant: key.and_then(|key| key.tenant_id.clone()),
+        user_path: key.and_then(|key| key.user_path.clone()).unwrap_or_default(),
+    };
+    let (budgets, _) = spending::look(gateway, caller, &occasion, None);
+    let budgets = budgets
+        .iter()
+        .map(|room| shown::budget(room, spending::is_visible(gateway, caller, &room.status.rule.key)));
+    (limits.unwrap_or_default(), budgets.collect())
+}

@@ -1,0 +1,87 @@
+//! `/admin/api/v1/usage/me`: the calling key's own usage, limits and budgets.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use http::HeaderMap;
+use pipeline::explain::{self, BudgetRoom, LimitView};
+use serde::Serialize;
+use store::{Report, UsageFilter};
+use utoipa::ToSchema;
+
+use super::breakdown::{self, ModelUsageView};
+use super::daily::{self, PeriodView};
+use super::{Consumption, enabled};
+use crate::App;
+use crate::admin::record;
+use crate::fault::Problem;
+use crate::principal::{Inference, Principal};
+use crate::query::periods::{Calendar, Interval};
+use crate::query::{self, Pairs};
+
+/// What a key may know about itself.
+#[derive(Serialize, ToSchema)]
+pub struct OwnUsage {
+    /// Null for the master key.
+    pub auth_key_id: Option<String>,
+    pub name: String,
+    pub user_path: String,
+    pub expires_at: Option<String>,
+    pub errors: i64,
+    #[serde(flatten)]
+    pub usage: Consumption,
+    /// The most used first.
+    pub by_model: Vec<ModelUsageView>,
+    /// The days with calls, in the request's time zone.
+    pub daily: Vec<PeriodView>,
+    /// The limits of the key; empty without any.
+    pub limits: Vec<LimitView>,
+    /// Every budget on the key's path. Figures of budgets above it are null.
+    pub budgets: Vec<BudgetRoom>,
+}
+
+/// The calling key's own usage in a period, and its limits and budgets now.
+#[utoipa::path(get, path = "/admin/api/v1/usage/me", tag = "usage", operation_id = "own_usage",
+    params(("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),
+        ("end_date" = Option<String>, Query, description = "YYYY-MM-DD, inclusive"),
+        ("timezone" = Option<String>, Query, description = "IANA time zone of dates and days; wins over the header X-Gateway-Timezone"),
+        ("cache_mode" = Option<String>, Query, description = "uncached (default), cached or all")),
+    responses((status = 200, description = "The figures", body = OwnUsage), (status = 400, description = "Invalid parameters"),
+        (status = 401, description = "Unauthorized"), (status = 503, description = "Usage is off or storage is down")),
+    security(("bearer" = ["inference"])))]
+pub async fn me(
+    State(app): State<Arc<App>>,
+    principal: Principal<Inference>,
+    Query(mut pairs): Query<Pairs>,
+    headers: HeaderMap,
+) -> Result<Json<OwnUsage>, Problem> {
+    enabled(&app)?;
+    pairs.retain(|name, _| {
+        matches!(name.as_str(), "days" | "start_date" | "end_date" | "timezone" | "cache_mode")
+    });
+    let caller = &principal.caller;
+    let filter = query::usage_filter(&pairs, &headers, caller, app.gateway.clock.now())?;
+    let id = caller.key().map(|key| key.id.to_string());
+    // The key alone decides: it may have been bound to another path before. The master key's calls have no id.
+    let filter = UsageFilter { auth_key_id: Some(id.clone().unwrap_or_default()), user_path: None, ..filter };
+    let total = super::ledger(&app).report(&Report::of(filter.clone())).await?;
+    let total = total.into_iter().next().map(|line| line.figures).unwrap_or_default();
+    let calendar = Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::Daily };
+    let (limits, budgets) = explain::limits_and_budgets(&app.gateway, caller);
+    let key = caller.key();
+    Ok(Json(OwnUsage {
+        auth_key_id: id,
+        name: key.map_or_else(|| "master".to_owned(), |key| key.name.to_string()),
+        user_path: key
+            .and_then(|key| key.user_path.as_ref())
+            .map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
+        expires_at: key.and_then(|key| key.expires_at).map(record::time),
+        errors: total.errors(),
+        usage: (&total).into(),
+        by_model: breakdown::by_model(&app, filter.clone()).await?,
+        daily: daily::by_period(&app, filter, &calendar).await?,
+        limits,
+        budgets,
+    }))
+}
