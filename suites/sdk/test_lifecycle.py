@@ -1,5 +1,7 @@
 """Start and stop: the demo on a bare start, readiness, draining on SIGTERM."""
 
+import json
+import signal
 import socket
 import stat
 import time
@@ -136,3 +138,81 @@ def test_a_head_that_never_ends_is_given_up(start_gateway):
             pass
         assert 0.5 < time.monotonic() - begun < 3
     assert gateway.http.get("/health").status_code == 200
+
+
+def reload(gateway, expected):
+    seen = len(gateway.log())
+    gateway.process.send_signal(signal.SIGHUP)
+    rig.eventually(lambda: expected in gateway.log()[seen:], what=f"'{expected}' in the log")
+    return gateway.log()[seen:]
+
+
+def test_sighup_reloads_what_can_change_and_names_the_rest(start_gateway, upstream):
+    gateway = start_gateway(GATEWAY_MASTER_KEY=None)
+    old_key = (gateway.directory / "data" / "master.key").read_text().strip()
+    new_key = "gm_a-new-master-key-0123456789"
+    (gateway.directory / ".env").write_text(f"GATEWAY_MASTER_KEY={new_key}\nBODY_SIZE_LIMIT=1M\nLOG_REQUESTS=true\n")
+    (gateway.directory / "gatehouse.yaml").write_text(
+        f"providers:\n  lab:\n    type: openai_compatible\n    base_url: {upstream.url}\n    models: [text]\n"
+    )
+    stream = httpx.Client(base_url=f"http://127.0.0.1:{gateway.port}", trust_env=False, timeout=30)
+    body = {"model": "demo-chat", "stream": True, "messages": [{"role": "user", "content": "x"}]}
+    with stream.stream("POST", "/v1/chat/completions", json=body, headers=rig.bearer(old_key)) as running:
+        log = reload(gateway, "configuration reloaded")
+        assert "needs a restart" in log and "server.body_size_limit" in log and new_key not in log
+        assert running.read().endswith(b"data: [DONE]\n\n"), "a running call finishes"
+    assert gateway.http.get("/v1/models", headers=rig.bearer(old_key)).status_code == 401
+    models = gateway.http.get("/v1/models", headers=rig.bearer(new_key)).json()
+    assert "lab/text" in [model["id"] for model in models["data"]]
+    answer = gateway.http.post(
+        "/v1/chat/completions", headers=rig.bearer(new_key), json={"model": "lab/text", "messages": [{"role": "user", "content": "x"}]}
+    )
+    assert answer.status_code == 200, answer.text
+    rig.eventually(lambda: "provider=\"lab\"" in gateway.log(), what="the request log")
+
+    (gateway.directory / "gatehouse.yaml").write_text("providers:\n  lab:\n    typ: openai\n")
+    log = reload(gateway, "configuration not reloaded")
+    assert "did you mean type" in log
+    assert gateway.http.get("/v1/models", headers=rig.bearer(new_key)).status_code == 200
+    assert gateway.process.poll() is None
+
+
+def test_an_orderly_restart_takes_nothing_over(start_gateway, upstream):
+    gateway = start_gateway(upstream)
+    with sdk(gateway) as client:
+        client.chat.completions.create(model="openai/text", messages=user())
+    gateway.terminate()
+    assert gateway.process.wait(timeout=15) == 0
+    journal = gateway.directory / "data" / "journal"
+    assert [path for path in journal.iterdir() if path.is_dir()] == []
+    gateway.start(models=["openai/text"])
+    time.sleep(0.5)
+    assert "taking over" not in gateway.log()
+    assert gateway.usage_log()["total"] == 1
+
+
+def test_the_start_names_the_master_key_in_force(start_gateway):
+    gateway = start_gateway()
+    (gateway.directory / "data" / "master.key").write_text("gm_left-over-0123456789\n")
+    gateway.stop()
+    gateway.start()
+    log = gateway.log()
+    assert f"from GATEWAY_MASTER_KEY (environment), ends in {rig.MASTER_KEY[-4:]}" in log
+    assert "holds another master key, which is not in force" in log
+    assert rig.MASTER_KEY not in log and "gm_left-over" not in log
+
+
+def test_requests_are_logged_on_demand_with_the_clients_address(start_gateway, upstream, request_id):
+    gateway = start_gateway(upstream, LOG_REQUESTS="true", LOG_FORMAT="json", TRUSTED_PROXIES="127.0.0.0/8, 10.0.0.1")
+    headers = {"X-Request-Id": request_id, "X-Forwarded-For": "198.51.100.9, 203.0.113.7, 10.0.0.1"}
+    with sdk(gateway) as client:
+        client.chat.completions.create(model="openai/text", messages=user("a secret prompt"), extra_headers=headers)
+    lines = [json.loads(line) for line in gateway.log().splitlines() if line.startswith("{")]
+    [line] = [line for line in lines if line.get("request_id") == request_id and line["message"] == "request"]
+    assert (line["client_ip"], line["status"], line["provider"]) == ("203.0.113.7", 200, "openai"), line
+    assert line["key"] == "master_key" and line["path"] == "/v1/chat/completions" and line["model"] == "text"
+    assert line["total_tokens"] > 0 and line["duration_ms"] > 0 and "a secret prompt" not in gateway.log()
+    quiet = start_gateway(upstream)
+    with sdk(quiet) as client:
+        client.chat.completions.create(model="openai/text", messages=user())
+    assert "requested_model" not in quiet.log()

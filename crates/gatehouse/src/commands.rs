@@ -1,18 +1,20 @@
 //! The subcommands, and the only places that print.
 
 pub mod audit;
+pub mod backup;
 pub mod bench;
 pub mod check;
 pub mod init;
 pub mod keys;
+pub mod restore;
 pub mod serve;
 
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::master_key;
 use crate::settings::{self, Settings};
 use crate::world::SystemEntropy;
-use crate::master_key;
 
 /// Bad configuration, as opposed to a failure while running.
 pub const BAD_CONFIGURATION: u8 = 2;
@@ -44,8 +46,6 @@ pub fn print_init(directory: &Path, force: bool) -> ExitCode {
     match init::run(directory, force, &SystemEntropy) {
         Ok(files) => {
             files.iter().for_each(|file| println!("wrote {}", file.display()));
-            println!("Put provider keys into .env, then run: gatehouse");
-            ExitCode::SUCCESS
             let left_over = directory.join("data").join(master_key::FILE);
             if left_over.exists() {
                 println!(
@@ -53,6 +53,8 @@ pub fn print_init(directory: &Path, force: bool) -> ExitCode {
                     left_over.display()
                 );
             }
+            println!("Put provider keys into .env, then run: gatehouse");
+            ExitCode::SUCCESS
         }
         Err(fault) => {
             eprintln!("{fault}");

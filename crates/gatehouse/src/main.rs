@@ -14,12 +14,22 @@ use clap::{Parser, Subcommand};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+const EXAMPLES: &str = "\
+Examples:
+  gatehouse                              serve on 127.0.0.1:8080, with the demo model if nothing is configured
+  OPENAI_API_KEY=sk-... gatehouse        serve with a provider
+  gatehouse init && gatehouse check      write gatehouse.yaml and .env, then validate them
+  gatehouse keys create --name ci        make a key for a user or an application
+  gatehouse backup gatehouse.tar         back up a running gateway (SQLite)
+
+Signals: SIGTERM stops after running calls have finished, SIGHUP reloads the configuration.";
+
 /// An AI gateway: OpenAI-compatible, with routing, accounting and an admin API in one binary.
 ///
 /// Without a command it serves. With nothing configured it answers from a built-in demo model.
 /// Settings come from gatehouse.yaml and the environment: see docs/settings.md, or run `gatehouse init`.
 #[derive(Parser)]
-#[command(name = "gatehouse", version, about, long_about, verbatim_doc_comment)]
+#[command(name = "gatehouse", version, about, long_about, verbatim_doc_comment, after_help = EXAMPLES)]
 struct Line {
     /// Configuration file; by default gatehouse.yaml in the working directory, when it is there
     #[arg(long, short, global = true, value_name = "FILE")]
@@ -41,7 +51,7 @@ enum Command {
         #[arg(long)]
         force: bool,
     },
-    /// Validate the configuration: all faults at once
+    /// Validate the configuration and list every fault; exits with 2 if there is one
     Check,
     /// Look after the audit log
     Audit {
@@ -51,6 +61,10 @@ enum Command {
     /// Make, list and revoke managed keys, in the configured storage; a running gateway learns of it within a second
     #[command(subcommand)]
     Keys(commands::keys::Action),
+    /// Write a consistent copy of the data to one file, while the gateway runs or not (SQLite)
+    Backup(commands::backup::Options),
+    /// Put a backup in place of the data of a stopped gateway (SQLite)
+    Restore(commands::restore::Options),
     /// Measure this gateway on this machine: mock upstream, load, direct call and floor in one run
     Bench(commands::bench::Options),
 }
@@ -73,6 +87,8 @@ fn main() -> ExitCode {
         Command::Audit { command: AuditCommand::Verify { json } } => {
             commands::audit::verify(line.config.as_deref(), json)
         }
+        Command::Backup(options) => commands::backup::run(line.config.as_deref(), &options),
+        Command::Restore(options) => commands::restore::run(line.config.as_deref(), &options),
         Command::Bench(options) => commands::bench::run(&options),
         Command::Keys(action) => commands::keys::run(line.config.as_deref(), action),
         Command::Check => commands::print_check(line.config.as_deref()),

@@ -5,7 +5,7 @@ mod frame;
 mod parts;
 mod read;
 pub(crate) mod record;
-mod segment;
+pub(crate) mod segment;
 mod source;
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 
 pub mod audit;
 mod backlog;
+pub mod backup;
 mod database;
 pub mod documents;
 mod error;
