@@ -82,7 +82,8 @@ impl Documents {
             database.limited(self.put_in(&mut open, draft, Write::Upsert, actor, None)).await?;
         }
         for name in names {
-            let removed = self.remove_in(&mut open, (kind, name), &Removal::by(actor), &|_| Ok(()));
+            let removal = Removal::by(actor);
+            let removed = self.remove_in(&mut open, (kind, name), &removal, &|_| Ok(()));
             database.limited(removed).await?;
         }
         database.limited(open.commit()).await
