@@ -27,7 +27,9 @@ pub use fault::SettingsFault;
 #[cfg(test)]
 pub use markdown::settings_markdown;
 pub use table::*;
-pub use value::{Demo, Edition, FailMode, LogFormat, StorageType, UnpricedPolicy, Value, network};
+pub use value::{
+    Demo, Edition, FailMode, LogFormat, PassthroughUnmetered, StorageType, UnpricedPolicy, Value, network,
+};
 
 use reader::Reader;
 

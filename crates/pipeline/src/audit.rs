@@ -1,6 +1,7 @@
 //! What the audit log keeps of a call beside its receipt: headers and bodies, redacted and cut to size.
 
 mod capture;
+mod masker;
 mod members;
 mod recording;
 mod redact;
@@ -13,6 +14,7 @@ use store::AuditEntry;
 use crate::feed::Feed;
 
 pub use capture::Capture;
+pub use masker::Masker;
 pub use recording::Recording;
 pub use redact::is_sensitive;
 pub use scrub::Scrubber;

@@ -21,6 +21,7 @@ pub mod key_uses;
 pub mod limit;
 pub mod metrics;
 pub mod models;
+pub mod ownership;
 pub mod passthrough;
 pub mod recall;
 pub mod receive;
@@ -44,7 +45,7 @@ use bytes::Bytes;
 use commit::Answering;
 use domain::caller::Caller;
 use domain::fault::Fault;
-use domain::scope::Scope;
+use domain::scope::{Action, Scope};
 use domain::user_path::UserPath;
 use gateway::Gateway;
 use idempotency::Turn;
@@ -153,6 +154,7 @@ async fn route(
 ) -> Result<Prepared, Fault> {
     let Heard { snapshot, caller, user_path, mut call } = heard;
     responses::follow_up(&mut call, &caller, ticket).await?;
+    refuse_others_objects(gateway, &caller, &call, ticket).await?;
     if real {
         ticket.converses(&call);
     }
@@ -162,6 +164,21 @@ async fn route(
     ticket.resolved(&snapshot.routes.names);
     let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
     Ok(Prepared { caller, user_path, call, plan })
+}
+
+/// Files, conversations and the like that the call names must be the caller's, as far as their owners are known.
+async fn refuse_others_objects(
+    gateway: &Gateway,
+    caller: &Caller,
+    call: &Call,
+    ticket: &Ticket,
+) -> Result<(), Fault> {
+    let Some(owner) = responses::visible_to(caller, &ticket.owner(), Action::Read) else { return Ok(()) };
+    let ids = ownership::references_in(&call.request.body);
+    if ids.is_empty() {
+        return Ok(());
+    }
+    Box::pin(ownership::refuse_others(gateway, Some(&owner), &ids)).await.map(drop)
 }
 
 /// What a call takes before it leaves, of the budgets on its path and of its key's limits.

@@ -1,10 +1,12 @@
 //! The passthrough: a provider's own API under the gateway's keys. One attempt, bodies streamed both ways, one receipt.
 
 mod admit;
+mod decode;
 mod download;
 mod endpoint;
 mod fare;
 mod headers;
+mod reservation;
 mod upload;
 mod wrap;
 
@@ -17,14 +19,15 @@ use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::receipt::Attempt;
 use domain::scope::{Action, Scope};
-use egress::{BodyError, Inbound, Outbound};
+use egress::{BodyError, Inbound, InboundBody, Outbound};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use store::Found;
+use store::Owner;
 use tokio::time::{Instant, timeout_at};
 
 use crate::arrival::Arrival;
 use crate::authenticate;
 use crate::gateway::Gateway;
+use crate::ownership;
 use crate::reply::{self, Refused};
 use crate::reserve::Reservation;
 use crate::resolve::access::Access;
@@ -34,9 +37,11 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::routes::{Instance, Lane};
 use crate::spending;
 
+use decode::{BodyDecoder, Encoding};
 pub use download::Download;
-use endpoint::{Endpoint, Purpose};
-use fare::{Fare, Said};
+use endpoint::{Endpoint, Made, Purpose};
+use fare::Fare;
+use reservation::Said;
 use upload::{Sent, Upload};
 
 /// The route as receipts and metrics name it.
@@ -50,11 +55,13 @@ pub struct Rules {
     pub providers: Vec<String>,
     /// A leading `v1`, or the base URL's own last segment, is dropped from the endpoint.
     pub drop_version: bool,
+    /// Work whose cost is never told may be started on paths with a budget.
+    pub unmetered: bool,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { enabled: true, providers: Vec::new(), drop_version: true }
+        Self { enabled: true, providers: Vec::new(), drop_version: true, unmetered: false }
     }
 }
 
@@ -100,6 +107,8 @@ struct Journey {
     outbound: Outbound,
     purpose: Purpose,
     reservation: Reservation,
+    /// The owner of the object that the path names, where it is recorded.
+    parent: Option<Owner>,
 }
 
 async fn prepare(
@@ -126,17 +135,24 @@ async fn prepare(
     let stake = admit::Stake::of(&access, &instance, &wanted.method);
     let bills = wanted.method == Method::POST && !endpoint.is_free;
     let budgeted = bills && spending::concerns(ticket.gateway(), &ticket.occasion(&caller, &user_path));
-    if budgeted {
-        upload.read_whole();
-    }
-    let lane = judge(&access, &instance, &endpoint, &mut upload, stake).await?;
-    ticket.names(&lane.target.model);
-    refuse_others_responses(&caller, &endpoint, ticket).await?;
-    let sent = upload.sent();
     let purpose = endpoint.purpose(&wanted.method);
-    let reservation = fare::reservation(&lane, &sent, purpose);
+    if budgeted {
+        admit::refuse_unmetered(&policy.passthrough, &endpoint)?;
+        upload.apply_budget(purpose.infers, admit::unfollowed(&policy.passthrough, &instance))?;
+    }
+    let parent = refuse_others_objects(&caller, &endpoint, &wanted.method, ticket).await?;
+    let reader = responses::visible_to(&caller, &ticket.owner(), Action::Read);
+    let restricted = reader.is_some();
+    if let Some(owner) = reader {
+        upload.check_references(ownership::check_for(ticket.gateway(), owner), purpose.infers)?;
+    }
+    let lanes = judge(&access, &instance, &endpoint, &mut upload, stake, restricted).await?;
+    let sent = upload.sent();
+    let lane = lanes.first().cloned().unwrap_or_else(|| instance.passing_lane(""));
+    ticket.names(&lane.target.model);
+    let reservation = reservation::reservation(&lane, &sent, purpose);
     let said = || Said::of(upload.whole(), upload.most_answers());
-    let worst = || bills.then(|| fare::worst(&instance, &lane, &said(), purpose)).flatten();
+    let worst = || bills.then(|| reservation::worst(&instance, &lanes, &said(), purpose)).flatten();
     let occasion = || ticket.occasion(&caller, &user_path);
     let held = spending::hold(ticket.gateway(), &caller, occasion, worst)?;
     ticket.hold(held, None);
@@ -151,20 +167,25 @@ async fn prepare(
         headers,
         body: upload.into_outbound(),
     };
-    Ok(Journey { instance, endpoint, lane, sent, outbound, purpose, reservation })
+    Ok(Journey { instance, endpoint, lane, sent, outbound, purpose, reservation, parent })
 }
 
-/// A response that this gateway handed out is its owner's here, too. What it never saw is between key and provider.
-async fn refuse_others_responses(caller: &Caller, endpoint: &Endpoint, ticket: &Ticket) -> Result<(), Fault> {
-    let path = endpoint.path_and_query.split('?').next().unwrap_or_default();
-    let mut segments = path.split('/').skip_while(|segment| *segment != "responses").skip(1);
-    let Some(id) = segments.next().filter(|id| !id.is_empty()) else { return Ok(()) };
-    let owner = ticket.owner();
-    let visible = responses::visible_to(caller, &owner, Action::Read);
-    match ticket.gateway().responses.find_owned(id, visible.as_ref()).await? {
-        Found::NotYours => Err(fault::not_found("The response was not found.")),
-        Found::Yours(_) | Found::Unknown => Ok(()),
+/// An object that this gateway handed out is its owner's here, too. What it never saw is between key and provider.
+async fn refuse_others_objects(
+    caller: &Caller,
+    endpoint: &Endpoint,
+    method: &Method,
+    ticket: &Ticket,
+) -> Result<Option<Owner>, Fault> {
+    let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let action = if reads { Action::Read } else { Action::Write };
+    // The list of stored completions shows what everybody's say.
+    if reads && endpoint.makes == Some(Made::Completion) && !responses::reaches_all(caller, Action::Read) {
+        caller.require(Scope::Admin(None, Action::Read))?;
+        return Err(fault::not_found("The list is not shown to a key that is bound to a user path."));
     }
+    let visible = responses::visible_to(caller, &ticket.owner(), action);
+    ownership::refuse_others(ticket.gateway(), visible.as_ref(), &endpoint.objects).await
 }
 
 /// Every model the call is known to name must be allowed; with limits on models there must be one.
@@ -174,22 +195,26 @@ async fn judge(
     endpoint: &Endpoint,
     upload: &mut Upload,
     stake: admit::Stake,
-) -> Result<Arc<Lane>, Fault> {
-    upload.peek(stake.limited || stake.priced).await?;
-    let in_body = upload.sent().model();
-    let models: Vec<&str> = endpoint.model.as_deref().into_iter().chain(in_body.as_deref()).collect();
+    restricted: bool,
+) -> Result<Vec<Arc<Lane>>, Fault> {
+    upload.peek(stake.limited || stake.priced, restricted).await?;
+    let in_body = upload.sent().models();
+    let models: Vec<&str> =
+        endpoint.model.as_deref().into_iter().chain(in_body.iter().map(String::as_str)).collect();
     admit::judge(access, instance, &models, stake)?;
-    upload.seal()?;
-    Ok(instance.passing_lane(models.first().copied().unwrap_or_default()))
+    upload.seal().await?;
+    Ok(models.iter().map(|model| instance.passing_lane(model)).collect())
 }
 
 impl Journey {
     async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<Passed, Refused> {
-        let Self { instance, endpoint, lane, sent, outbound, purpose, reservation } = self;
+        let Self { instance, endpoint, lane, sent, outbound, purpose, reservation, parent } = self;
         ticket.leave(&lane, &reservation);
         let gateway = ticket.gateway().clone();
         let before = ticket.now();
+        let makes = endpoint.makes.filter(|_| *method == Method::POST);
         let mut fare = Fare::new(ticket, instance, endpoint.model, sent.clone(), purpose);
+        fare.owned_by(parent, makes);
         let outcome = head(&gateway, fare.instance(), outbound, &sent).await;
         fare.attempted(before, attempt(&lane, &outcome));
         match outcome {
@@ -241,34 +266,55 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
     let Inbound { status, headers: theirs, body } = inbound;
     let text =
         |name| theirs.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
-    let packed = !matches!(text(header::CONTENT_ENCODING), "" | "identity");
-    fare.answered(status.as_u16(), if packed { "" } else { text(header::CONTENT_TYPE) });
-    let mut ours = headers::down(&theirs);
-    if *method == Method::HEAD
-        && let Some(length) = theirs.get(header::CONTENT_LENGTH)
+    fare.answered(status.as_u16(), text(header::CONTENT_TYPE));
+    let mut ours = headers::down(&theirs, &fare.routes().scrubber);
+    let encoding = if *method == Method::HEAD { Encoding::Identity } else { Encoding::of(&theirs) };
+    // A part of a compressed whole cannot be decoded.
+    if encoding == Encoding::Unknown
+        || (encoding != Encoding::Identity && status == StatusCode::PARTIAL_CONTENT)
     {
-        ours.insert(header::CONTENT_LENGTH, length.clone());
+        let reason = "it is compressed in a way that was not asked for";
+        let fault = fault::upstream_invalid_response(fare.instance(), reason);
+        return Err(fare.refuse_unread(fault));
     }
-    if wrap::concerns(status) && !packed && *method != Method::HEAD {
-        let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
-        let read = read.ok().and_then(Result::ok);
-        let read =
-            read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), &fare.routes().scrubber));
-        let fault = match read {
-            Some(Ok(bytes)) => {
-                ours.extend(fare.headers());
-                fare.heads(&ours);
-                return Ok(Passed { status, headers: ours, body: Download::whole(bytes, fare) });
-            }
-            Some(Err(fault)) => fault,
-            None => wrap::unread(status.as_u16(), fare.instance()),
-        };
-        return Err(fare.refuse(fault));
+    if *method == Method::HEAD {
+        if let Some(length) = theirs.get(header::CONTENT_LENGTH) {
+            ours.insert(header::CONTENT_LENGTH, length.clone());
+        }
+    } else {
+        ours.remove(header::CONTENT_ENCODING);
+    }
+    if wrap::concerns(status) && *method != Method::HEAD {
+        return wrapped(fare, status, ours, body, encoding).await;
     }
     ours.extend(fare.headers());
     fare.heads(&ours);
     let idle = fare.idle_limit(text(header::CONTENT_TYPE));
-    Ok(Passed { status, headers: ours, body: Download::streamed(body, fare, idle) })
+    let decoder = BodyDecoder::new(encoding);
+    Ok(Passed { status, headers: ours, body: Download::streamed(body, decoder, fare, idle) })
+}
+
+/// An error answer is read whole, to see whether it has the shape that clients know.
+async fn wrapped(
+    mut fare: Fare,
+    status: StatusCode,
+    mut ours: HeaderMap,
+    body: InboundBody,
+    encoding: Encoding,
+) -> Result<Passed, Refused> {
+    let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
+    let read = read.ok().and_then(Result::ok).and_then(|bytes| decode::whole(encoding, bytes, wrap::LIMIT));
+    let read = read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), &fare.routes().scrubber));
+    let fault = match read {
+        Some(Ok(bytes)) => {
+            ours.extend(fare.headers());
+            fare.heads(&ours);
+            return Ok(Passed { status, headers: ours, body: Download::whole(bytes, fare) });
+        }
+        Some(Err(fault)) => fault,
+        None => wrap::unread(status.as_u16(), fare.instance()),
+    };
+    Err(fare.refuse(fault))
 }
 
 /// What the receipt knows and the client is told.

@@ -1,5 +1,6 @@
 //! Station: the body off the wire, bounded in size and time, and the few fields we act on out of it.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use bytes::{Bytes, BytesMut};
@@ -196,18 +197,20 @@ pub fn parse(body: Bytes, arrival: &Arrival) -> Result<Box<Call>, Fault> {
 
 /// Some servers read `Model` as `model`: a second one, however it is written, would be served unjudged.
 fn refuse_second_model(request: &Request) -> Result<(), Fault> {
-    let second = request.object.members.iter().find(|member| {
-        let key = &request.body[member.key.clone()];
-        key.eq_ignore_ascii_case(b"model") && key != b"model"
-    });
+    let name = |member: &wire::json::Member| {
+        let (key, quoted) = (member.key.clone(), member.key.start - 1..member.key.end + 1);
+        match request.object.escaped_keys {
+            true => wire::json::string_at(&request.body, &quoted).unwrap_or_default(),
+            false => String::from_utf8_lossy(&request.body[key]),
+        }
+    };
+    let is_second = |key: &Cow<'_, str>| key.eq_ignore_ascii_case("model") && key != "model";
+    let second = request.object.members.iter().map(name).find(is_second);
     match second {
         None => Ok(()),
-        Some(member) => {
-            let key = String::from_utf8_lossy(&request.body[member.key.clone()]).into_owned();
-            Err(fault::invalid_json(format!(
-                "'{key}' could be taken for 'model': write it in small letters, once."
-            ))
-            .param(key))
-        }
+        Some(key) => Err(fault::invalid_json(format!(
+            "'{key}' could be taken for 'model': write it in small letters, once."
+        ))
+        .param(key.into_owned())),
     }
 }

@@ -46,7 +46,7 @@ pub use crate::ledger::{
     Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageRow, UsageSummary,
 };
 pub use crate::outbox::{Alert, Delivery, Message, Outbox};
-pub use crate::responses::{Found, Owner, OwnerFilter, Responses, StoredResponse};
+pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
 pub use crate::spending::{BookingListener, Spent};
 pub use crate::stamp::Stamp;

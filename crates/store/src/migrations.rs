@@ -18,6 +18,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("spending", include_str!("migrations/0006_spending.sql")),
     ("idempotency", include_str!("migrations/0007_idempotency.sql")),
     ("key_uses", include_str!("migrations/0008_key_uses.sql")),
+    ("object_owners", include_str!("migrations/0009_object_owners.sql")),
 ];
 
 /// Generous, because a table of millions of rows may have to be rewritten.

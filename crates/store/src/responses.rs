@@ -1,6 +1,7 @@
 //! The Responses that were handed out: whose they are, what they said, and which turn each of them followed.
 
 mod history;
+mod owners;
 mod rows;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -17,6 +18,8 @@ use crate::StoreError;
 use crate::backlog::{Aged, Backlog, Shelf, Waiting};
 use crate::database::Database;
 use crate::responses::rows::Statements;
+
+pub use owners::OwnedObject;
 
 /// How long a call waits for storage here.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -72,7 +75,7 @@ pub enum OwnerFilter {
 }
 
 impl OwnerFilter {
-    fn admits(&self, owner: &Owner) -> bool {
+    pub fn admits(&self, owner: &Owner) -> bool {
         match self {
             Self::Exact(own) => own == owner,
             Self::Subtree(path) => UserPath::parse(&owner.user_path).is_ok_and(|made| path.covers(&made)),
@@ -98,6 +101,8 @@ struct Inner {
     clock: Arc<dyn Clock>,
     statements: Statements,
     backlog: Backlog<StoredResponse>,
+    /// Owners of other objects, which wait to be written as responses do.
+    owners: Backlog<OwnedObject>,
 }
 
 impl Waiting for StoredResponse {
@@ -131,12 +136,18 @@ impl Shelf<StoredResponse> for Inner {
 impl Responses {
     pub(crate) fn new(database: Database, clock: Arc<dyn Clock>) -> Self {
         let statements = Statements::new(database.is_postgres());
-        Self(Arc::new(Inner { database, clock, statements, backlog: Backlog::default() }))
+        Self(Arc::new(Inner {
+            database,
+            clock,
+            statements,
+            backlog: Backlog::default(),
+            owners: Backlog::default(),
+        }))
     }
 
     /// Writes what is put until told to stop, then what is left.
     pub async fn run(self, stop: watch::Receiver<bool>) {
-        self.0.backlog.run(&*self.0, stop).await;
+        tokio::join!(self.0.backlog.run(&*self.0, stop.clone()), self.0.owners.run(&*self.0, stop));
     }
 
     /// Visible to this process when this returns; `run` writes it to storage a moment later, and tries again while
@@ -195,14 +206,17 @@ impl Responses {
         const EXPIRED: &str = "DELETE FROM responses WHERE id IN \
              (SELECT id FROM responses WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
         let mut deleted = 0;
-        loop {
-            let values = [now.micros().into(), FORGOTTEN_AT_ONCE.into()];
-            let count = self.0.database.execute(EXPIRED, &values).await?;
-            deleted += count;
-            if count < FORGOTTEN_AT_ONCE as u64 {
-                return Ok(deleted);
+        for statement in [EXPIRED, owners::EXPIRED] {
+            loop {
+                let values = [now.micros().into(), FORGOTTEN_AT_ONCE.into()];
+                let count = self.0.database.execute(statement, &values).await?;
+                deleted += count;
+                if count < FORGOTTEN_AT_ONCE as u64 {
+                    break;
+                }
             }
         }
+        Ok(deleted)
     }
 }
 

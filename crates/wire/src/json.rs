@@ -2,6 +2,7 @@
 
 mod cursor;
 mod specials;
+mod stream_validator;
 mod text;
 
 use std::borrow::Cow;
@@ -11,6 +12,7 @@ use std::ops::Range;
 use domain::fault::{self, Fault};
 
 use cursor::Cursor;
+pub use stream_validator::StreamValidator;
 pub use text::{decoded_len, quote, string_at};
 
 /// Containers inside one another; a body that needs more is refused.

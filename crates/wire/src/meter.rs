@@ -24,6 +24,10 @@ pub struct Metered {
     pub content_bytes: u64,
     /// A stream that says when it ends has not said so.
     pub unfinished: bool,
+    /// The last `status` of a response object.
+    pub status: Option<String>,
+    /// Ids of other objects that the provider made with it, such as the output file of a batch.
+    pub made: Vec<String>,
 }
 
 pub struct Meter {
@@ -33,6 +37,8 @@ pub struct Meter {
     format: Option<Format>,
     /// The current event's `type`.
     kind: Option<String>,
+    /// The last event ended the content, or a block of it: usage is what may follow.
+    answered: bool,
     metered: Metered,
 }
 
@@ -51,6 +57,7 @@ impl Meter {
             gleaner: Gleaner::default(),
             format: None,
             kind: None,
+            answered: false,
             metered: Metered::default(),
         }
     }
@@ -77,18 +84,37 @@ impl Meter {
         self.metered
     }
 
+    /// Whether the content is complete as far as can be told, so that only usage is still to come. An answer that is
+    /// one JSON object was complete when it was sent.
+    pub fn is_answered(&self) -> bool {
+        match &self.shape {
+            Shape::Json => self.gleaner.has_finished() || !self.gleaner.is_in_array(),
+            Shape::Events(_) => self.answered,
+            Shape::Opaque => false,
+        }
+    }
+
     fn glean(&mut self, data: &[u8]) {
         let Self { gleaner, format, kind, metered, .. } = self;
-        gleaner.feed(data, |member| match member.name {
-            "usage" | "usageMetadata" => note_usage(&member, format, metered),
-            "id" | "responseId" => keep_first(&mut metered.id, member.value),
-            "model" | "modelVersion" => keep_first(&mut metered.model, member.value),
-            "type" if member.place == Place::Top => *kind = text(member.value),
-            _ => {}
+        gleaner.feed(data, |member| {
+            let Some(value) = member.value else { return };
+            match (member.name, member.place) {
+                ("usage" | "usageMetadata", _) => note_usage(&member, value, format, metered),
+                ("output_file_id" | "error_file_id", Place::Top) | ("id", Place::Within("file")) => {
+                    metered.made.extend(text(value).filter(|id| !id.is_empty()));
+                }
+                (_, Place::Within("conversation" | "file")) => {}
+                ("id" | "responseId", _) => keep_first(&mut metered.id, value),
+                ("model" | "modelVersion", _) => keep_first(&mut metered.model, value),
+                ("status", _) => metered.status = text(value).or(metered.status.take()),
+                ("type", Place::Top) => *kind = text(value),
+                _ => {}
+            }
         });
     }
 
     fn end_event(&mut self) {
+        let finished = self.gleaner.has_finished();
         let content_bytes = self.gleaner.restart();
         // What a responses stream says in its deltas, its other events say again.
         let repeats = |kind: &str| kind.starts_with("response.") && !kind.ends_with(".delta");
@@ -105,9 +131,13 @@ impl Meter {
             ) => self.metered.unfinished = false,
             _ => {}
         }
+        // A block that ends may be the last one: formats with blocks tell their usage behind it.
+        let ends_block = matches!(kind.as_deref(), Some("content_block_stop" | "response.output_item.done"));
         if !kind.is_some_and(|kind| repeats(&kind)) {
+            self.answered &= content_bytes == 0;
             self.metered.content_bytes = self.metered.content_bytes.saturating_add(content_bytes);
         }
+        self.answered |= finished || ends_block;
     }
 }
 
@@ -122,19 +152,19 @@ impl Shape {
     }
 }
 
-fn note_usage(member: &Member<'_>, known: &mut Option<Format>, metered: &mut Metered) {
-    let Some(format) = dialect(member, *known) else { return };
-    if let Some(usage) = codec::of(format).read_usage(member.value, metered.usage.as_ref()) {
+fn note_usage(member: &Member<'_>, value: &[u8], known: &mut Option<Format>, metered: &mut Metered) {
+    let Some(format) = dialect(member, value, *known) else { return };
+    if let Some(usage) = codec::of(format).read_usage(value, metered.usage.as_ref()) {
         *known = Some(format);
         metered.usage = Some(usage);
-        metered.raw = Some(Bytes::copy_from_slice(member.value));
+        metered.raw = Some(Bytes::copy_from_slice(value));
     }
 }
 
 /// Whose usage object this is: told by where it stands and by what its members are called.
-fn dialect(member: &Member<'_>, known: Option<Format>) -> Option<Format> {
-    let object = json::scan(member.value).ok()?;
-    let has = |names: &[&str]| names.iter().any(|name| object.get(member.value, name).is_some());
+fn dialect(member: &Member<'_>, value: &[u8], known: Option<Format>) -> Option<Format> {
+    let object = json::scan(value).ok()?;
+    let has = |names: &[&str]| names.iter().any(|name| object.get(value, name).is_some());
     if member.name == "usageMetadata" {
         return Some(Format::Generate);
     }

@@ -11,8 +11,9 @@ use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
 use super::spending::Budgets;
 use super::value::{
-    ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, StorageType, UnpricedPolicy, UrlPath, Value,
-    between, host, http_url, log_level, networks, not_root, origins, positive, postgres_url,
+    ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, PassthroughUnmetered, StorageType,
+    UnpricedPolicy, UrlPath, Value, between, host, http_url, log_level, networks, not_root, origins, positive,
+    postgres_url,
 };
 use super::{Section, Setting, SettingOrigin};
 
@@ -49,6 +50,8 @@ declare! {
         passthrough_providers: Vec<String> = "server.passthrough_providers", "PASSTHROUGH_PROVIDERS", "";
         /// Drop a leading v1/, or the base URL's own last segment, from paths below /p/{provider}/.
         allow_passthrough_v1_alias: bool = "server.allow_passthrough_v1_alias", "ALLOW_PASSTHROUGH_V1_ALIAS", "true";
+        /// Batches, fine-tuning and other work below /p/{provider}/ whose cost no answer tells, on user paths with a budget: allow or deny.
+        passthrough_unmetered: PassthroughUnmetered = "server.passthrough_unmetered", "PASSTHROUGH_UNMETERED", "deny";
     }
 
     /// Where the gateway keeps what it knows.

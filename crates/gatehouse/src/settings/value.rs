@@ -240,6 +240,11 @@ choice! {
 }
 
 choice! {
+    /// Whether work that cannot be metered may be started where a budget applies.
+    PassthroughUnmetered, "allow or deny", Allow = "allow", Deny = "deny"
+}
+
+choice! {
     /// What happens while a shared figure cannot be had.
     FailMode, "open or closed", Open = "open", Closed = "closed"
 }

@@ -8,6 +8,7 @@ use domain::fault::Fault;
 use domain::resources::provider::Provider;
 use domain::secret::Secret;
 
+use super::masker::{Masker, Words};
 use super::redact::{HIDDEN, is_sensitive};
 
 /// What is shorter is no secret, and taking it out would spoil what is left.
@@ -17,6 +18,7 @@ const SHORTEST: usize = 8;
 #[derive(Default)]
 pub struct Scrubber {
     finder: Option<AhoCorasick>,
+    words: Option<Words>,
 }
 
 impl Scrubber {
@@ -35,7 +37,17 @@ impl Scrubber {
             let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(words);
             built.inspect_err(|error| tracing::error!(%error, "secrets cannot be looked for")).ok()
         });
-        Self { finder }
+        let words = finder.clone().map(|finder| Words::new(finder, words));
+        Self { finder, words }
+    }
+
+    /// Masks secrets in a body that passes in chunks.
+    pub fn masker(&self) -> Masker {
+        Masker::new(self.words.clone())
+    }
+
+    pub fn finds_in(&self, text: &[u8]) -> bool {
+        self.finder.as_ref().is_some_and(|finder| finder.is_match(text))
     }
 
     /// The operator's own secrets and those of all providers.

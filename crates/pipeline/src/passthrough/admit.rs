@@ -6,8 +6,10 @@ use domain::access::AccessLists;
 use domain::fault::{self, Fault, FaultKind};
 use egress::Destination;
 use http::Method;
+use wire::vendors::Lifecycle;
 
 use super::Rules;
+use super::endpoint::Endpoint;
 use crate::resolve::access::{Access, Refusal};
 use crate::snapshot::routes::{Instance, Routes};
 
@@ -87,6 +89,29 @@ pub(super) fn judge(
         }
     }
     Ok(())
+}
+
+/// Work that is paid for later, and not told of in any answer, cannot be held against a budget.
+pub(super) fn refuse_unmetered(rules: &Rules, endpoint: &Endpoint) -> Result<(), Fault> {
+    if rules.unmetered || !endpoint.is_unmetered {
+        return Ok(());
+    }
+    Err(unmetered("Batches, fine-tuning and other work whose cost no answer tells"))
+}
+
+/// Why a background response is refused, where its provider cannot be asked about its end.
+pub(super) fn unfollowed(rules: &Rules, instance: &Instance) -> Option<Fault> {
+    let followed = instance.core.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve);
+    (!rules.unmetered && !followed)
+        .then(|| unmetered("Background responses of this provider").param("background"))
+}
+
+fn unmetered(work: &str) -> Fault {
+    let message = format!(
+        "{work} cannot be metered, and a budget applies to this user path. Use a path without a budget, or set \
+         PASSTHROUGH_UNMETERED=allow."
+    );
+    Fault::new(403, FaultKind::Authorization, "unmetered_operation", message)
 }
 
 const READABLY: &str =

@@ -11,11 +11,14 @@ use egress::InboundBody;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
+use super::decode::BodyDecoder;
 use super::fare::Fare;
 
 /// Dropping it before its end cancels the call at the provider.
 pub struct Download {
     source: Source,
+    /// Where the provider compresses what it sends.
+    decoder: Option<BodyDecoder>,
     fare: Fare,
     idle: Duration,
     /// Armed when the provider first falls silent, and moved only when it fires.
@@ -32,30 +35,55 @@ enum Source {
 }
 
 impl Download {
-    pub(super) fn streamed(body: InboundBody, mut fare: Fare, idle: Duration) -> Self {
+    pub(super) fn streamed(
+        body: InboundBody,
+        decoder: Option<BodyDecoder>,
+        mut fare: Fare,
+        idle: Duration,
+    ) -> Self {
         let source = if body.is_end() {
             fare.complete();
             Source::Ended
         } else {
             Source::Upstream(Box::new(body))
         };
-        Self { source, fare, idle, timer: None, heard: Instant::now() }
+        Self { source, decoder, fare, idle, timer: None, heard: Instant::now() }
     }
 
     /// It was read beforehand, so its account can be closed before any of it leaves.
     pub(super) fn whole(bytes: Bytes, mut fare: Fare) -> Self {
         fare.feed(&bytes);
         fare.complete();
-        Self { source: Source::Whole(bytes), fare, idle: Duration::ZERO, timer: None, heard: Instant::now() }
+        let idle = Duration::ZERO;
+        Self { source: Source::Whole(bytes), decoder: None, fare, idle, timer: None, heard: Instant::now() }
     }
 
     /// Without its terminator, so that nobody takes what came for the whole. The server drops what it has not written
     /// when a body fails, so the failure comes one turn after the last bytes.
     fn cut(&mut self, fault: Fault, context: &Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         self.fare.break_off(&fault);
+        self.decoder = None;
         self.source = Source::Broken(Box::new(fault));
         context.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    fn cut_undecodable(&mut self, context: &Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let reason = "its compression is broken";
+        let fault = fault::upstream_invalid_response(self.fare.instance(), reason);
+        self.cut(fault, context)
+    }
+
+    /// Masks and meters a part of the answer; what is held back of it comes with the next. The account is closed before
+    /// the last part leaves, because a client that counts bytes does not ask for the end.
+    fn pass(&mut self, data: Bytes, last: bool) -> Option<Frame<Bytes>> {
+        let data = self.fare.clean(data, last);
+        self.fare.feed(&data);
+        if last {
+            self.source = Source::Ended;
+            self.fare.complete();
+        }
+        (!data.is_empty()).then(|| Frame::data(data))
     }
 
     fn poll_idle(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -80,6 +108,19 @@ impl Body for Download {
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         loop {
+            // Decoded parts of the last chunk leave before more is read.
+            if let Some(decoder) = &mut self.decoder {
+                match decoder.take() {
+                    Ok(Some(data)) => {
+                        if let Some(frame) = self.pass(data, false) {
+                            return Poll::Ready(Some(Ok(frame)));
+                        }
+                        continue;
+                    }
+                    Ok(None) => {}
+                    Err(_) => return self.cut_undecodable(context),
+                }
+            }
             let body = match &mut self.source {
                 Source::Upstream(body) => body,
                 Source::Ended => return Poll::Ready(None),
@@ -98,24 +139,24 @@ impl Body for Download {
                 Poll::Ready(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     let ended = body.is_end();
-                    let data = self.fare.clean(data);
                     self.heard = Instant::now();
-                    self.fare.feed(&data);
-                    if ended {
-                        // A client that counts bytes does not ask for the end: the account is closed before it.
-                        self.source = Source::Ended;
-                        self.fare.complete();
+                    if let Some(decoder) = &mut self.decoder {
+                        decoder.give(data);
+                        continue;
                     }
-                    return Poll::Ready(Some(Ok(Frame::data(data))));
+                    if let Some(frame) = self.pass(data, ended) {
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
                 }
                 Poll::Ready(Some(Err(_))) => {
                     let fault = self.fare.interrupted();
                     return self.cut(fault, context);
                 }
                 Poll::Ready(None) => {
-                    self.source = Source::Ended;
-                    self.fare.complete();
-                    return Poll::Ready(None);
+                    let rest = self.decoder.as_mut().map_or(Ok(Bytes::new()), BodyDecoder::finish);
+                    let Ok(rest) = rest else { return self.cut_undecodable(context) };
+                    let frame = self.pass(rest, true);
+                    return Poll::Ready(frame.map(Ok));
                 }
                 Poll::Pending => {
                     ready!(self.poll_idle(context));
@@ -136,7 +177,11 @@ impl Body for Download {
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            Source::Upstream(body) => body.size_hint(),
+            Source::Upstream(_) if self.decoder.is_some() => SizeHint::default(),
+            Source::Upstream(body) => match body.size_hint().exact() {
+                Some(rest) => SizeHint::with_exact(rest + self.fare.held_back() as u64),
+                None => SizeHint::default(),
+            },
             Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Source::Broken(_) => SizeHint::default(),
             Source::Ended => SizeHint::with_exact(0),

@@ -15,6 +15,21 @@ pub(super) struct Endpoint {
     made: Purpose,
     /// Nothing that is sent here is billed.
     pub(super) is_free: bool,
+    /// Ids of kept objects that the path names.
+    pub(super) objects: Vec<String>,
+    /// The kind of object that a `POST` makes here.
+    pub(super) makes: Option<Made>,
+    /// A `POST` starts work whose cost is not told in any answer.
+    pub(super) is_unmetered: bool,
+}
+
+/// A kind of object that a provider keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    Response,
+    /// Kept only when the request, or the provider's default, says so.
+    Completion,
+    Object,
 }
 
 impl Endpoint {
@@ -41,8 +56,18 @@ impl Endpoint {
             path_and_query.push('?');
             path_and_query.push_str(&query);
         }
-        let (model, made, is_free) = (model(&segments), Purpose::of(&segments), is_free(&segments));
-        Ok(Self { path_and_query, model, made, is_free })
+        // Many servers ignore a slash at the end.
+        let segments = segments.strip_suffix(&[""]).unwrap_or(&segments);
+        let (model, made, is_free) = (model(segments), Purpose::of(segments), is_free(segments));
+        Ok(Self {
+            path_and_query,
+            model,
+            made,
+            is_free,
+            objects: objects(segments),
+            makes: makes(segments),
+            is_unmetered: is_unmetered(segments),
+        })
     }
 
     pub(super) fn purpose(&self, method: &Method) -> Purpose {
@@ -183,6 +208,54 @@ impl Purpose {
         let draws = matches!(segments, [.., "images", "generations" | "edits" | "variations"]);
         Self { creates: true, infers: speaks || measures, speaks, draws }
     }
+}
+
+/// Collections whose members are kept by the provider under an id.
+const COLLECTIONS: [&str; 15] = [
+    "responses",
+    "completions",
+    "files",
+    "uploads",
+    "batches",
+    "conversations",
+    "jobs",
+    "fine-tunes",
+    "vector_stores",
+    "assistants",
+    "threads",
+    "runs",
+    "containers",
+    "videos",
+    "evals",
+];
+
+fn objects(segments: &[&str]) -> Vec<String> {
+    let verbs = ["", "input_tokens", "compact", "search", "runs", "generations"];
+    let pairs =
+        segments.windows(2).filter(|pair| COLLECTIONS.contains(&pair[0]) && !verbs.contains(&pair[1]));
+    pairs.map(|pair| pair[1].to_owned()).collect()
+}
+
+fn makes(segments: &[&str]) -> Option<Made> {
+    match segments {
+        [.., "responses"] => Some(Made::Response),
+        [.., "chat", "completions"] => Some(Made::Completion),
+        [.., "completions"] => None,
+        // The parts of an upload become a file.
+        [.., "uploads", _, "complete"] => Some(Made::Object),
+        [.., last] if COLLECTIONS.contains(last) => Some(Made::Object),
+        _ => None,
+    }
+}
+
+/// Batches, fine-tuning and runs of assistants are paid for later, and no answer that passes here says how much.
+fn is_unmetered(segments: &[&str]) -> bool {
+    let last = segments.last().copied().unwrap_or_default();
+    let verb = last.rsplit_once(':').map_or("", |(_, verb)| verb);
+    let later =
+        ["batches", "jobs", "fine-tunes", "finetuned-models", "embed-jobs", "tunedModels", "runs", "videos"];
+    later.contains(&last)
+        || matches!(verb, "batchGenerateContent" | "asyncBatchEmbedContent" | "predictLongRunning")
 }
 
 /// What is only counted, kept, or called off.

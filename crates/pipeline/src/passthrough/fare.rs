@@ -9,14 +9,15 @@ use domain::money::Nanos;
 use domain::receipt::Attempt;
 use domain::usage::{Tokens, Usage};
 use http::HeaderMap;
-use serde_json::Value;
-use wire::meter::Meter;
+use store::Owner;
+use wire::meter::{Meter, Metered};
 
-use super::endpoint::Purpose;
+use super::endpoint::{Made, Purpose};
 use super::told;
 use super::upload::Sent;
+use crate::audit::Masker;
+use crate::ownership;
 use crate::reply::Refused;
-use crate::reserve::{self, ASSUMED_OUTPUT, ASSUMED_WINDOW, Reservation};
 use crate::settle::Ticket;
 use crate::snapshot::routes::{Instance, Lane, Routes};
 
@@ -33,86 +34,10 @@ pub(super) struct Fare {
     purpose: Purpose,
     status: u16,
     events: bool,
-    /// Sounds, pictures and what is packed.
-    opaque: bool,
-}
-
-/// What the call is charged after a crash.
-pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reservation {
-    if purpose.draws {
-        let usage = Usage { images: sent.answers(), estimated: true, ..Usage::default() };
-        return Reservation { cost: lane.charge(&usage), usage, ..Reservation::default() };
-    }
-    if !purpose.infers {
-        return Reservation::default();
-    }
-    let input = catalog::estimate_tokens_from_bytes(sent.bytes());
-    let tokens = Tokens { input, output: ASSUMED_OUTPUT, ..Tokens::default() };
-    let cost = lane.price().map(|price| catalog::cost(price, &tokens));
-    Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, bound: None }
-}
-
-/// What the call can cost at most; none for what has no price. Its own bound on the output may be under a name that is not
-/// known here, so it is the model's. A call that does not say which model it is for may be for the dearest.
-pub(super) fn worst(instance: &Instance, lane: &Lane, said: &Said, purpose: Purpose) -> Option<Nanos> {
-    if !lane.target.model.is_empty() {
-        return most(lane, said, purpose);
-    }
-    instance.lanes.values().filter_map(|lane| most(lane, said, purpose)).max()
-}
-
-fn most(lane: &Lane, said: &Said, purpose: Purpose) -> Option<Nanos> {
-    let price = lane.price()?;
-    let facts = lane.facts.as_ref();
-    let known = facts.and_then(|facts| facts.max_output_tokens);
-    let output = known.unwrap_or(said.output.max(ASSUMED_OUTPUT)).saturating_mul(said.choices);
-    let input = match &said.body {
-        Some(body) => reserve::most_input(lane, body, said.refers),
-        None => facts.and_then(|facts| facts.context_window).unwrap_or(ASSUMED_WINDOW),
-    };
-    let images = if purpose.draws { said.choices } else { 0 };
-    let pictures =
-        Nanos(price.per_image.unwrap_or(0).saturating_mul(i64::try_from(images).unwrap_or(i64::MAX)));
-    Some(catalog::bound(price, input, output) + pictures)
-}
-
-/// What a passing call says of its size.
-pub(super) struct Said {
-    /// Where all of it could be read.
-    body: Option<Vec<u8>>,
-    refers: bool,
-    output: u64,
-    choices: u64,
-}
-
-impl Said {
-    /// A body that could not be read may name, keep and multiply what it likes; `most` is how many answers it can ask for.
-    pub(super) fn of(body: Option<Vec<u8>>, most: u64) -> Self {
-        let unread = Self { body: None, refers: true, output: 0, choices: most };
-        let Some(body) = body else { return unread };
-        if body.is_empty() {
-            return Self { body: Some(body), refers: false, output: 0, choices: 1 };
-        }
-        let Ok(value) = serde_json::from_slice::<Value>(&body) else { return unread };
-        let configs = ["generationConfig", "generation_config"].map(|name| &value[name]);
-        let places = || configs.into_iter().chain([&value]);
-        let largest = |names: &[&str]| {
-            let found = places().flat_map(|place| names.iter().map(|name| &place[*name]));
-            found.filter_map(Value::as_u64).max()
-        };
-        let answers = largest(&["n", "best_of", "num_generations", "candidateCount", "candidate_count"]);
-        let several = |prompt: &&Value| prompt.is_string() || prompt.is_array();
-        let prompts = value["prompt"].as_array().map_or(1, |list| list.iter().filter(several).count());
-        let output =
-            largest(&["max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"]);
-        let kept = reserve::KEPT_ELSEWHERE.iter().any(|name| !value[*name].is_null());
-        Self {
-            refers: kept || value["prompt"].is_object(),
-            output: output.unwrap_or(0),
-            choices: answers.unwrap_or(1).max(1).saturating_mul(prompts.max(1) as u64),
-            body: Some(body),
-        }
-    }
+    /// The owner of the object that the path names.
+    parent: Option<Owner>,
+    makes: Option<Made>,
+    masker: Masker,
 }
 
 impl Fare {
@@ -125,6 +50,7 @@ impl Fare {
     ) -> Self {
         let meter = Some(Meter::new(""));
         let routes = ticket.gateway().snapshot().routes.clone();
+        let masker = routes.scrubber.masker();
         Self {
             ticket: Some(ticket),
             meter,
@@ -135,8 +61,16 @@ impl Fare {
             purpose,
             status: 0,
             events: false,
-            opaque: true,
+            parent: None,
+            makes: None,
+            masker,
         }
+    }
+
+    /// Whose the objects are that the answer names, and what kind the call makes.
+    pub(super) fn owned_by(&mut self, parent: Option<Owner>, makes: Option<Made>) {
+        self.parent = parent;
+        self.makes = makes;
     }
 
     pub(super) fn instance(&self) -> &str {
@@ -148,9 +82,15 @@ impl Fare {
         &self.routes
     }
 
-    /// A text may repeat what the provider was sent, our credential included.
-    pub(super) fn clean(&self, data: Bytes) -> Bytes {
-        if self.opaque { data } else { self.routes.scrubber.mask(data) }
+    /// An answer of any kind may repeat what the provider was sent, our credential included. What could be the start
+    /// of a secret is held back until more has come.
+    pub(super) fn clean(&mut self, data: Bytes, last: bool) -> Bytes {
+        self.masker.mask(data, last)
+    }
+
+    /// How much is held back.
+    pub(super) fn held_back(&self) -> usize {
+        self.masker.held()
     }
 
     pub(super) fn attempted(&mut self, before: Duration, attempt: Attempt) {
@@ -168,7 +108,6 @@ impl Fare {
     pub(super) fn answered(&mut self, status: u16, content_type: &str) {
         self.status = status;
         self.events = is_event_stream(content_type);
-        self.opaque = status < 400 && !is_text(content_type);
         self.meter = Some(Meter::new(content_type));
         self.concern(self.sent.model());
     }
@@ -195,9 +134,7 @@ impl Fare {
         if let Some(ticket) = &self.ticket {
             ticket.said(data);
         }
-        if let Some(meter) = &mut self.meter {
-            meter.feed(data);
-        }
+        self.measure(data);
     }
 
     /// Nothing was sent yet: the fault is the answer.
@@ -207,6 +144,12 @@ impl Fare {
             Some(ticket) => ticket.refuse(fault),
             None => Refused { fault, headers: HeaderMap::new() },
         }
+    }
+
+    /// The provider has answered, and the answer cannot be passed on: what it consumed is estimated.
+    pub(super) fn refuse_unread(mut self, fault: Fault) -> Refused {
+        self.book(false);
+        self.refuse(fault)
     }
 
     /// The answer has passed to its end.
@@ -225,6 +168,12 @@ impl Fare {
         }
     }
 
+    fn measure(&mut self, data: &[u8]) {
+        if let Some(meter) = &mut self.meter {
+            meter.feed(data);
+        }
+    }
+
     pub(super) fn interrupted(&self) -> Fault {
         fault::upstream_interrupted(self.instance())
     }
@@ -240,12 +189,23 @@ impl Fare {
 
     fn book(&mut self, complete: bool) {
         let Some(metered) = self.meter.take().map(Meter::finish) else { return };
-        self.concern(self.sent.model().or(metered.model));
+        self.concern(self.sent.model().or_else(|| metered.model.clone()));
+        self.record_owners(&metered);
+        let usage = self.usage(&metered, complete);
+        self.charge_dearest(&usage, metered.model.as_deref());
+        let Some(ticket) = &mut self.ticket else { return };
+        if let Some(id) = &metered.id {
+            ticket.provider_id(id.clone());
+        }
+        ticket.consumed(usage, &metered.raw.unwrap_or_default());
+    }
+
+    fn usage(&self, metered: &Metered, complete: bool) -> Usage {
         let failed = self.status >= 400;
         // What is put in order comes back with the answer, and is no output.
         let said = if self.purpose.speaks { metered.content_bytes } else { 0 };
         let counted = catalog::estimate_tokens_from_bytes(said);
-        let mut usage = match metered.usage {
+        let mut usage = match metered.usage.clone() {
             // What is read back was paid for when it was made.
             Some(mut usage) if self.purpose.creates => {
                 usage.fill(|| catalog::estimate_tokens_from_bytes(self.sent.bytes()), counted);
@@ -268,17 +228,61 @@ impl Fare {
             usage.tokens.output += counted.saturating_sub(usage.tokens.total_output());
             usage.estimated = true;
         }
-        if let Some(ticket) = &mut self.ticket {
-            if let Some(id) = metered.id {
-                ticket.provider_id(id);
+        usage
+    }
+
+    /// Charges the model that the answer names when it costs more than the one that was asked for. Where the answer names
+    /// none, every model that the call named may have served.
+    fn charge_dearest(&mut self, usage: &Usage, answered: Option<&str>) {
+        let Some(ticket) = self.ticket.as_mut().filter(|_| usage.reported_cost.is_none()) else { return };
+        let cost = |lane: &Lane| lane.charge(usage).map(|cost| cost.input + cost.output);
+        let current = ticket.lane().and_then(|lane| cost(lane));
+        let requested = ticket.lane().map(|lane| lane.target.model.to_string()).unwrap_or_default();
+        let mut candidates = match answered {
+            Some(model) => vec![model.to_owned()],
+            None => self.sent.models(),
+        };
+        // A dated name of the same model has the same price, which the operator may have set.
+        candidates.retain(|model| current.is_none() || !is_version_of(model, &requested));
+        let lanes = candidates.iter().map(|model| self.instance.passing_lane(model));
+        let dearest = lanes.filter_map(|lane| Some((cost(&lane)?, lane))).max_by_key(|(cost, _)| *cost);
+        if let Some((cost, lane)) = dearest.filter(|(cost, _)| current.is_none_or(|current| *cost > current))
+            && cost > Nanos::ZERO
+        {
+            ticket.answered_by(&lane);
+        }
+    }
+
+    /// Objects that were made here are the caller's; what an object of somebody's led to is that one's.
+    fn record_owners(&self, metered: &Metered) {
+        let Some(ticket) = self.ticket.as_ref().filter(|_| self.status < 400) else { return };
+        let gateway = ticket.gateway();
+        let own = ticket.owner();
+        let kept = match self.makes {
+            Some(Made::Completion) => {
+                let keeps = !self.instance.core.vendor.paths.lifecycle.is_empty();
+                self.sent.store().unwrap_or(keeps)
             }
-            ticket.consumed(usage, &metered.raw.unwrap_or_default());
+            made => made.is_some(),
+        };
+        let temporary = self.makes != Some(Made::Object);
+        if let Some(id) = metered.id.clone().filter(|_| kept) {
+            ownership::record(gateway, &own, self.instance(), vec![id], temporary);
+        }
+        let owner = self.parent.as_ref().or(self.makes.is_some().then_some(&own));
+        if let Some(owner) = owner.filter(|_| !metered.made.is_empty()) {
+            ownership::record(gateway, owner, self.instance(), metered.made.clone(), false);
         }
     }
 }
 
-fn is_text(content_type: &str) -> bool {
-    content_type.starts_with("text/") || content_type.contains("json")
+/// `gpt-4o-2024-08-06` is a version of `gpt-4o`.
+fn is_version_of(answered: &str, requested: &str) -> bool {
+    let Some(rest) = answered.strip_prefix(requested) else { return false };
+    rest.is_empty()
+        || (rest.starts_with(['-', '@', ':'])
+            && rest.chars().any(|letter| letter.is_ascii_digit())
+            && rest.chars().all(|letter| letter.is_ascii_digit() || "-@:.".contains(letter)))
 }
 
 fn is_event_stream(content_type: &str) -> bool {

@@ -3,6 +3,7 @@
 use egress::Headers;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use crate::audit::Scrubber;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Instance;
 use crate::traces;
@@ -79,9 +80,11 @@ pub(super) fn up(client: &HeaderMap, instance: &Instance, ticket: &Ticket) -> He
     Headers::from(headers)
 }
 
-pub(super) fn down(theirs: &HeaderMap) -> HeaderMap {
+/// A header whose value repeats a secret stays behind.
+pub(super) fn down(theirs: &HeaderMap, scrubber: &Scrubber) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(16);
-    for (name, value) in theirs.iter().filter(|(name, _)| listed(name, DOWN, DOWN_PREFIXES)) {
+    let known = theirs.iter().filter(|(name, _)| listed(name, DOWN, DOWN_PREFIXES));
+    for (name, value) in known.filter(|(_, value)| !scrubber.finds_in(value.as_bytes())) {
         headers.append(name.clone(), HeaderValue::clone(value));
     }
     headers

@@ -1,5 +1,7 @@
 //! The client's body on its way up: let through as it arrives, with a look at the model it names.
 
+mod inspector;
+
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -15,9 +17,10 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
-use wire::meter::{Gleaner, Place};
 
 use crate::audit::Recording;
+use crate::ownership::{Check, Checking};
+use inspector::Inspector;
 
 /// So much of a body is held, at most, to find the model it names.
 const AHEAD: usize = 64 * 1024;
@@ -33,19 +36,17 @@ pub(super) struct Upload {
     /// The last part of that, which came along and was not looked at.
     beyond: Bytes,
     ended: bool,
-    /// Only a plain JSON body is looked into.
-    gleaner: Option<Gleaner>,
-    /// With limits on models, nothing may be named that was not judged.
-    guarded: bool,
+    /// Reads what is, or begins like, JSON; pictures, sound and what is compressed pass unread.
+    inspector: Option<Inspector>,
     /// With budgets, it matters how much is asked for.
     budgeted: bool,
     kind: Kind,
-    /// More than one answer is asked for.
-    multiplied: bool,
-    /// Some of it leaves before the rest has come.
-    cut: bool,
-    judged: Option<usize>,
-    models: usize,
+    /// The first byte of data was looked at.
+    sniffed: bool,
+    /// Decides whether the caller may name the objects that the body refers to; none for those who may name all.
+    check: Option<Check>,
+    /// A check that is under way, and the part of the body that waits for it.
+    checking: Option<(Checking, Bytes)>,
     sent: Arc<Sent>,
     patience: Duration,
     timer: Option<Pin<Box<Sleep>>>,
@@ -59,8 +60,14 @@ pub(super) struct Sent(Mutex<Record>);
 struct Record {
     bytes: u64,
     model: Option<String>,
+    /// Models that may serve in its place, as some providers have it.
+    alternatives: Vec<String>,
     /// How many answers are asked for, as far as it says.
     answers: Option<u64>,
+    /// The body says whether the answer is to be kept.
+    store: Option<bool>,
+    /// The work goes on after the answer.
+    background: bool,
     trouble: Option<Fault>,
     moved: Instant,
 }
@@ -72,6 +79,20 @@ impl Sent {
 
     pub(super) fn model(&self) -> Option<String> {
         self.0.lock().model.clone()
+    }
+
+    /// Every model that the body names.
+    pub(super) fn models(&self) -> Vec<String> {
+        let record = self.0.lock();
+        record.model.iter().chain(&record.alternatives).cloned().collect()
+    }
+
+    pub(super) fn store(&self) -> Option<bool> {
+        self.0.lock().store
+    }
+
+    pub(super) fn is_background(&self) -> bool {
+        self.0.lock().background
     }
 
     /// One, where the body does not say so in words that are read here.
@@ -101,21 +122,29 @@ impl Upload {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BodyError>,
     {
-        let record = Record { bytes: 0, model: None, answers: None, trouble: None, moved: Instant::now() };
+        let record = Record {
+            bytes: 0,
+            model: None,
+            alternatives: Vec::new(),
+            answers: None,
+            store: None,
+            background: false,
+            trouble: None,
+            moved: Instant::now(),
+        };
+        let kind = Kind::of(headers);
         Self {
             length: body.size_hint().exact(),
             ended: body.is_end_stream(),
             body: Box::pin(body.map_err(Into::into)),
             ahead: VecDeque::new(),
             beyond: Bytes::new(),
-            gleaner: is_plain_json(headers).then(Gleaner::default),
-            guarded: false,
+            inspector: (kind != Kind::Packed).then(|| Inspector::new(is_plain_json(headers))),
             budgeted: false,
-            kind: Kind::of(headers),
-            multiplied: false,
-            cut: false,
-            judged: None,
-            models: 0,
+            kind,
+            sniffed: false,
+            check: None,
+            checking: None,
             sent: Arc::new(Sent(Mutex::new(record))),
             patience,
             timer: None,
@@ -123,9 +152,40 @@ impl Upload {
         }
     }
 
-    /// All of the body is wanted before it leaves, as far as it can be read and is not too long.
-    pub(super) fn read_whole(&mut self) {
+    /// All of the body is wanted before it leaves, as far as it is not too long; one that cannot be read is refused.
+    /// `unfollowed` is the answer to a call that is to go on in the background. An endpoint that `infers` takes JSON.
+    pub(super) fn apply_budget(&mut self, infers: bool, unfollowed: Option<Fault>) -> Result<(), Fault> {
         self.budgeted = true;
+        if let Some(inspector) = &mut self.inspector {
+            inspector.refuse_background(unfollowed);
+        }
+        match self.kind {
+            _ if self.is_empty() => Ok(()),
+            Kind::Data if !infers => Ok(()),
+            Kind::Text if self.is_json() => Ok(()),
+            Kind::Text | Kind::Data => Err(not_json()),
+            Kind::Packed => Err(compressed()),
+        }
+    }
+
+    /// Objects that the body refers to are checked before it leaves. What is compressed, or labelled as something that
+    /// the endpoint does not take, cannot be checked.
+    pub(super) fn check_references(&mut self, check: Check, infers: bool) -> Result<(), Fault> {
+        self.check = Some(check);
+        match self.kind {
+            _ if self.is_empty() => Ok(()),
+            Kind::Packed => Err(compressed()),
+            Kind::Data if infers => Err(not_json()),
+            Kind::Data | Kind::Text => Ok(()),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.ended && self.ahead.is_empty()
+    }
+
+    fn is_json(&self) -> bool {
+        self.inspector.as_ref().is_some_and(Inspector::is_json)
     }
 
     /// The body, if all of it has come.
@@ -137,7 +197,7 @@ impl Upload {
     pub(super) fn most_answers(&self) -> u64 {
         match self.kind {
             // What follows is looked at as it passes.
-            Kind::Text if self.gleaner.is_some() => 1,
+            Kind::Text if self.is_json() => 1,
             Kind::Text | Kind::Packed => MOST_ANSWERS,
             Kind::Data => 1,
         }
@@ -148,13 +208,16 @@ impl Upload {
     }
 
     /// Looks for the model at the body's beginning: as far as it takes where the caller is limited to some,
-    /// otherwise only at what comes first.
-    pub(super) async fn peek(&mut self, guarded: bool) -> Result<(), Fault> {
-        self.guarded = guarded;
+    /// otherwise only at what comes first. `strict` demands valid UTF-8 JSON of what calls itself JSON.
+    pub(super) async fn peek(&mut self, guarded: bool, strict: bool) -> Result<(), Fault> {
         let whole = self.budgeted && self.kind == Kind::Text;
+        if let Some(inspector) = &mut self.inspector {
+            inspector.restrict(guarded, self.budgeted, strict || guarded || self.budgeted);
+        }
         let enough = if guarded || whole { AHEAD } else { 1 };
+        let unnamed = |upload: &Self| upload.inspector.as_ref().is_some_and(Inspector::looks_for_model);
         let mut held = 0;
-        while !self.ended && held < enough && (whole || (self.gleaner.is_some() && self.models == 0)) {
+        while !self.ended && held < enough && (whole || unnamed(self)) {
             if let Some(mut data) = poll_fn(|context| self.poll_read(context)).await? {
                 self.ahead.push_back(data.clone());
                 self.beyond = data.split_off(data.len().min(AHEAD - held));
@@ -165,12 +228,21 @@ impl Upload {
         Ok(())
     }
 
-    /// The models named so far were judged: no other may follow.
-    pub(super) fn seal(&mut self) -> Result<(), Fault> {
-        self.judged = Some(self.models);
-        self.cut = !self.ended;
+    /// The models named so far were judged: no other may follow. Of what has come, the objects it refers to are checked.
+    pub(super) async fn seal(&mut self) -> Result<(), Fault> {
+        let streamed = !self.ended;
+        if let Some(inspector) = &mut self.inspector {
+            inspector.seal(streamed);
+        }
         let beyond = std::mem::take(&mut self.beyond);
-        self.look(&beyond)
+        self.look(&beyond)?;
+        if self.ended {
+            self.look_at_end()?;
+        }
+        match self.begin_check() {
+            Some(checking) => checking.await,
+            None => Ok(()),
+        }
     }
 
     /// A body that has already come is sent as a whole, and can be sent again.
@@ -222,41 +294,64 @@ impl Upload {
     }
 
     fn look(&mut self, data: &[u8]) -> Result<(), Fault> {
-        let Some(gleaner) = &mut self.gleaner else { return Ok(()) };
-        let (models, sent) = (&mut self.models, &self.sent);
-        let multiplied = &mut self.multiplied;
-        gleaner.feed(data, |member| {
-            if member.name == "model" && member.place == Place::Top {
-                *models += 1;
-                let name = wire::json::string_at(member.value, &(0..member.value.len()));
-                let name =
-                    name.map(|name| name.trim().trim_start_matches("models/").chars().take(300).collect());
-                let mut record = sent.0.lock();
-                record.model = record.model.take().or(name).filter(|name| !name.is_empty());
-            }
-            if member.name == "n" && member.place == Place::Top {
-                let number = std::str::from_utf8(member.value).ok().and_then(|text| text.trim().parse().ok());
-                sent.0.lock().answers = number;
-            }
-            *multiplied |= member.place == Place::Top
-                && ["n", "best_of"].contains(&member.name)
-                && !matches!(member.value.trim_ascii(), b"1" | b"null");
-        });
-        // Of a body that has come as a whole it is reckoned with.
-        if self.budgeted && self.multiplied && self.cut {
-            let message = "A body of this length may ask for one answer only, where budgets apply.";
-            let fault = fault::invalid_parameter("n", message);
-            self.sent.0.lock().trouble = Some(fault.clone());
-            return Err(fault);
+        // A label does not make a picture: what begins like JSON is read as JSON.
+        if self.kind == Kind::Data
+            && let Some(first) = data.iter().find(|byte| !byte.is_ascii_whitespace())
+            && !self.sniffed
+        {
+            self.sniffed = true;
+            self.inspector = self.inspector.take().filter(|_| matches!(first, b'{' | b'['));
         }
-        if self.guarded && self.models > self.judged.unwrap_or(1) {
-            let message = "The body names a model more than once, or too late for it to be checked.";
-            let fault = fault::invalid_json(message).param("model");
-            self.sent.0.lock().trouble = Some(fault.clone());
-            return Err(fault);
-        }
-        Ok(())
+        let Some(inspector) = &mut self.inspector else { return Ok(()) };
+        inspector.look(data, &self.sent).inspect_err(|fault| self.sent.0.lock().trouble = Some(fault.clone()))
     }
+
+    fn look_at_end(&self) -> Result<(), Fault> {
+        let Some(inspector) = &self.inspector else { return Ok(()) };
+        inspector.finish().inspect_err(|fault| self.sent.0.lock().trouble = Some(fault.clone()))
+    }
+
+    /// Starts the check of the ids that were found since the last one.
+    fn begin_check(&mut self) -> Option<Checking> {
+        let found = self.inspector.as_mut()?.take_references();
+        let check = self.check.as_ref()?;
+        (!found.is_empty()).then(|| check(found))
+    }
+
+    /// The next part of the body, once it may leave.
+    fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Fault>> {
+        if self.checking.is_none() {
+            let Some(data) = ready!(self.poll_read(context))? else {
+                self.look_at_end()?;
+                return Poll::Ready(Ok(None));
+            };
+            self.look(&data)?;
+            if self.ended {
+                self.look_at_end()?;
+            }
+            match self.begin_check() {
+                None => return Poll::Ready(Ok(Some(data))),
+                Some(checking) => self.checking = Some((checking, data)),
+            }
+        }
+        let Some((checking, _)) = &mut self.checking else { return Poll::Ready(Ok(None)) };
+        let checked = ready!(checking.as_mut().poll(context));
+        let data = self.checking.take().map(|(_, data)| data);
+        if let Err(fault) = &checked {
+            self.sent.0.lock().trouble = Some(fault.clone());
+        }
+        Poll::Ready(checked.map(|()| data))
+    }
+}
+
+fn not_json() -> Fault {
+    let message = "The body must be JSON with 'Content-Type: application/json'.";
+    fault::unsupported_media_type().with_message(message).param("Content-Type")
+}
+
+fn compressed() -> Fault {
+    let message = "A compressed body cannot be checked: send it without 'Content-Encoding'.";
+    fault::unsupported_media_type().with_message(message).param("Content-Encoding")
 }
 
 /// Whether a body can be read here.
@@ -306,18 +401,15 @@ impl Body for Upload {
         if let Some(data) = self.ahead.pop_front() {
             return Poll::Ready(Some(Ok(Frame::data(data))));
         }
-        if self.ended {
+        if self.ended && self.checking.is_none() {
             return Poll::Ready(None);
         }
-        let read = match ready!(self.poll_read(context)) {
-            Ok(Some(data)) => self.look(&data).map(|()| Some(data)),
-            other => other,
-        };
+        let read = ready!(self.poll_part(context));
         Poll::Ready(read.map(|data| data.map(Frame::data)).map_err(Into::into).transpose())
     }
 
     fn is_end_stream(&self) -> bool {
-        self.ended && self.ahead.is_empty()
+        self.ended && self.ahead.is_empty() && self.checking.is_none()
     }
 
     /// As the client announced it.
@@ -325,3 +417,6 @@ impl Body for Upload {
         self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }
+
+#[cfg(test)]
+mod tests;

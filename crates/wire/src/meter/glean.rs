@@ -9,9 +9,51 @@ const KEY_LIMIT: usize = 96;
 /// A value that is longer is none of those we look for.
 const VALUE_LIMIT: usize = 16 * 1024;
 
-const NAMES: &[&str] =
-    &["usage", "usageMetadata", "id", "responseId", "model", "modelVersion", "type", "n", "best_of"];
-const CONTAINERS: &[&str] = &["response", "message"];
+/// No id that is recorded is longer, however it is escaped.
+const REFERENCE_LIMIT: usize = 4 * 1024;
+
+const NAMES: &[&str] = &[
+    "usage",
+    "usageMetadata",
+    "id",
+    "responseId",
+    "model",
+    "models",
+    "modelVersion",
+    "type",
+    "status",
+    "n",
+    "best_of",
+    "num_generations",
+    "generationConfig",
+    "generation_config",
+    "store",
+    "background",
+    "output_file_id",
+    "error_file_id",
+];
+const CONTAINERS: &[&str] = &["response", "message", "conversation", "file"];
+/// Members whose strings name objects that a provider keeps, at any depth.
+const REFERENCES: &[&str] = &[
+    "previous_response_id",
+    "response_id",
+    "conversation",
+    "conversation_id",
+    "file_id",
+    "file_ids",
+    "input_file_id",
+    "training_file",
+    "validation_file",
+    "batch_id",
+    "container",
+    "container_id",
+    "vector_store_id",
+    "vector_store_ids",
+    "assistant_id",
+    "thread_id",
+];
+/// Members that say why an answer ends.
+const FINISH_REASONS: &[&str] = &["finish_reason", "stop_reason", "finishReason"];
 /// What a model said stands under these names, in every dialect.
 const TEXTS: &[&str] = &[
     "text",
@@ -34,8 +76,8 @@ pub enum Place {
 pub struct Member<'a> {
     pub place: Place,
     pub name: &'static str,
-    /// As it was written.
-    pub value: &'a [u8],
+    /// As it was written; none when it is longer than what is kept.
+    pub value: Option<&'a [u8]>,
 }
 
 /// Trusts that it reads JSON; of anything else it makes nothing, in the same bounded memory.
@@ -53,8 +95,13 @@ pub struct Gleaner {
     last: Vec<u8>,
     last_length: u64,
     key_is_text: bool,
+    key_is_finish: bool,
+    key_is_reference: bool,
     pending: Option<Pending>,
     content_bytes: u64,
+    finished: bool,
+    /// Ids of kept objects that were named, where they are looked for.
+    references: Option<Vec<String>>,
 }
 
 /// Inside a string.
@@ -74,6 +121,32 @@ struct Pending {
 }
 
 impl Gleaner {
+    /// Also collects the ids of kept objects that the text refers to.
+    pub fn with_references() -> Self {
+        Self { references: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The ids found since this was last called.
+    pub fn take_references(&mut self) -> Vec<String> {
+        self.references.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    pub fn add_references(&mut self, ids: Vec<String>) {
+        if let Some(references) = &mut self.references {
+            references.extend(ids);
+        }
+    }
+
+    /// A reason why the answer ends was read.
+    pub fn has_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// The text is an array: its elements come one after the other.
+    pub fn is_in_array(&self) -> bool {
+        self.in_array
+    }
+
     pub fn feed(&mut self, chunk: &[u8], mut give: impl FnMut(Member<'_>)) {
         let mut at = 0;
         while at < chunk.len() {
@@ -118,7 +191,8 @@ impl Gleaner {
             },
         };
         self.string = next;
-        let room = KEY_LIMIT.saturating_sub(self.last.len()).min(length);
+        let limit = if self.references.is_some() { REFERENCE_LIMIT } else { KEY_LIMIT };
+        let room = limit.saturating_sub(self.last.len()).min(length);
         self.last.extend_from_slice(&rest[..room]);
         self.last_length += length as u64;
         at + length
@@ -191,6 +265,8 @@ impl Gleaner {
         self.last_length = 0;
         let named = |names: &'static [&'static str]| names.iter().copied().find(|name| is_key(&last, name));
         self.key_is_text = named(TEXTS).is_some();
+        self.key_is_finish = named(FINISH_REASONS).is_some();
+        self.key_is_reference = self.references.is_some() && named(REFERENCES).is_some();
         if self.pending.is_some() {
             self.keep(b":");
         } else if let Some(place) = self.place() {
@@ -211,11 +287,26 @@ impl Gleaner {
             // Without its closing quote.
             self.content_bytes += self.last_length.saturating_sub(1);
         }
+        self.finished |= self.key_is_finish && self.last_length > 0;
+        self.note_reference();
         self.last_length = 0;
         let here = self.place();
         let ended = self.pending.take_if(|pending| here == Some(pending.place));
-        if let Some(Pending { place, name, value: Some(value) }) = ended {
-            give(Member { place, name, value: value.trim_ascii() });
+        if let Some(Pending { place, name, value }) = ended {
+            give(Member { place, name, value: value.as_deref().map(<[u8]>::trim_ascii) });
+        }
+    }
+
+    fn note_reference(&mut self) {
+        if !self.key_is_reference || self.last_length == 0 || !self.last.ends_with(b"\"") {
+            return;
+        }
+        let quoted = [b"\"".as_slice(), &self.last].concat();
+        if let (Some(id), Some(references)) =
+            (json::string_at(&quoted, &(0..quoted.len())), &mut self.references)
+            && !id.is_empty()
+        {
+            references.push(id.into_owned());
         }
     }
 }

@@ -194,3 +194,61 @@ fn every_single_cut_reads_the_same() {
         }
     }
 }
+
+#[test]
+fn an_oversized_value_is_reported_without_its_text() {
+    let padded = format!(r#"{{"model":"a","model":{}"b","n":1}}"#, " ".repeat(20_000));
+    let mut found = Vec::new();
+    Gleaner::default().feed(padded.as_bytes(), |member| {
+        found.push((member.name, member.value.map(<[u8]>::to_vec)));
+    });
+    let expected = [("model", Some(b"\"a\"".to_vec())), ("model", None), ("n", Some(b"1".to_vec()))];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn references_are_found_at_any_depth_in_any_chunks() {
+    let body = r#"{"previous_response_id":"resp_1","conversation":{"id":"conv_x"},"input":[{"content":[
+        {"type":"input_file","fil\u0065_id":"file-\u0032"},{"text":"\"file_id\":\"file-no\""}]}],
+        "tools":[{"vector_store_ids":["vs_3","vs_4"]}],"FILE_ID":"file-5","file_id":7,"container":null}"#;
+    for split in 0..body.len() {
+        let mut gleaner = Gleaner::with_references();
+        let (first, second) = body.as_bytes().split_at(split);
+        gleaner.feed(first, |_| {});
+        gleaner.feed(second, |_| {});
+        assert_eq!(gleaner.take_references(), ["resp_1", "file-2", "vs_3", "vs_4", "file-5"], "at {split}");
+    }
+}
+
+#[test]
+fn an_answer_is_complete_once_only_usage_can_follow() {
+    let answered = |content_type: &str, body: &str| {
+        let mut meter = Meter::new(content_type);
+        meter.feed(body.as_bytes());
+        meter.is_answered()
+    };
+    let chat = |reason: &str| {
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"x\"}},\"finish_reason\":{reason}}}]}}\n\n")
+    };
+    assert!(!answered(EVENTS, &chat("null")));
+    assert!(answered(EVENTS, &chat("\"stop\"")));
+    let stopped = "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n";
+    let more = "data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"y\"}}\n\n";
+    assert!(answered(EVENTS, stopped));
+    assert!(!answered(EVENTS, &format!("{stopped}{more}")));
+    assert!(answered(EVENTS, "data: {\"type\":\"response.output_item.done\",\"item\":{\"text\":\"x\"}}\n\n"));
+    assert!(answered(JSON, "{\"choices\":["));
+    assert!(!answered(JSON, "[{\"candidates\":["));
+    assert!(answered(JSON, "[{\"candidates\":[{\"finishReason\":\"STOP\"}"));
+    assert!(!answered("audio/mpeg", "x"));
+}
+
+#[test]
+fn a_response_tells_its_status_and_what_else_was_made() {
+    let queued = metered(JSON, br#"{"id":"resp_1","status":"queued","conversation":{"id":"conv_1"}}"#);
+    assert_eq!((queued.id.as_deref(), queued.status.as_deref()), (Some("resp_1"), Some("queued")));
+    let batch = metered(JSON, br#"{"id":"batch_1","output_file_id":"file-1","error_file_id":null}"#);
+    assert_eq!((batch.id.as_deref(), batch.made), (Some("batch_1"), vec!["file-1".to_owned()]));
+    let upload = metered(JSON, br#"{"id":"upload_1","file":{"id":"file-2"}}"#);
+    assert_eq!((upload.id.as_deref(), upload.made), (Some("upload_1"), vec!["file-2".to_owned()]));
+}

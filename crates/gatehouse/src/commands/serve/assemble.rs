@@ -33,7 +33,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::master_key::{self, MasterKey};
-use crate::settings::{Demo, FailMode, Settings, StorageType, UnpricedPolicy};
+use crate::settings::{Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy};
 use crate::world::{SystemClock, SystemEntropy};
 
 pub struct House {
@@ -353,6 +353,7 @@ fn policy(settings: &Settings) -> Policy {
             enabled: settings.server.enable_passthrough_routes,
             providers: settings.server.passthrough_providers.clone(),
             drop_version: settings.server.allow_passthrough_v1_alias,
+            unmetered: settings.server.passthrough_unmetered == PassthroughUnmetered::Allow,
         },
         retries: Retries {
             most: settings.routing.retry_max_retries,

@@ -2,6 +2,9 @@
 
 mod lines;
 mod lists;
+mod models;
+mod ownership;
+mod secrets;
 
 use std::time::Duration;
 

@@ -1,0 +1,148 @@
+//! Masks secrets in a body that passes in chunks, also where a secret is split between two of them.
+
+use std::sync::Arc;
+
+use aho_corasick::AhoCorasick;
+use bytes::{Bytes, BytesMut};
+
+/// The secrets to look for.
+#[derive(Clone)]
+pub(super) struct Words(Arc<Inner>);
+
+struct Inner {
+    finder: AhoCorasick,
+    /// In byte order, so that those with a common beginning lie together.
+    sorted: Vec<String>,
+    longest: usize,
+    /// Bytes that a secret begins with.
+    first: [bool; 256],
+}
+
+impl Words {
+    /// `sorted` holds no empty text.
+    pub(super) fn new(finder: AhoCorasick, sorted: Vec<String>) -> Self {
+        let longest = sorted.iter().map(String::len).max().unwrap_or(0);
+        let mut first = [false; 256];
+        for word in &sorted {
+            if let Some(byte) = word.bytes().next() {
+                first[usize::from(byte)] = true;
+            }
+        }
+        Self(Arc::new(Inner { finder, sorted, longest, first }))
+    }
+
+    /// Whether a secret begins with `text` and goes on behind it.
+    fn continues(&self, text: &[u8]) -> bool {
+        let sorted = &self.0.sorted;
+        let from = sorted.partition_point(|word| word.as_bytes() <= text);
+        sorted.get(from).is_some_and(|word| word.as_bytes().starts_with(text))
+    }
+
+    /// Where the end of `text` could be the start of a secret; its length if nowhere.
+    fn open_end(&self, text: &[u8]) -> usize {
+        let from = text.len().saturating_sub(self.0.longest.saturating_sub(1));
+        let begins = |at: &usize| self.0.first[usize::from(text[*at])] && self.continues(&text[*at..]);
+        (from..text.len()).find(begins).unwrap_or(text.len())
+    }
+}
+
+/// One body on its way. Secrets become as many stars: the length of the body may have been announced.
+pub struct Masker {
+    words: Option<Words>,
+    /// The end of what has come, which could be the start of a secret.
+    held: Bytes,
+}
+
+impl Masker {
+    pub(super) fn new(words: Option<Words>) -> Self {
+        Self { words, held: Bytes::new() }
+    }
+
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// What may leave now; all of it with the `last` chunk.
+    pub fn mask(&mut self, chunk: Bytes, last: bool) -> Bytes {
+        let Some(words) = &self.words else { return chunk };
+        let mut text = join(std::mem::take(&mut self.held), chunk);
+        let mut until = if last { text.len() } else { words.open_end(&text) };
+        let mut found = Vec::new();
+        for secret in words.0.finder.find_iter(&text) {
+            if secret.start() < until && secret.end() > until {
+                // It could be the beginning of a longer one.
+                until = secret.start();
+            }
+            found.push(secret.range());
+        }
+        self.held = text.split_off(until);
+        found.retain(|range| range.end <= until);
+        if found.is_empty() {
+            return text;
+        }
+        let mut masked = BytesMut::from(text);
+        found.into_iter().for_each(|range| masked[range].fill(b'*'));
+        masked.freeze()
+    }
+}
+
+fn join(held: Bytes, chunk: Bytes) -> Bytes {
+    match (held.is_empty(), chunk.is_empty()) {
+        (true, _) => chunk,
+        (_, true) => held,
+        _ => [&held[..], &chunk[..]].concat().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::audit::Scrubber;
+
+    fn streamed(scrubber: &Scrubber, pieces: &[&[u8]]) -> Vec<u8> {
+        let mut masker = scrubber.masker();
+        let mut out = Vec::new();
+        for piece in pieces {
+            out.extend_from_slice(&masker.mask(piece.to_vec().into(), false));
+        }
+        out.extend_from_slice(&masker.mask(Default::default(), true));
+        out
+    }
+
+    #[test]
+    fn a_secret_is_masked_wherever_it_is_split() {
+        let scrubber = Scrubber::new(["sk-12345678", "sk-12345678-long", "78-78-78-x"]);
+        let text = b"a sk-12345678. sk-12345678-long! sk-1234567 78-78-78-78-x sk-";
+        let whole = scrubber.mask(text.to_vec().into());
+        for one in 0..text.len() {
+            for other in one..text.len() {
+                let pieces = [&text[..one], &text[one..other], &text[other..]];
+                assert_eq!(streamed(&scrubber, &pieces), whole, "at {one} and {other}");
+            }
+        }
+        let single: Vec<&[u8]> = text.chunks(1).collect();
+        assert_eq!(streamed(&scrubber, &single), whole);
+    }
+
+    #[test]
+    fn nothing_is_held_that_cannot_become_a_secret() {
+        let mut masker = Scrubber::new(["sk-12345678"]).masker();
+        assert_eq!(masker.mask("data: {}\n\n".into(), false), "data: {}\n\n");
+        assert_eq!(masker.mask("key sk-1".into(), false), "key ");
+        assert_eq!((masker.held(), masker.mask("x".into(), false)), (4, "sk-1x".into()));
+        assert_eq!(Scrubber::default().masker().mask("sk-".into(), false), "sk-");
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_change_nothing(text in "[ab]{0,60}", cuts in proptest::collection::vec(0_usize..60, 0..6)) {
+            let scrubber = Scrubber::new(["abababab", "ababababb", "bbabababab", "aaaaaaaa"]);
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
+            cuts.extend([0, text.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &text.as_bytes()[cut[0]..cut[1]]).collect();
+            prop_assert_eq!(streamed(&scrubber, &pieces), scrubber.mask(text.clone().into()).to_vec());
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The bounds of a passing call: what it is charged after a crash, and what it can cost at most.
+
+use std::sync::Arc;
+
+use domain::money::Nanos;
+use domain::usage::{Tokens, Usage};
+use serde_json::Value;
+
+use super::endpoint::Purpose;
+use super::upload::Sent;
+use crate::reserve::{self, ASSUMED_OUTPUT, ASSUMED_WINDOW, Reservation};
+use crate::snapshot::routes::{Instance, Lane};
+
+/// What the call is charged after a crash.
+pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reservation {
+    if purpose.draws {
+        let usage = Usage { images: sent.answers(), estimated: true, ..Usage::default() };
+        return Reservation { cost: lane.charge(&usage), usage, ..Reservation::default() };
+    }
+    if !purpose.infers {
+        return Reservation::default();
+    }
+    let input = catalog::estimate_tokens_from_bytes(sent.bytes());
+    let tokens = Tokens { input, output: ASSUMED_OUTPUT, ..Tokens::default() };
+    let cost = lane.price().map(|price| catalog::cost(price, &tokens));
+    Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, bound: None }
+}
+
+/// What the call can cost at most; none for what has no price. Its own bound on the output may be under a name that is not
+/// known here, so it is the model's. Of several models that it names the dearest counts; one that names none may be for
+/// the dearest of all.
+pub(super) fn worst(
+    instance: &Instance,
+    named: &[Arc<Lane>],
+    said: &Said,
+    purpose: Purpose,
+) -> Option<Nanos> {
+    if named.is_empty() {
+        return instance.lanes.values().filter_map(|lane| most(lane, said, purpose)).max();
+    }
+    named.iter().filter_map(|lane| most(lane, said, purpose)).max()
+}
+
+fn most(lane: &Lane, said: &Said, purpose: Purpose) -> Option<Nanos> {
+    let price = lane.price()?;
+    let facts = lane.facts.as_ref();
+    let known = facts.and_then(|facts| facts.max_output_tokens);
+    let output = known.unwrap_or(said.output.max(ASSUMED_OUTPUT)).saturating_mul(said.choices);
+    let input = match &said.body {
+        Some(body) => reserve::most_input(lane, body, said.refers),
+        None => facts.and_then(|facts| facts.context_window).unwrap_or(ASSUMED_WINDOW),
+    };
+    let images = if purpose.draws { said.choices } else { 0 };
+    let pictures =
+        Nanos(price.per_image.unwrap_or(0).saturating_mul(i64::try_from(images).unwrap_or(i64::MAX)));
+    Some(catalog::bound(price, input, output) + pictures)
+}
+
+/// What a passing call says of its size.
+pub(super) struct Said {
+    /// Where all of it could be read.
+    body: Option<Vec<u8>>,
+    refers: bool,
+    output: u64,
+    choices: u64,
+}
+
+impl Said {
+    /// A body that could not be read may name, keep and multiply what it likes; `most` is how many answers it can ask for.
+    pub(super) fn of(body: Option<Vec<u8>>, most: u64) -> Self {
+        let unread = Self { body: None, refers: true, output: 0, choices: most };
+        let Some(body) = body else { return unread };
+        if body.is_empty() {
+            return Self { body: Some(body), refers: false, output: 0, choices: 1 };
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(&body) else { return unread };
+        let configs = ["generationConfig", "generation_config"].map(|name| member(&value, name));
+        let places = || configs.into_iter().flatten().chain([&value]);
+        let largest = |names: &[&str]| {
+            let found = places().flat_map(|place| names.iter().filter_map(|name| member(place, name)));
+            found.filter_map(Value::as_u64).max()
+        };
+        let answers = largest(&["n", "best_of", "num_generations", "candidateCount", "candidate_count"]);
+        let several = |prompt: &&Value| prompt.is_string() || prompt.is_array();
+        let prompts = value["prompt"].as_array().map_or(1, |list| list.iter().filter(several).count());
+        let output =
+            largest(&["max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"]);
+        let kept = reserve::KEPT_ELSEWHERE.iter().any(|name| !value[*name].is_null());
+        Self {
+            refers: kept || value["prompt"].is_object(),
+            output: output.unwrap_or(0),
+            choices: answers.unwrap_or(1).max(1).saturating_mul(prompts.max(1) as u64),
+            body: Some(body),
+        }
+    }
+}
+
+/// A member by its name; some servers ignore its case.
+fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    let object = value.as_object()?;
+    object
+        .get(name)
+        .or_else(|| object.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value))
+}

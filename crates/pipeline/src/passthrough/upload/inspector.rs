@@ -1,0 +1,181 @@
+//! Reads those members of a request body that decisions depend on, as the body passes, and refuses ambiguous ones.
+
+use domain::fault::{self, Fault};
+use wire::json::StreamValidator;
+use wire::meter::{Gleaner, Member, Place};
+
+use super::Sent;
+
+/// Members that count what is asked for: where budgets apply, each may be written once.
+const COUNTED: [&str; 6] =
+    ["n", "best_of", "num_generations", "generationConfig", "generation_config", "models"];
+
+pub(super) struct Inspector {
+    gleaner: Gleaner,
+    /// Calls itself JSON; of anything else no model is taken.
+    json: bool,
+    /// Refuses what is not valid UTF-8 JSON, where limits, lists, budgets or ownership depend on reading it.
+    validator: Option<StreamValidator>,
+    /// With limits on models, none may be named that was not judged.
+    guarded: bool,
+    budgeted: bool,
+    models: usize,
+    /// How many models had been named when they were judged.
+    judged: Option<usize>,
+    /// How often each of `COUNTED` was written.
+    counted: [u32; COUNTED.len()],
+    /// More than one answer is asked for.
+    multiplied: bool,
+    /// Some of the body leaves before the rest has come.
+    streamed: bool,
+    /// Why the work may not go on after the answer.
+    unfollowed: Option<Fault>,
+}
+
+impl Inspector {
+    pub(super) fn new(json: bool) -> Self {
+        Self {
+            gleaner: Gleaner::with_references(),
+            json,
+            validator: None,
+            guarded: false,
+            budgeted: false,
+            models: 0,
+            judged: None,
+            counted: [0; COUNTED.len()],
+            multiplied: false,
+            streamed: false,
+            unfollowed: None,
+        }
+    }
+
+    pub(super) fn refuse_background(&mut self, fault: Option<Fault>) {
+        self.unfollowed = fault;
+    }
+
+    pub(super) fn restrict(&mut self, guarded: bool, budgeted: bool, strict: bool) {
+        self.guarded = guarded;
+        self.budgeted = budgeted;
+        self.validator = (strict && self.json).then(StreamValidator::default);
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    pub(super) fn looks_for_model(&self) -> bool {
+        self.json && self.models == 0
+    }
+
+    pub(super) fn take_references(&mut self) -> Vec<String> {
+        self.gleaner.take_references()
+    }
+
+    pub(super) fn seal(&mut self, streamed: bool) {
+        self.judged = Some(self.models);
+        self.streamed = streamed;
+    }
+
+    pub(super) fn look(&mut self, data: &[u8], sent: &Sent) -> Result<(), Fault> {
+        if let Some(validator) = &mut self.validator {
+            validator.feed(data)?;
+        }
+        let mut gleaner = std::mem::take(&mut self.gleaner);
+        let mut unreadable = None;
+        let mut conversations = Vec::new();
+        gleaner.feed(data, |member| match member.place {
+            Place::Top if self.json => self.note(&member, sent, &mut unreadable),
+            Place::Within("conversation") if member.name == "id" => conversations.extend(text(&member)),
+            _ => {}
+        });
+        gleaner.add_references(conversations);
+        self.gleaner = gleaner;
+        if let Some(fault) = self.unfollowed.as_ref().filter(|_| sent.is_background()) {
+            return Err(fault.clone());
+        }
+        match unreadable {
+            Some(name) => {
+                Err(fault::invalid_parameter(name, format!("'{name}' is too long or not readable.")))
+            }
+            None => self.refuse_ambiguous(),
+        }
+    }
+
+    /// The body has ended.
+    pub(super) fn finish(&self) -> Result<(), Fault> {
+        match &self.validator {
+            Some(validator) => Ok(validator.finish()?),
+            None => Ok(()),
+        }
+    }
+
+    fn note(&mut self, member: &Member<'_>, sent: &Sent, unreadable: &mut Option<&'static str>) {
+        if let Some(index) = COUNTED.iter().position(|name| *name == member.name) {
+            self.counted[index] += 1;
+        }
+        let Some(value) = member.value else {
+            // Prompts and the like may be long; what decides may not.
+            if matches!(member.name, "model" | "models" | "n" | "best_of" | "num_generations" | "background")
+            {
+                *unreadable = Some(member.name);
+            }
+            self.models += usize::from(member.name == "model");
+            return;
+        };
+        let mut record = sent.0.lock();
+        match member.name {
+            "model" => {
+                self.models += 1;
+                let name = text(member).map(|name| short(&name));
+                record.model = record.model.take().or(name).filter(|name| !name.is_empty());
+            }
+            "models" => {
+                // A list of alternatives counts as a model of its own: it is judged, or comes too late.
+                self.models += usize::from(self.judged.is_some() && self.guarded);
+                let names: Vec<serde_json::Value> = serde_json::from_slice(value).unwrap_or_default();
+                record.alternatives.extend(names.iter().filter_map(|name| name.as_str()).map(short));
+            }
+            "n" => record.answers = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()),
+            "store" => record.store = serde_json::from_slice(value).ok(),
+            "background" => record.background |= value == b"true",
+            _ => {}
+        }
+        self.multiplied |=
+            ["n", "best_of", "num_generations"].contains(&member.name) && !matches!(value, b"1" | b"null");
+    }
+
+    fn refuse_ambiguous(&self) -> Result<(), Fault> {
+        // A second model is refused for everybody: providers take the last one, and some ignore case.
+        let most = if self.guarded { self.judged.unwrap_or(1) } else { 1 };
+        if self.models > most {
+            let message = if self.models > 1 {
+                "The body names a model more than once."
+            } else {
+                "The body names its model too late for it to be checked: put 'model' first."
+            };
+            return Err(fault::invalid_json(message).param("model"));
+        }
+        if !self.budgeted {
+            return Ok(());
+        }
+        if let Some(index) = self.counted.iter().position(|count| *count > 1) {
+            let name = COUNTED[index];
+            return Err(fault::invalid_json(format!("The body has '{name}' more than once.")).param(name));
+        }
+        // Of a body that has come as a whole it is reckoned with.
+        if self.multiplied && self.streamed {
+            let message = "A body of this length may ask for one answer only, where budgets apply.";
+            return Err(fault::invalid_parameter("n", message));
+        }
+        Ok(())
+    }
+}
+
+fn text(member: &Member<'_>) -> Option<String> {
+    let value = member.value?;
+    wire::json::string_at(value, &(0..value.len())).map(|text| text.into_owned())
+}
+
+fn short(name: &str) -> String {
+    name.trim().trim_start_matches("models/").chars().take(300).collect()
+}
