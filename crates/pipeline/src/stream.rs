@@ -272,11 +272,25 @@ fn closing_comment(ticket: &Ticket, more: &str) -> Bytes {
     Bytes::from(format!(": gatehouse model={model} attempts={}{more}\n\n", ticket.attempts()))
 }
 
-/// The client went away: what passed until now is what the estimate is made of.
+/// After the content is complete, how long and for how many bytes the usage of a client that left is waited for.
+pub const READ_ON_TIME: Duration = Duration::from_secs(5);
+pub const READ_ON_BYTES: usize = 1 << 20;
+
+/// The client went away: what passed until now is what the estimate is made of. If only usage was still to come, it is
+/// read in the background, because the provider charges for the whole answer.
 impl Drop for EventStream {
     fn drop(&mut self) {
-        if let Phase::Flowing(flow, ticket) = &mut self.phase {
-            flow.report(ticket);
+        let Phase::Flowing(mut flow, mut ticket) = std::mem::replace(&mut self.phase, Phase::Closed(None))
+        else {
+            return;
+        };
+        if flow.has_ended() || !flow.is_answered() || tokio::runtime::Handle::try_current().is_err() {
+            flow.report(&mut ticket);
+            return;
         }
+        self.gateway.tasks.spawn(async move {
+            let _ = tokio::time::timeout(READ_ON_TIME, flow.read_on(READ_ON_BYTES)).await;
+            flow.report(&mut ticket);
+        });
     }
 }

@@ -188,3 +188,13 @@ impl Body for Download {
         }
     }
 }
+
+/// The client went away. If only usage was still to come, it is read in the background.
+impl Drop for Download {
+    fn drop(&mut self) {
+        let Source::Upstream(body) = std::mem::replace(&mut self.source, Source::Ended) else { return };
+        if self.fare.is_answered() && tokio::runtime::Handle::try_current().is_ok() {
+            self.fare.hand_over().read_on(body, self.decoder.take());
+        }
+    }
+}

@@ -8,10 +8,14 @@ use domain::fault::{self, Fault};
 use domain::money::Nanos;
 use domain::receipt::Attempt;
 use domain::usage::{Tokens, Usage};
+use egress::{EgressError, InboundBody};
 use http::HeaderMap;
+use http_body::Frame;
+use http_body_util::BodyExt as _;
 use store::Owner;
 use wire::meter::{Meter, Metered};
 
+use super::decode::BodyDecoder;
 use super::endpoint::{Made, Purpose};
 use super::told;
 use super::upload::Sent;
@@ -20,6 +24,7 @@ use crate::ownership;
 use crate::reply::Refused;
 use crate::settle::Ticket;
 use crate::snapshot::routes::{Instance, Lane, Routes};
+use crate::stream::{READ_ON_BYTES, READ_ON_TIME};
 
 pub(super) struct Fare {
     /// Taken when the call is refused.
@@ -166,6 +171,56 @@ impl Fare {
         if let Some(mut ticket) = self.ticket.take() {
             ticket.break_off(fault);
         }
+    }
+
+    /// The content of an answer is complete, and only usage may follow.
+    pub(super) fn is_answered(&self) -> bool {
+        self.purpose.infers && self.status < 400 && self.meter.as_ref().is_some_and(Meter::is_answered)
+    }
+
+    /// Moves the account out; what is left behind books nothing.
+    pub(super) fn hand_over(&mut self) -> Self {
+        Self {
+            ticket: self.ticket.take(),
+            meter: self.meter.take(),
+            routes: self.routes.clone(),
+            instance: self.instance.clone(),
+            model: self.model.clone(),
+            sent: self.sent.clone(),
+            purpose: self.purpose,
+            status: self.status,
+            events: self.events,
+            parent: self.parent.take(),
+            makes: self.makes,
+            masker: self.routes.scrubber.masker(),
+        }
+    }
+
+    /// Reads the rest of an answer whose client left, for its usage alone.
+    pub(super) fn read_on(mut self, mut body: Box<InboundBody>, mut decoder: Option<BodyDecoder>) {
+        let Some(gateway) = self.ticket.as_ref().map(|ticket| ticket.gateway().clone()) else { return };
+        gateway.tasks.spawn(async move {
+            let rest = async {
+                let mut received = 0;
+                while received < READ_ON_BYTES
+                    && let Some(frame) = body.frame().await
+                {
+                    let Ok(data) = frame.map(Frame::into_data)? else { continue };
+                    received += data.len();
+                    let Some(decoder) = &mut decoder else {
+                        self.measure(&data);
+                        continue;
+                    };
+                    decoder.give(data);
+                    while let Ok(Some(part)) = decoder.take() {
+                        self.measure(&part);
+                    }
+                }
+                Ok::<bool, EgressError>(received < READ_ON_BYTES)
+            };
+            let complete = matches!(tokio::time::timeout(READ_ON_TIME, rest).await, Ok(Ok(true)));
+            self.book(complete);
+        });
     }
 
     fn measure(&mut self, data: &[u8]) {

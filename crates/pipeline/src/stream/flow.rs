@@ -54,6 +54,8 @@ pub struct Flow {
     created: i64,
     /// Whole events so far; a comment is none.
     heard: u64,
+    /// Bytes that came from the provider.
+    received: usize,
     idle_timeout: Duration,
     /// The target counts the stream as under way for as long as it flows.
     admission: Option<Admission>,
@@ -76,6 +78,8 @@ struct AsIs {
     requested_model: Box<str>,
     /// The provider said why its answer ends.
     finished: bool,
+    /// The last event ended the content, or a block of it.
+    answered: bool,
     events: u64,
 }
 
@@ -87,7 +91,14 @@ impl Flow {
                 let repeated = call.surface == Surface::Converse(Format::Messages);
                 let requested_model = call.request.model.as_deref().filter(|_| repeated);
                 let requested_model = requested_model.unwrap_or_default().into();
-                Manner::Native(AsIs { native, hide_usage, requested_model, finished: false, events: 0 })
+                Manner::Native(AsIs {
+                    native,
+                    hide_usage,
+                    requested_model,
+                    finished: false,
+                    answered: false,
+                    events: 0,
+                })
             }
             Passage::Translated(translation) => Manner::Translated(Box::new(Translated::new(*translation))),
         };
@@ -109,6 +120,7 @@ impl Flow {
             last_words: None,
             created: ticket.created(),
             heard: 0,
+            received: 0,
             idle_timeout,
             admission: None,
             resumable: None,
@@ -154,6 +166,24 @@ impl Flow {
 
     pub fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    /// The content is complete as far as can be told, and only usage may follow.
+    pub fn is_answered(&self) -> bool {
+        match &self.manner {
+            Manner::Native(manner) => manner.answered,
+            Manner::Translated(translated) => translated.is_answered(),
+        }
+    }
+
+    /// Reads on to the provider's last event, for its usage alone: nothing of it is sent or recorded any more.
+    pub async fn read_on(&mut self, most: usize) {
+        self.recording = None;
+        let until = self.received.saturating_add(most);
+        while !self.ended && self.received < until {
+            self.advance().await;
+            self.outgoing.clear();
+        }
     }
 
     pub fn has_failed(&self) -> bool {
@@ -252,6 +282,7 @@ impl Flow {
 
     /// Unchanged events leave as one slice of the chunk they came in.
     fn absorb(&mut self, chunk: Bytes) {
+        self.received += chunk.len();
         self.splitter.push(chunk.clone());
         let mut run: Option<Range<usize>> = None;
         while !self.ended {
@@ -339,6 +370,9 @@ impl Flow {
                 let native = manner.native;
                 let seen = native.classify(event);
                 manner.finished |= seen.finish;
+                manner.answered = seen.finish
+                    || (seen.content_bytes == 0
+                        && (manner.answered || ends_block(self.format, &event.data())));
                 let hide_usage = manner.hide_usage;
                 if !self.note(native, event, seen, hide_usage) {
                     return None;
@@ -453,6 +487,16 @@ impl Flow {
 fn is_whole(data: &[u8]) -> bool {
     let data = data.trim_ascii();
     data.is_empty() || data == b"[DONE]" || (data.starts_with(b"{") && data.ends_with(b"}"))
+}
+
+/// Formats with blocks tell their usage behind the last one, which cannot be told from the others.
+fn ends_block(format: Format, data: &[u8]) -> bool {
+    let name: &[u8] = match format {
+        Format::Messages => b"\"content_block_stop\"",
+        Format::Responses => b"\"response.output_item.done\"",
+        _ => return false,
+    };
+    memchr::memmem::find(data, name).is_some()
 }
 
 /// Where a slice lies in the chunk it was cut from, if it was.

@@ -23,6 +23,8 @@ pub struct Translated {
     collector: Collector,
     content: bool,
     ended: bool,
+    /// The last event ended the content, or a block of it.
+    answered: bool,
     content_bytes: u64,
     usage: Option<(Usage, Bytes)>,
     /// What the end of the answer was told with: a response is repeated there whole.
@@ -76,6 +78,7 @@ impl Translated {
             collector: Collector::default(),
             content: false,
             ended: false,
+            answered: false,
             content_bytes: 0,
             usage: None,
             last_words: Vec::new(),
@@ -108,6 +111,10 @@ impl Translated {
 
     pub fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    pub fn is_answered(&self) -> bool {
+        self.answered
     }
 
     pub fn take(&mut self) -> Option<Bytes> {
@@ -177,7 +184,10 @@ impl Translated {
         let mut events = std::mem::take(&mut self.events);
         for mut event in events.drain(..) {
             self.renames.restore(&mut event);
-            self.content_bytes += event.content_bytes() as u64;
+            let content_bytes = event.content_bytes() as u64;
+            self.content_bytes += content_bytes;
+            self.answered = matches!(event, Event::Finish { .. } | Event::Close { .. })
+                || (self.answered && content_bytes == 0);
             if let Event::Usage { usage, raw } = &event {
                 self.usage = Some(((**usage).clone(), raw.clone()));
             }

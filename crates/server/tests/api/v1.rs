@@ -5,6 +5,7 @@ mod azure;
 mod chat_completions;
 mod chat_faults;
 mod chat_streams;
+mod disconnects;
 mod generate;
 mod idempotency;
 mod limits;
