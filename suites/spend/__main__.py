@@ -11,7 +11,7 @@ import backends
 import rig
 import traffic
 from kill9.audit import drained_rows
-from spend import books, limits, race, stage
+from spend import books, limits, passthrough, race, stage
 
 
 def main():
@@ -21,11 +21,11 @@ def main():
     parser.add_argument("--kills", type=int)
     parser.add_argument("--workers", type=int, default=32)
     parser.add_argument("--backend", choices=backends.NAMES, action="append", help="default: both; quick: SQLite")
-    parser.add_argument("--only", choices=["books", "race", "limits"], action="append")
+    parser.add_argument("--only", choices=["books", "race", "limits", "passthrough"], action="append")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     options = parser.parse_args()
     chosen = options.backend or (["sqlite"] if options.quick else backends.NAMES)
-    parts = options.only or ["books", "race", "limits"]
+    parts = options.only or ["books", "race", "limits", "passthrough"]
     options.calls = (options.calls or (3000 if options.quick else 100_000)) // len(chosen)
     options.kills = options.kills if options.kills is not None else (2 if options.quick else 10)
     print(f"spend: seed {options.seed}", flush=True)
@@ -37,6 +37,8 @@ def main():
         checks += staged("sqlite", race.run, options)
     if "limits" in parts:
         checks += staged("sqlite", limits.run, options)
+    if "passthrough" in parts:
+        checks += staged("sqlite", passthrough.run, options)
     for what, faults in checks:
         print(f"{'MISSED' if faults else 'ok    '} {what}")
         for fault in faults[:8]:
@@ -51,7 +53,7 @@ def staged(name, part, options):
     directory = pathlib.Path(tempfile.mkdtemp(prefix="spend-"))
     backend = backends.start(name, directory)
     upstream = rig.Upstream()
-    further = [model for name in race.NAMES for model in race.models_of(name)] + limits.MODELS
+    further = [model for name in race.NAMES for model in race.models_of(name)] + limits.MODELS + passthrough.MODELS
     gateway = rig.Gateway(directory, upstream, **backend.settings, **stage.settings(upstream, further))
     checks = None
     try:

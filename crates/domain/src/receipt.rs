@@ -25,6 +25,7 @@ pub struct OpeningRef<'a> {
     pub reserved_cost: Option<Cost>,
     pub unbooked: bool,
     pub audited: bool,
+    pub follow: Option<&'a str>,
 }
 
 /// Written when a call is about to leave for a provider: after a crash it is what remains of the call.
@@ -57,6 +58,10 @@ pub struct Opening {
     /// The audit log wants an entry of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub audited: bool,
+    /// The id of the background response that the call started: its provider is asked for the end of it, also by the
+    /// process that takes the journal over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow: Option<String>,
 }
 
 impl Opening {
@@ -78,6 +83,7 @@ impl Opening {
             reserved_cost: self.reserved_cost,
             unbooked: self.unbooked,
             audited: self.audited,
+            follow: self.follow.as_deref(),
         }
     }
 }
@@ -308,6 +314,7 @@ impl Receipt {
             reserved_cost,
             unbooked: self.unbooked,
             audited: self.audit.is_some(),
+            follow: None,
         }
     }
 

@@ -3,6 +3,7 @@
 mod account;
 mod audited;
 mod earlier;
+mod following;
 mod holds;
 mod request_log;
 
@@ -51,6 +52,8 @@ pub struct Ticket {
     content_bytes: u64,
     /// The longest answer that the call allows.
     bound: Option<u64>,
+    /// What the call is charged when its provider never says what it took.
+    reserved: Reservation,
     /// The call left for a provider, so it may have cost something even if no answer came.
     left: bool,
     /// Attempts that are over and cost something, whatever the client hears.
@@ -102,6 +105,7 @@ impl Ticket {
             usage: None,
             content_bytes: 0,
             bound: None,
+            reserved: Reservation::default(),
             left: false,
             billed: 0,
             lost: Vec::new(),
@@ -217,6 +221,7 @@ impl Ticket {
     pub fn leave(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
         self.note_leaving(lane, reservation);
         self.bound = reservation.bound;
+        self.reserved.clone_from(reservation);
         self.left = true;
         self.answered_by(lane);
     }

@@ -28,6 +28,7 @@ use crate::commit::Answering;
 use crate::dispatch::{self, Answer, Resumed, Resuming};
 use crate::gateway::Gateway;
 use crate::idempotency::Record;
+use crate::responses::background;
 use crate::settle::Ticket;
 
 const HEARTBEAT: Bytes = Bytes::from_static(b": keep-alive\n\n");
@@ -286,11 +287,22 @@ impl Drop for EventStream {
         };
         if flow.has_ended() || !flow.is_answered() || tokio::runtime::Handle::try_current().is_err() {
             flow.report(&mut ticket);
+            settle_unheard(&flow, ticket);
             return;
         }
         self.gateway.tasks.spawn(async move {
             let _ = tokio::time::timeout(READ_ON_TIME, flow.read_on(READ_ON_BYTES)).await;
             flow.report(&mut ticket);
+            settle_unheard(&flow, ticket);
         });
+    }
+}
+
+/// Closes the account of a client that left, unless its response goes on in the background: then that is followed.
+fn settle_unheard(flow: &Flow, ticket: Box<Ticket>) {
+    let id = ticket.receipt().map(|receipt| receipt.provider_id.clone()).unwrap_or_default();
+    let pending = !flow.has_ended() && !id.is_empty() && tokio::runtime::Handle::try_current().is_ok();
+    if pending && background::goes_on(&ticket) {
+        background::follow(ticket, id);
     }
 }

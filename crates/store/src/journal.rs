@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use domain::clock::{Clock, Timestamp};
 use domain::ids::{self, Entropy};
-use domain::receipt::{Audited, OpeningRef, Receipt};
+use domain::receipt::{Audited, Opening, OpeningRef, Receipt};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -67,6 +67,8 @@ struct Inner {
     settled: Mutex<Option<u64>>,
     /// Bytes of dead processes' directories still to be read.
     adopted: AtomicU64,
+    /// Background responses of dead processes, which are this process's to follow now.
+    followed: Mutex<Vec<Opening>>,
     /// Held as long as this process may append.
     _lock: File,
 }
@@ -86,6 +88,7 @@ impl Journal {
             stuck: AtomicBool::new(false),
             settled: Mutex::new(None),
             adopted: AtomicU64::new(0),
+            followed: Mutex::default(),
             _lock: lock,
         })))
     }
@@ -106,6 +109,22 @@ impl Journal {
         self.append(Room::ForReceipts, |buffer| {
             frame::encode(buffer, Kind::Receipt, |buffer| record::receipt_with(buffer, receipt, audited))
         })
+    }
+
+    /// Calls whose background responses a dead process followed, and which are open in this journal now. Each is given
+    /// out once; whoever takes one closes it.
+    pub fn take_followed(&self) -> Vec<Opening> {
+        std::mem::take(&mut self.0.followed.lock())
+    }
+
+    /// Takes over a call of a dead process whose background response goes on at its provider.
+    fn follow(&self, opening: Opening) -> io::Result<()> {
+        let mut followed = self.0.followed.lock();
+        if followed.iter().all(|other| other.id != opening.id) {
+            self.open_call(opening.as_ref())?;
+            followed.push(opening);
+        }
+        Ok(())
     }
 
     pub fn lag(&self) -> Lag {

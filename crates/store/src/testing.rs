@@ -181,5 +181,6 @@ pub fn opening(id: impl Into<String>) -> Opening {
         reserved_cost: Some(Cost { input: Nanos(1_000), output: Nanos(40_000) }),
         unbooked: false,
         audited: false,
+        follow: None,
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::gateway::Gateway;
+use pipeline::responses::background as background_responses;
 use server::Workers;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -71,6 +72,7 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
     let (stop_draining, drained) = watch::channel(false);
     house.gateway.tasks.spawn(house.gateway.responses.clone().run(drained.clone()));
     house.gateway.tasks.spawn(house.gateway.idempotency.clone().run(drained.clone()));
+    house.gateway.tasks.spawn(background_responses::run(house.gateway.clone(), drained.clone()));
     house.gateway.tasks.spawn(house.drainer.run(drained));
     let mut background = house.background;
     let reloader = Reloader {

@@ -14,6 +14,7 @@ use http_body::Frame;
 use http_body_util::BodyExt as _;
 use store::Owner;
 use wire::meter::{Meter, Metered};
+use wire::vendors::Lifecycle;
 
 use super::decode::BodyDecoder;
 use super::endpoint::{Made, Purpose};
@@ -22,6 +23,7 @@ use super::upload::Sent;
 use crate::audit::Masker;
 use crate::ownership;
 use crate::reply::Refused;
+use crate::responses::background;
 use crate::settle::Ticket;
 use crate::snapshot::routes::{Instance, Lane, Routes};
 use crate::stream::{READ_ON_BYTES, READ_ON_TIME};
@@ -248,11 +250,26 @@ impl Fare {
         self.record_owners(&metered);
         let usage = self.usage(&metered, complete);
         self.charge_dearest(&usage, metered.model.as_deref());
+        let goes_on = self.goes_on(&metered);
         let Some(ticket) = &mut self.ticket else { return };
         if let Some(id) = &metered.id {
             ticket.provider_id(id.clone());
         }
         ticket.consumed(usage, &metered.raw.unwrap_or_default());
+        if goes_on && let (Some(id), Some(ticket)) = (metered.id, self.ticket.take()) {
+            background::follow(ticket, id);
+        }
+    }
+
+    /// The answer is a response that its provider still works on, and can be asked about.
+    fn goes_on(&self, metered: &Metered) -> bool {
+        let pending = matches!(metered.status.as_deref(), Some("queued" | "in_progress"));
+        self.makes == Some(Made::Response)
+            && self.status < 400
+            && pending
+            && (self.sent.is_background() || !self.events)
+            && self.instance.core.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve)
+            && tokio::runtime::Handle::try_current().is_ok()
     }
 
     fn usage(&self, metered: &Metered, complete: bool) -> Usage {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use domain::receipt::{Opening, Receipt};
 use tokio::sync::watch;
 
 use super::Journal;
@@ -256,7 +257,14 @@ async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
 
 /// A dead process's directory was read to its end: what is open in it will never close.
 async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
-    let receipts = source.interrupted();
+    let (followed, interrupted): (Vec<Opening>, Vec<Opening>) =
+        source.unclosed().into_iter().partition(|opening| opening.follow.is_some());
+    for opening in followed {
+        source.hand_over(opening).map_err(|error| {
+            StoreError::Unavailable(format!("a background response cannot be taken over: {error}"))
+        })?;
+    }
+    let receipts: Vec<Receipt> = interrupted.into_iter().map(Receipt::interrupted).collect();
     let bookings = receipts.iter().filter_map(|receipt| Booking::of(receipt).transpose());
     let bookings = bookings.collect::<Result<Vec<_>, _>>()?;
     // No position guards these: their ids do, so that a crash before the directory is gone books nothing twice.

@@ -38,6 +38,7 @@ pub(crate) fn opening(out: &mut Vec<u8>, opening: OpeningRef<'_>) {
     }
     object.flag("unbooked", opening.unbooked);
     object.flag("audited", opening.audited);
+    object.some_text("follow", opening.follow);
     object.end();
 }
 
@@ -293,7 +294,7 @@ mod tests {
             let tokens = Tokens { input, output, ..Tokens::default() };
             Opening {
                 id, request_id, endpoint, requested_model, model, provider, provider_name, user_path, stream,
-                at: domain::clock::Timestamp(input as i64 >> 8), tenant_id: key.clone(), auth_key_id: key,
+                at: domain::clock::Timestamp(input as i64 >> 8), tenant_id: key.clone(), follow: key.clone(), auth_key_id: key,
                 reserved: Usage { tokens, estimated, caveat: Some(caveat), ..Usage::default() },
                 reserved_cost: cost.map(|(input, output)| Cost {
                     input: domain::money::Nanos(input),

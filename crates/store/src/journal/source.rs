@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use domain::receipt::{Opening, Receipt};
+use domain::receipt::Opening;
 
 use super::Journal;
 use super::read::{Batch, Event, Loss, MOST_RECEIPTS, Stretch};
@@ -269,20 +269,25 @@ impl Source {
         removed
     }
 
-    /// The calls of a dead process that never closed, as the receipts they become.
-    pub fn interrupted(&self) -> Vec<Receipt> {
-        let mut receipts = Vec::with_capacity(self.open.len());
+    /// The calls of a dead process that never closed.
+    pub fn unclosed(&self) -> Vec<Opening> {
+        let mut openings = Vec::with_capacity(self.open.len());
         for call in self.open.values() {
             match serde_json::from_slice::<Opening>(&call.opening) {
-                Ok(opening) => receipts.push(Receipt::interrupted(opening)),
+                Ok(opening) => openings.push(opening),
                 Err(error) => {
                     tracing::error!(%error, journal = %self.name, "an open call cannot be read and is not booked");
                     self.journal.0.damaged.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }
-        receipts.sort_by(|a, b| a.id.cmp(&b.id));
-        receipts
+        openings.sort_by(|a, b| a.id.cmp(&b.id));
+        openings
+    }
+
+    /// Moves a call whose background response goes on into the journal of this process.
+    pub fn hand_over(&self, opening: Opening) -> io::Result<()> {
+        self.journal.follow(opening)
     }
 
     /// Everything of a dead process is booked: its directory goes.

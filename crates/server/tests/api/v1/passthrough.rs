@@ -1,5 +1,6 @@
 //! `/p/{provider}/{endpoint}`: what goes up, what comes down, who may, and what it costs.
 
+mod background;
 mod lines;
 mod lists;
 mod models;
