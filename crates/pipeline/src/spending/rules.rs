@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::period::Anchors;
+use domain::resources::Resource as _;
 use domain::resources::budget::{Budget, BudgetKey, Source};
 use domain::resources::budget_settings::{self, BudgetSettings};
 use domain::user_path::UserPath;
