@@ -1,18 +1,25 @@
 //! The accept loop: HTTP/1.1 and h2c, a cap on connections, a limit on slow headers, and a drain that ends.
 
+use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::{http1, http2};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
-use crate::door::{Door, Place};
+use crate::door::{Door, Outgoing, Place};
+use crate::framing::{self, ConflictFlag};
+use crate::http2::{self, StreamBody, StreamExecutor};
 use crate::patient::Patient;
+use crate::preface;
 use crate::workers::Workers;
 
 #[derive(Clone, Debug)]
@@ -45,7 +52,7 @@ pub async fn serve(
 ) -> usize {
     let connections = TaskTracker::new();
     let places = Arc::new(Semaphore::new(config.max_connections));
-    let protocols = Arc::new(protocols(&config));
+    let http1 = Arc::new(http1_builder(&config));
     loop {
         let place = tokio::select! {
             biased;
@@ -62,12 +69,12 @@ pub async fn serve(
             Ok((stream, peer)) => {
                 // The thread that serves it is the one that watches it.
                 let Ok(stream) = stream.into_std() else { continue };
-                let (door, protocols, config) = (door.clone(), protocols.clone(), config.clone());
+                let (door, http1, config) = (door.clone(), http1.clone(), config.clone());
                 let serve = connection(
                     stream,
                     peer.ip(),
                     door,
-                    protocols,
+                    http1,
                     config,
                     stop.clone(),
                     Place::new(place, connections.token()),
@@ -90,86 +97,107 @@ pub async fn serve(
     connections.len()
 }
 
-/// How each version of the protocol is spoken.
-struct Protocols {
-    http1: http1::Builder,
-    http2: http2::Builder<TokioExecutor>,
-}
+/// Largest request head, and largest buffer of a connection for what is read and written.
+const MAX_HEAD: usize = 64 * 1024;
 
-fn protocols(config: &ListenConfig) -> Protocols {
-    let mut http1 = http1::Builder::new();
-    http1.timer(TokioTimer::new()).header_read_timeout(config.header_timeout);
-    let mut http2 = http2::Builder::new(TokioExecutor::new());
-    http2
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(1024)
-        .keep_alive_interval(Some(Duration::from_secs(30)))
-        .keep_alive_timeout(Duration::from_secs(20));
-    Protocols { http1, http2 }
+fn http1_builder(config: &ListenConfig) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(config.header_timeout).max_buf_size(MAX_HEAD);
+    builder
 }
 
 async fn connection(
     stream: std::net::TcpStream,
-    peer: std::net::IpAddr,
+    peer: IpAddr,
     door: Door,
-    protocols: Arc<Protocols>,
+    http1: Arc<http1::Builder>,
     config: ListenConfig,
     mut stop: watch::Receiver<bool>,
     place: Arc<Place>,
 ) {
-    let Ok(stream) = TcpStream::from_std(stream) else { return };
+    let Ok(mut stream) = TcpStream::from_std(stream) else { return };
     let _ = stream.set_nodelay(true);
-    let speaks_http2 = tokio::select! {
-        spoken = tokio::time::timeout(config.header_timeout, speaks_http2(&stream)) => spoken,
+    let detected = tokio::select! {
+        detected = tokio::time::timeout(config.header_timeout, preface::detect(&mut stream)) => detected,
         () = stopped(&mut stop) => return,
     };
-    let Ok(Ok(speaks_http2)) = speaks_http2 else { return };
-    let io = TokioIo::new(Patient::new(stream, config.write_patience));
-    let held = place.clone();
-    let service = service_fn(move |request| {
-        let door = door.clone();
-        let place = held.clone();
-        async move { door.answer(request, Some(peer), Some(place)).await }
-    });
-    let outcome = if speaks_http2 {
-        let mut connection = pin!(protocols.http2.serve_connection(io, service));
-        tokio::select! {
-            outcome = connection.as_mut() => outcome,
-            () = stopped(&mut stop) => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-        }
+    let Ok(Ok(Some(detected))) = detected else { return };
+    let client = Client { door, peer, place };
+    let io = Patient::new(stream, detected.consumed, config.write_patience);
+    // On the heap, so that a connection has room for its own protocol only, and none for what detection needed.
+    let outcome = if detected.http2 {
+        Box::pin(serve_http2(TokioIo::new(io), client, config.write_patience, stop)).await
     } else {
-        let mut connection = pin!(protocols.http1.serve_connection(io, service).with_upgrades());
-        tokio::select! {
-            outcome = connection.as_mut() => outcome,
-            () = stopped(&mut stop) => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-        }
+        Box::pin(serve_http1(io, client, &http1, stop)).await
     };
     if let Err(error) = outcome {
         tracing::debug!(%error, "a connection ended early");
     }
-    drop(place);
 }
 
-/// Looks at the first bytes without taking them: HTTP/2 without TLS begins with its preface, known to both sides.
-async fn speaks_http2(stream: &TcpStream) -> std::io::Result<bool> {
-    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    let mut start = [0u8; PREFACE.len()];
-    loop {
-        let seen = stream.peek(&mut start).await?;
-        if seen == 0 || start[..seen] != PREFACE[..seen] {
-            return Ok(false);
+/// The peer of a connection, and the routes that answer it.
+#[derive(Clone)]
+struct Client {
+    door: Door,
+    peer: IpAddr,
+    place: Arc<Place>,
+}
+
+impl Client {
+    async fn answer(
+        self,
+        request: Request<Incoming>,
+        conflict: ConflictFlag,
+    ) -> Result<Response<Outgoing>, Infallible> {
+        match framing::check(&request, &conflict) {
+            Ok(()) => self.door.answer(request, Some(self.peer), Some(self.place)).await,
+            Err(fault) => Ok(self.door.refuse(&request, fault)),
         }
-        if seen == PREFACE.len() {
-            return Ok(true);
+    }
+}
+
+async fn serve_http1(
+    mut io: Patient,
+    client: Client,
+    builder: &http1::Builder,
+    mut stop: watch::Receiver<bool>,
+) -> hyper::Result<()> {
+    let conflict = io.scan_framing();
+    // Hyper keeps room for this future while the connection is idle: on the heap, it takes none.
+    let service = service_fn(move |request| Box::pin(client.clone().answer(request, conflict.clone())));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
+    tokio::select! {
+        outcome = connection.as_mut() => outcome,
+        () = stopped(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
         }
-        // Half a preface: the rest is on its way.
-        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+async fn serve_http2(
+    io: TokioIo<Patient>,
+    client: Client,
+    write_timeout: Duration,
+    mut stop: watch::Receiver<bool>,
+) -> hyper::Result<()> {
+    let streams = StreamExecutor::new(write_timeout);
+    let service = service_fn(move |request| {
+        let answer = client.clone().answer(request, ConflictFlag::default());
+        async move { answer.await.map(|response| response.map(StreamBody::new)) }
+    });
+    let mut connection = pin!(http2::builder(streams.clone()).serve_connection(io, service));
+    tokio::select! {
+        outcome = connection.as_mut() => outcome,
+        () = stopped(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+        () = streams.idle_for(write_timeout) => {
+            connection.as_mut().graceful_shutdown();
+            // Data that the client never read would keep the connection open.
+            tokio::time::timeout(write_timeout, connection).await.unwrap_or(Ok(()))
+        }
     }
 }
 

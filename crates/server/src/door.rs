@@ -23,7 +23,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
 use crate::inference::chat;
-use crate::{App, azure, client_address, cors, fault};
+use crate::{App, azure, client_address, cors, fault, shell};
 
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -87,9 +87,7 @@ impl Door {
         B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
     {
-        let gateway = &self.app.gateway;
-        let request_id = RequestId::accept(request.headers().get(REQUEST_ID))
-            .unwrap_or_else(|| RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy)));
+        let request_id = self.request_id(&request);
         let origin = cors::allowed_origin(&self.app.config.cors_origins, request.headers());
         if let Some(preflight) = cors::preflight(&request, origin.as_ref()) {
             return Ok(stamp(preflight.map(Outgoing::Framework), &request_id));
@@ -105,6 +103,22 @@ impl Door {
         cors::expose(response.headers_mut(), origin);
         forbid_buffering(response.headers_mut());
         Ok(stamp(response, &request_id))
+    }
+
+    /// The answer to a request that is not looked into; its connection ends, because what follows cannot be trusted.
+    pub(crate) fn refuse<B>(&self, request: &Request<B>, fault: domain::fault::Fault) -> Response<Outgoing> {
+        let request_id = self.request_id(request);
+        let problem = shell::in_dialect_of(request.uri(), request_id.as_str(), fault::answer(fault));
+        let mut response = problem.into_response().map(Outgoing::Framework);
+        response.headers_mut().insert(http::header::CONNECTION, http::HeaderValue::from_static("close"));
+        stamp(response, &request_id)
+    }
+
+    /// The client's own id where it is usable, else a new one.
+    fn request_id<B>(&self, request: &Request<B>) -> RequestId {
+        let gateway = &self.app.gateway;
+        RequestId::accept(request.headers().get(REQUEST_ID))
+            .unwrap_or_else(|| RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy)))
     }
 
     async fn serve<B>(&self, mut request: Request<B>, visit: Visit) -> Response<Outgoing>

@@ -2,23 +2,36 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-pub struct Patient {
+use crate::framing::{ConflictFlag, FramingScanner};
+
+pub(crate) struct Patient {
     stream: TcpStream,
+    /// Bytes that were read before and come first; the allocation is freed once they are delivered.
+    replay: Vec<u8>,
+    /// For HTTP/1.1 only.
+    framing: Option<FramingScanner>,
     patience: Duration,
     /// Armed only while a write is stuck.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
-    pub fn new(stream: TcpStream, patience: Duration) -> Self {
-        Self { stream, patience, timer: None }
+    pub fn new(stream: TcpStream, replay: Vec<u8>, patience: Duration) -> Self {
+        Self { stream, replay, framing: None, patience, timer: None }
+    }
+
+    /// Lets the scanner see all bytes from here on.
+    pub(crate) fn scan_framing(&mut self) -> ConflictFlag {
+        let conflict = ConflictFlag::default();
+        self.framing = Some(FramingScanner::new(conflict.clone()));
+        conflict
     }
 
     fn judge<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -42,7 +55,20 @@ impl AsyncRead for Patient {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let this = &mut *self;
+        if this.replay.is_empty() {
+            ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
+        } else {
+            let count = this.replay.len().min(buffer.remaining());
+            let rest = this.replay.split_off(count);
+            buffer.put_slice(&this.replay);
+            this.replay = rest;
+        }
+        if let Some(framing) = &mut this.framing {
+            framing.inspect(&buffer.filled()[before..]);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -46,20 +46,24 @@ pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -
 
 pub async fn not_found(uri: Uri, Extension(visit): Extension<Visit>) -> Problem {
     let path: String = uri.path().chars().take(200).collect();
-    in_dialect_of(&uri, &visit, answer(faults::not_found(format!("There is nothing at {path}."))))
+    in_dialect_of(
+        &uri,
+        visit.request_id.as_str(),
+        answer(faults::not_found(format!("There is nothing at {path}."))),
+    )
 }
 
 pub async fn method_not_allowed(method: Method, uri: Uri, Extension(visit): Extension<Visit>) -> Problem {
-    in_dialect_of(&uri, &visit, answer(faults::method_not_allowed(method.as_str())))
+    in_dialect_of(&uri, visit.request_id.as_str(), answer(faults::method_not_allowed(method.as_str())))
 }
 
 /// `/v1/messages` is Anthropic's and `/v1beta` is Google's, and their clients read only their own shape.
-fn in_dialect_of(uri: &Uri, visit: &Visit, problem: Problem) -> Problem {
+pub(crate) fn in_dialect_of(uri: &Uri, request_id: &str, problem: Problem) -> Problem {
     let path = uri.path();
     let format = match () {
         () if path.contains("/v1/messages") => Format::Messages,
         () if path.contains("/v1beta/") || path.ends_with("/v1beta") => Format::Generate,
         () => return problem,
     };
-    problem.in_dialect(format, visit.request_id.as_str())
+    problem.in_dialect(format, request_id)
 }

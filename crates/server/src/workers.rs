@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
+use futures_util::FutureExt as _;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
@@ -45,11 +46,8 @@ impl Workers {
             return;
         };
         let place = Place::take(&worker.connections);
-        let held = async move {
-            connection.await;
-            drop(place);
-        };
-        tracker.spawn_on(held, &worker.runtime);
+        // Not an async block: that would have room for the connection twice, before and while it is awaited.
+        tracker.spawn_on(connection.map(|()| drop(place)), &worker.runtime);
     }
 }
 

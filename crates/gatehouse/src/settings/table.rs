@@ -38,6 +38,8 @@ declare! {
             |count| between(u64::from(*count), 1, u64::MAX, "must be at least 1");
         /// How long a client may take to send its request's head, and how long its connection may rest between requests.
         header_timeout: Duration = "server.header_timeout", "HEADER_TIMEOUT", "30s", positive;
+        /// How long a client may not read before its connection is closed; over HTTP/2, its stream is reset.
+        write_timeout: Duration = "server.write_timeout", "WRITE_TIMEOUT", "60s", positive;
         /// How long a client may take to send its request's body.
         body_timeout: Duration = "server.body_timeout", "BODY_TIMEOUT", "60s", positive;
         /// Origins whose pages may call the gateway from a browser; `*` for all. None means no CORS headers.

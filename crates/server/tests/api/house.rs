@@ -316,10 +316,13 @@ impl House {
 
     /// The same gateway on a real socket, until the house is gone.
     pub async fn listen(&self) -> Listening {
+        self.listen_with(ListenConfig { grace: Duration::from_secs(5), ..ListenConfig::default() }).await
+    }
+
+    pub async fn listen_with(&self, config: ListenConfig) -> Listening {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopping) = watch::channel(false);
-        let config = ListenConfig { grace: Duration::from_secs(5), ..ListenConfig::default() };
         let door = self.door.clone();
         let serving = self.gateway.tasks.spawn(async move {
             server::serve(listener, door, config, stopping, &server::Workers::none()).await

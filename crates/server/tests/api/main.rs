@@ -7,6 +7,7 @@
 )]
 
 mod admin;
+mod connections;
 mod house;
 mod matrix;
 mod openapi;

@@ -433,7 +433,7 @@ fn listen_config(settings: &Settings) -> ListenConfig {
     ListenConfig {
         max_connections: settings.server.max_connections as usize,
         header_timeout: settings.server.header_timeout,
+        write_patience: settings.server.write_timeout,
         grace: settings.server.shutdown_grace,
-        ..ListenConfig::default()
     }
 }

@@ -23,6 +23,11 @@ impl Line {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
     }
 
+    /// For what the other side may refuse to read.
+    pub async fn try_say(&mut self, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
+        self.stream.write_all(bytes.as_ref()).await
+    }
+
     pub async fn post_chat(&mut self, body: &Value) {
         let body = body.to_string();
         let head = format!(
