@@ -527,6 +527,17 @@ pub fn upstream_timeout(provider: &str, waited: Duration) -> Fault {
     .recourse(Recourse::Elsewhere)
 }
 
+/// The gateway has no connection left for this call, or the provider refused it before looking at it.
+pub fn upstream_overloaded(provider: &str, reason: &str) -> Fault {
+    Fault::new(
+        503,
+        FaultKind::ServiceUnavailable,
+        "overloaded",
+        format!("No connection to the provider '{provider}' is available: {reason}. Retry in a moment."),
+    )
+    .recourse(Recourse::ElsewhereFirst)
+}
+
 /// No call was made. The caller adds when the breaker lets a probe through, by [`Fault::retry_in`].
 pub fn circuit_open(provider: &str, model: &str) -> Fault {
     let message = format!("Circuit breaker open for provider '{provider}', model '{model}'");

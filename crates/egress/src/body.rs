@@ -11,6 +11,8 @@ use hyper::body::Incoming;
 
 use crate::error::{EgressError, EgressErrorKind};
 use crate::http1::{Http1, Step};
+use crate::http2::StreamLease;
+use crate::http2_stream::StreamSlot;
 use crate::origin::Origin;
 
 /// The most that one frame holds, unless the upstream itself sent a larger one.
@@ -26,7 +28,7 @@ pub struct InboundBody {
 
 enum Source {
     Http1 { incoming: Incoming, connection: Box<Http1>, origin: Arc<Origin> },
-    Http2(Incoming),
+    Http2 { slot: Arc<StreamSlot>, origin: Arc<Origin>, _lease: StreamLease },
     Ended,
 }
 
@@ -35,8 +37,9 @@ impl InboundBody {
         Self { source: Source::Http1 { incoming, connection, origin }, trouble: None }
     }
 
-    pub(crate) fn http2(incoming: Incoming) -> Self {
-        Self { source: Source::Http2(incoming), trouble: None }
+    pub(crate) fn http2(incoming: Incoming, lease: StreamLease, origin: Arc<Origin>) -> Self {
+        let slot = lease.open.add(incoming, origin.tick());
+        Self { source: Source::Http2 { slot, origin, _lease: lease }, trouble: None }
     }
 
     /// An answer without a body frees its connection at once.
@@ -54,7 +57,7 @@ impl InboundBody {
     pub fn is_end(&self) -> bool {
         match &self.source {
             Source::Http1 { .. } => false,
-            Source::Http2(incoming) => self.trouble.is_none() && incoming.is_end_stream(),
+            Source::Http2 { slot, .. } => self.trouble.is_none() && slot.is_end_stream(),
             Source::Ended => self.trouble.is_none(),
         }
     }
@@ -91,10 +94,10 @@ impl InboundBody {
         let mut merged = Merged::default();
         let polled = match &mut self.source {
             Source::Http1 { incoming, connection, .. } => {
-                connection.poll_with(context, |context| step(incoming, context, &mut merged))
+                connection.poll_with(context, |context| step(poll_incoming(incoming, context), &mut merged))
             }
-            Source::Http2(incoming) => loop {
-                match step(incoming, context, &mut merged) {
+            Source::Http2 { slot, origin, .. } => loop {
+                match step(slot.poll_frame(context, origin.tick()), &mut merged) {
                     Step::Progress => {}
                     Step::Starved => break Poll::Pending,
                     Step::Done(end) => break Poll::Ready(end),
@@ -160,7 +163,8 @@ impl Body for InboundBody {
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            Source::Http1 { incoming, .. } | Source::Http2(incoming) => incoming.size_hint(),
+            Source::Http1 { incoming, .. } => incoming.size_hint(),
+            Source::Http2 { slot, .. } => slot.size_hint(),
             Source::Ended if self.trouble.is_none() => SizeHint::with_exact(0),
             Source::Ended => SizeHint::default(),
         }
@@ -178,11 +182,17 @@ enum End {
     Broken(EgressError),
 }
 
-fn step(incoming: &mut Incoming, context: &mut Context<'_>, merged: &mut Merged) -> Step<End> {
-    match Pin::new(incoming).poll_frame(context) {
+type PolledFrame = Poll<Option<Result<Frame<Bytes>, EgressError>>>;
+
+fn poll_incoming(incoming: &mut Incoming, context: &mut Context<'_>) -> PolledFrame {
+    Pin::new(incoming).poll_frame(context).map_err(|error| EgressError::exchange(&error))
+}
+
+fn step(polled: PolledFrame, merged: &mut Merged) -> Step<End> {
+    match polled {
         Poll::Pending => Step::Starved,
         Poll::Ready(None) => Step::Done(End::Finished),
-        Poll::Ready(Some(Err(error))) => Step::Done(End::Broken(EgressError::exchange(&error))),
+        Poll::Ready(Some(Err(error))) => Step::Done(End::Broken(error)),
         Poll::Ready(Some(Ok(frame))) => {
             // Trailers have no place in what the gateway answers.
             let Ok(data) = frame.into_data() else { return Step::Progress };

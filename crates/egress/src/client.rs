@@ -15,9 +15,10 @@ use crate::body::InboundBody;
 use crate::config::EgressConfig;
 use crate::destination::{BaseUrl, Destination, Trust};
 use crate::dial::{Dialer, Dialled};
-use crate::error::EgressError;
+use crate::error::{EgressError, EgressErrorKind};
 use crate::http1::{Failure, Http1};
-use crate::http2::Http2;
+use crate::http2::StreamLease;
+use crate::http2_pool::Lease;
 use crate::origin::{Origin, OriginKey, OriginLimits};
 use crate::proxy::Proxies;
 use crate::request::{Outbound, Prepared};
@@ -27,6 +28,8 @@ use crate::tls;
 /// upstream that read the request and died: only what may be done twice is repeated here, the rest is the caller's to
 /// repeat, and to count.
 const REPEAT_WINDOW: Duration = Duration::from_secs(1);
+/// How often a request is sent that the upstream refuses before it processes it.
+const REFUSED_TRIES: usize = 4;
 
 #[derive(Clone)]
 pub struct Egress {
@@ -50,72 +53,138 @@ pub struct Inbound {
 impl Egress {
     /// `tasks` runs the HTTP/2 drivers, and nothing else.
     pub fn new(config: EgressConfig, clock: Arc<dyn Clock>, tasks: TaskTracker) -> Result<Self, EgressError> {
-        let dialer = Dialer { tls: tls::connector(&config)?, timeout: config.connect_timeout, tasks };
+        let dialer = Dialer { tls: tls::connectors(&config)?, timeout: config.connect_timeout, tasks };
         let proxies = Proxies::new(&config.proxy)?;
         Ok(Self { shared: Arc::new(Shared { config, clock, dialer, proxies, origins: Mutex::default() }) })
     }
 
     /// Parses and judges a base URL once. Destinations of one origin and trust share their connections.
     pub fn destination(&self, base_url: &str, trust: Trust) -> Result<Arc<Destination>, EgressError> {
+        self.destination_with(base_url, trust, None)
+    }
+
+    /// The same, with or without HTTP/2 instead of as the configuration says.
+    pub fn destination_with(
+        &self,
+        base_url: &str,
+        trust: Trust,
+        http2: Option<bool>,
+    ) -> Result<Arc<Destination>, EgressError> {
         let url = BaseUrl::parse(base_url)?;
         url.check(trust)?;
-        let key = OriginKey { https: url.https, host: url.host.clone(), port: url.port, trust };
+        let http2 = http2.unwrap_or(self.shared.config.http2);
+        let key = OriginKey { https: url.https, host: url.host.clone(), port: url.port, trust, http2 };
         let mut origins = self.shared.origins.lock();
         if let Some(origin) = origins.get(&key).and_then(Weak::upgrade) {
             return Ok(Arc::new(Destination::new(origin, url.path)));
         }
         let config = &self.shared.config;
-        let limits = OriginLimits {
-            idle_timeout: config.pool_idle_timeout,
-            max_idle: config.max_idle_per_origin,
-            offer_http2: config.http2,
-        };
+        let limits =
+            OriginLimits { idle_timeout: config.pool_idle_timeout, max_idle: config.max_idle_per_origin };
         let route = self.shared.proxies.route(&url);
-        let origin = Arc::new(Origin::new(&url, trust, route, limits, Arc::clone(&self.shared.clock))?);
+        let origin = Arc::new(Origin::new(&url, key.clone(), route, limits, Arc::clone(&self.shared.clock))?);
         origins.retain(|_, origin| origin.strong_count() > 0);
         origins.insert(key, Arc::downgrade(&origin));
         Ok(Arc::new(Destination::new(origin, url.path)))
     }
 
-    /// Answers with the head as soon as it is there. Dropping the future cancels the call; redirects are answers.
+    /// Sends over HTTP/1.1. Answers with the head as soon as it is there. Dropping the future cancels the call; redirects
+    /// are answers.
     pub async fn send(&self, request: Outbound) -> Result<Inbound, EgressError> {
         let repeatable = request.method.is_idempotent();
         let (prepared, destination) = Prepared::new(request)?;
+        self.send_http1(prepared, &destination, repeatable).await
+    }
+
+    /// The same over HTTP/2 where the destination has it, for answers that are small or read as they arrive: a stream has
+    /// a small window, so a large document comes faster over HTTP/1.1.
+    pub async fn send_multiplexed(&self, request: Outbound) -> Result<Inbound, EgressError> {
+        let repeatable = request.method.is_idempotent();
+        let (prepared, destination) = Prepared::new(request)?;
+        if destination.origin.settled_on_http1() {
+            return self.send_http1(prepared, &destination, repeatable).await;
+        }
+        self.send_http2(prepared, &destination, repeatable).await
+    }
+
+    async fn send_http1(
+        &self,
+        prepared: Prepared,
+        destination: &Destination,
+        repeatable: bool,
+    ) -> Result<Inbound, EgressError> {
         let origin = &destination.origin;
         let started = origin.tick();
-        if let Some(connection) = origin.http2() {
-            match exchange_http2(connection, prepared.clone(), origin).await {
-                Err(failure) if repeatable && prepared.is_whole() && self.is_stale(&failure, started) => {}
-                outcome => return outcome.map_err(|failure| failure.error),
-            }
-        } else if let Some(connection) = origin.check_out().await {
+        if let Some(connection) = origin.check_out().await {
             match exchange_http1(connection, prepared.clone(), origin).await {
                 Err(failure) if repeatable && prepared.is_whole() && self.is_stale(&failure, started) => {}
                 outcome => return outcome.map_err(|failure| failure.error),
             }
         }
         // Dialling is rare and its state is large: it does not travel with every call.
-        let outcome = match Box::pin(self.shared.dialer.dial(&destination)).await? {
-            Dialled::Http1(connection) => exchange_http1(connection, prepared, origin).await,
-            Dialled::Http2(connection) => exchange_http2(connection, prepared, origin).await,
-        };
-        outcome.map_err(|failure| failure.error)
+        let connection = Box::pin(self.shared.dialer.dial_http1(destination)).await?;
+        exchange_http1(connection, prepared, origin).await.map_err(|failure| failure.error)
     }
 
-    /// Opens connections ahead, so that the current runtime has at least `connections` idle ones (HTTP/2: one in all).
+    /// A request that the upstream did not process is sent again on another connection, whatever its method.
+    async fn send_http2(
+        &self,
+        prepared: Prepared,
+        destination: &Destination,
+        repeatable: bool,
+    ) -> Result<Inbound, EgressError> {
+        let origin = &destination.origin;
+        let started = origin.tick();
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let lease = match origin.http2.lease(0) {
+                Lease::Stream(lease) => lease,
+                Lease::Exhausted => return Err(EgressError::overloaded()),
+                Lease::Dial => match Box::pin(self.shared.dialer.dial(destination)).await? {
+                    Dialled::Http2(lease) => lease,
+                    Dialled::Http1(connection) => {
+                        let outcome = exchange_http1(connection, prepared, origin).await;
+                        return outcome.map_err(|failure| failure.error);
+                    }
+                },
+            };
+            let failure = match exchange_http2(lease, prepared.clone(), origin).await {
+                Ok(inbound) => return Ok(inbound),
+                Err(failure) => failure,
+            };
+            let refused = failure.error.kind() == EgressErrorKind::Refused && tries < REFUSED_TRIES;
+            let stale = repeatable && tries == 1 && self.is_stale(&failure, started);
+            if !prepared.is_whole() || !(refused || stale) {
+                return Err(failure.error);
+            }
+        }
+    }
+
+    /// Opens connections ahead, so that the current runtime has at least `connections` idle ones (HTTP/2: one).
     pub async fn warm(&self, destination: &Destination, connections: usize) {
         let origin = &destination.origin;
-        let wanted =
-            connections.min(self.shared.config.max_idle_per_origin).saturating_sub(origin.idle_here());
-        if origin.http2().is_some() {
-            return;
-        }
-        let dials = (0..wanted).map(|_| self.shared.dialer.dial(destination));
-        for dialled in join_all(dials).await {
-            match dialled {
+        let cannot = |error: EgressError| {
+            tracing::debug!(host = origin.host(), %error, "could not connect ahead");
+        };
+        if !origin.settled_on_http1() {
+            if origin.http2.is_connected() {
+                return;
+            }
+            match self.shared.dialer.dial(destination).await {
                 Ok(Dialled::Http1(connection)) => origin.check_in(connection),
                 Ok(Dialled::Http2(_)) => {}
-                Err(error) => tracing::debug!(host = origin.host(), %error, "could not connect ahead"),
+                Err(error) => cannot(error),
+            }
+            return;
+        }
+        let wanted =
+            connections.min(self.shared.config.max_idle_per_origin).saturating_sub(origin.idle_here());
+        let dials = (0..wanted).map(|_| self.shared.dialer.dial_http1(destination));
+        for dialled in join_all(dials).await {
+            match dialled {
+                Ok(connection) => origin.check_in(connection),
+                Err(error) => cannot(error),
             }
         }
     }
@@ -161,12 +230,13 @@ async fn exchange_http1(
 }
 
 async fn exchange_http2(
-    mut connection: Http2,
+    mut lease: StreamLease,
     prepared: Prepared,
-    origin: &Origin,
+    origin: &Arc<Origin>,
 ) -> Result<Inbound, Failure> {
     let request = prepared.into_http2(origin).map_err(unsendable)?;
-    Ok(inbound(connection.exchange(request).await?, InboundBody::http2))
+    let answer = lease.exchange(request).await?;
+    Ok(inbound(answer, |incoming| InboundBody::http2(incoming, lease, Arc::clone(origin))))
 }
 
 fn inbound(answer: Response<Incoming>, body: impl FnOnce(Incoming) -> InboundBody) -> Inbound {

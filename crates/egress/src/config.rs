@@ -10,7 +10,7 @@ pub struct EgressConfig {
     pub pool_idle_timeout: Duration,
     pub max_idle_per_origin: usize,
     pub proxy: ProxySettings,
-    /// Offer HTTP/2 by ALPN on https.
+    /// Offer HTTP/2 by ALPN on https, where a destination does not say otherwise.
     pub http2: bool,
     /// A PEM file of certificate authorities to trust besides the host's.
     pub extra_roots: Option<PathBuf>,
@@ -23,7 +23,7 @@ impl Default for EgressConfig {
             pool_idle_timeout: Duration::from_secs(90),
             max_idle_per_origin: 256,
             proxy: ProxySettings::default(),
-            http2: true,
+            http2: false,
             extra_roots: None,
         }
     }

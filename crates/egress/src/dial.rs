@@ -6,68 +6,78 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
-use tokio_rustls::TlsConnector;
 use tokio_util::task::TaskTracker;
 
 use crate::address;
 use crate::destination::Destination;
 use crate::error::{EgressError, EgressErrorKind};
 use crate::http1::Http1;
-use crate::http2::Http2;
-use crate::origin::Origin;
+use crate::http2::{Http2, StreamLease};
+use crate::http2_pool::Lease;
+use crate::origin::{Origin, PARALLEL_DIALS};
 use crate::proxy::{Proxy, Route};
+use crate::tls::Connectors;
 use crate::transport::Stream;
 
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
 
 pub(crate) struct Dialer {
-    pub(crate) tls: TlsConnector,
+    pub(crate) tls: Connectors,
     pub(crate) timeout: Duration,
     pub(crate) tasks: TaskTracker,
 }
 
 pub(crate) enum Dialled {
     Http1(Box<Http1>),
-    Http2(Http2),
+    Http2(StreamLease),
 }
 
 impl Dialer {
-    /// A fresh connection, or the HTTP/2 connection another call has just opened.
-    pub(crate) async fn dial(&self, destination: &Destination) -> Result<Dialled, EgressError> {
-        let limit = destination.connect_timeout().unwrap_or(self.timeout);
-        timeout(limit, self.dial_in_turn(&destination.origin, limit))
-            .await
-            .unwrap_or_else(|_| Err(EgressError::connect_timeout()))
+    /// A new HTTP/1.1 connection.
+    pub(crate) async fn dial_http1(&self, destination: &Destination) -> Result<Box<Http1>, EgressError> {
+        let limit = self.limit(destination);
+        let dialling = async { Http1::new(self.open(&destination.origin, limit, false).await?).await };
+        timeout(limit, dialling).await.unwrap_or_else(|_| Err(EgressError::connect_timeout()))
     }
 
+    /// A stream on an HTTP/2 connection, opened if need be, or HTTP/1.1 where the origin prefers that.
+    pub(crate) async fn dial(&self, destination: &Destination) -> Result<Dialled, EgressError> {
+        let limit = self.limit(destination);
+        let dialling = self.dial_in_turn(&destination.origin, limit);
+        timeout(limit, dialling).await.unwrap_or_else(|_| Err(EgressError::connect_timeout()))
+    }
+
+    fn limit(&self, destination: &Destination) -> Duration {
+        destination.connect_timeout().unwrap_or(self.timeout)
+    }
+
+    /// Few dials at a time: those who wait share the connections that are opened.
     async fn dial_in_turn(&self, origin: &Origin, limit: Duration) -> Result<Dialled, EgressError> {
-        if origin.settled_on_http1() {
-            return self.dial_now(origin, limit).await;
-        }
-        let turn = origin.dialling.lock().await;
-        if let Some(connection) = origin.http2() {
-            return Ok(Dialled::Http2(connection));
-        }
+        let turn = origin.dialling.acquire().await.map_err(|_| EgressError::connect_timeout())?;
         if origin.settled_on_http1() {
             drop(turn);
-            return self.dial_now(origin, limit).await;
+            let stream = self.open(origin, limit, false).await?;
+            return Http1::new(stream).await.map(Dialled::Http1);
         }
-        self.dial_now(origin, limit).await
+        let other_dials = PARALLEL_DIALS - 1 - origin.dialling.available_permits().min(PARALLEL_DIALS - 1);
+        match origin.http2.lease(other_dials) {
+            Lease::Stream(lease) => return Ok(Dialled::Http2(lease)),
+            Lease::Exhausted => return Err(EgressError::overloaded()),
+            Lease::Dial => {}
+        }
+        let stream = self.open(origin, limit, true).await?;
+        if !stream.negotiated_http2() {
+            origin.settle_on_http1();
+            return Http1::new(stream).await.map(Dialled::Http1);
+        }
+        let connection = Http2::new(stream, &self.tasks).await?;
+        let lease = connection.lease().ok_or_else(EgressError::overloaded)?;
+        origin.http2.add(connection);
+        Ok(Dialled::Http2(lease))
     }
 
-    async fn dial_now(&self, origin: &Origin, limit: Duration) -> Result<Dialled, EgressError> {
-        let stream = self.open(origin, limit).await?;
-        if stream.negotiated_http2() {
-            let connection = Http2::new(stream, &self.tasks).await?;
-            origin.keep_http2(connection.clone());
-            return Ok(Dialled::Http2(connection));
-        }
-        origin.settle_on_http1();
-        Http1::new(stream).await.map(Dialled::Http1)
-    }
-
-    async fn open(&self, origin: &Origin, limit: Duration) -> Result<Stream, EgressError> {
+    async fn open(&self, origin: &Origin, limit: Duration, offer_http2: bool) -> Result<Stream, EgressError> {
         let deadline = Instant::now() + limit;
         let stream = match origin.route() {
             Route::Direct => connect(allowed_addresses(origin).await?, deadline).await?,
@@ -83,7 +93,8 @@ impl Dialer {
             }
         };
         let Some(name) = origin.server_name() else { return Ok(Stream::Plain(stream)) };
-        let stream = self.tls.connect(name.clone(), stream).await.map_err(|error| describe_tls(&error))?;
+        let tls = if offer_http2 { &self.tls.http2 } else { &self.tls.http1 };
+        let stream = tls.connect(name.clone(), stream).await.map_err(|error| describe_tls(&error))?;
         Ok(Stream::Tls(Box::new(stream)))
     }
 }

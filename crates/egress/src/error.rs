@@ -18,6 +18,14 @@ pub enum EgressErrorKind {
     Protocol,
     Proxy,
     InvalidUrl,
+    /// All HTTP/2 connections to the origin are full. The upstream has not been asked.
+    Overloaded,
+    /// The upstream refused the HTTP/2 stream, or closed its connection, before it processed the request.
+    Refused,
+    /// The upstream closed the HTTP/2 connection with GOAWAY while the request was under way.
+    GoAway,
+    /// The answer was not read for too long, so its stream was reset.
+    NotRead,
 }
 
 #[derive(Clone, Debug)]
@@ -41,6 +49,13 @@ impl EgressError {
         matches!(self.kind, Connect | ConnectTimeout | Dns | Forbidden | InvalidUrl | Proxy | Tls)
     }
 
+    /// Whether the failure says that the upstream is unhealthy. Running out of streams and the orderly end of a
+    /// connection do not.
+    pub fn counts_in_health(&self) -> bool {
+        use EgressErrorKind::{GoAway, NotRead, Overloaded, Refused};
+        !matches!(self.kind, Overloaded | Refused | GoAway | NotRead)
+    }
+
     /// Short text for people: "connection refused", "timed out connecting".
     pub fn reason(&self) -> &str {
         &self.message
@@ -60,6 +75,18 @@ impl EgressError {
 
     pub(crate) fn proxy(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(EgressErrorKind::Proxy, message)
+    }
+
+    pub(crate) fn overloaded() -> Self {
+        Self::new(EgressErrorKind::Overloaded, "all HTTP/2 connections to it are full")
+    }
+
+    pub(crate) fn refused() -> Self {
+        Self::new(EgressErrorKind::Refused, "HTTP/2 stream refused before it was processed")
+    }
+
+    pub(crate) fn not_read() -> Self {
+        Self::new(EgressErrorKind::NotRead, "HTTP/2 stream reset because its data was not read")
     }
 
     pub(crate) fn connect_timeout() -> Self {
@@ -107,14 +134,14 @@ impl EgressError {
     }
 
     fn http2(error: &h2::Error) -> Self {
-        use EgressErrorKind::{Closed, Protocol, Reset};
+        use EgressErrorKind::{GoAway, Protocol, Reset};
         if let Some(cause) = error.get_io() {
             return Self::broken(cause);
         }
         let reason = error.reason();
         let reason = reason.as_ref().map_or("unknown reason", h2::Reason::description);
         if error.is_go_away() {
-            Self::new(Closed, format!("connection closed by the upstream ({reason})"))
+            Self::new(GoAway, format!("connection closed by the upstream ({reason})"))
         } else if error.is_reset() {
             Self::new(Reset, format!("stream reset ({reason})"))
         } else {

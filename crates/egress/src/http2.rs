@@ -1,27 +1,52 @@
-//! One multiplexed HTTP/2 connection with its tracked driver.
+//! One multiplexed HTTP/2 connection: a bounded number of streams, and windows that stalled readers cannot exhaust.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper::client::conn::http2::{Builder, Connection, SendRequest};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
 use crate::error::EgressError;
 use crate::http1::Failure;
+use crate::http2_stream::OpenStreams;
 use crate::outgoing::OutgoingBody;
 use crate::transport::{Stream, Transport};
 
-const STREAM_WINDOW: u32 = 1024 * 1024;
-const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+/// Streams per connection, unless the peer allows fewer. More calls open another connection.
+const MAX_STREAMS: usize = 32;
+const STREAM_WINDOW: u32 = 256 * 1024;
+/// Room for every stream's window: readers that stop cannot take what the others need.
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
+/// Until the peer's SETTINGS arrive. Its limit may be as low as this, and h2 would queue what exceeds it.
+const STREAMS_BEFORE_SETTINGS: usize = 1;
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_PATIENCE: Duration = Duration::from_secs(15);
 
-#[derive(Clone)]
 pub(crate) struct Http2 {
     sender: SendRequest<OutgoingBody>,
+    /// Polled by its driver. It also knows the peer's limit of streams.
+    connection: Arc<Mutex<Driven>>,
+    /// One per lease, and one of this connection's own.
+    leases: Arc<()>,
+    /// Leases given in all: two equal values mean that there was none in between.
+    uses: Arc<AtomicUsize>,
+    pub(crate) open: Arc<OpenStreams>,
+}
+
+type Driven = Connection<TokioIo<Transport>, OutgoingBody, Tracked>;
+
+/// The right to one stream; returned when it is dropped.
+pub(crate) struct StreamLease {
+    sender: SendRequest<OutgoingBody>,
+    _lease: Arc<()>,
+    pub(crate) open: Arc<OpenStreams>,
 }
 
 impl Http2 {
@@ -31,20 +56,47 @@ impl Http2 {
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
+            .initial_max_send_streams(STREAMS_BEFORE_SETTINGS)
             .keep_alive_interval(PING_EVERY)
             .keep_alive_timeout(PING_PATIENCE)
             .handshake(TokioIo::new(transport))
             .await
             .map_err(|error| EgressError::exchange(&error))?;
+        let connection = Arc::new(Mutex::new(connection));
+        let driven = Arc::clone(&connection);
         // Its result is not needed: each stream is told of the fault.
-        tasks.spawn(async move { drop(connection.await) });
-        Ok(Self { sender })
+        tasks.spawn(poll_fn(move |context| Pin::new(&mut *driven.lock()).poll(context).map(drop)));
+        Ok(Self { sender, connection, leases: Arc::default(), uses: Arc::default(), open: Arc::default() })
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
 
+    /// A stream, if there is room for one more. Not to be called for one connection by two threads at once.
+    pub(crate) fn lease(&self) -> Option<StreamLease> {
+        let limit = self.connection.lock().current_max_send_streams().min(MAX_STREAMS);
+        if self.streams() >= limit {
+            return None;
+        }
+        self.uses.fetch_add(1, Ordering::Relaxed);
+        Some(StreamLease {
+            sender: self.sender.clone(),
+            _lease: Arc::clone(&self.leases),
+            open: Arc::clone(&self.open),
+        })
+    }
+
+    pub(crate) fn streams(&self) -> usize {
+        Arc::strong_count(&self.leases) - 1
+    }
+
+    pub(crate) fn uses(&self) -> usize {
+        self.uses.load(Ordering::Relaxed)
+    }
+}
+
+impl StreamLease {
     pub(crate) async fn exchange(
         &mut self,
         request: Request<OutgoingBody>,
@@ -52,13 +104,16 @@ impl Http2 {
         let outcome = self.sender.try_send_request(request).await;
         outcome.map_err(|failure| {
             let error = failure.error();
-            let silent = failure.message().is_some() || was_refused(error) || self.sender.is_closed();
-            Failure { error: EgressError::exchange(error), silent }
+            // Either the request was not sent, or the peer says that it did not begin with it.
+            let unprocessed = failure.message().is_some() || was_refused(error);
+            let silent = unprocessed || self.sender.is_closed();
+            let error = if unprocessed { EgressError::refused() } else { EgressError::exchange(error) };
+            Failure { error, silent }
         })
     }
 }
 
-/// The upstream says that it did not begin with this stream.
+/// REFUSED_STREAM, or a graceful GOAWAY that does not cover this stream (RFC 9113, section 8.7).
 fn was_refused(error: &hyper::Error) -> bool {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

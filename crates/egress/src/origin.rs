@@ -9,15 +9,17 @@ use std::time::Duration;
 use domain::clock::Clock;
 use http::header::HeaderValue;
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
-use parking_lot::Mutex;
 use rustls_pki_types::ServerName;
 
 use crate::destination::{BaseUrl, Trust};
 use crate::error::EgressError;
 use crate::http1::Http1;
-use crate::http2::Http2;
+use crate::http2_pool::Http2Pool;
 use crate::idle::IdlePool;
 use crate::proxy::Route;
+
+/// HTTP/2 connections that are opened to an origin at once: each brings room for many of the calls that wait.
+pub(crate) const PARALLEL_DIALS: usize = 4;
 
 /// Destinations that share an origin and a trust share its connections.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -26,6 +28,8 @@ pub(crate) struct OriginKey {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) trust: Trust,
+    /// Whether HTTP/2 is offered.
+    pub(crate) http2: bool,
 }
 
 pub(crate) struct Origin {
@@ -39,27 +43,25 @@ pub(crate) struct Origin {
     idle_timeout: Duration,
     max_idle: usize,
     idle: IdlePool,
-    http2: Mutex<Option<Http2>>,
-    /// While false, one dial at a time finds out whether the origin speaks HTTP/2.
+    pub(crate) http2: Http2Pool,
+    /// While false, the next dial finds out whether the origin speaks HTTP/2.
     settled_on_http1: AtomicBool,
-    pub(crate) dialling: tokio::sync::Mutex<()>,
+    pub(crate) dialling: tokio::sync::Semaphore,
 }
 
 pub(crate) struct OriginLimits {
     pub(crate) idle_timeout: Duration,
     pub(crate) max_idle: usize,
-    pub(crate) offer_http2: bool,
 }
 
 impl Origin {
     pub(crate) fn new(
         url: &BaseUrl,
-        trust: Trust,
+        key: OriginKey,
         route: Route,
         limits: OriginLimits,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, EgressError> {
-        let key = OriginKey { https: url.https, host: url.host.clone(), port: url.port, trust };
         let invalid = || EgressError::invalid_url("the URL's host name is not valid");
         let text = authority_text(&key, key.port == if key.https { 443 } else { 80 });
         let server_name = match url.https {
@@ -76,9 +78,9 @@ impl Origin {
             idle_timeout: limits.idle_timeout,
             max_idle: limits.max_idle,
             idle: IdlePool::default(),
-            http2: Mutex::default(),
-            settled_on_http1: AtomicBool::new(!(url.https && limits.offer_http2)),
-            dialling: tokio::sync::Mutex::default(),
+            http2: Http2Pool::default(),
+            settled_on_http1: AtomicBool::new(!(url.https && key.http2)),
+            dialling: tokio::sync::Semaphore::new(PARALLEL_DIALS),
             key,
         })
     }
@@ -159,28 +161,17 @@ impl Origin {
 
     /// Closes what has been idle for too long.
     pub(crate) fn sweep(&self) {
-        self.idle.sweep(self.clock.tick(), self.idle_timeout);
+        let now = self.clock.tick();
+        self.idle.sweep(now, self.idle_timeout);
+        let reset = self.http2.sweep(now, self.idle_timeout);
+        if reset > 0 {
+            tracing::info!(host = self.host(), streams = reset, "unread HTTP/2 streams reset");
+        }
     }
 
     pub(crate) fn close_idle(&self) {
         self.idle.clear();
-        let http2 = self.http2.lock().take();
-        drop(http2);
-    }
-
-    pub(crate) fn http2(&self) -> Option<Http2> {
-        if self.settled_on_http1() {
-            return None;
-        }
-        let mut slot = self.http2.lock();
-        if slot.as_ref().is_some_and(Http2::is_closed) {
-            *slot = None;
-        }
-        slot.clone()
-    }
-
-    pub(crate) fn keep_http2(&self, connection: Http2) {
-        *self.http2.lock() = Some(connection);
+        self.http2.clear();
     }
 
     pub(crate) fn settled_on_http1(&self) -> bool {

@@ -3,6 +3,7 @@
 mod answers;
 mod cancel;
 mod destinations;
+mod multiplexed;
 mod pooling;
 mod proxies;
 mod secure;

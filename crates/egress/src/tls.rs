@@ -11,7 +11,13 @@ use tokio_rustls::TlsConnector;
 use crate::config::EgressConfig;
 use crate::error::EgressError;
 
-pub(crate) fn connector(config: &EgressConfig) -> Result<TlsConnector, EgressError> {
+/// TLS for each set of protocols that may be offered by ALPN.
+pub(crate) struct Connectors {
+    pub(crate) http1: TlsConnector,
+    pub(crate) http2: TlsConnector,
+}
+
+pub(crate) fn connectors(config: &EgressConfig) -> Result<Connectors, EgressError> {
     let mut roots = host_roots();
     if let Some(path) = &config.extra_roots {
         add_file(&mut roots, path)?;
@@ -22,9 +28,13 @@ pub(crate) fn connector(config: &EgressConfig) -> Result<TlsConnector, EgressErr
         .map_err(|error| EgressError::tls(format!("TLS cannot be set up: {error}")))?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    tls.alpn_protocols =
-        if config.http2 { vec![b"h2".to_vec(), b"http/1.1".to_vec()] } else { vec![b"http/1.1".to_vec()] };
-    Ok(TlsConnector::from(Arc::new(tls)))
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let mut with_http2 = tls.clone();
+    with_http2.alpn_protocols.insert(0, b"h2".to_vec());
+    Ok(Connectors {
+        http1: TlsConnector::from(Arc::new(tls)),
+        http2: TlsConnector::from(Arc::new(with_http2)),
+    })
 }
 
 fn host_roots() -> RootCertStore {

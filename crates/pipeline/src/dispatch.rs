@@ -40,7 +40,7 @@ pub use outbound::{Continuity, Passage, Translation};
 pub use progress::Loss;
 use progress::Progress;
 pub use resume::{Resumable, Resumed, Resuming, resume};
-pub use upstream::{UpstreamBody, retry_after};
+pub use upstream::{UpstreamBody, interrupted, retry_after};
 
 /// What a provider answered, before it is rendered for the client.
 pub enum Answer {

@@ -9,4 +9,4 @@ mod upstream;
 
 pub use clock::{ManualClock, SystemClock};
 pub use entropy::SeededEntropy;
-pub use upstream::{Answer, BillLine, Billed, LOOK, Recorded, Script, Step, TALE, Upstream};
+pub use upstream::{Answer, BillLine, Billed, LOOK, Recorded, Script, Step, TALE, TlsIdentity, Upstream};

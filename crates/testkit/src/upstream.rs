@@ -104,6 +104,7 @@ mod sample;
 mod script;
 mod serve;
 mod tattle;
+mod tls;
 
 #[cfg(test)]
 mod tests;
@@ -117,6 +118,7 @@ pub use behaviour::{LOOK, TALE};
 pub use bill::BillLine;
 pub use script::{Answer, Billed, Script, Step};
 pub use serve::Recorded;
+pub use tls::TlsIdentity;
 
 /// A running upstream; it stops, and its connections break, when it is dropped.
 pub struct Upstream {
@@ -139,6 +141,18 @@ impl Upstream {
         let house = Arc::new(house::House::new(address.port()));
         let task = tokio::spawn(serve::accept(listener, Arc::clone(&house))).abort_handle();
         Self { address, house, task }
+    }
+
+    /// Over TLS, with HTTP/2 and HTTP/1.1 by ALPN, at `https://localhost:PORT/v1`.
+    #[expect(clippy::disallowed_methods, reason = "the accept loop is aborted with its Upstream")]
+    pub async fn start_tls(port: u16, identity: &TlsIdentity) -> std::io::Result<Self> {
+        let acceptor = tls::acceptor(identity)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let address = listener.local_addr()?;
+        let house = Arc::new(house::House::new(address.port()));
+        let accepting = tls::accept(listener, acceptor, identity.max_streams, Arc::clone(&house));
+        let task = tokio::spawn(accepting).abort_handle();
+        Ok(Self { address, house, task })
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -57,6 +57,9 @@ pub struct Resilience {
     /// How long it stays open before a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breaker_open_ms: Option<u64>,
+    /// Offer HTTP/2 to this instance, whatever the setting says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http2: Option<bool>,
 }
 
 const HOUR_MS: u64 = 3_600_000;

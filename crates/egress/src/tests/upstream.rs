@@ -128,6 +128,6 @@ pub fn post(destination: &Arc<Destination>, path: &str, body: &[&'static str]) -
 }
 
 pub async fn text(egress: &Egress, destination: &Arc<Destination>) -> String {
-    let inbound = egress.send(post(destination, "/", &["hello"])).await.unwrap();
+    let inbound = egress.send_multiplexed(post(destination, "/", &["hello"])).await.unwrap();
     String::from_utf8(inbound.body.collect(1 << 20).await.unwrap().to_vec()).unwrap()
 }

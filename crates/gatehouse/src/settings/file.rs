@@ -41,7 +41,7 @@ pub const PROVIDER_FIELDS: [&str; 9] =
 const RESILIENCE: &str = "resilience";
 
 /// Below `resilience`.
-const RESILIENCE_FIELDS: [&str; 7] = [
+const RESILIENCE_FIELDS: [&str; 8] = [
     "resilience.connect_timeout_ms",
     "resilience.first_byte_timeout_ms",
     "resilience.idle_timeout_ms",
@@ -49,6 +49,7 @@ const RESILIENCE_FIELDS: [&str; 7] = [
     "resilience.max_retries",
     "resilience.breaker_failures",
     "resilience.breaker_open_ms",
+    "resilience.http2",
 ];
 
 pub fn read(

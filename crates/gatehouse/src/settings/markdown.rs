@@ -49,6 +49,7 @@ providers:
       max_retries: 1
       breaker_failures: 5
       breaker_open_ms: 30000
+      http2: on                  # instead of UPSTREAM_HTTP2
 ```
 
 `api_version` is for the types that need one. In the environment, `<TYPE>_API_KEY`, `<TYPE>_BASE_URL`, `<TYPE>_MODELS` and

@@ -215,6 +215,7 @@ fn set_limit(limits: &mut Resilience, field: &str, value: &str) -> Result<(), &'
         "max_retries" => limits.max_retries = count()?,
         "breaker_failures" => limits.breaker_failures = count()?,
         "breaker_open_ms" => limits.breaker_open_ms = time()?,
+        "http2" => limits.http2 = Some(bool::parse(value).ok_or("is not on or off")?),
         _ => return Err("cannot be set here"),
     }
     Ok(())

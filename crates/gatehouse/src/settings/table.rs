@@ -168,8 +168,8 @@ declare! {
     upstream: UpstreamSettings {
         /// Let addresses set through the admin API point into private networks. Addresses given here always may.
         allow_private: bool = "upstream.allow_private", "ALLOW_PRIVATE_UPSTREAMS", "false";
-        /// Use HTTP/2 where a provider offers it.
-        http2: bool = "upstream.http2", "UPSTREAM_HTTP2", "true";
+        /// on: use HTTP/2 for conversations where a provider offers it; off: HTTP/1.1 only. A provider's `resilience.http2` says otherwise for one instance.
+        http2: bool = "upstream.http2", "UPSTREAM_HTTP2", "off";
         /// Silence on a stream after which the client gets a heartbeat; 0 sends none.
         stream_heartbeat: Duration = "upstream.stream_heartbeat", "STREAM_HEARTBEAT", "15s";
         /// How long a connection may take to open.

@@ -189,6 +189,6 @@ fn broken(lane: &Lane, error: &EgressError) -> Fault {
     if error.is_connect() {
         fault::upstream_unreachable(&lane.target.instance, error.reason())
     } else {
-        fault::upstream_interrupted(&lane.target.instance)
+        upstream::interrupted(&lane.target.instance, error)
     }
 }

@@ -6,9 +6,10 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use domain::call::Surface;
 use domain::clock::Timestamp;
-use domain::fault::{self, Fault};
-use egress::{EgressError, InboundBody};
+use domain::fault::{self, Blame, Fault};
+use egress::{EgressError, EgressErrorKind, InboundBody};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::Body as _;
 use wire::demo;
@@ -70,13 +71,36 @@ pub async fn send(
     let instance = &lane.target.instance;
     let destination =
         lane.instance.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
+    let egress = &ticket.gateway().egress;
+    // Streams are read at the client's pace and conversations are small. Other documents may be large.
+    let multiplex = matches!(leaving.surface, Surface::Converse(_));
+    let outbound = outbound::build(destination, leaving, call, lane, ticket);
     let inbound =
-        ticket.gateway().egress.send(outbound::build(destination, leaving, call, lane, ticket)).await;
+        if multiplex { egress.send_multiplexed(outbound).await } else { egress.send(outbound).await };
     let inbound = inbound.map_err(|error| {
         tracing::debug!(provider = &**instance, reason = error.reason(), "provider not reached");
-        fault::upstream_unreachable(instance, error.reason())
+        unreachable(instance, &error)
     })?;
     Ok((inbound.status, inbound.headers, UpstreamBody::Network(inbound.body)))
+}
+
+/// The fault of a call that got no answer.
+fn unreachable(instance: &str, error: &EgressError) -> Fault {
+    match error.kind() {
+        EgressErrorKind::Overloaded | EgressErrorKind::Refused => {
+            fault::upstream_overloaded(instance, error.reason())
+        }
+        _ => blame(fault::upstream_unreachable(instance, error.reason()), error),
+    }
+}
+
+/// The fault of an answer that broke off.
+pub fn interrupted(instance: &str, error: &EgressError) -> Fault {
+    blame(fault::upstream_interrupted(instance), error)
+}
+
+fn blame(fault: Fault, error: &EgressError) -> Fault {
+    if error.counts_in_health() { fault } else { fault.blame(Blame::Gateway) }
 }
 
 fn built_in(reply: demo::Reply) -> (StatusCode, HeaderMap, UpstreamBody) {
@@ -111,6 +135,25 @@ pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What the gateway or an orderly shutdown causes must not open a provider's circuit breaker.
+    #[test]
+    fn only_failures_of_the_provider_count_in_its_health() {
+        let fault = |kind| unreachable("x", &EgressError::new(kind, "reason"));
+        for kind in [EgressErrorKind::Connect, EgressErrorKind::Reset, EgressErrorKind::Closed] {
+            assert!(fault(kind).is_failure(), "{kind:?}");
+            assert!(interrupted("x", &EgressError::new(kind, "reason")).is_failure(), "{kind:?}");
+        }
+        for kind in [EgressErrorKind::GoAway, EgressErrorKind::NotRead] {
+            assert!(!fault(kind).is_failure(), "{kind:?}");
+            assert!(!interrupted("x", &EgressError::new(kind, "reason")).is_failure(), "{kind:?}");
+        }
+        for kind in [EgressErrorKind::Overloaded, EgressErrorKind::Refused] {
+            let fault = fault(kind);
+            assert_eq!((fault.status, &*fault.code, fault.is_failure()), (503, "overloaded", false));
+            assert_eq!(fault.retry_after, None, "the target must not cool down");
+        }
+    }
 
     #[test]
     fn retry_after_is_read_in_all_its_forms() {

@@ -19,7 +19,7 @@ use wire::sse::{Event, Splitter};
 
 use super::translated::Translated;
 use crate::audit::Recording;
-use crate::dispatch::{Passage, Resumable, UpstreamBody};
+use crate::dispatch::{Passage, Resumable, UpstreamBody, interrupted};
 use crate::gateway::Gateway;
 use crate::health::Admission;
 use crate::receive::Call;
@@ -250,7 +250,7 @@ impl Flow {
         let Some(body) = &mut self.body else { return Poll::Ready(()) };
         match std::task::ready!(body.poll_next(context)) {
             Some(Ok(chunk)) => self.absorb(chunk),
-            Some(Err(_)) => self.give_up(fault::upstream_interrupted(&self.lane.target.instance)),
+            Some(Err(error)) => self.give_up(interrupted(&self.lane.target.instance, &error)),
             None => self.body_ended(),
         }
         Poll::Ready(())

@@ -54,7 +54,7 @@ pub(super) async fn accept(listener: TcpListener, house: Arc<House>) {
     }
 }
 
-async fn serve(
+pub(super) async fn serve(
     house: Arc<House>,
     reset: ResetSwitch,
     request: Request<Incoming>,

@@ -178,7 +178,9 @@ fn dialled(
     egress: &Egress,
     trust: Trust,
 ) -> Result<Arc<Destination>, String> {
-    let destination = egress.destination(url, trust).map_err(|error| error.reason().to_owned())?;
+    let destination = egress
+        .destination_with(url, trust, provider.resilience.http2)
+        .map_err(|error| error.reason().to_owned())?;
     Ok(match provider.resilience.connect_timeout_ms {
         None => destination,
         Some(ms) => Arc::new(destination.connecting_within(Duration::from_millis(ms))),

@@ -1,0 +1,150 @@
+"""Stalled readers and slow streams on one provider, over HTTP/2 and HTTP/1.1: other calls are not slowed down."""
+
+import datetime
+import json
+import pathlib
+import selectors
+import socket
+import subprocess
+import threading
+import time
+
+import httpx
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+import http1
+import rig
+from abuse.stage import Case, percentile
+
+# The provider's own limit of concurrent streams.
+MAX_STREAMS = 128
+STALLED, SLOW = 64, 400
+# Percentiles of a few hundred calls on a busy machine differ by this much anyway.
+NOISE = 0.025
+
+
+class TlsUpstream(rig.Upstream):
+    """The scripted upstream with a certificate of its own; the client chooses the protocol."""
+
+    def __init__(self, directory):
+        self.certificate, key = write_identity(pathlib.Path(directory))
+        command = [rig.binary("scripted-upstream"), "--tls", str(self.certificate), str(key), str(MAX_STREAMS)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+        self.http = httpx.Client(base_url=self.url.removesuffix("/v1"), trust_env=False, verify=str(self.certificate))
+
+
+def write_identity(directory):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - datetime.timedelta(hours=1)).not_valid_after(now + datetime.timedelta(days=1))
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+    certificate_path, key_path = directory / "upstream.pem", directory / "upstream.key"
+    certificate_path.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    encoding = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    key_path.write_bytes(key.private_bytes(*encoding))
+    return certificate_path, key_path
+
+
+def request(model, stream):
+    body = json.dumps({"model": model, "messages": [{"role": "user", "content": "hi"}], "stream": stream})
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {rig.MASTER_KEY}\r\n"
+    return f"{head}content-length: {len(body)}\r\n\r\n{body}".encode()
+
+
+class SlowStreams:
+    """Streams of one event a second, each read to its end."""
+
+    def __init__(self, port, count):
+        self.selector = selectors.DefaultSelector()
+        self.answers, self.ended = {}, 0
+        for _ in range(count):
+            connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+            connection.sendall(request("openai/drip-1000", True))
+            connection.setblocking(False)
+            self.answers[connection] = b""
+            self.selector.register(connection, selectors.EVENT_READ)
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def read(self):
+        deadline = time.monotonic() + 90
+        while self.ended < len(self.answers) and time.monotonic() < deadline:
+            for key, _ in self.selector.select(timeout=1):
+                data = key.fileobj.recv(65536)
+                self.answers[key.fileobj] += data
+                if not data or self.answers[key.fileobj].endswith(b"0\r\n\r\n"):
+                    self.ended += 1
+                    self.selector.unregister(key.fileobj)
+
+    def failures(self):
+        self.thread.join()
+        for connection, answer in self.answers.items():
+            connection.close()
+            if not answer.startswith(b"HTTP/1.1 200 ") or b"data: [DONE]" not in answer:
+                yield (answer[:40] + b" ... " + answer[-200:]).decode(errors="replace")
+
+
+def stalled_readers(port, count):
+    connections = []
+    for _ in range(count):
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", port))
+        connection.sendall(request("openai/endless", True))
+        connections.append(connection)
+    return connections
+
+
+def honest_calls(port, count):
+    """The seconds that each call took, and the faults of those that failed."""
+    seconds, faults = [], []
+    with http1.Connection(port, timeout=30) as connection:
+        for number in range(count):
+            begun = time.monotonic()
+            connection.send(request("openai/text", stream=number % 2 == 0))
+            answer = connection.response("POST")
+            seconds.append(time.monotonic() - begun)
+            if answer.status != 200:
+                faults.append(f"{answer.status} {answer.body[:200]}")
+            time.sleep(0.01)
+    return seconds, faults
+
+
+def isolation(http2):
+    def attack(stage):
+        upstream = TlsUpstream(stage.directory)
+        stage.stoppable.append(upstream)
+        settings = {"UPSTREAM_HTTP2": "on" if http2 else "off", "SSL_CERT_FILE": str(upstream.certificate)}
+        gateway = stage.gateway(upstream, ["openai/text"], OPENAI_MODELS="drip-1000,endless", **settings)
+        count = 150 if stage.quick else 400
+        honest_calls(gateway.port, 30)
+        calm, faults = honest_calls(gateway.port, count)
+        stage.check("calls succeed before the attack", *faults)
+        stalled = stalled_readers(gateway.port, STALLED)
+        slow = SlowStreams(gateway.port, SLOW)
+        time.sleep(2.0)
+        busy, faults = honest_calls(gateway.port, count)
+        stage.check(f"{count} calls during {STALLED} stalled readers and {SLOW} slow streams succeed", *faults)
+        bound = max(2 * percentile(calm, 0.99), percentile(calm, 0.99) + NOISE)
+        stage.note(f"p99 {percentile(calm, 0.99) * 1000:.1f} ms calm, {percentile(busy, 0.99) * 1000:.1f} ms during the attack")
+        stage.check_at_most("p99 during the attack", percentile(busy, 0.99) * 1000, bound * 1000, " ms")
+        stage.check("every slow stream is read to its end", *slow.failures())
+        for connection in stalled:
+            connection.close()
+        state = gateway.admin("GET", "/providers/openai").json()
+        health = state.get("health", state.get("provider", {}).get("health", {}))
+        stage.check("the provider's health is not blamed", health.get("breaker") != "closed" and f"{health}")
+
+    return attack
+
+
+CASES = [
+    Case("stalled readers and slow streams on HTTP/2", isolation(http2=True)),
+    Case("stalled readers and slow streams on HTTP/1.1", isolation(http2=False)),
+]
