@@ -16,6 +16,8 @@ pub enum EgressErrorKind {
     Closed,
     TooLarge,
     Protocol,
+    /// The answer's content coding is unknown or broken.
+    ContentEncoding,
     Proxy,
     InvalidUrl,
     /// All HTTP/2 connections to the origin are full. The upstream has not been asked.

@@ -9,7 +9,8 @@ use egress::Outbound;
 use http::{HeaderName, HeaderValue, Method};
 use wire::codec;
 
-use crate::dispatch::retry_after;
+use crate::content_encoding;
+use crate::dispatch::{interrupted, retry_after};
 use crate::gateway::Gateway;
 use crate::snapshot::routes::Core;
 
@@ -59,8 +60,10 @@ pub async fn ask(gateway: &Gateway, instance: &str, core: &Core, ask: Ask) -> Re
         let inbound = inbound.map_err(|error| fault::upstream_unreachable(instance, error.reason()))?;
         let status = inbound.status;
         let after = retry_after(&inbound.headers, gateway.clock.now());
-        let body = inbound.body.collect(gateway.policy.answer_limit).await;
-        let body = body.map_err(|_| fault::upstream_interrupted(instance))?;
+        let limit = gateway.policy.answer_limit;
+        let body = inbound.body.collect(limit).await;
+        let body = body.and_then(|body| content_encoding::decode(&inbound.headers, body, limit));
+        let body = body.map_err(|error| interrupted(instance, &error))?;
         if status.is_success() {
             return Ok(body);
         }

@@ -6,7 +6,6 @@ mod course;
 mod foresee;
 mod gate;
 mod hedge;
-mod inflate;
 mod occasion;
 mod outbound;
 mod progress;

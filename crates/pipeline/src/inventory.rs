@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use wire::vendors::{self, Discovery};
 
+use crate::content_encoding;
 use crate::snapshot::routes::Instance;
 
 const TIME_LIMIT: Duration = Duration::from_secs(15);
@@ -142,7 +143,9 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
         if !answer.status.is_success() {
             return Err(format!("it answered {}", answer.status));
         }
-        answer.body.collect(SIZE_LIMIT).await.map_err(|error| error.reason().to_owned())
+        let body = answer.body.collect(SIZE_LIMIT).await;
+        let body = body.and_then(|body| content_encoding::decode(&answer.headers, body, SIZE_LIMIT));
+        body.map_err(|error| error.reason().to_owned())
     };
     let body = tokio::time::timeout(TIME_LIMIT, answer)
         .await

@@ -8,6 +8,7 @@ pub mod budget;
 pub mod choose;
 pub mod commit;
 pub mod console;
+mod content_encoding;
 pub mod count;
 pub mod dispatch;
 pub mod estimate;

@@ -14,7 +14,7 @@ use wire::codec::Native;
 
 use super::outbound::{Leaving, Passage};
 use super::upstream::{self, UpstreamBody};
-use super::{Answer, Asked, Loss, Progress, gate, inflate};
+use super::{Answer, Asked, Loss, Progress, gate};
 use crate::receive::Call;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
@@ -82,8 +82,7 @@ async fn send_and_read(
     let collecting = body.collect(policy.answer_limit, |so_far| progress.came(so_far as u64));
     let collected = timeout_at(limit, collecting).await;
     let bytes = match collected {
-        Ok(Ok(bytes)) => inflate::inflate(&headers, bytes, policy.answer_limit)
-            .map_err(|reason| fault::upstream_invalid_response(instance, reason)),
+        Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) => Err(broken(lane, &error)),
         Err(_) => Err(too_slow()),
     };
@@ -130,8 +129,7 @@ fn is_web_page(headers: &HeaderMap) -> bool {
 
 fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     let media_type = media_type(headers);
-    let packed = headers.get(http::header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
-    if media_type.starts_with(b"text/event-stream") && !packed {
+    if media_type.starts_with(b"text/event-stream") {
         return Ok(());
     }
     Err(fault::upstream_invalid_response(

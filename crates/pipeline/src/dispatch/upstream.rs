@@ -15,12 +15,15 @@ use http_body::Body as _;
 use wire::demo;
 
 use super::outbound::{self, Leaving};
+use crate::content_encoding::{self, DecodedBody};
 use crate::receive::Call;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 
 pub enum UpstreamBody {
     Network(InboundBody),
+    /// Compressed by the provider.
+    Encoded(Box<DecodedBody>),
     BuiltIn(VecDeque<Bytes>),
 }
 
@@ -28,6 +31,7 @@ impl UpstreamBody {
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EgressError>>> {
         match self {
             Self::BuiltIn(pieces) => Poll::Ready(pieces.pop_front().map(Ok)),
+            Self::Encoded(body) => body.poll_next(context),
             Self::Network(body) => loop {
                 match Pin::new(&mut *body).poll_frame(context) {
                     Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
@@ -47,9 +51,25 @@ impl UpstreamBody {
     }
 
     /// All of it; on the way it is told how much has come.
-    pub async fn collect(self, limit: usize, so_far: impl FnMut(usize) + Send) -> Result<Bytes, EgressError> {
+    pub async fn collect(
+        mut self,
+        limit: usize,
+        mut so_far: impl FnMut(usize) + Send,
+    ) -> Result<Bytes, EgressError> {
         match self {
             Self::Network(body) => body.collect_telling(limit, so_far).await,
+            Self::Encoded(_) => {
+                let mut whole = BytesMut::new();
+                while let Some(piece) = self.next().await {
+                    let piece = piece?;
+                    if whole.len() + piece.len() > limit {
+                        return Err(EgressError::new(EgressErrorKind::TooLarge, "the answer is too large"));
+                    }
+                    whole.extend_from_slice(&piece);
+                    so_far(whole.len());
+                }
+                Ok(whole.freeze())
+            }
             Self::BuiltIn(pieces) => {
                 let mut whole = BytesMut::new();
                 pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
@@ -81,7 +101,14 @@ pub async fn send(
         tracing::debug!(provider = &**instance, reason = error.reason(), "provider not reached");
         unreachable(instance, &error)
     })?;
-    Ok((inbound.status, inbound.headers, UpstreamBody::Network(inbound.body)))
+    let body = match content_encoding::of(&inbound.headers) {
+        None => UpstreamBody::Network(inbound.body),
+        Some(coding) => {
+            let limit = ticket.gateway().policy.answer_limit;
+            UpstreamBody::Encoded(Box::new(DecodedBody::new(inbound.body, coding, limit)))
+        }
+    };
+    Ok((inbound.status, inbound.headers, body))
 }
 
 /// The fault of a call that got no answer.
@@ -96,6 +123,9 @@ fn unreachable(instance: &str, error: &EgressError) -> Fault {
 
 /// The fault of an answer that broke off.
 pub fn interrupted(instance: &str, error: &EgressError) -> Fault {
+    if error.kind() == EgressErrorKind::ContentEncoding {
+        return fault::upstream_invalid_response(instance, error.reason());
+    }
     blame(fault::upstream_interrupted(instance), error)
 }
 

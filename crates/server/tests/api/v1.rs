@@ -6,6 +6,7 @@ mod chat_completions;
 mod chat_faults;
 mod chat_streams;
 mod disconnects;
+mod compressed;
 mod generate;
 mod idempotency;
 mod limits;
