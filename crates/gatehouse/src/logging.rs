@@ -1,12 +1,35 @@
-//! The process log: text or JSON lines on standard error, at a level that can be changed while it runs.
+//! The process log: text or JSON lines on standard error, queued, at a level that can be changed while it runs.
 
-use tracing_subscriber::fmt;
-use tracing_subscriber::reload;
-use tracing_subscriber::{EnvFilter, Registry};
+mod escape;
+mod queue;
+
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
 use crate::settings::{LogFormat, LogSettings};
+use queue::LogQueue;
 
-/// Changes the level of a log that was started.
+/// How long the end of the process waits for the last log lines to be written.
+const LAST_FLUSH: Duration = Duration::from_secs(1);
+
+/// The running log. Writes out queued lines when it is dropped.
+pub struct Logging {
+    queue: LogQueue,
+    level: LogLevel,
+}
+
+impl Logging {
+    pub fn level(&self) -> LogLevel {
+        self.level.clone()
+    }
+}
+
+/// Changes the level of a running log.
+#[derive(Clone)]
 pub struct LogLevel(reload::Handle<EnvFilter, Registry>);
 
 impl LogLevel {
@@ -17,22 +40,34 @@ impl LogLevel {
     }
 }
 
-pub fn start(settings: &LogSettings) -> LogLevel {
-    use tracing_subscriber::layer::SubscriberExt as _;
-    use tracing_subscriber::util::SubscriberInitExt as _;
+impl Drop for Logging {
+    fn drop(&mut self) {
+        self.queue.flush(LAST_FLUSH);
+    }
+}
+
+pub fn start(settings: &LogSettings) -> io::Result<Logging> {
     let (filter, handle) = reload::Layer::new(filter(&settings.level));
-    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let queue = LogQueue::start(io::stderr(), matches!(settings.format, LogFormat::Text))?;
+    let lines = fmt::layer().with_writer(queue.clone()).with_target(false);
     let registry = tracing_subscriber::registry().with(filter);
     let started = match settings.format {
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
-        LogFormat::Text => {
-            let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-            registry.with(lines.with_ansi(is_terminal)).try_init()
-        }
+        LogFormat::Text => registry.with(lines.with_ansi(io::stderr().is_terminal())).try_init(),
     };
     // A second start in one process keeps the first one's log.
-    drop(started);
-    LogLevel(handle)
+    if started.is_ok() {
+        log_panics();
+    }
+    Ok(Logging { queue, level: LogLevel(handle) })
+}
+
+/// The default hook writes to standard error itself, which may block.
+fn log_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let location = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(location, reason = panic.payload_as_str().unwrap_or_default(), "panic");
+    }));
 }
 
 /// PostgreSQL's notices are left out unless the filter names their module.

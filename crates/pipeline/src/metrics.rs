@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use domain::receipt::{Attempt, Receipt};
 use parking_lot::Mutex;
@@ -62,6 +62,9 @@ impl MetricConstructor<Histogram> for Seconds {
 }
 
 type Money = Counter<f64, AtomicU64>;
+
+/// Log lines that were dropped because standard error was blocked. There is one log per process.
+pub static LOG_LINES_DROPPED: LazyLock<Counter> = LazyLock::new(Counter::default);
 
 /// The running figures of one target, kept across snapshots. Nothing is counted, or shown, for a target never used.
 pub struct Live {
@@ -173,6 +176,11 @@ impl Default for Metrics {
             "journal_failures",
             "Receipts the journal could not take",
             metrics.journal_failures.clone(),
+        );
+        registry.register(
+            "log_lines_dropped",
+            "Log lines that were dropped because standard error was blocked",
+            LOG_LINES_DROPPED.clone(),
         );
         *metrics.registry.lock() = registry;
         metrics

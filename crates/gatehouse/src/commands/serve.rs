@@ -35,7 +35,13 @@ pub fn run(config: Option<&Path>) -> ExitCode {
             return ExitCode::from(BAD_CONFIGURATION);
         }
     };
-    let log_level = logging::start(&settings.log);
+    let logging = match logging::start(&settings.log) {
+        Ok(logging) => logging,
+        Err(error) => {
+            eprintln!("Logging could not be started: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     // Accepting, draining and the rest beside the calls; the calls have threads of their own.
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
         Ok(runtime) => runtime,
@@ -44,7 +50,7 @@ pub fn run(config: Option<&Path>) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let outcome = runtime.block_on(serve(settings, config, log_level));
+    let outcome = runtime.block_on(serve(settings, config, logging.level()));
     runtime.shutdown_background();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
