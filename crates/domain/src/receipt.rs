@@ -295,6 +295,11 @@ impl Receipt {
         !self.unbooked && !self.auth_method.is_empty()
     }
 
+    /// Whether the gateway refused the call itself: it never left for a provider.
+    pub fn is_refused(&self) -> bool {
+        self.status >= 400 && self.attempts.is_empty() && self.provider_name.is_empty()
+    }
+
     /// What is noted when the call leaves for its target.
     pub fn opening<'a>(&'a self, reserved: &'a Usage, reserved_cost: Option<Cost>) -> OpeningRef<'a> {
         OpeningRef {

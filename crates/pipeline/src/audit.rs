@@ -2,6 +2,7 @@
 
 mod capture;
 mod masker;
+mod entry_limit;
 mod members;
 mod recording;
 mod redact;
@@ -15,6 +16,7 @@ use crate::feed::Feed;
 
 pub use capture::Capture;
 pub use masker::Masker;
+pub use entry_limit::EntryLimit;
 pub use recording::Recording;
 pub use redact::is_sensitive;
 pub use scrub::Scrubber;

@@ -142,6 +142,8 @@ pub struct Gateway {
     pub spending: Arc<Spending>,
     pub key_uses: KeyUses,
     pub idempotency: Idempotency,
+    /// Audit entries of callers without a valid key.
+    pub unknown_callers: audit::EntryLimit,
 }
 
 impl Gateway {

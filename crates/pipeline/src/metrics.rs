@@ -125,6 +125,7 @@ pub struct Metrics {
     refusals: Family<LimitLabels, Counter>,
     pub in_flight: Gauge,
     pub journal_failures: Counter,
+    pub audit_entries_dropped: Counter,
     live: Mutex<HashMap<String, Arc<Live>>>,
 }
 
@@ -144,6 +145,7 @@ impl Default for Metrics {
             refusals: Family::default(),
             in_flight: Gauge::default(),
             journal_failures: Counter::default(),
+            audit_entries_dropped: Counter::default(),
             live: Mutex::default(),
             registry: Mutex::new(Registry::default()),
         };
@@ -176,6 +178,11 @@ impl Default for Metrics {
             "journal_failures",
             "Receipts the journal could not take",
             metrics.journal_failures.clone(),
+        );
+        registry.register(
+            "audit_entries_dropped",
+            "Audit entries of callers without a valid key that were not kept because there were too many",
+            metrics.audit_entries_dropped.clone(),
         );
         registry.register(
             "log_lines_dropped",

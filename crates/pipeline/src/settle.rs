@@ -70,6 +70,8 @@ pub struct Ticket {
     holds: Holds,
     /// The caller's key, when it has limits: also who is refused before they are asked is told of them.
     limited: Option<Arc<KeyFacts>>,
+    /// The caller's key, when it has one.
+    key: Option<Arc<KeyFacts>>,
     /// What the audit log is to know, when there is one.
     audit: Option<Box<Capture>>,
 }
@@ -114,6 +116,7 @@ impl Ticket {
             earlier: None,
             holds: Holds::default(),
             limited: None,
+            key: None,
             audit: Capture::open(gateway.policy.audit, arrival),
         })
     }
@@ -188,6 +191,7 @@ impl Ticket {
     /// Books the call on its caller and user path, and counts it against the caller's request limits.
     pub fn identify(&mut self, caller: &Caller, arrival: &Arrival) -> Result<UserPath, Fault> {
         self.limited = limit::limited(caller).cloned();
+        self.key = caller.key().cloned();
         let session_id = arrival.header("x-gateway-session-id").map(|text| text.chars().take(200).collect());
         self.edit(|receipt| {
             receipt.auth_method = caller.auth_method().to_owned();
@@ -201,6 +205,13 @@ impl Ticket {
         }
         self.limit_request(caller)?;
         path
+    }
+
+    /// Refused calls are free, and a client can name any path below its own: so that they cannot fill the sums of usage,
+    /// they are booked on the path of their key.
+    fn book_on_own_path(&self, receipt: &mut Receipt) {
+        let own = self.key.as_ref().and_then(|key| key.user_path.as_ref());
+        receipt.user_path = own.map_or("/", UserPath::as_str).to_owned();
     }
 
     /// A call that is passed on as it came asks for this model, as far as it says.
@@ -409,7 +420,10 @@ impl Ticket {
     fn close(&mut self) -> Option<JoinHandle<()>> {
         let mut receipt = self.receipt.take()?;
         receipt.duration_us = self.elapsed().as_micros() as u64;
-        receipt.audit = self.captured();
+        receipt.audit = self.captured(&receipt);
+        if receipt.is_refused() {
+            self.book_on_own_path(&mut receipt);
+        }
         let account = Account {
             gateway: self.gateway.clone(),
             receipt,

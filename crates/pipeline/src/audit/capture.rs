@@ -29,6 +29,9 @@ pub struct Capture {
     pub reason: Option<&'static str>,
 }
 
+/// Bytes of a query that are kept.
+const QUERY_LIMIT: usize = 2048;
+
 /// Secrets are no longer than this: so much more is taken down than is kept, so that none is cut in two.
 const LONGEST_SECRET: usize = 4096;
 
@@ -90,6 +93,13 @@ impl Capture {
         }
     }
 
+    /// Leaves out what a caller without a valid key sent: it costs that caller nothing to send much of it.
+    pub fn forget_headers(&mut self) {
+        self.query = String::new();
+        self.request_headers = Vec::new();
+        self.response_headers = Vec::new();
+    }
+
     pub fn finish(self, scrubber: &Scrubber) -> Audited {
         let own = self.credential.as_deref();
         let limit = self.rules.body_limit;
@@ -109,11 +119,13 @@ impl Capture {
         let response = Kept::new(&response, response_cut, limit, fit);
         let clean = |headers: Vec<(String, String)>| {
             let each = headers.into_iter();
-            each.map(|(name, value)| (name, scrubber.clean(&value, own).into_owned())).collect()
+            redact::cut_headers(
+                each.map(|(name, value)| (name, scrubber.clean(&value, own).into_owned())).collect(),
+            )
         };
         Audited {
             path: scrubber.clean(&self.path, own).into_owned(),
-            query: scrubber.clean(&self.query, own).into_owned(),
+            query: redact::cut(scrubber.clean(&self.query, own).into_owned(), QUERY_LIMIT),
             reason: self.reason.map(str::to_owned),
             thread: self.threads.as_ref().map(|threads| threads.thread.clone()),
             parent: self.threads.and_then(|threads| threads.parent),

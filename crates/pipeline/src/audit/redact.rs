@@ -15,6 +15,40 @@ pub fn is_sensitive(name: &str) -> bool {
     NAMES.contains(&&*name) || (PARTS.iter().any(|part| name.contains(part)) && !name.contains(HARMLESS))
 }
 
+/// Bytes of one header's value that are kept, and of all headers of one side of a call together.
+pub const VALUE_LIMIT: usize = 1024;
+pub const HEADERS_LIMIT: usize = 8 * 1024;
+/// Stands in place of the headers that were left out.
+pub const OMITTED: &str = "(omitted)";
+
+/// The headers cut to size, for the audit log. What is cut off is counted.
+pub fn cut_headers(headers: Vec<(String, String)>) -> Vec<(String, String)> {
+    let count = headers.len();
+    let (mut kept, mut bytes) = (Vec::with_capacity(count.min(32)), 0);
+    for (name, value) in headers {
+        let value = cut(value, VALUE_LIMIT);
+        bytes += name.len() + value.len();
+        if bytes > HEADERS_LIMIT {
+            break;
+        }
+        kept.push((name, value));
+    }
+    let omitted = count - kept.len();
+    if omitted > 0 {
+        kept.push((OMITTED.to_owned(), format!("{omitted} more headers")));
+    }
+    kept
+}
+
+/// The beginning of a text, marked when there was more.
+pub fn cut(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        text.truncate(text.floor_char_boundary(limit));
+        text.push('…');
+    }
+    text
+}
+
 pub fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
     let shown = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
         let value = match is_sensitive(name.as_str()) {
@@ -63,6 +97,15 @@ mod tests {
         {
             assert!(!is_sensitive(name), "{name}");
         }
+        let long = |name: &str| (name.to_owned(), "é".repeat(VALUE_LIMIT));
+        let cut = cut_headers((0..100).map(|index| long(&format!("h{index}"))).collect());
+        assert!(
+            cut.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= HEADERS_LIMIT + 64
+        );
+        assert!(cut[0].1.len() <= VALUE_LIMIT + 3 && cut[0].1.ends_with('…'));
+        assert_eq!(cut.last().unwrap(), &(OMITTED.to_owned(), format!("{} more headers", 101 - cut.len())));
+        let short = vec![("accept".to_owned(), "*/*".to_owned())];
+        assert_eq!(cut_headers(short.clone()), short);
         assert_eq!(query("alt=sse&key=abc&x&API_KEY=1&k%65y=2"), "alt=sse&key=***&x&API_KEY=***&k%65y=***");
     }
 }

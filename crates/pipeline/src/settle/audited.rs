@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use domain::call::Surface;
 use domain::fault::Fault;
-use domain::receipt::Audited;
+use domain::receipt::{Audited, Receipt};
 use http::HeaderMap;
 
 use super::Ticket;
@@ -79,8 +79,16 @@ impl Ticket {
         capture.answered(headers);
     }
 
-    pub(super) fn captured(&mut self) -> Option<Box<Audited>> {
-        let capture = self.audit.take()?;
+    /// What the audit log keeps of the call. Of a caller without a valid key that is little, and not for every call.
+    pub(super) fn captured(&mut self, receipt: &Receipt) -> Option<Box<Audited>> {
+        let mut capture = self.audit.take()?;
+        if receipt.auth_method.is_empty() {
+            if !self.gateway.unknown_callers.admits(self.now()) {
+                self.gateway.metrics.audit_entries_dropped.inc();
+                return None;
+            }
+            capture.forget_headers();
+        }
         Some(Box::new(capture.finish(&self.gateway.snapshot().routes.scrubber)))
     }
 }

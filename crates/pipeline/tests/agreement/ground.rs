@@ -108,6 +108,7 @@ impl Ground {
             spending: Default::default(),
             key_uses: Default::default(),
             idempotency: self.idempotency.clone(),
+            unknown_callers: Default::default(),
         })
     }
 }

@@ -107,6 +107,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         spending: Default::default(),
         key_uses: Default::default(),
         idempotency: store.idempotency().clone(),
+        unknown_callers: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = Fixed {

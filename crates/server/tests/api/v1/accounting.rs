@@ -191,3 +191,30 @@ async fn what_half_told_figures_leave_out_is_counted_once() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn refused_calls_are_booked_on_the_path_of_their_key() {
+    house::each(async |house| {
+        let (_, plain) = house.key(json!({"name": "plain"})).await;
+        let (_, bound) = house.key(json!({"name": "bound", "user_path": "/team"})).await;
+        for number in 0..5 {
+            let path = format!("/team/guess-{number}");
+            for key in [&plain, &bound] {
+                let refused = house.chat("openai/text").body("not json").key(key);
+                refused.header("x-user-path", &path).send().await.expect_status(400);
+            }
+        }
+        house
+            .chat("openai/text")
+            .key(&bound)
+            .header("x-user-path", "/team/a")
+            .send()
+            .await
+            .expect_status(200);
+        let rows = house.receipts(11).await;
+        let paths: std::collections::BTreeSet<&str> =
+            rows.iter().map(|row| row["user_path"].as_str().unwrap()).collect();
+        assert_eq!(paths.into_iter().collect::<Vec<_>>(), ["/", "/team", "/team/a"]);
+    })
+    .await;
+}

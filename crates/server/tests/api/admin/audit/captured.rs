@@ -194,3 +194,44 @@ async fn bodies_are_cut_and_left_out_as_asked() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn headers_are_cut_and_those_of_unknown_callers_are_not_kept() {
+    house::each_with(logging, async |house| {
+        let long = "v".repeat(40_000);
+        let call = |key: &str| house.chat("openai/text").key(key).header("x-long", &long);
+        call(MASTER).header("x-other", "kept").send().await.expect_status(200);
+        let unknown = house.post("/v1/chat/completions?a=1", question("openai/text"));
+        unknown.key("unknown-key").header("x-long", &long).send().await.expect_status(401);
+        let all = entries(&house, 2).await;
+        let headers = &all[0]["data"]["request_headers"];
+        let kept = headers["x-long"].as_str().unwrap();
+        assert!(kept.len() < 1100 && kept.ends_with('…'), "{}", kept.len());
+        assert_eq!(headers["x-other"], "kept");
+        let data = &all[1]["data"];
+        assert_eq!(
+            (&data["request_headers"], &data["response_headers"]),
+            (&all[1]["data"]["absent"], &Value::Null)
+        );
+        assert!(!data.to_string().contains("a=1"), "{data:#}");
+        assert!(all[1].to_string().len() < 2000, "{:#}", all[1]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn unknown_callers_cannot_fill_the_log() {
+    house::each_with(logging, async |house| {
+        for _ in 0..300 {
+            house.chat("openai/text").key("unknown-key").send().await.expect_status(401);
+        }
+        while house.drain().await.unwrap() > 0 {}
+        let page = house.get(format!("{LOG}?limit=1")).send().await.expect_status(200).json();
+        let kept = page["total"].as_u64().unwrap();
+        assert!((200..290).contains(&kept), "{kept}");
+        let metrics = house.get("/metrics").send().await.expect_status(200).text();
+        let dropped = format!("gatehouse_audit_entries_dropped_total {}", 300 - kept);
+        assert!(metrics.contains(&dropped), "{dropped}");
+    })
+    .await;
+}
