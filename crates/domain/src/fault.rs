@@ -544,6 +544,15 @@ pub fn circuit_open(provider: &str, model: &str) -> Fault {
     Fault::new(503, FaultKind::Provider, "circuit_open", message)
 }
 
+/// The bodies of the requests being processed take up all the memory they may.
+pub fn overloaded(limit_bytes: u64) -> Fault {
+    let message = format!(
+        "The gateway is processing as many large request bodies as it can hold ({} MiB). Retry in 1 s.",
+        limit_bytes >> 20
+    );
+    Fault::new(503, FaultKind::ServiceUnavailable, "overloaded", message).retry_after(Duration::from_secs(1))
+}
+
 /// No call was made: the target is in a cooldown, after an overload (`busy`) or after a rate limit or used-up quota.
 /// The caller adds its end, by [`Fault::retry_in`].
 pub fn cooling_down(provider: &str, model: &str, busy: bool) -> Fault {

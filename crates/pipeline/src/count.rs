@@ -12,6 +12,7 @@ use wire::vendors::Lifecycle;
 
 use crate::arrival::Arrival;
 use crate::ask::{self, Ask};
+use crate::body_work::SMALL_BODY;
 use crate::estimate;
 use crate::gateway::Gateway;
 use crate::receive::Call;
@@ -77,7 +78,16 @@ where
         let sealed = codec::carries_sealed_state(&call.request.body);
         match path(lane).filter(|_| !sealed) {
             Some(path) => asked(gateway, &call, lane, &path).await,
-            None => Ok(counted(estimate::prompt_tokens(&lane.target.model, &call.request.body))),
+            None => {
+                let (model, body) = (lane.target.model.clone(), call.request.body.clone());
+                let count = move || estimate::prompt_tokens(&model, &body);
+                // The tokenizer takes about a second for a few megabytes.
+                let tokens = match call.request.body.len() <= SMALL_BODY {
+                    true => count(),
+                    false => gateway.body_work.run(&gateway.tasks, count).await?,
+                };
+                Ok(counted(tokens))
+            }
         }
     };
     match outcome.await {

@@ -91,7 +91,7 @@ const LONGEST: Duration = Duration::from_secs(300);
 
 /// Owns all it needs: a client that is waiting is sent heartbeats while this goes on.
 pub async fn dispatch(
-    call: Box<Call>,
+    mut call: Box<Call>,
     plan: Plan,
     reservation: Reservation,
     mut ticket: Box<Ticket>,
@@ -103,9 +103,27 @@ pub async fn dispatch(
     // Held while the retry it was given for goes on.
     let mut _retrying = None;
     while let Some(lane) = course.target().cloned() {
-        let Some(trying) = ready(lane, &call, &mut course, &ticket) else {
+        let Some(admission) = admit(&lane, &mut course, &ticket) else {
             _retrying = None;
             continue;
+        };
+        let prepared = match call.is_large() {
+            false => outbound::prepare(&call, &lane, &*ticket),
+            true => match Box::pin(outbound::prepare_large(call, lane.clone(), &ticket)).await {
+                Ok((returned, prepared)) => {
+                    call = returned;
+                    prepared
+                }
+                Err(fault) => return (ticket, Err(fault)),
+            },
+        };
+        let trying = match prepared {
+            Ok(leaving) => Trying { leaving, asked: Asked::new(lane, admission) },
+            Err(fault) => {
+                course.lacks(fault);
+                _retrying = None;
+                continue;
+            }
         };
         let Tried { lane, outcome } =
             ask(&call, trying, &mut course, &reservation, &mut ticket, deadline).await;
@@ -135,19 +153,12 @@ pub async fn dispatch(
     (ticket, Err(course.verdict(now)))
 }
 
-/// The call for this target, if it can be asked now and asked this; else the course moves on.
-fn ready(lane: Arc<Lane>, call: &Call, course: &mut Course, ticket: &Ticket) -> Option<Trying> {
-    let admission = match lane.health.admit(ticket.now()) {
-        Ok(admission) => admission,
+/// Admission to the target, if its health allows a call now; else the course moves on.
+fn admit(lane: &Lane, course: &mut Course, ticket: &Ticket) -> Option<Admission> {
+    match lane.health.admit(ticket.now()) {
+        Ok(admission) => Some(admission),
         Err(availability) => {
             course.pass_over(&availability);
-            return None;
-        }
-    };
-    match outbound::prepare(call, &lane, ticket) {
-        Ok(leaving) => Some(Trying { leaving, asked: Asked::new(lane, admission) }),
-        Err(fault) => {
-            course.lacks(fault);
             None
         }
     }
@@ -161,7 +172,9 @@ async fn ask(
     ticket: &mut Ticket,
     deadline: Instant,
 ) -> Tried {
-    if let Some(partner) = hedge::partner(course, &trying.asked.lane, ticket) {
+    // A large body is not prepared a second time while the first attempt is under way.
+    let partner = hedge::partner(course, &trying.asked.lane, ticket).filter(|_| !call.is_large());
+    if let Some(partner) = partner {
         let other = partner.lane.clone();
         let raced = Box::pin(hedge::race(call, trying, partner, reservation, ticket, deadline)).await;
         if raced.hedged {

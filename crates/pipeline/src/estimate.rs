@@ -1,7 +1,11 @@
 //! Counting what no provider counted for us: the prompt with a real tokenizer, the answer from its length.
 
+use std::borrow::Cow;
+
 use domain::usage::{Tokens, Usage};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// Prompts beyond this are counted by length: an estimate is not worth a second of a core.
 const TOKENIZER_LIMIT: usize = 1024 * 1024;
@@ -46,32 +50,113 @@ pub fn output(content_bytes: u64, bound: Option<u64>) -> u64 {
     bound.map_or(tokens, |bound| tokens.min(bound))
 }
 
+/// Counts the prompt's texts with the model's tokenizer. The body is read as a stream of tokens: a tree of it would take
+/// many times its length.
 pub fn prompt_tokens(model: &str, prompt: &[u8]) -> u64 {
-    let body = match serde_json::from_slice::<Value>(prompt) {
-        Ok(body) if prompt.len() <= TOKENIZER_LIMIT => body,
-        _ => return catalog::estimate_tokens_from_bytes(prompt.len() as u64),
-    };
-    let mut text = String::new();
-    let said = SAID.iter().filter_map(|name| body.get(*name));
-    let mut messages = 0;
-    for value in said {
-        messages += value.as_array().map_or(1, Vec::len) as u64;
-        collect(value, &mut text);
+    let by_length = catalog::estimate_tokens_from_bytes(prompt.len() as u64);
+    if prompt.len() > TOKENIZER_LIMIT {
+        return by_length;
     }
-    // Tool definitions are part of the prompt too, as the provider renders them.
-    let tools = body.get("tools").map(Value::to_string).unwrap_or_default();
-    catalog::count_tokens(model, &text) + catalog::count_tokens(model, &tools) + MESSAGE_OVERHEAD * messages
+    let Ok(PromptTexts { said, tools, messages }) = serde_json::from_slice(prompt) else { return by_length };
+    catalog::count_tokens(model, &said) + catalog::count_tokens(model, &tools) + MESSAGE_OVERHEAD * messages
 }
 
-fn collect(value: &Value, text: &mut String) {
-    match value {
-        Value::String(part) if !part.starts_with("data:") => {
-            text.push_str(part);
-            text.push('\n');
+/// What is said to the model, and its tool definitions as text.
+#[derive(Default)]
+struct PromptTexts {
+    said: String,
+    tools: String,
+    messages: u64,
+}
+
+impl<'de> Deserialize<'de> for PromptTexts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = PromptTexts;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PromptTexts, A::Error> {
+                let mut texts = PromptTexts::default();
+                while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+                    if SAID.contains(&&*name) {
+                        texts.messages += map.next_value_seed(TextCollector(&mut texts.said))?;
+                    } else if name == "tools" {
+                        // Tool definitions are part of the prompt too, as the provider renders them.
+                        texts.tools = wire::json::compact(map.next_value::<&RawValue>()?.get()).into_owned();
+                    } else {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(texts)
+            }
         }
-        Value::Array(parts) => parts.iter().for_each(|part| collect(part, text)),
-        Value::Object(fields) => fields.values().for_each(|field| collect(field, text)),
-        _ => {}
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// Appends the strings of a value to a text and counts the value's elements; embedded files are left out.
+struct TextCollector<'a>(&'a mut String);
+
+impl<'de> DeserializeSeed<'de> for TextCollector<'_> {
+    type Value = u64;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TextCollector<'_> {
+    type Value = u64;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("any value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<u64, E> {
+        if !text.starts_with("data:") {
+            self.0.push_str(text);
+            self.0.push('\n');
+        }
+        Ok(1)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<u64, A::Error> {
+        let mut elements = 0;
+        while seq.next_element_seed(TextCollector(self.0))?.is_some() {
+            elements += 1;
+        }
+        Ok(elements)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<u64, A::Error> {
+        while map.next_key::<IgnoredAny>()?.is_some() {
+            map.next_value_seed(TextCollector(self.0))?;
+        }
+        Ok(1)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<u64, E> {
+        Ok(1)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<u64, E> {
+        Ok(1)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<u64, E> {
+        Ok(1)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<u64, E> {
+        Ok(1)
+    }
+
+    fn visit_unit<E>(self) -> Result<u64, E> {
+        Ok(1)
     }
 }
 
@@ -85,5 +170,34 @@ mod tests {
         assert!(usage.estimated);
         assert_eq!(usage.tokens.output, 10);
         assert!((5..=12).contains(&usage.tokens.input), "{}", usage.tokens.input);
+    }
+
+    #[test]
+    fn texts_and_tools_are_counted_in_every_dialect() {
+        let check = |body: &str, said: &str, tools: &str, messages: u64| {
+            let texts: PromptTexts = serde_json::from_str(body).unwrap();
+            assert_eq!((&*texts.said, &*texts.tools, texts.messages), (said, tools, messages), "{body}");
+        };
+        check(
+            r#"{"messages":[{"role":"user","content":"a"},{"x":[1,true,null,2.5,-1]}]}"#,
+            "user\na\n",
+            "",
+            2,
+        );
+        check(
+            r#"{"instructions":"a","input":"b","n":1,"tools":[ {"name": "t"} ]}"#,
+            "a\nb\n",
+            r#"[{"name":"t"}]"#,
+            2,
+        );
+        check(r#"{"contents":[{"parts":[{"text":"x\u0041"},{"url":"data:abc"}]}]}"#, "xA\n", "", 1);
+        check(r#"{"model":"m"}"#, "", "", 0);
+    }
+
+    #[test]
+    fn long_prompts_and_other_texts_are_counted_by_length() {
+        let long = format!("{{\"messages\":[{}1]}}", "1,".repeat(TOKENIZER_LIMIT));
+        assert_eq!(prompt_tokens("gpt-4o", long.as_bytes()), (long.len() as u64).div_ceil(4));
+        assert_eq!(prompt_tokens("gpt-4o", b"[1,2,3,4]"), 3);
     }
 }

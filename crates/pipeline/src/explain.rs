@@ -120,8 +120,8 @@ impl Explainer<'_> {
         caller.require(Scope::Inference)?;
         let user_path = caller.user_path(arrival::user_path(&arrival.headers)?)?;
         principal.user_path = user_path.as_str().to_owned();
-        let body = receive::receive(Full::new(body), &arrival.headers, &gateway.policy).await?;
-        let mut call = receive::parse(body, arrival)?;
+        let body = receive::receive(Full::new(body), &arrival.headers, gateway).await?;
+        let mut call = receive::parse_here(body, arrival)?;
         let circumstances = call.circumstances(gateway, arrival.request_id.number(), false);
         explanation.request = Some(shown::request(&call, arrival, &circumstances));
         let occasion = Imagined { gateway, arrival, owner: self.owner(&caller, user_path.as_str()) };

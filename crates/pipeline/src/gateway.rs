@@ -14,6 +14,7 @@ use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
 use crate::audit;
+use crate::body_work::BodyWork;
 use crate::budget::{HedgeBudget, RetryBudget};
 use crate::console::Console;
 use crate::key_uses::KeyUses;
@@ -31,6 +32,8 @@ use crate::unwritten::Unwritten;
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub body_limit: u64,
+    /// Most bytes of request bodies that are held at the same time.
+    pub body_memory_limit: u64,
     pub body_timeout: Duration,
     pub stream_heartbeat: Duration,
     pub first_event_timeout: Duration,
@@ -87,6 +90,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             body_limit: 10 * 1024 * 1024,
+            body_memory_limit: 512 * 1024 * 1024,
             body_timeout: Duration::from_secs(60),
             stream_heartbeat: Duration::from_secs(15),
             first_event_timeout: Duration::from_secs(60),
@@ -142,6 +146,7 @@ pub struct Gateway {
     pub spending: Arc<Spending>,
     pub key_uses: KeyUses,
     pub idempotency: Idempotency,
+    pub body_work: BodyWork,
     /// Audit entries of callers without a valid key.
     pub unknown_callers: audit::EntryLimit,
 }

@@ -4,6 +4,7 @@ pub mod arrival;
 mod ask;
 pub mod audit;
 pub mod authenticate;
+pub mod body_work;
 pub mod budget;
 pub mod choose;
 pub mod commit;
@@ -138,9 +139,9 @@ where
     let caller = authenticate::caller(&snapshot, arrival)?;
     let user_path = ticket.identify(&caller, arrival)?;
     caller.require(Scope::Inference)?;
-    let body = receive::receive(body, &arrival.headers, &gateway.policy).await?;
+    let body = receive::receive(body, &arrival.headers, gateway).await?;
     ticket.received(&body);
-    let call = receive::parse(body, arrival)?;
+    let call = receive::parse(body, arrival, gateway).await?;
     ticket.requested(&call);
     Ok(Heard { snapshot, caller, user_path, call })
 }
@@ -157,7 +158,7 @@ async fn route(
     responses::follow_up(&mut call, &caller, ticket).await?;
     refuse_others_objects(gateway, &caller, &call, ticket).await?;
     if real {
-        ticket.converses(&call);
+        call = ticket.converses(call).await?;
     }
     let access = Access::new(&gateway.policy, &snapshot, &caller, &user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;

@@ -13,6 +13,7 @@ use http_body_util::BodyExt as _;
 use wire::codec::{self, Request};
 
 use crate::arrival::Arrival;
+use crate::body_work::{BodyLease, LARGE_BODY, SMALL_BODY};
 use crate::choose::Circumstances;
 use crate::gateway::{Gateway, Policy};
 use crate::resolve::Asking;
@@ -78,9 +79,20 @@ impl Call {
         self.request.object.members.iter().any(|member| &body[member.key.clone()] == name.as_bytes())
     }
 
-    pub fn prompt(&self, format: Format) -> Result<&Prompt, Fault> {
+    /// Whether work on the body, or on the turns before it, belongs off the connection's thread.
+    pub fn is_large(&self) -> bool {
+        let earlier = self.previous.as_ref().map_or(0, Previous::len);
+        self.request.body.len() + earlier >= LARGE_BODY
+    }
+
+    /// The request in the canonical model. That of a large body is parsed anew each time: kept, it would take many times
+    /// the body's length for as long as the call lasts.
+    pub fn prompt(&self, format: Format) -> Result<Cow<'_, Prompt>, Fault> {
+        if self.is_large() {
+            return codec::of(format).parse(&self.request).map(Cow::Owned);
+        }
         let parsed = self.prompt.get_or_init(|| codec::of(format).parse(&self.request));
-        parsed.as_ref().map_err(Clone::clone)
+        parsed.as_ref().map(Cow::Borrowed).map_err(Clone::clone)
     }
 }
 
@@ -108,11 +120,12 @@ impl Asks for Call {
     }
 }
 
-pub async fn receive<B>(body: B, headers: &HeaderMap, policy: &Policy) -> Result<Bytes, Fault>
+pub async fn receive<B>(body: B, headers: &HeaderMap, gateway: &Gateway) -> Result<Bytes, Fault>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
+    let policy = &gateway.policy;
     let media_type =
         headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if media_type.trim_start().to_ascii_lowercase().starts_with("multipart/") {
@@ -127,13 +140,14 @@ where
     if body.size_hint().lower() > policy.body_limit {
         return Err(fault::request_too_large(policy.body_limit));
     }
-    match tokio::time::timeout(policy.body_timeout, read(body, policy.body_limit)).await {
+    let lease = gateway.body_work.lease(policy.body_memory_limit);
+    match tokio::time::timeout(policy.body_timeout, read(body, policy.body_limit, lease)).await {
         Ok(bytes) => bytes,
         Err(_) => Err(fault::request_timeout()),
     }
 }
 
-async fn read<B>(mut body: B, limit: u64) -> Result<Bytes, Fault>
+async fn read<B>(mut body: B, limit: u64, mut lease: BodyLease) -> Result<Bytes, Fault>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
@@ -148,6 +162,11 @@ where
         if (held + data.len()) as u64 > limit {
             return Err(fault::request_too_large(limit));
         }
+        // Counted as it comes: a client that announces much and sends little takes nothing from others.
+        if held + data.len() > SMALL_BODY {
+            let counted = if held > SMALL_BODY { held } else { 0 };
+            lease.grow((held + data.len() - counted) as u64)?;
+        }
         // A body that came in one piece is used where it lies; only the second piece makes a buffer.
         match (&mut buffer, first.take()) {
             (Some(buffer), _) => buffer.extend_from_slice(&data),
@@ -161,11 +180,25 @@ where
             }
         }
     }
-    Ok(buffer.map(BytesMut::freeze).or(first).unwrap_or_default())
+    Ok(lease.attach(buffer.map(BytesMut::freeze).or(first).unwrap_or_default()))
 }
 
-pub fn parse(body: Bytes, arrival: &Arrival) -> Result<Box<Call>, Fault> {
-    let mut request = codec::native(arrival.surface).peek(body)?;
+/// Scans the body, a large one off the connection's thread, and reads the few fields we act on.
+pub async fn parse(body: Bytes, arrival: &Arrival, gateway: &Gateway) -> Result<Box<Call>, Fault> {
+    let native = codec::native(arrival.surface);
+    let request = match body.len() < LARGE_BODY {
+        true => native.peek(body)?,
+        false => Box::pin(gateway.body_work.run(&gateway.tasks, move || native.peek(body))).await??,
+    };
+    interpret(request, arrival)
+}
+
+/// The same on the thread of the caller, whatever the size of the body.
+pub fn parse_here(body: Bytes, arrival: &Arrival) -> Result<Box<Call>, Fault> {
+    interpret(codec::native(arrival.surface).peek(body)?, arrival)
+}
+
+fn interpret(mut request: Request, arrival: &Arrival) -> Result<Box<Call>, Fault> {
     let asked = match arrival.query_value("stream") {
         None | Some("false") => false,
         Some("true" | "1" | "") => true,

@@ -3,7 +3,6 @@
 use domain::call::{Format, Surface};
 use domain::money::{Cost, Nanos};
 use domain::usage::{Tokens, Usage};
-use serde_json::value::RawValue;
 
 use crate::limit::TokenDemand;
 use crate::receive::Call;
@@ -102,11 +101,13 @@ fn number(call: &Call, name: &str) -> Option<u64> {
 
 /// Several texts, or several lists of tokens; a list of tokens is one.
 fn prompts(call: &Call) -> u64 {
-    let prompts: Option<Vec<&RawValue>> =
-        value(call, "prompt").and_then(|text| serde_json::from_slice(text).ok());
-    let several = prompts.unwrap_or_default();
-    let several = several.iter().filter(|prompt| prompt.get().starts_with(['"', '['])).count();
-    several.max(1) as u64
+    let Some(text) = value(call, "prompt").filter(|text| text.starts_with(b"[")) else { return 1 };
+    let mut several = 0;
+    // The scanner has accepted the body before: this cannot fail.
+    let _ = wire::json::visit_array(text, 0..text.len(), |prompt| {
+        several += u64::from(matches!(text[prompt.start], b'"' | b'['));
+    });
+    several.max(1)
 }
 
 /// What was said before, or a template, that the provider keeps.

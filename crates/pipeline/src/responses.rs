@@ -13,7 +13,6 @@ use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
 use domain::usage::Usage;
-use serde_json::Value;
 use store::{Found, Owner, OwnerFilter, Responses, StoredResponse};
 use wire::codec::{self, Request};
 use wire::formats::responses as format;
@@ -42,10 +41,17 @@ pub struct Previous {
     at_provider: Option<String>,
     /// Nobody has told us of it: only a provider may know it.
     unknown: bool,
-    /// Everything that was said before, oldest first.
-    items: Vec<Value>,
+    /// Everything that was said before, oldest first: JSON arrays of items, as they were stored.
+    items: Vec<Bytes>,
     /// An earlier turn is gone: what is left is not the conversation.
     broken: bool,
+}
+
+impl Previous {
+    /// Bytes of what was said before.
+    pub fn len(&self) -> usize {
+        self.items.iter().map(Bytes::len).sum()
+    }
 }
 
 /// Looks up what a response goes on from, and notes how this one is to be kept.
@@ -84,7 +90,8 @@ pub async fn look_back(
     if let Some(id) = &previous {
         call.previous = Some(find(id, caller, &owner, responses).await?);
     }
-    Ok(Keeping { owner, previous, store })
+    let input = request.object.value(&request.body, "input");
+    Ok(Keeping { owner, previous, store, input })
 }
 
 async fn find(id: &str, caller: &Caller, owner: &Owner, responses: &Responses) -> Result<Previous, Fault> {
@@ -127,11 +134,8 @@ pub fn reaches_all(caller: &Caller, action: Action) -> bool {
     caller.may(Scope::Admin(None, action)) && caller.subtree().is_none()
 }
 
-fn items(turn: &StoredResponse) -> Vec<Value> {
-    let list = |text: &Bytes| serde_json::from_slice::<Vec<Value>>(text).unwrap_or_default();
-    let mut items = list(&turn.input);
-    items.extend(list(&turn.output));
-    items
+fn items(turn: &StoredResponse) -> [Bytes; 2] {
+    [turn.input.clone(), turn.output.clone()]
 }
 
 /// This provider can go on by itself: there is nothing to go on from, or it keeps that response.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request};
+use bytes::Bytes;
 use domain::fault::{self, Fault};
+use pipeline::body_work::LARGE_BODY;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -13,26 +15,26 @@ use crate::nearest;
 
 pub struct Strict<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<App>> for Strict<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Strict<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway.policy).await?;
-        Ok(Self(parse(&bytes)?))
+        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway).await?;
+        Ok(Self(parse_bytes(app, bytes).await?))
     }
 }
 
 /// A body that may be left out.
 pub struct Perhaps<T>(pub T);
 
-impl<T: DeserializeOwned + Default> FromRequest<Arc<App>> for Perhaps<T> {
+impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<Arc<App>> for Perhaps<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway.policy).await?;
-        Ok(Self(if bytes.is_empty() { T::default() } else { parse(&bytes)? }))
+        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway).await?;
+        Ok(Self(if bytes.is_empty() { T::default() } else { parse_bytes(app, bytes).await? }))
     }
 }
 
@@ -41,9 +43,18 @@ impl<T: DeserializeOwned + Default> FromRequest<Arc<App>> for Perhaps<T> {
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
+/// Parses a body, a large one off the connection's thread.
+async fn parse_bytes<T: DeserializeOwned + Send + 'static>(app: &App, bytes: Bytes) -> Result<T, Fault> {
+    if bytes.len() < LARGE_BODY {
+        return parse(&bytes);
+    }
+    let gateway = &app.gateway;
+    gateway.body_work.run(&gateway.tasks, move || parse(&bytes)).await?
+}
+
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
-    // The scanner refuses what serde lets pass: duplicate keys, endless nesting.
-    wire::json::scan(bytes)?;
+    // The scanner refuses what serde lets pass: duplicate keys, endless nesting, millions of small values.
+    wire::json::scan(bytes)?.check_elements()?;
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -143,5 +154,8 @@ mod tests {
         check("{}", "invalid_parameter", Some("name"));
         check(r#"{"name": "x", "name": "y"}"#, "invalid_json", Some("name"));
         check("[]", "invalid_json", None);
+        let many = format!("{{\"name\":\"x\",\"limits\":[{}1]}}", "1,".repeat(wire::json::ELEMENT_LIMIT));
+        let fault = check(&many, "invalid_json", None);
+        assert!(fault.message.contains(&wire::json::ELEMENT_LIMIT.to_string()), "{fault}");
     }
 }

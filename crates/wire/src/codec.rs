@@ -13,7 +13,6 @@ use domain::canon::{Dropped, Event, Prompt, Reply, SEAL_MARK, Tool};
 use domain::fault::Fault;
 use domain::usage::Usage;
 use memchr::memmem;
-use serde_json::{Map, Value};
 
 use crate::formats::{chat, completions, embed_content, embeddings, generate, messages, rerank, responses};
 use crate::json::{Object, ScanError};
@@ -22,7 +21,7 @@ use crate::vendors::Vendor;
 
 pub use fields::{Fields, number};
 pub use mint::Mint;
-pub use request::{Places, Request};
+pub use request::{EchoedRequest, Places, Request};
 
 /// Clients and providers that speak the same: bytes stay bytes.
 pub trait Native: Send + Sync {
@@ -186,10 +185,10 @@ pub struct Rendering {
     pub latency_ms: u64,
     /// The client asked for usage in its stream.
     pub include_usage: bool,
-    /// The prompt's tools: which are custom, and which have a namespace.
+    /// The prompt's tools that are custom or have a namespace, without their schemas.
     pub tools: Arc<[Tool]>,
     /// The client's own request: responses repeat most of it.
-    pub request: Arc<Map<String, Value>>,
+    pub request: EchoedRequest,
 }
 
 /// What is spliced into a native answer.

@@ -5,9 +5,11 @@ mod embed;
 mod schema;
 
 use bytes::Bytes;
+use domain::fault::Fault;
 use serde_json::{Value, json};
 
 use crate::fingerprint::fingerprint;
+use crate::json;
 use compose::{Composed, Say};
 
 pub const MODELS: &[&str] = &["demo-chat", embed::MODEL];
@@ -25,6 +27,9 @@ pub enum Reply {
 
 /// Answers an OpenAI chat body, or one for embeddings.
 pub fn answer(body: &[u8]) -> Reply {
+    if let Err(error) = json::scan(body).and_then(|object| object.check_elements()) {
+        return refuse(&Fault::from(error).message, None);
+    }
     let Ok(request) = serde_json::from_slice::<Value>(body) else {
         return refuse("The body is not valid JSON.", None);
     };

@@ -1,5 +1,6 @@
 //! The JSON scanner: checks a whole body and finds the members of its top level, without building a tree.
 
+mod compact;
 mod cursor;
 mod specials;
 mod stream_validator;
@@ -11,12 +12,20 @@ use std::ops::Range;
 
 use domain::fault::{self, Fault};
 
+pub use compact::compact;
 use cursor::Cursor;
 pub use stream_validator::StreamValidator;
 pub use text::{decoded_len, quote, string_at};
 
 /// Containers inside one another; a body that needs more is refused.
 pub const DEPTH_LIMIT: usize = 128;
+
+/// Most values and keys of a body that is parsed into a tree. A parsed element takes up to 200 bytes, whatever its
+/// length in the body; the largest conversations of coding agents have about 50,000 elements.
+pub const ELEMENT_LIMIT: usize = 200_000;
+
+/// Most members of one scanned object.
+pub const MEMBER_LIMIT: usize = 10_000;
 
 /// One member of an object, as positions in the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +47,8 @@ pub struct Object {
     pub close: usize,
     /// Some key is written with escapes, so that its bytes are not its name.
     pub escaped_keys: bool,
+    /// Values and keys in the object, at any depth.
+    pub elements: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +56,8 @@ pub enum ScanError {
     NotUtf8 { at: usize },
     NotAnObject,
     TooDeep { limit: usize },
+    TooManyElements { count: usize, limit: usize },
+    TooManyMembers { limit: usize },
     DuplicateKey(String),
     Syntax { at: usize, expected: &'static str },
 }
@@ -82,19 +95,30 @@ pub fn scan_within(body: &[u8], range: Range<usize>) -> Result<Object, ScanError
 
 /// The elements of the array that fills `range`, as positions in `body`.
 pub fn scan_array(body: &[u8], range: Range<usize>) -> Result<Vec<Range<usize>>, ScanError> {
+    let mut elements = Vec::new();
+    visit_array(body, range, |element| elements.push(element))?;
+    Ok(elements)
+}
+
+/// Visits the elements of the array that fills `range` without collecting their positions, which for an array of small
+/// numbers take many times its length.
+pub fn visit_array(
+    body: &[u8],
+    range: Range<usize>,
+    mut visit: impl FnMut(Range<usize>),
+) -> Result<(), ScanError> {
     let mut cursor = Cursor::new(body, range);
     cursor.skip_space();
     cursor.expect(b'[', "an array")?;
     cursor.skip_space();
-    let mut elements = Vec::new();
     if cursor.take(b']') {
-        return Ok(elements);
+        return Ok(());
     }
     loop {
-        elements.push(cursor.value(1)?);
+        visit(cursor.value(1)?);
         cursor.skip_space();
         if cursor.take(b']') {
-            return Ok(elements);
+            return Ok(());
         }
         cursor.expect(b',', "',' or ']'")?;
         cursor.skip_space();
@@ -117,6 +141,14 @@ impl Object {
         self.members.iter().position(is_named)
     }
 
+    /// Refuses a body that would take too much memory once it is parsed into a tree.
+    pub fn check_elements(&self) -> Result<(), ScanError> {
+        match self.elements {
+            0..=ELEMENT_LIMIT => Ok(()),
+            count => Err(ScanError::TooManyElements { count, limit: ELEMENT_LIMIT }),
+        }
+    }
+
     /// The value of `name`, unless it is absent or null.
     pub fn value(&self, body: &[u8], name: &str) -> Option<Range<usize>> {
         let value = self.get(body, name)?.value.clone();
@@ -133,6 +165,12 @@ impl From<ScanError> for Fault {
             ScanError::NotAnObject => fault::invalid_json("The body must be a JSON object."),
             ScanError::TooDeep { limit } => {
                 fault::invalid_json(format!("The body nests deeper than {limit} levels."))
+            }
+            ScanError::TooManyElements { count, limit } => fault::invalid_json(format!(
+                "The body has {count} JSON values and keys; at most {limit} can be processed here. Send fewer, longer values."
+            )),
+            ScanError::TooManyMembers { limit } => {
+                fault::invalid_json(format!("The body has an object with more than {limit} members."))
             }
             ScanError::DuplicateKey(key) => {
                 fault::invalid_json(format!("The body has the key '{key}' more than once.")).param(key)
@@ -156,6 +194,9 @@ fn object(cursor: &mut Cursor<'_>) -> Result<Object, ScanError> {
             let key = cursor.key()?;
             escaped_keys |= cursor.bytes()[key.clone()].contains(&b'\\');
             let value = cursor.value(1)?;
+            if members.len() == MEMBER_LIMIT {
+                return Err(ScanError::TooManyMembers { limit: MEMBER_LIMIT });
+            }
             members.push(Member { key, member: start..value.end, value });
             cursor.skip_space();
             if cursor.take(b'}') {
@@ -165,7 +206,8 @@ fn object(cursor: &mut Cursor<'_>) -> Result<Object, ScanError> {
             cursor.skip_space();
         }
     }
-    let object = Object { members, open, close: cursor.at() - 1, escaped_keys };
+    let object =
+        Object { members, open, close: cursor.at() - 1, escaped_keys, elements: cursor.elements() + 1 };
     object.refuse_duplicates(cursor.bytes())?;
     Ok(object)
 }

@@ -31,8 +31,8 @@ use bytes::{Bytes, BytesMut};
 use domain::call::Format;
 use domain::canon::{Collector, Event, Prompt, Reply};
 use domain::fault::Fault;
-use serde_json::{Map, Value};
-use wire::codec::{self, Codec, Decoding, Encoded, Mint, Rendering, Target};
+use serde_json::Value;
+use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, Mint, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors;
 
@@ -84,7 +84,7 @@ fn rendering() -> Rendering {
         latency_ms: 1,
         include_usage: true,
         tools: Arc::from([]),
-        request: Arc::new(Map::new()),
+        request: EchoedRequest::default(),
     }
 }
 

@@ -16,14 +16,13 @@ mod rendering;
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use domain::call::Format;
 use domain::canon::{Collector, Event, Prompt, Reply, Tool};
 use domain::fault::Fault;
-use serde_json::{Map, Value};
-use wire::codec::{self, Codec, Decoding, Encoded, Mint, Rendering, Target};
+use serde_json::Value;
+use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, Mint, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors;
 
@@ -55,8 +54,9 @@ pub fn decoding() -> Decoding {
 }
 
 pub fn rendering(tools: &[Tool], request: Value) -> Rendering {
-    let Value::Object(request) = request else { panic!("a request is an object") };
-    let request: Arc<Map<String, Value>> = Arc::new(request);
+    let mut request = request;
+    request["input"] = "x".into();
+    let request = EchoedRequest::new(&responses().peek(Bytes::from(request.to_string())).unwrap());
     Rendering {
         mint: Mint::new("0199"),
         created: 1_750_000_000,

@@ -14,7 +14,7 @@ use domain::canon::{FunctionTool, Thinking};
 use domain::usage::{Tokens, Usage};
 use proptest::prelude::*;
 use serde_json::json;
-use wire::codec::{self, Decoding, Mint, Rendering, Target};
+use wire::codec::{self, Decoding, EchoedRequest, Mint, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors;
 
@@ -269,7 +269,7 @@ fn rendering() -> Rendering {
         latency_ms: 1,
         include_usage: true,
         tools: Arc::from([]),
-        request: Arc::default(),
+        request: EchoedRequest::default(),
     }
 }
 

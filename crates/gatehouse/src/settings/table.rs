@@ -31,6 +31,9 @@ declare! {
         /// Largest request body, from 1K to 100M.
         body_size_limit: ByteSize = "server.body_size_limit", "BODY_SIZE_LIMIT", "10M",
             |size| between(size.0, 1 << 10, 100 << 20, "must lie between 1K and 100M");
+        /// Most memory for the bodies of requests being processed, all together; requests beyond it get 503. Never less than the largest body.
+        body_memory_limit: ByteSize = "server.body_memory_limit", "BODY_MEMORY_LIMIT", "512M",
+            |size| between(size.0, 1 << 20, u64::MAX, "must be at least 1M");
         /// How long running requests may take to finish after a stop signal.
         shutdown_grace: Duration = "server.shutdown_grace", "SHUTDOWN_GRACE", "30s";
         /// Connections accepted at the same time.

@@ -1,5 +1,7 @@
 //! What a call is made ready with besides itself: a ticket's own, or what an explanation puts in its place.
 
+use std::sync::Arc;
+
 use domain::receipt::TraceContext;
 use store::Owner;
 
@@ -40,5 +42,46 @@ impl Occasion for Ticket {
 
     fn trace(&self) -> Option<&TraceContext> {
         self.receipt()?.trace.as_ref()
+    }
+}
+
+/// A copy of a ticket's values for work on another thread. A call is prepared without its trace.
+pub struct OwnedOccasion {
+    gateway: Arc<Gateway>,
+    seed: String,
+    created: i64,
+    owner: Owner,
+}
+
+impl OwnedOccasion {
+    pub fn of(ticket: &Ticket) -> Self {
+        Self {
+            gateway: ticket.gateway().clone(),
+            seed: ticket.seed(),
+            created: ticket.created(),
+            owner: ticket.owner(),
+        }
+    }
+}
+
+impl Occasion for OwnedOccasion {
+    fn gateway(&self) -> &Gateway {
+        &self.gateway
+    }
+
+    fn seed(&self) -> String {
+        self.seed.clone()
+    }
+
+    fn created(&self) -> i64 {
+        self.created
+    }
+
+    fn owner(&self) -> Owner {
+        self.owner.clone()
+    }
+
+    fn trace(&self) -> Option<&TraceContext> {
+        None
     }
 }

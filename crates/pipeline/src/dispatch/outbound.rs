@@ -6,18 +6,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::call::{Format, Surface};
-use domain::canon::{Dropped, Prompt};
+use domain::canon::{CustomTool, Dropped, FunctionTool, Prompt, Tool};
 use domain::fault::{self, Fault};
 use egress::Outbound;
 use http::{HeaderName, Method};
-use serde_json::Map;
-use wire::codec::{self, Codec, Decoding, Mint, Native, Rendering, Request, Target};
+use wire::codec::{self, Codec, Decoding, EchoedRequest, Mint, Native, Rendering, Request, Target};
 use wire::renames::Renames;
 
-use super::occasion::Occasion;
+use super::occasion::{Occasion, OwnedOccasion};
+use crate::body_work;
 use crate::recall;
 use crate::receive::Call;
 use crate::responses;
+use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 use crate::traces;
 
@@ -105,6 +106,17 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leav
     translate(call, lane, occasion, prompt, (client, upstream), Continuity::Single)
 }
 
+/// Prepares a call with a large body off the connection's thread; the call comes back with the outcome.
+pub async fn prepare_large(
+    call: Box<Call>,
+    lane: Arc<Lane>,
+    ticket: &Ticket,
+) -> Result<(Box<Call>, Result<Leaving, Fault>), Fault> {
+    let gateway = ticket.gateway().clone();
+    let occasion = OwnedOccasion::of(ticket);
+    body_work::with_call(&gateway, call, move |call| prepare(call, &lane, &occasion)).await
+}
+
 /// The rest of an answer that broke off; `ask` makes the question for a target of that format.
 pub fn prepare_rest(
     call: &Call,
@@ -152,7 +164,7 @@ fn whole_prompt(call: &Call, client: Format) -> Result<Prompt, Fault> {
 
 fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt, Fault> {
     match request {
-        Cow::Borrowed(_) => call.prompt(client).cloned(),
+        Cow::Borrowed(_) => call.prompt(client).map(Cow::into_owned),
         Cow::Owned(request) => codec::of(client).parse(&request),
     }
 }
@@ -166,7 +178,7 @@ fn translate(
     continuity: Continuity,
 ) -> Result<Leaving, Fault> {
     let mut prompt = recall::restore(prompt, occasion);
-    let tools = prompt.tools.clone().into();
+    let tools = special_tools(&prompt.tools);
     let renames = Renames::fit(&mut prompt, upstream);
     let encoded = codec::of(upstream).encode(&prompt, &target(call, lane))?;
     refuse_dropped(&encoded.dropped, lane, occasion)?;
@@ -191,7 +203,7 @@ fn translate(
             latency_ms: 0,
             include_usage: call.request.include_usage,
             tools,
-            request: Arc::new(echoed(client, &call.request.body)),
+            request: echoed(client, &call.request),
         },
         renames,
         continuity,
@@ -217,11 +229,28 @@ fn refuse_dropped(dropped: &Dropped, lane: &Lane, occasion: &dyn Occasion) -> Re
 }
 
 /// Only responses repeat what was asked.
-fn echoed(client: Format, body: &[u8]) -> Map<String, serde_json::Value> {
+fn echoed(client: Format, request: &Request) -> EchoedRequest {
     match client {
-        Format::Responses => serde_json::from_slice(body).unwrap_or_default(),
-        _ => Map::new(),
+        Format::Responses => EchoedRequest::new(request),
+        _ => EchoedRequest::default(),
     }
+}
+
+/// The tools whose calls are written differently from those of plain functions. Answers need their names alone: schemas
+/// would be held for as long as the stream lasts.
+fn special_tools(tools: &[Tool]) -> Arc<[Tool]> {
+    let special = tools.iter().filter_map(|tool| match tool {
+        Tool::Function(FunctionTool { name, namespace: Some(namespace), .. }) => {
+            let (name, namespace) = (name.clone(), Some(namespace.clone()));
+            Some(Tool::Function(FunctionTool { name, namespace, ..FunctionTool::default() }))
+        }
+        Tool::Custom(CustomTool { name, namespace, .. }) => {
+            let (name, namespace) = (name.clone(), namespace.clone());
+            Some(Tool::Custom(CustomTool { name, namespace, ..CustomTool::default() }))
+        }
+        Tool::Function(_) | Tool::Foreign(_) => None,
+    });
+    special.collect()
 }
 
 fn unsupported(surface: Surface, lane: &Lane) -> Fault {

@@ -16,6 +16,7 @@ use wire::demo;
 
 use super::outbound::{self, Leaving};
 use crate::content_encoding::{self, DecodedBody};
+use crate::body_work::LARGE_BODY;
 use crate::receive::Call;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
@@ -86,7 +87,12 @@ pub async fn send(
     ticket: &Ticket,
 ) -> Result<(StatusCode, HeaderMap, UpstreamBody), Fault> {
     if let Some(answer) = lane.instance.vendor.answer {
-        return Ok(built_in(answer(&wire::splice::concat(&leaving.body))));
+        let body = wire::splice::concat(&leaving.body);
+        let gateway = ticket.gateway();
+        return match body.len() < LARGE_BODY {
+            true => Ok(built_in(answer(&body))),
+            false => gateway.body_work.run(&gateway.tasks, move || answer(&body)).await.map(built_in),
+        };
     }
     let instance = &lane.target.instance;
     let destination =

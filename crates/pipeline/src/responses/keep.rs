@@ -1,5 +1,7 @@
 //! Station: what a finished response leaves behind for later calls.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use domain::clock::Timestamp;
 use serde_json::value::RawValue;
@@ -16,6 +18,8 @@ pub struct Keeping {
     pub previous: Option<String>,
     /// False when the client wants nothing kept: then only the owner is recorded.
     pub store: bool,
+    /// Where the input is in the request's body.
+    pub input: Option<Range<usize>>,
 }
 
 /// A response that was answered whole: it can be read back before its last byte has left.
@@ -95,7 +99,8 @@ fn put(ticket: &Ticket, keeping: &Keeping, seen: Seen, body: Option<Bytes>, nati
     let gateway = ticket.gateway();
     let now = gateway.clock.now();
     let usable = keeping.store && seen.complete;
-    let input = format::normalize_input(ticket.prompt()).ok().filter(|_| usable);
+    let input =
+        usable.then(|| format::input_items(ticket.prompt(), keeping.input.clone()).unwrap_or_default());
     let ttl = i64::try_from(gateway.policy.response_ttl.as_micros()).unwrap_or(i64::MAX);
     gateway.responses.put(StoredResponse {
         owner: keeping.owner.clone(),
@@ -105,7 +110,7 @@ fn put(ticket: &Ticket, keeping: &Keeping, seen: Seen, body: Option<Bytes>, nati
         retrievable: body.is_some(),
         usable,
         body: body.unwrap_or_default(),
-        input: input.and_then(|items| serde_json::to_vec(&items).ok()).unwrap_or_default().into(),
+        input: input.unwrap_or_default(),
         output: if usable { seen.output } else { Bytes::new() },
         previous: keeping.previous.clone(),
         created_at: now,

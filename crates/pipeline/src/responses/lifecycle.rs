@@ -83,7 +83,7 @@ impl Inquiry<'_> {
     /// The items of the input as they were sent.
     pub async fn input_items(&self, query: Option<&str>) -> Result<Items, Fault> {
         match self.locate().await? {
-            Place::Here(stored) => Ok(Items::Kept(serde_json::from_slice(&stored.input).unwrap_or_default())),
+            Place::Here(stored) => Ok(Items::Kept(stored.input)),
             Place::There(instance) => {
                 let rest =
                     format!("/input_items{}", query.map(|query| format!("?{query}")).unwrap_or_default());
@@ -174,7 +174,8 @@ impl Inquiry<'_> {
 
 /// Input items kept here, or the provider's own list.
 pub enum Items {
-    Kept(Vec<Value>),
+    /// A JSON array of the items, as they were sent.
+    Kept(Bytes),
     Native(Bytes),
 }
 

@@ -10,6 +10,7 @@ use http::HeaderMap;
 
 use super::Ticket;
 use crate::audit::{Recording, Threads};
+use crate::body_work;
 use crate::receive::Call;
 use crate::snapshot::names::Names;
 
@@ -22,17 +23,20 @@ impl Ticket {
     }
 
     /// Which conversation the call goes on with. One that names the response it goes on from says it by that alone.
-    pub fn converses(&mut self, call: &Call) {
-        let Surface::Converse(format) = call.surface else { return };
+    pub async fn converses(&mut self, call: Box<Call>) -> Result<Box<Call>, Fault> {
+        let Surface::Converse(format) = call.surface else { return Ok(call) };
         if self.audit.is_none() || call.previous.is_some() {
-            return;
+            return Ok(call);
         }
         let owner = self.owner();
         let seed = format!("{}/{}", owner.tenant.as_deref().unwrap_or_default(), owner.key);
-        let threads = call.prompt(format).ok().and_then(|prompt| Threads::of(prompt, &seed));
+        let threads =
+            move |call: &Call| call.prompt(format).ok().and_then(|prompt| Threads::of(&prompt, &seed));
+        let (call, threads) = body_work::with_call(&self.gateway, call, threads).await?;
         if let Some(capture) = &mut self.audit {
             capture.threads = threads;
         }
+        Ok(call)
     }
 
     /// The requested name leads somewhere.

@@ -108,6 +108,7 @@ impl Ground {
             spending: Default::default(),
             key_uses: Default::default(),
             idempotency: self.idempotency.clone(),
+            body_work: Default::default(),
             unknown_callers: Default::default(),
         })
     }

@@ -78,7 +78,7 @@ fn plan(caller: &Caller, fallback: Fallback, model: &str) -> Result<Vec<String>,
     let snapshot = snapshot();
     let arrival = arrival(None);
     let body = json!({"model": model, "messages": [{"role": "user", "content": "hi"}], "tools": []});
-    let call = receive::parse(body.to_string().into(), &arrival).map_err(|fault| fault.status)?;
+    let call = receive::parse_here(body.to_string().into(), &arrival).map_err(|fault| fault.status)?;
     let (policy, root) = (Policy { fallback, ..Policy::default() }, UserPath::root());
     let access = Access {
         snapshot: &snapshot,

@@ -21,7 +21,7 @@ use crate::snapshots::{Place, compile, key, place, with_routes};
 
 fn planned(snapshot: &Snapshot, caller: &Caller, body: &Value) -> Result<Plan, Fault> {
     let arrival = arrival(None);
-    let call = receive::parse(body.to_string().into(), &arrival)?;
+    let call = receive::parse_here(body.to_string().into(), &arrival)?;
     let (policy, root) = (Policy::default(), UserPath::root());
     let access =
         Access { snapshot, caller, user_path: &root, enabled_by_default: true, unpriced_denied: false };

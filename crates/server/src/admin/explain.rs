@@ -13,6 +13,7 @@ use domain::fault::{self, Fault};
 use domain::ids;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pipeline::arrival::RequestId;
+use pipeline::body_work::LARGE_BODY;
 use pipeline::explain::{Explanation, Question};
 use pipeline::reply::REQUEST_ID;
 use pipeline::snapshot::Snapshot;
@@ -82,7 +83,14 @@ pub async fn create(
     arrival.addressed = addressed;
     let body = Bytes::from(String::from(Box::<str>::from(request.body)));
     let question = Question { arrival, body, caller, asker };
-    Ok(Json(pipeline::explain::explain(gateway, &snapshot, question).await?))
+    if question.body.len() < LARGE_BODY {
+        return Ok(Json(pipeline::explain::explain(gateway, &snapshot, question).await?));
+    }
+    // Preparing a large body for every target takes too long for a thread that serves connections.
+    let (runtime, explained) = (tokio::runtime::Handle::current(), app.clone());
+    let explain =
+        move || runtime.block_on(pipeline::explain::explain(&explained.gateway, &snapshot, question));
+    Ok(Json(gateway.body_work.run(&gateway.tasks, explain).await??))
 }
 
 /// Who is bound to a user path learns of the keys in that subtree alone, and of its own.

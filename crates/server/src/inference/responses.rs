@@ -11,10 +11,12 @@ use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use pipeline::body_work::LARGE_BODY;
 use pipeline::responses::{Inquiry, Items};
 use pipeline::{arrival, count, responses};
-use serde_json::{Value, json};
+use serde_json::Value;
 use store::Owner;
+use wire::json;
 
 use super::call::{self, Endpoint};
 use crate::App;
@@ -103,8 +105,13 @@ pub async fn input_items(
 ) -> Result<Response, Problem> {
     let page = Page::read(&pairs)?;
     let query = page.query();
-    match inquiry(&app, &principal, &headers, &id, &pairs)?.input_items(query.as_deref()).await? {
-        Items::Kept(items) => Ok(Json(page.cut(&id, items)?).into_response()),
+    let items = inquiry(&app, &principal, &headers, &id, &pairs)?.input_items(query.as_deref()).await?;
+    match items {
+        Items::Kept(items) if items.len() < LARGE_BODY => Ok(document(page.cut(&id, &items)?)),
+        Items::Kept(items) => {
+            let cut = move || page.cut(&id, &items);
+            Ok(document(app.gateway.body_work.run(&app.gateway.tasks, cut).await??))
+        }
         Items::Native(list) => Ok(document(list)),
     }
 }
@@ -217,43 +224,54 @@ impl Page {
         (!parts.is_empty()).then(|| parts.join("&"))
     }
 
-    /// The items exactly as sent. Ids made for paging appear only around them.
-    fn cut(&self, response: &str, items: Vec<Value>) -> Result<Value, Fault> {
-        let mut named: Vec<(String, Value)> = items
-            .into_iter()
-            .enumerate()
-            .map(|(index, item)| {
-                let own = item["id"].as_str().map(str::to_owned);
-                (
-                    own.unwrap_or_else(|| format!("item_{}_{index}", response.trim_start_matches("resp_"))),
-                    item,
-                )
-            })
-            .collect();
-        if self.descending {
-            named.reverse();
+    /// The items of a JSON array exactly as sent. Ids made for paging appear only around them.
+    fn cut(&self, response: &str, items: &[u8]) -> Result<Bytes, Fault> {
+        let elements = json::scan_array(items, 0..items.len()).unwrap_or_default();
+        let at = |place: usize| if self.descending { elements.len() - 1 - place } else { place };
+        let id = |place: usize| {
+            let index = at(place);
+            let item = json::scan_within(items, elements[index].clone()).ok();
+            let own = item.and_then(|item| item.value(items, "id"));
+            let own = own.and_then(|range| json::string_at(items, &range));
+            own.map_or_else(
+                || format!("item_{}_{index}", response.trim_start_matches("resp_")),
+                |own| own.into_owned(),
+            )
+        };
+        let start = match &self.after {
+            None => 0,
+            Some(after) => {
+                let place = (0..elements.len()).position(|place| id(place) == *after);
+                let unknown = || fault::invalid_parameter("after", "'after' names none of the items.");
+                place.ok_or_else(unknown)? + 1
+            }
+        };
+        let end = self.limit.map_or(elements.len(), |limit| elements.len().min(start + limit));
+        let mut page = b"{\"object\":\"list\",\"data\":[".to_vec();
+        for place in start..end {
+            if place > start {
+                page.push(b',');
+            }
+            page.extend_from_slice(&items[elements[at(place)].clone()]);
         }
-        if let Some(after) = &self.after {
-            let place = named.iter().position(|(id, _)| id == after);
-            let place =
-                place.ok_or_else(|| fault::invalid_parameter("after", "'after' names none of the items."))?;
-            named.drain(..=place);
-        }
-        let more = self.limit.is_some_and(|limit| named.len() > limit);
-        named.truncate(self.limit.unwrap_or(usize::MAX));
-        let (first, last) = (named.first().map(|(id, _)| id.clone()), named.last().map(|(id, _)| id.clone()));
-        let data: Vec<Value> = named.into_iter().map(|(_, item)| item).collect();
-        Ok(json!({"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": more}))
+        let named = |place: Option<usize>| place.map_or(Value::Null, |place| id(place).into());
+        let (first, last) = (named((start < end).then_some(start)), named((start..end).last()));
+        let more = end < elements.len();
+        page.extend(format!("],\"first_id\":{first},\"last_id\":{last},\"has_more\":{more}}}").bytes());
+        Ok(page.into())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn page(limit: Option<usize>, descending: bool, after: Option<&str>) -> Value {
-        let items = vec![json!({"id": "a"}), json!({"x": 1}), json!({"id": "c"})];
-        Page { limit, descending, after: after.map(str::to_owned) }.cut("resp_9", items).unwrap()
+        let items = br#"[{"id": "a"}, {"x": 1} ,{"id":"c"}]"#;
+        let page = Page { limit, descending, after: after.map(str::to_owned) };
+        serde_json::from_slice(&page.cut("resp_9", items).unwrap()).unwrap()
     }
 
     #[test]
@@ -274,7 +292,7 @@ mod tests {
         assert_eq!((&rest["data"], &rest["has_more"]), (&json!([{"id": "c"}]), &json!(false)));
         assert_eq!(page(Some(1), true, None)["data"], json!([{"id": "c"}]));
         let fault =
-            Page { limit: None, descending: false, after: Some("no".into()) }.cut("r", vec![]).unwrap_err();
+            Page { limit: None, descending: false, after: Some("no".into()) }.cut("r", b"[]").unwrap_err();
         assert_eq!(fault.param.as_deref(), Some("after"));
     }
 }

@@ -1,5 +1,6 @@
 //! `GET /v1/responses` as a WebSocket: each message asks for a response, each event of it is a message back.
 
+mod request;
 mod session;
 
 use std::sync::Arc;

@@ -161,6 +161,7 @@ impl House {
             spending: Default::default(),
             key_uses: Default::default(),
             idempotency: store.idempotency().clone(),
+            body_work: Default::default(),
             unknown_callers: Default::default(),
         });
         let (stop, stopped) = watch::channel(false);

@@ -9,6 +9,7 @@ mod disconnects;
 mod compressed;
 mod generate;
 mod idempotency;
+mod large_bodies;
 mod limits;
 mod messages;
 mod models;

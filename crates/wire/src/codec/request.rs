@@ -1,9 +1,11 @@
 //! A client's request, as far as the gateway acts on it without translating it.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use domain::call::Format;
 
-use crate::json::Object;
+use crate::json::{self, Object};
 
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -21,6 +23,23 @@ pub struct Request {
     /// How many answers are asked for.
     pub choices: u64,
     pub places: Places,
+}
+
+/// The client's own request, for answers that repeat parts of it: shares the body and is never parsed as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct EchoedRequest(Option<(Bytes, Object)>);
+
+impl EchoedRequest {
+    pub fn new(request: &Request) -> Self {
+        Self(Some((request.body.clone(), request.object.clone())))
+    }
+
+    /// The text of a member, on one line; none when it is absent or null.
+    pub fn member(&self, name: &str) -> Option<Cow<'_, str>> {
+        let (body, object) = self.0.as_ref()?;
+        let value = object.value(body, name)?;
+        std::str::from_utf8(&body[value]).ok().map(json::compact)
+    }
 }
 
 /// Indexes into the object's members, for edits.

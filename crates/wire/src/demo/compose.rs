@@ -23,6 +23,9 @@ pub(super) enum Say {
 const ABOUT: &str = "This is Gatehouse's built-in demo model. It needs no key and no network and says the same \
                      every time; configure a provider to talk to a real model.";
 
+/// Words of all choices of one answer: the whole answer is made in memory.
+const MOST_WORDS: u64 = 16_384;
+
 pub(super) fn compose(request: &Value) -> Composed {
     let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let last = messages.last().unwrap_or(&Value::Null);
@@ -47,7 +50,9 @@ pub(super) fn compose(request: &Value) -> Composed {
         _ => format!("You said: {asked}\n\n{ABOUT}"),
     };
     let mut words = words(&text);
-    let limit = ["max_completion_tokens", "max_tokens"].iter().find_map(|name| request[name].as_u64());
+    let asked_limit = ["max_completion_tokens", "max_tokens"].iter().find_map(|name| request[name].as_u64());
+    let choices = request["n"].as_u64().unwrap_or(1).clamp(1, 128);
+    let limit = Some(asked_limit.unwrap_or(u64::MAX).min(MOST_WORDS / choices));
     let cut = limit.is_some_and(|limit| (words.len() as u64) > limit);
     words.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
     Composed {

@@ -10,6 +10,10 @@ use crate::fingerprint::fingerprint;
 
 pub const MODEL: &str = "demo-embedding";
 const DIMENSIONS: u64 = 256;
+/// OpenAI's own limit.
+const MOST_INPUTS: usize = 2048;
+/// Bounds the answer, which is made in memory.
+const MOST_NUMBERS: u64 = MOST_INPUTS as u64 * DIMENSIONS;
 
 pub fn answer(request: &Value) -> Reply {
     let texts: Vec<String> = match &request["input"] {
@@ -24,6 +28,13 @@ pub fn answer(request: &Value) -> Reply {
     let dimensions = request["dimensions"].as_u64().unwrap_or(DIMENSIONS);
     if !(1..=4096).contains(&dimensions) {
         return refuse("'dimensions' must be a whole number from 1 to 4096.", Some("dimensions"));
+    }
+    if texts.len() > MOST_INPUTS {
+        return refuse(&format!("'input' must have at most {MOST_INPUTS} elements."), Some("input"));
+    }
+    if texts.len() as u64 * dimensions > MOST_NUMBERS {
+        let message = format!("Inputs times 'dimensions' must be at most {MOST_NUMBERS}.");
+        return refuse(&message, Some("dimensions"));
     }
     let packed = request["encoding_format"] == "base64";
     let data: Vec<Value> = texts

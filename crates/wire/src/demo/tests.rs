@@ -145,3 +145,20 @@ fn nonsense_is_refused() {
         assert!(matches!(answer(body.as_bytes()), Reply::Error(400, _)), "{body}");
     }
 }
+
+#[test]
+fn large_requests_get_bounded_answers() {
+    let long = "word ".repeat(100_000);
+    for choices in [1u64, 128] {
+        let reply = whole(&json!({"messages": user(&long), "n": choices}));
+        let words = reply["usage"]["completion_tokens"].as_u64().unwrap();
+        assert!(words <= 16_384, "{words}");
+        assert_eq!(reply["choices"][0]["finish_reason"], "length");
+    }
+    let numbers = format!("{{\"messages\":[{{}}],\"x\":[{}1]}}", "1,".repeat(json::ELEMENT_LIMIT));
+    assert!(matches!(answer(numbers.as_bytes()), Reply::Error(400, _)));
+    let many = json!({"input": vec!["a"; 2049]}).to_string();
+    assert!(matches!(answer(many.as_bytes()), Reply::Error(400, _)));
+    let wide = json!({"input": vec!["a"; 200], "dimensions": 4096}).to_string();
+    assert!(matches!(answer(wide.as_bytes()), Reply::Error(400, _)));
+}

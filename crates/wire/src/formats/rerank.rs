@@ -58,8 +58,10 @@ fn check(fields: &Fields<'_>) -> Result<(), Fault> {
         return Err(fault::invalid_parameter("query", "'query' is missing."));
     }
     fields.filled(at("documents"), "documents", "document")?;
-    let documents = fields.value(at("documents")).map(|value| json::scan_array(fields.body, value.clone()));
-    let count = documents.and_then(Result::ok).map_or(0, |documents| documents.len() as u64);
+    let mut count = 0u64;
+    if let Some(documents) = fields.value(at("documents")) {
+        json::visit_array(fields.body, documents.clone(), |_| count += 1)?;
+    }
     match fields.positive(at("top_n"), "top_n")? {
         Some(top_n) if top_n > count => Err(fault::invalid_parameter(
             "top_n",

@@ -30,7 +30,7 @@ use crate::codec::{
 use crate::json::ScanError;
 use crate::sse;
 
-pub use history::{normalize_input, with_history};
+pub use history::{input_items, normalize_input, with_history};
 pub use usage::{read_usage, write_usage};
 
 pub struct Responses;
@@ -85,7 +85,7 @@ impl Native for Responses {
 
 impl Codec for Responses {
     fn parse(&self, request: &Request) -> Result<Prompt, Fault> {
-        parse::parse(&request.body)
+        parse::parse(request)
     }
 
     fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {

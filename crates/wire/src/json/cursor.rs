@@ -8,16 +8,22 @@ use super::{DEPTH_LIMIT, ScanError};
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Values and keys passed so far.
+    elements: usize,
 }
 
 impl<'a> Cursor<'a> {
     /// Positions are those of `body`; nothing from `range.end` on is seen.
     pub(super) fn new(body: &'a [u8], range: Range<usize>) -> Self {
-        Self { bytes: &body[..range.end], at: range.start }
+        Self { bytes: &body[..range.end], at: range.start, elements: 0 }
     }
 
     pub(super) fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    pub(super) fn elements(&self) -> usize {
+        self.elements
     }
 
     pub(super) fn at(&self) -> usize {
@@ -54,6 +60,7 @@ impl<'a> Cursor<'a> {
             return Err(self.syntax("a key in double quotes"));
         }
         let key = self.string()?;
+        self.elements += 1;
         self.skip_space();
         self.expect(b':', "':'")?;
         self.skip_space();
@@ -67,6 +74,7 @@ impl<'a> Cursor<'a> {
         let mut objects = 0u128;
         let mut open = 0;
         loop {
+            self.elements += 1;
             match self.peek() {
                 Some(b'"') => {
                     self.string()?;

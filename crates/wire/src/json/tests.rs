@@ -52,6 +52,43 @@ fn arrays_yield_their_elements() {
 }
 
 #[test]
+fn elements_are_counted_at_every_depth() {
+    for (body, elements) in [
+        ("{}", 1),
+        (r#"{"a":1}"#, 3),
+        (r#"{"a":[1,2,[]],"b":{"c":null,"d":"x,y"}}"#, 12),
+        (r#" { "a" : [ { } , { "b" : "c" } ] } "#, 7),
+    ] {
+        assert_eq!(scan(body.as_bytes()).unwrap().elements, elements, "{body}");
+    }
+}
+
+#[test]
+fn a_tree_of_too_many_elements_is_refused_with_the_bound() {
+    let body = |values: usize| format!("{{\"a\":[{}1]}}", "1,".repeat(values - 1));
+    let fits = scan(body(ELEMENT_LIMIT - 3).as_bytes()).unwrap();
+    assert_eq!((fits.elements, fits.check_elements()), (ELEMENT_LIMIT, Ok(())));
+    let object = scan(body(ELEMENT_LIMIT - 2).as_bytes()).unwrap();
+    let error = object.check_elements().unwrap_err();
+    assert_eq!(error, ScanError::TooManyElements { count: ELEMENT_LIMIT + 1, limit: ELEMENT_LIMIT });
+    let fault = Fault::from(error);
+    assert_eq!((fault.status, &*fault.code), (400, "invalid_json"));
+    assert!(fault.message.contains("at most 200000"), "{fault}");
+}
+
+#[test]
+fn members_of_one_object_are_bounded() {
+    let body = |count: usize| {
+        let members: Vec<String> = (0..count).map(|index| format!("\"k{index}\":0")).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    assert!(scan(body(MEMBER_LIMIT).as_bytes()).is_ok());
+    let error = refused(body(MEMBER_LIMIT + 1).as_bytes());
+    assert_eq!(error, ScanError::TooManyMembers { limit: MEMBER_LIMIT });
+    assert!(Fault::from(error).message.contains("10000"));
+}
+
+#[test]
 fn depth_is_capped() {
     let nested = |levels: usize| format!("{{\"a\":{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
     assert!(scan(nested(DEPTH_LIMIT).as_bytes()).is_ok());

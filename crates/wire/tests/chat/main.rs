@@ -16,7 +16,7 @@ use domain::call::Format;
 use domain::canon::{Collector, Event, Prompt, Reply};
 use domain::fault::Fault;
 use serde_json::Value;
-use wire::codec::{self, Decoding, Encoded, Mint, Rendering, Target};
+use wire::codec::{self, Decoding, EchoedRequest, Encoded, Mint, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors as all;
 
@@ -60,7 +60,7 @@ fn rendering(include_usage: bool) -> Rendering {
         latency_ms: 142,
         include_usage,
         tools: Arc::from([]),
-        request: Arc::default(),
+        request: EchoedRequest::default(),
     }
 }
 

@@ -8,8 +8,7 @@ use bytes::{Bytes, BytesMut};
 use domain::call::Format;
 use domain::canon::{Content, Event, Opaque, Origin, Part, Prompt, Reply, ToolCall, ToolResult};
 use domain::fault::Fault;
-use serde_json::Map;
-use wire::codec::{self, Codec, Decoding, Encoded, Mint, Rendering, Target};
+use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, Mint, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors;
 
@@ -55,7 +54,7 @@ pub fn rendering() -> Rendering {
         latency_ms: 5,
         include_usage: true,
         tools: Arc::new([]),
-        request: Arc::new(Map::new()),
+        request: EchoedRequest::default(),
     }
 }
 

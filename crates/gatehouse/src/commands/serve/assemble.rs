@@ -107,6 +107,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         spending: Default::default(),
         key_uses: Default::default(),
         idempotency: store.idempotency().clone(),
+        body_work: Default::default(),
         unknown_callers: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
@@ -340,6 +341,7 @@ fn policy(settings: &Settings) -> Policy {
     let heartbeat = settings.upstream.stream_heartbeat;
     Policy {
         body_limit: settings.server.body_size_limit.0,
+        body_memory_limit: settings.server.body_memory_limit.0.max(settings.server.body_size_limit.0),
         body_timeout: settings.server.body_timeout,
         stream_heartbeat: if heartbeat.is_zero() { NEVER } else { heartbeat },
         first_event_timeout: settings.upstream.ttft_timeout,

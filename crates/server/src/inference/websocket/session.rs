@@ -6,17 +6,18 @@ use std::time::Duration;
 
 use axum::extract::ws::{Message, WebSocket};
 use bytes::Bytes;
-use domain::fault::{self, Fault};
+use domain::fault::Fault;
 use domain::ids;
 use http::HeaderMap;
 use http_body_util::{BodyExt as _, Full};
 use pipeline::arrival::{Arrival, RequestId};
+use pipeline::body_work::{BodyLease, LARGE_BODY};
 use pipeline::reply::ReplyBody;
-use serde_json::{Map, Value, json};
-use wire::formats::responses as format;
+use serde_json::{Value, json};
 use wire::sse::Splitter;
 
 use super::super::responses::CREATE;
+use super::request::{SocketRequest, Turn};
 use crate::App;
 use crate::door::Visit;
 
@@ -41,13 +42,11 @@ pub struct Session {
     /// The last response of this connection and everything said up to it.
     last: Option<Turn>,
     /// What the client sent while it was being answered.
-    waiting: VecDeque<Message>,
+    waiting: VecDeque<Waiting>,
 }
 
-struct Turn {
-    id: String,
-    items: Vec<Value>,
-}
+/// A message and the share it takes of the memory for request bodies.
+type Waiting = (Message, BodyLease);
 
 impl Session {
     pub fn new(app: Arc<App>, visit: Visit, parts: http::request::Parts) -> Self {
@@ -58,17 +57,18 @@ impl Session {
     pub async fn run(mut self, mut socket: WebSocket) {
         let _place = self.visit.place.take();
         loop {
-            let text = match self.next(&mut socket).await {
-                Some(Ok(Message::Text(text))) => text.as_str().to_owned(),
-                Some(Ok(Message::Binary(bytes))) => String::from_utf8_lossy(&bytes).into_owned(),
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
-                Some(Ok(Message::Close(_)) | Err(_)) | None => {
+            let (message, lease) = match self.next(&mut socket).await {
+                Some(Ok((Message::Text(text), lease))) => (Bytes::from(text), lease),
+                Some(Ok((Message::Binary(bytes), lease))) => (bytes, lease),
+                Some(Ok((Message::Ping(_) | Message::Pong(_), _))) => continue,
+                Some(Ok((Message::Close(_), _)) | Err(_)) | None => {
                     // The answer to a close is on its way out already; this sees it off.
                     let _ = socket.send(Message::Close(None)).await;
                     return;
                 }
             };
-            let answered = match self.read(&text) {
+            let request = self.read(message, lease).await;
+            let answered = match request {
                 Ok(request) => self.answer(&mut socket, request).await,
                 Err(fault) => send(&mut socket, refusal(&fault)).await,
             };
@@ -79,14 +79,15 @@ impl Session {
     }
 
     /// None when the client is silent for too long, or the gateway stops: then the connection is closed.
-    async fn next(&mut self, socket: &mut WebSocket) -> Option<Result<Message, axum::Error>> {
-        if let Some(message) = self.waiting.pop_front() {
-            return Some(Ok(message));
+    async fn next(&mut self, socket: &mut WebSocket) -> Option<Result<Waiting, axum::Error>> {
+        if let Some(waiting) = self.waiting.pop_front() {
+            return Some(Ok(waiting));
         }
         let mut patience = IDLE;
         while !self.app.is_draining() && !patience.is_zero() {
             if let Ok(message) = tokio::time::timeout(LOOK_UP, socket.recv()).await {
-                return message;
+                let lease = self.lease();
+                return message.map(|message| message.map(|message| (message, lease)));
             }
             patience = patience.saturating_sub(LOOK_UP);
         }
@@ -94,70 +95,53 @@ impl Session {
         None
     }
 
-    /// The request inside a message; what it goes on from is looked for in this connection first.
-    fn read(&self, text: &str) -> Result<Map<String, Value>, Fault> {
-        wire::json::scan(text.as_bytes())?;
-        let mut request: Map<String, Value> = serde_json::from_str(text)
-            .map_err(|_| fault::invalid_json("The message is not a JSON object."))?;
-        match request.remove("type").as_ref().and_then(Value::as_str) {
-            Some("response.create") => {}
-            _ => return Err(fault::invalid_parameter("type", "'type' must be response.create.")),
-        }
-        // Some clients nest the request, as the realtime API does.
-        if let Some(Value::Object(inner)) = request.remove("response") {
-            request.extend(inner);
-        }
-        request.insert("stream".into(), true.into());
-        Ok(request)
+    fn lease(&self) -> BodyLease {
+        let gateway = &self.app.gateway;
+        gateway.body_work.lease(gateway.policy.body_memory_limit)
     }
 
-    async fn answer(
-        &mut self,
-        socket: &mut WebSocket,
-        mut request: Map<String, Value>,
-    ) -> Result<(), axum::Error> {
-        let generate = request.remove("generate").is_none_or(|value| value != Value::Bool(false));
-        let body = Bytes::from(serde_json::to_vec(&request).unwrap_or_default());
-        let here = self.last.as_ref().filter(|turn| {
-            request.get("previous_response_id").and_then(Value::as_str) == Some(turn.id.as_str())
-        });
-        let new_items = match format::normalize_input(&body) {
-            Ok(items) => items,
-            Err(fault) => return send(socket, refusal(&fault)).await,
+    /// The request inside a message, a large one read off the connection's thread.
+    async fn read(&self, message: Bytes, mut lease: BodyLease) -> Result<SocketRequest, Fault> {
+        lease.cover(message.len() as u64)?;
+        let last = self.last.clone();
+        let large = message.len() + last.as_ref().map_or(0, Turn::len) >= LARGE_BODY;
+        let read = move || {
+            let _lease = lease;
+            SocketRequest::read(&message, last.as_ref())
         };
-        let (said, body) = match here {
-            Some(turn) => (turn.items.clone(), format::with_history(&body, &turn.items)),
-            None => (Vec::new(), body),
-        };
-        let said: Vec<Value> = said.into_iter().chain(new_items).collect();
-        if !generate {
-            return self.warm_up(socket, &request, said).await;
+        match large {
+            false => read(),
+            true => self.app.gateway.body_work.run(&self.app.gateway.tasks, read).await?,
         }
+    }
+
+    async fn answer(&mut self, socket: &mut WebSocket, request: SocketRequest) -> Result<(), axum::Error> {
+        if !request.generate {
+            return self.warm_up(socket, request).await;
+        }
+        let SocketRequest { body, items, .. } = request;
         match pipeline::run(&self.app.gateway, self.arrival(), Full::new(body)).await {
             Err(refused) => send(socket, refusal(&refused.fault)).await,
             Ok(reply) => {
-                let finished = forward(socket, reply.body, &mut self.waiting).await?;
-                self.remember(finished, said);
+                let lease = self.lease();
+                let finished = forward(socket, reply.body, &mut self.waiting, lease).await?;
+                self.remember(finished, items);
                 Ok(())
             }
         }
     }
 
     /// Nothing is generated: the client only wants its prompt known before it goes on.
-    async fn warm_up(
-        &mut self,
-        socket: &mut WebSocket,
-        request: &Map<String, Value>,
-        said: Vec<Value>,
-    ) -> Result<(), axum::Error> {
+    async fn warm_up(&mut self, socket: &mut WebSocket, request: SocketRequest) -> Result<(), axum::Error> {
+        let SocketRequest { items, model, instructions, .. } = request;
         let gateway = &self.app.gateway;
         let now = gateway.clock.now();
         let id = format!("resp_{}", ids::unique(now, &*gateway.entropy).simple());
         let response = |status: &str| {
             json!({
                 "id": id, "object": "response", "created_at": now.micros() / 1_000_000, "status": status,
-                "error": null, "incomplete_details": null, "instructions": request.get("instructions"),
-                "model": request.get("model"), "output": [], "parallel_tool_calls": true,
+                "error": null, "incomplete_details": null, "instructions": instructions,
+                "model": model, "output": [], "parallel_tool_calls": true,
                 "tool_choice": "auto", "tools": [], "store": false,
                 "usage": {
                     "input_tokens": 0, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 0,
@@ -171,16 +155,15 @@ impl Session {
             let event = json!({"type": kind, "sequence_number": number, "response": response(status)});
             send(socket, event.to_string()).await?;
         }
-        self.remember(Some(json!({"id": id, "output": []})), said);
+        self.remember(Some(Finished { id, output: Bytes::from_static(b"[]") }), items);
         Ok(())
     }
 
-    fn remember(&mut self, response: Option<Value>, mut said: Vec<Value>) {
-        self.last = response.and_then(|response| {
-            let id = response["id"].as_str()?.to_owned();
-            said.extend(response["output"].as_array().cloned().unwrap_or_default());
-            let size: usize = said.iter().map(|item| item.to_string().len()).sum();
-            (size <= MOST_REMEMBERED).then_some(Turn { id, items: said })
+    fn remember(&mut self, response: Option<Finished>, mut items: Vec<Bytes>) {
+        self.last = response.and_then(|Finished { id, output }| {
+            items.push(output);
+            let turn = Turn { id, items };
+            (turn.len() <= MOST_REMEMBERED).then_some(turn)
         });
     }
 
@@ -207,8 +190,9 @@ impl Session {
 async fn forward(
     socket: &mut WebSocket,
     mut body: ReplyBody,
-    waiting: &mut VecDeque<Message>,
-) -> Result<Option<Value>, axum::Error> {
+    waiting: &mut VecDeque<Waiting>,
+    empty: BodyLease,
+) -> Result<Option<Finished>, axum::Error> {
     let mut splitter = Splitter::new(64 << 20);
     let mut finished = None;
     loop {
@@ -220,7 +204,11 @@ async fn forward(
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
                 Some(Ok(_)) if waiting.len() >= MOST_WAITING => return Err(broken("the client does not wait for answers")),
                 Some(Ok(message)) => {
-                    waiting.push_back(message);
+                    let mut lease = empty.another();
+                    if lease.cover(size(&message)).is_err() {
+                        return Err(broken("too many large requests are being processed"));
+                    }
+                    waiting.push_back((message, lease));
                     continue;
                 }
             },
@@ -236,11 +224,36 @@ async fn forward(
             }
             let text = String::from_utf8_lossy(&data).into_owned();
             if text.contains("\"response.completed\"") || text.contains("\"response.incomplete\"") {
-                finished =
-                    serde_json::from_str::<Value>(&text).ok().map(|mut event| event["response"].take());
+                finished = Finished::read(text.as_bytes());
             }
             send(socket, text).await?;
         }
+    }
+}
+
+/// A response that came to a good end, as its last event had it.
+struct Finished {
+    id: String,
+    /// A JSON array of items.
+    output: Bytes,
+}
+
+impl Finished {
+    fn read(event: &[u8]) -> Option<Self> {
+        let response = wire::json::scan(event).ok()?.value(event, "response")?;
+        let response = wire::json::scan_within(event, response).ok()?;
+        let id = wire::json::string_at(event, &response.value(event, "id")?)?.into_owned();
+        let output = response.value(event, "output").filter(|range| event[range.start] == b'[');
+        let output = output.map(|range| Bytes::copy_from_slice(&event[range]));
+        Some(Self { id, output: output.unwrap_or_else(|| Bytes::from_static(b"[]")) })
+    }
+}
+
+fn size(message: &Message) -> u64 {
+    match message {
+        Message::Text(text) => text.len() as u64,
+        Message::Binary(bytes) => bytes.len() as u64,
+        Message::Ping(_) | Message::Pong(_) | Message::Close(_) => 0,
     }
 }
 

@@ -17,6 +17,7 @@ use members::{Members, wrong};
 const TRANSPORT: [&str; 4] = ["model", "stream", "stream_options", "store"];
 
 pub fn parse(request: &Request) -> Result<Prompt, Fault> {
+    request.object.check_elements()?;
     let body: Value = serde_json::from_slice(&request.body)
         .map_err(|error| fault::invalid_json(format!("The body is not valid JSON: {error}.")))?;
     let mut members = Members::of(body, "")?;

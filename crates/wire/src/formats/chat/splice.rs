@@ -1,5 +1,7 @@
 //! The request as a provider gets it: the client's body with the few edits that must be made.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use crate::codec::{Request, Target, number};
@@ -123,12 +125,36 @@ impl Edits<'_> {
         if memchr::memmem::find(&body[messages.clone()], b"\"developer\"").is_none() {
             return;
         }
-        for message in json::scan_array(body, messages).unwrap_or_default() {
-            let Ok(message) = json::scan_within(body, message) else { continue };
-            let Some(role) = message.get(body, "role") else { continue };
-            if &body[role.value.clone()] == b"\"developer\"" {
-                self.patch.replace(role.value.clone(), Bytes::from_static(b"\"system\""));
+        let mut roles = Vec::new();
+        let collected = json::visit_array(body, messages.clone(), |message| {
+            if let Some(role) = developer_role(body, message) {
+                roles.push(role);
             }
+        });
+        if collected.is_err() {
+            return;
         }
+        // Each edit costs a piece of the outgoing chain: beyond a few, one copy of the messages is cheaper.
+        if roles.len() <= MOST_ROLE_EDITS {
+            roles.into_iter().for_each(|role| self.patch.replace(role, Bytes::from_static(b"\"system\"")));
+            return;
+        }
+        let (mut text, mut copied) = (Vec::with_capacity(messages.len()), messages.start);
+        for role in roles {
+            text.extend_from_slice(&body[copied..role.start]);
+            text.extend_from_slice(b"\"system\"");
+            copied = role.end;
+        }
+        text.extend_from_slice(&body[copied..messages.end]);
+        self.patch.replace(messages, Bytes::from(text));
     }
+}
+
+const MOST_ROLE_EDITS: usize = 64;
+
+/// The position of the message's role where that is `developer`.
+fn developer_role(body: &[u8], message: Range<usize>) -> Option<Range<usize>> {
+    let message = json::scan_within(body, message).ok()?;
+    let role = message.get(body, "role")?.value.clone();
+    (&body[role.clone()] == b"\"developer\"").then_some(role)
 }

@@ -20,6 +20,7 @@ const KNOWN: &[&str] =
     &["contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model", "stream"];
 
 pub fn parse(request: &Request) -> Result<Prompt, Fault> {
+    request.object.check_elements()?;
     let body: Value = serde_json::from_slice(&request.body)
         .map_err(|error| fault::invalid_json(format!("The body is not valid JSON: {error}.")))?;
     let root = Node::root(&body);

@@ -14,6 +14,7 @@ use crate::codec::Request;
 use node::{Node, elements, wrong};
 
 pub fn parse(request: &Request) -> Result<Prompt, Fault> {
+    request.object.check_elements()?;
     let members: Map<String, Value> = serde_json::from_slice(&request.body)
         .map_err(|error| domain::fault::invalid_json(error.to_string()))?;
     let mut body = Node::top(members);

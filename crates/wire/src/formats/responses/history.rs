@@ -1,5 +1,7 @@
 //! What was said before: input as it is stored, and stored turns put in front of a new one.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use domain::fault::{self, Fault};
 use serde_json::{Value, json};
@@ -7,39 +9,60 @@ use serde_json::{Value, json};
 use crate::json;
 use crate::splice::{Patch, concat};
 
-/// The input array exactly as sent; a string is one message of the user.
-pub fn normalize_input(request_body: &[u8]) -> Result<Vec<Value>, Fault> {
+/// The input as a JSON array, exactly as sent; a string is one message of the user.
+pub fn normalize_input(request_body: &[u8]) -> Result<Bytes, Fault> {
     let object = json::scan(request_body)?;
-    let Some(range) = object.value(request_body, "input") else { return Ok(Vec::new()) };
-    match serde_json::from_slice(&request_body[range]) {
-        Ok(Value::Array(items)) => Ok(items),
-        Ok(Value::String(text)) => Ok(vec![user_message(&text)]),
-        _ => Err(fault::invalid_parameter("input", "'input' must be a string or an array of items.")),
+    input_items(request_body, object.value(request_body, "input"))
+}
+
+/// The same for a body that was scanned before, with its input at `range`.
+pub fn input_items(request_body: &[u8], range: Option<Range<usize>>) -> Result<Bytes, Fault> {
+    let Some(range) = range else { return Ok(Bytes::from_static(b"[]")) };
+    let text = &request_body[range.clone()];
+    if text.starts_with(b"[") {
+        return Ok(Bytes::copy_from_slice(text));
+    }
+    match json::string_at(request_body, &range) {
+        Some(text) => Ok(format!("[{}]", user_message(&text)).into()),
+        None => Err(fault::invalid_parameter("input", "'input' must be a string or an array of items.")),
     }
 }
 
 /// The request as if the client itself had sent all of its past: stored items first, no `previous_response_id`.
-pub fn with_history(body: &Bytes, history: &[Value]) -> Bytes {
+/// `history` holds JSON arrays of items, oldest first; they are joined as texts and never parsed.
+pub fn with_history(body: &Bytes, history: &[Bytes]) -> Bytes {
     let Ok(object) = json::scan(body) else { return body.clone() };
     let mut patch = Patch::new();
     if let Some(index) = object.position(body, "previous_response_id") {
         patch.remove_member(&object, index);
     }
-    let mut past: Vec<String> = history.iter().map(Value::to_string).collect();
+    let mut past: Vec<&[u8]> = history.iter().filter_map(|array| array_content(array)).collect();
     let input = object.get(body, "input").map(|member| member.value.clone());
     match input {
         Some(input) if body[input.start] == b'[' => {
             let inside = body[input.start + 1..].trim_ascii_start();
-            let comma = if past.is_empty() || inside.starts_with(b"]") { "" } else { "," };
-            patch.replace(input.start..input.start + 1, format!("[{}{comma}", past.join(",")));
+            if !past.is_empty() && !inside.starts_with(b"]") {
+                past.push(b"");
+            }
+            patch.replace(input.start..input.start + 1, [b"[".as_slice(), &past.join(&b',')].concat());
         }
         Some(input) => {
-            past.extend(json::string_at(body, &input).map(|text| user_message(&text).to_string()));
-            patch.replace(input, format!("[{}]", past.join(",")));
+            let message = json::string_at(body, &input).map(|text| user_message(&text).to_string());
+            past.extend(message.as_ref().map(|message| message.as_bytes()));
+            patch.replace(input, [b"[".as_slice(), &past.join(&b','), b"]"].concat());
         }
-        None => patch.insert_member(&object, format!("\"input\":[{}]", past.join(","))),
+        None => {
+            let member = [b"\"input\":[".as_slice(), &past.join(&b','), b"]"].concat();
+            patch.insert_member(&object, member);
+        }
     }
     concat(&patch.apply(body))
+}
+
+/// The text between the brackets of an array; none when the array is empty.
+fn array_content(array: &[u8]) -> Option<&[u8]> {
+    let content = array.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?.trim_ascii();
+    (!content.is_empty()).then_some(content)
 }
 
 fn user_message(text: &str) -> Value {

@@ -5,7 +5,7 @@ use domain::fault::Fault;
 use serde_json::{Map, Value, json};
 
 use super::quoted::Quoted;
-use crate::codec::Rendering;
+use crate::codec::{EchoedRequest, Rendering};
 
 /// What stays the same from the first event to the last, written once.
 pub struct Object {
@@ -108,22 +108,24 @@ impl State<'_> {
 }
 
 struct Echo<'a> {
-    request: &'a Map<String, Value>,
+    request: &'a EchoedRequest,
     written: String,
 }
 
 impl Echo<'_> {
     fn member(&mut self, name: &str, default: &Value) {
-        let value = self.request.get(name).filter(|value| !value.is_null()).unwrap_or(default);
-        self.written.push_str(&format!("\"{name}\":{value},"));
+        match self.request.member(name) {
+            Some(value) => self.written.push_str(&format!("\"{name}\":{value},")),
+            None => self.written.push_str(&format!("\"{name}\":{default},")),
+        }
     }
 
     /// An object whose members have defaults of their own.
     fn filled(&mut self, name: &str, mut value: Value) {
-        if let (Some(Value::Object(given)), Some(members)) = (self.request.get(name), value.as_object_mut()) {
-            members.extend(
-                given.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())),
-            );
+        let given = self.request.member(name);
+        let given = given.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok());
+        if let (Some(given), Some(members)) = (given, value.as_object_mut()) {
+            members.extend(given.into_iter().filter(|(_, value)| !value.is_null()));
         }
         self.written.push_str(&format!("\"{name}\":{value},"));
     }

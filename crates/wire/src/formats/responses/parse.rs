@@ -11,6 +11,7 @@ use domain::canon::{Part, Prompt, Role, Turn};
 use domain::fault::{self, Fault};
 use serde_json::Value;
 
+use crate::codec::Request;
 use items::Conversation;
 use node::Node;
 
@@ -26,8 +27,9 @@ const TRANSPORT: &[&str] = &[
     "client_metadata",
 ];
 
-pub fn parse(body: &[u8]) -> Result<Prompt, Fault> {
-    let Ok(Value::Object(members)) = serde_json::from_slice(body) else {
+pub fn parse(request: &Request) -> Result<Prompt, Fault> {
+    request.object.check_elements()?;
+    let Ok(Value::Object(members)) = serde_json::from_slice(&request.body) else {
         return Err(fault::invalid_json("The body must be a JSON object."));
     };
     let mut root = Node::root(members);

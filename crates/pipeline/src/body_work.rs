@@ -1,0 +1,192 @@
+//! Limits on request bodies being processed: the bytes the whole process holds, and the large ones it works on at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use domain::fault::{self, Fault};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use crate::gateway::Gateway;
+use crate::receive::Call;
+
+/// Bodies up to this size are not counted: the number of connections bounds what they take.
+pub const SMALL_BODY: usize = 16 * 1024;
+
+/// Bodies from this size on are scanned, parsed and translated off the threads that serve connections.
+pub const LARGE_BODY: usize = 128 * 1024;
+
+/// Most bodies that are parsed at the same time: a parsed body takes many times its length.
+const MOST_SLOTS: usize = 4;
+
+/// The bodies that are held, and the slots for work on large ones. One per process.
+pub struct BodyWork {
+    held: Arc<AtomicU64>,
+    slots: Arc<Semaphore>,
+}
+
+impl Default for BodyWork {
+    fn default() -> Self {
+        // Half of the cores stay free for the threads that serve connections.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { held: Arc::default(), slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))) }
+    }
+}
+
+impl BodyWork {
+    /// A share of the memory for bodies, empty at first; it is given back when the lease, or the body made from it, is
+    /// dropped.
+    pub fn lease(&self, limit: u64) -> BodyLease {
+        BodyLease { held: self.held.clone(), bytes: 0, limit }
+    }
+
+    /// Bytes of the bodies that are held now.
+    pub fn held_bytes(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Runs CPU-heavy work on a thread that serves no connection, once a slot is free.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        tasks: &TaskTracker,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        let slot = self.slots.clone().acquire_owned().await.map_err(|_| fault::internal_error())?;
+        let job = tasks.spawn_blocking(move || {
+            // The slot is taken until the work ends, also when its caller has gone away.
+            let _slot = slot;
+            work()
+        });
+        match job.await.map_err(tokio::task::JoinError::try_into_panic) {
+            Ok(result) => Ok(result),
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // The runtime is being shut down.
+            Err(Err(_)) => Err(fault::internal_error()),
+        }
+    }
+}
+
+/// Runs `work` on a call: at once for a small body, off the connection's thread for a large one.
+pub async fn with_call<T: Send + 'static>(
+    gateway: &Gateway,
+    call: Box<Call>,
+    work: impl FnOnce(&Call) -> T + Send + 'static,
+) -> Result<(Box<Call>, T), Fault> {
+    if !call.is_large() {
+        let result = work(&call);
+        return Ok((call, result));
+    }
+    let work = move || {
+        let result = work(&call);
+        (call, result)
+    };
+    Box::pin(gateway.body_work.run(&gateway.tasks, work)).await
+}
+
+/// The memory one body takes of what all bodies may.
+pub struct BodyLease {
+    held: Arc<AtomicU64>,
+    bytes: u64,
+    limit: u64,
+}
+
+impl BodyLease {
+    /// Counts further bytes, unless all bodies together would take more than they may.
+    pub fn grow(&mut self, bytes: u64) -> Result<(), Fault> {
+        let before = self.held.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        match before + bytes > self.limit {
+            true => Err(fault::overloaded(self.limit)),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts a whole body, unless it is small or counted already.
+    pub fn cover(&mut self, bytes: u64) -> Result<(), Fault> {
+        match bytes > SMALL_BODY as u64 && self.bytes == 0 {
+            true => self.grow(bytes),
+            false => Ok(()),
+        }
+    }
+
+    /// An empty lease of the same memory.
+    pub fn another(&self) -> Self {
+        Self { held: self.held.clone(), bytes: 0, limit: self.limit }
+    }
+
+    /// The body, which carries its lease: that ends when the last copy of the body is dropped.
+    pub fn attach(self, body: Bytes) -> Bytes {
+        match self.bytes {
+            0 => body,
+            _ => Bytes::from_owner(LeasedBody { body, _lease: self }),
+        }
+    }
+}
+
+impl Drop for BodyLease {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+struct LeasedBody {
+    body: Bytes,
+    _lease: BodyLease,
+}
+
+impl AsRef<[u8]> for LeasedBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_copy_of_a_body_ends_its_lease() {
+        let work = BodyWork::default();
+        let mut lease = work.lease(100);
+        lease.grow(60).unwrap();
+        let body = lease.attach(Bytes::from(vec![0; 60]));
+        let slice = body.slice(10..20);
+        drop(body);
+        assert_eq!(work.held_bytes(), 60);
+        drop(slice);
+        assert_eq!(work.held_bytes(), 0);
+    }
+
+    #[test]
+    fn bodies_beyond_the_limit_are_refused_and_count_no_longer() {
+        let work = BodyWork::default();
+        let (mut first, mut second) = (work.lease(100), work.lease(100));
+        first.grow(70).unwrap();
+        let fault = second.grow(31).unwrap_err();
+        assert_eq!((fault.status, &*fault.code), (503, "overloaded"));
+        assert!(fault.retry_after.is_some());
+        drop(second);
+        assert_eq!(work.held_bytes(), 70);
+        work.lease(100).grow(30).unwrap();
+    }
+
+    #[tokio::test]
+    async fn work_runs_one_after_another_when_slots_are_short() {
+        let work = Arc::new(BodyWork { held: Arc::default(), slots: Arc::new(Semaphore::new(1)) });
+        let (tasks, running) = (TaskTracker::new(), Arc::new(AtomicU64::new(0)));
+        let jobs = (0..8).map(|_| {
+            let running = running.clone();
+            work.run(&tasks, move || {
+                let others = running.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(std::time::Duration::from_millis(2));
+                running.fetch_sub(1, Ordering::SeqCst);
+                others
+            })
+        });
+        let others: Vec<u64> = futures_util::future::try_join_all(jobs).await.unwrap();
+        assert_eq!(others, [0; 8]);
+    }
+}

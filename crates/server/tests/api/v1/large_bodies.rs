@@ -1,0 +1,121 @@
+//! Large and hostile bodies: what is parsed is bounded, what is held in memory is bounded, the rest passes.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::house::{self, Wishes};
+
+/// A JSON array of that many small numbers.
+fn numbers(count: usize) -> String {
+    format!("[{}1]", "1,".repeat(count - 1))
+}
+
+/// A request of each dialect with `value` inside the schema of a tool, for a model of that provider.
+fn requests(provider: &str, value: &str) -> [(&'static str, String); 4] {
+    let schema = format!(r#"{{"type":"object","x":{value}}}"#);
+    let user = r#"[{"role":"user","content":"Hi"}]"#;
+    let function = format!(r#"[{{"type":"function","function":{{"name":"f","parameters":{schema}}}}}]"#);
+    let flat = format!(r#"[{{"type":"function","name":"f","parameters":{schema}}}]"#);
+    let anthropic = format!(r#"[{{"name":"f","input_schema":{schema}}}]"#);
+    [
+        (
+            "/v1/chat/completions",
+            format!(r#"{{"model":"{provider}/text","messages":{user},"tools":{function}}}"#),
+        ),
+        ("/v1/responses", format!(r#"{{"model":"{provider}/text","input":"Hi","tools":{flat}}}"#)),
+        (
+            "/v1/messages",
+            format!(r#"{{"model":"{provider}/text","max_tokens":9,"messages":{user},"tools":{anthropic}}}"#),
+        ),
+        (
+            "/v1/messages/count_tokens",
+            format!(r#"{{"model":"{provider}/text","messages":{user},"tools":{anthropic}}}"#),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn a_tree_of_too_many_values_is_refused_with_the_bound() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let many = numbers(wire::json::ELEMENT_LIMIT + 1);
+        let translated =
+            [("openai", "/v1/messages"), ("anthropic", "/v1/chat/completions"), ("anthropic", "/v1/responses")];
+        for (provider, wanted) in translated {
+            let requests = requests(provider, &many);
+            let (path, body) = requests.into_iter().find(|(path, _)| *path == wanted).unwrap();
+            let answer = house.post(path, json!({})).body(body).send().await.expect_status(400);
+            assert!(answer.text().contains("at most 200000"), "{path}: {}", answer.text());
+        }
+        let (path, body) = ("/v1beta/models/text:generateContent", format!(
+            r#"{{"provider":"openai","contents":[{{"role":"user","parts":[{{"text":"Hi"}}]}}],"x":{many}}}"#
+        ));
+        let answer = house.post(path, json!({})).body(body).send().await.expect_status(400);
+        assert!(answer.text().contains("at most 200000"), "{}", answer.text());
+        let alias = format!(r#"{{"target":"openai/text","x":{many}}}"#);
+        let answer = house.put("/admin/api/v1/aliases/a", json!({})).body(alias).send().await.expect_status(400);
+        assert!(answer.text().contains("at most 200000"), "{}", answer.text());
+        assert_eq!(house.gateway.body_work.held_bytes(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_passed_on_as_it_came_may_have_any_number_of_values() {
+    house::each(async |house| {
+        let many = numbers(wire::json::ELEMENT_LIMIT + 1);
+        let [(path, body), ..] = requests("openai", &many);
+        house.post(path, json!({})).body(body.clone()).send().await.expect_status(200);
+        let sent: Value = serde_json::from_slice(&house.upstream.requests().last().unwrap().body).unwrap();
+        assert_eq!(sent["tools"], serde_json::from_str::<Value>(&body).unwrap()["tools"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn large_bodies_are_translated_like_small_ones() {
+    let wishes = || {
+        let mut wishes = Wishes::every_dialect();
+        wishes.policy.audit.enabled = true;
+        wishes
+    };
+    house::each_with(wishes, async |house| {
+        let mut text = String::new();
+        for number in 0..40_000 {
+            write!(text, "word{number} ").unwrap();
+        }
+        let quoted = json!(text).to_string();
+        for provider in ["openai", "anthropic", "gemini"] {
+            for (path, body) in requests(provider, &quoted) {
+                assert!(body.len() > pipeline::body_work::LARGE_BODY);
+                let answer = house.post(path, json!({})).body(body).send().await;
+                assert_eq!(answer.status, 200, "{provider} {path}: {}", answer.text());
+            }
+        }
+        assert_eq!(house.gateway.body_work.held_bytes(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn bodies_beyond_the_memory_for_all_get_503() {
+    let wishes = || {
+        let mut wishes = Wishes::default();
+        wishes.policy.body_memory_limit = 200 * 1024;
+        wishes
+    };
+    house::each_with(wishes, async |house| {
+        let text = "x".repeat(300 * 1024);
+        let paths = ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"];
+        let admin = "/admin/api/v1/explain";
+        for path in paths.into_iter().chain([admin]) {
+            let body = json!({"model": "openai/text", "messages": [{"role": "user", "content": text}]});
+            let answer = house.post(path, body).send().await.expect_status(503);
+            assert!(answer.text().contains("overload"), "{path}: {}", answer.text());
+            assert_eq!(answer.header("retry-after"), Some("1"), "{path}");
+            assert_eq!(house.gateway.body_work.held_bytes(), 0, "{path}");
+        }
+        house.chat("openai/text").send().await.expect_status(200);
+    })
+    .await;
+}
