@@ -4,11 +4,11 @@ import argparse
 import sys
 import traceback
 
-from abuse import connections, readers, upstreams
+from abuse import bodies, connections, readers, records, soak, upstreams
 from abuse.stage import Stage
 
 # One module per group of cases; each has a list `CASES`.
-GROUPS = [connections, readers, upstreams]
+GROUPS = [connections, readers, upstreams, bodies, records, soak]
 
 
 def main():

@@ -1,0 +1,122 @@
+"""What refused calls and log lines leave behind: audit rows, usage rows, a blocked standard error."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+
+import http1
+import rig
+from abuse.stage import Case, rss_bytes
+
+
+def refuse_many(gateway, count, headers, path="/v1/chat/completions", body=b"{}"):
+    """Sends refused calls over one connection; the statuses."""
+    statuses = set()
+    connection = http1.Connection(gateway.port)
+    for _ in range(count):
+        try:
+            response = connection.ask("POST", path, headers, body)
+        except http1.Broken:
+            response = None
+        if response is None or response.closes:
+            connection.close()
+            connection = http1.Connection(gateway.port)
+        statuses.add(response and response.status)
+    connection.close()
+    return statuses
+
+
+def data_bytes(gateway):
+    return sum(path.stat().st_size for path in (gateway.directory / "data").rglob("*") if path.is_file())
+
+
+def audit_flood(stage):
+    """Callers without a key send heads of 50 KB: neither journal nor database may grow by them."""
+    gateway = stage.gateway(LOGGING_ENABLED="true")
+    count = 1_000 if stage.quick else 10_000
+    before = data_bytes(gateway)
+    headers = {"authorization": "Bearer unknown", **{f"x-{index}": "v" * 6_000 for index in range(8)}}
+    statuses = refuse_many(gateway, count, headers)
+    stage.check(f"{count} calls with an unknown key are refused", statuses - {401} and str(statuses))
+    time.sleep(1)
+    grown = data_bytes(gateway) - before
+    stage.check_at_most("growth of the data directory", grown / 1e6, 5.0, " MB")
+    page = gateway.admin("GET", "/audit/log", params={"limit": 1}).json()
+    stage.note(f"{page['total']} of {count} refusals are in the audit log")
+
+
+def user_paths(stage):
+    """Refused calls with a new user path each: their sums stay per key and status."""
+    gateway = stage.gateway()
+    key = gateway.admin("POST", "/auth-keys", json={"name": "k"}).json()["key"]
+    count = 200 if stage.quick else 5_000
+    for number in range(count):
+        headers = {**rig.bearer(key), "x-gateway-user-path": f"/guess/{number}"}
+        answer = gateway.http.post("/v1/chat/completions", headers=headers, json={"model": "no-such-model", "messages": [{"role": "user", "content": "x"}]})
+        assert answer.status_code == 404, answer.text
+    rig.eventually(lambda: gateway.usage_log(limit=1)["total"] >= count, what="the usage rows")
+    paths = gateway.admin("GET", "/usage/user-paths", params={"days": 1}).json()
+    stage.check_at_most(f"user paths with sums after {count} refused calls", len(rig.entries(paths)), 1)
+
+
+def blocked_stderr(stage):
+    """Standard error is a pipe that nobody reads: every call is served, and what is dropped is counted."""
+    gateway = rig.Gateway(stage.directory, None, LOG_LEVEL="debug")
+    stage.stoppable.append(gateway)
+    reader, writer = os.pipe()
+    with open(gateway.log_path, "ab") as log:
+        gateway.process = subprocess.Popen([rig.binary("gatehouse"), "serve"], env=gateway.settings, cwd=gateway.directory, stdout=log, stderr=writer)
+    os.close(writer)
+    # Until it is ready the pipe is read, so that the start itself is not what blocks.
+    reading = threading.Event()
+    reading.set()
+    seen = bytearray()
+
+    def read():
+        while True:
+            reading.wait()
+            data = os.read(reader, 65536)
+            if not data:
+                return
+            seen.extend(data)
+
+    threading.Thread(target=read, daemon=True).start()
+    rig.eventually(gateway.is_ready, timeout=20, what="/ready")
+    reading.clear()
+    count = 12_000 if stage.quick else 40_000
+    slowest, failed = 0.0, []
+    body = json.dumps({"model": "demo-chat", "messages": [{"role": "user", "content": "x"}]}).encode()
+    connection = http1.Connection(gateway.port, timeout=5)
+    for _ in range(count):
+        begun = time.monotonic()
+        try:
+            status = connection.ask("POST", "/v1/chat/completions", rig.bearer(rig.MASTER_KEY), body).status
+            if status != 200:
+                failed.append(f"status {status}")
+        except (http1.Broken, TimeoutError) as fault:
+            failed.append(str(fault))
+            break
+        slowest = max(slowest, time.monotonic() - begun)
+    stage.check(f"{count} calls are served while standard error is blocked", *failed)
+    stage.check_at_most("slowest of them", slowest * 1000, 1000, " ms")
+    dropped = dropped_lines(gateway)
+    stage.check(f"the metrics count {dropped:.0f} dropped lines", dropped == 0 and "none")
+    reading.set()
+    gateway.http.get("/health")
+    rig.eventually(lambda: b"log lines dropped" in seen, timeout=10, what="a log line about dropped lines")
+    stage.check("a log line says that lines were dropped")
+
+
+def dropped_lines(gateway):
+    page = gateway.http.get("/metrics", headers=rig.bearer(rig.MASTER_KEY), timeout=5).text
+    lines = [line for line in page.splitlines() if line.startswith("gatehouse_log_lines_dropped_total")]
+    return float(lines[0].split()[1]) if lines else 0.0
+
+
+CASES = [
+    Case("audit flood by unknown callers", audit_flood),
+    Case("refused calls on unknown user paths", user_paths),
+    Case("blocked standard error", blocked_stderr),
+]
