@@ -28,6 +28,7 @@ struct Inputs {
 impl Native for EmbedContent {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         let object = json::scan(&body)?;
+        object.check_elements()?;
         self.inputs(&body)?;
         Ok(Request {
             format: Format::Generate,
