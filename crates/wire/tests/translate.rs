@@ -266,6 +266,7 @@ fn rendering() -> Rendering {
         created: 1_700_000_000,
         provider: "acme".into(),
         model: "m".into(),
+        requested_model: "asked-model".into(),
         latency_ms: 1,
         include_usage: true,
         tools: Arc::from([]),

@@ -131,7 +131,7 @@ fn a_native_stream_names_the_model_that_was_asked_for() {
     const DELTA: &str = r#"{"type":"content_block_delta","delta":{"text":"\"message_start\" model"}}"#;
     let check = |event: String, expected: Option<String>| {
         let mut splitter = Splitter::new(1 << 16);
-        splitter.push(event.clone().into());
+        splitter.push(event.into());
         let event = splitter.next().unwrap().unwrap();
         let reframed = codec().reframe(&event, "mine/opus");
         assert_eq!(reframed.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()), expected);
