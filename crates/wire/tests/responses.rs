@@ -1,7 +1,6 @@
 //! The responses format from end to end: real clients' requests, providers' answers, and what clients are sent.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be read should stop the test")]
-#![expect(clippy::panic, reason = "a value of the wrong kind should stop the test")]
 
 #[path = "responses/bad_input.rs"]
 mod bad_input;

@@ -26,7 +26,7 @@ fn rule(path: &str, period: Period, amount: i64) -> Rule {
 }
 
 fn rules(budgets: Vec<Rule>) -> Rules {
-    Rules { budgets, anchors: Anchors::default(), thresholds: vec![0.5, 1.0] }
+    Rules { budgets, anchors: Anchors::default(), thresholds: vec![0.5, 1.0], closed: Vec::new() }
 }
 
 fn books(budgets: Vec<Rule>, now: i64) -> Books {
