@@ -104,8 +104,10 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
     house.gateway.tasks.close();
     if tokio::time::timeout(LAST_DRAIN, house.gateway.tasks.wait()).await.is_err() {
         tracing::warn!("the journal is not drained yet; the rest is read at the next start");
+    } else {
+        // Only now can nothing append any more.
+        house.gateway.journal.retire(&house.store).await;
     }
-    house.gateway.journal.retire(&house.store).await;
     house.gateway.key_uses.write(&house.store).await;
     house.store.close().await;
     drop(workers);

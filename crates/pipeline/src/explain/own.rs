@@ -5,14 +5,13 @@ use domain::caller::Caller;
 use super::shown;
 use super::view::{BudgetRoom, LimitView};
 use crate::gateway::Gateway;
-use crate::limit::{self, Demand};
-use crate::spending;
+use crate::{limit, spending};
 
 /// The limits of the caller's key, and every budget on its path. Nothing is taken. The figures of budgets above the
 /// caller's own path are left out.
 pub fn limits_and_budgets(gateway: &Gateway, caller: &Caller) -> (Vec<LimitView>, Vec<BudgetRoom>) {
-    let limits = limit::foresee(gateway, caller, Demand::default());
-    let limits = limits.map(|(standings, _)| standings.iter().map(shown::limit).collect());
+    let limits = limit::foresee(gateway, caller);
+    let limits = limits.map(|foresight| foresight.standings.iter().map(shown::limit).collect());
     let key = caller.key();
     let occasion = spending::Occasion {
         at: gateway.clock.now(),

@@ -41,7 +41,8 @@ async fn a_backup_under_load_loses_nothing_and_doubles_nothing() {
     let store = open_store(Backend::Sqlite { path: database.clone() }).await;
     let journal = journal(small_segments(&source.path().join("journal")));
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let draining = tokio::spawn(Drainer::new(journal.clone(), store.clone()).run(stopped));
+    let mut draining = tokio::task::JoinSet::new();
+    draining.spawn(Drainer::new(journal.clone(), store.clone()).run(stopped));
     let (written, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let writing = {
         let (journal, written, over) = (journal.clone(), written.clone(), over.clone());
@@ -82,7 +83,7 @@ async fn a_backup_under_load_loses_nothing_and_doubles_nothing() {
     over.store(true, Ordering::Relaxed);
     writing.join().unwrap();
     stop.send(true).unwrap();
-    draining.await.unwrap();
+    draining.join_all().await;
     Drainer::new(journal.clone(), store.clone()).drain_all().await;
     assert_eq!(ids(&store).await.len() as u64, written.load(Ordering::Acquire));
 }
