@@ -10,7 +10,7 @@ use super::Occasion;
 use super::alerts::Crossing;
 use super::index::Index;
 use super::rules::Rule;
-use super::window::{Window, Windows};
+use super::window::{Turn, Window, Windows};
 
 /// So many readings of the ledger later, somebody asks whether a receipt is in it.
 const DOUBTFUL: u32 = 5;
@@ -242,13 +242,18 @@ impl Books {
     }
 
     fn turn_to(&mut self, index: &Index, place: usize, now: Timestamp) {
-        if self.windows[place].turn(now, || index.window(place, now)) {
-            self.count_current(index, place);
-        }
+        let turn = self.windows[place].turn(now, || index.window(place, now));
+        self.turned(index, place, turn);
     }
 
     fn turn_forward(&mut self, index: &Index, place: usize, at: Timestamp) {
-        if self.windows[place].turn_forward(at, || index.window(place, at)) {
+        let turn = self.windows[place].turn_forward(at, || index.window(place, at));
+        self.turned(index, place, turn);
+    }
+
+    fn turned(&mut self, index: &Index, place: usize, turn: Turn) {
+        self.turned |= turn != Turn::Unchanged;
+        if turn == Turn::New {
             self.count_current(index, place);
         }
     }
@@ -329,7 +334,8 @@ impl Books {
         let settled = self.settled.values().map(|call| (&call.occasion, Nanos::ZERO, call.cost));
         for (occasion, held, cost) in held.chain(settled) {
             for place in index.covering(occasion) {
-                self.windows[place].turn_forward(occasion.at, || index.window(place, occasion.at));
+                let turn = self.windows[place].turn_forward(occasion.at, || index.window(place, occasion.at));
+                self.turned |= turn != Turn::Unchanged;
                 if let Some(window) = self.windows[place].at(occasion.at) {
                     window.reserved += held;
                     window.unbooked += cost;

@@ -107,6 +107,7 @@ fn a_clock_that_goes_ahead_and_back_finds_its_window_again() {
     check(&mut books, 3700, "/a", 0, 0);
     assert!(books.take_turned(), "the ledger is read");
     check(&mut books, 101, "/a", 6, 0);
+    assert!(books.take_turned(), "in both directions");
     assert!(books.hold(occasion("/a", 102), Some(Nanos(5))).is_err());
     // Several windows ahead and back: what is settled and not booked is known, the rest is read.
     check(&mut books, 40_000, "/a", 0, 0);

@@ -57,6 +57,16 @@ pub struct Windows {
     pub previous: Option<Window>,
 }
 
+/// What became of the current window. Whenever it changes, the ledger has to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    Unchanged,
+    /// To a window that is known.
+    Back,
+    /// To a new window: what is held and settled in it has to be counted.
+    New,
+}
+
 impl Windows {
     pub fn new(current: Window) -> Self {
         Self { current, previous: None }
@@ -69,23 +79,22 @@ impl Windows {
         self.previous.as_mut().filter(|window| window.holds(at))
     }
 
-    /// Turns to the window that contains this time, in either direction. True when that is a new one, whose figures have
-    /// to be counted and read.
-    pub fn turn(&mut self, at: Timestamp, make: impl FnOnce() -> Window) -> bool {
+    /// Turns to the window that contains this time, in either direction.
+    pub fn turn(&mut self, at: Timestamp, make: impl FnOnce() -> Window) -> Turn {
         if self.current.spans(at) {
-            return false;
+            return Turn::Unchanged;
         }
         let known = self.previous.take_if(|window| window.spans(at));
         let made = known.is_none();
         let turned = known.unwrap_or_else(make);
         self.previous = Some(std::mem::replace(&mut self.current, turned));
-        made
+        if made { Turn::New } else { Turn::Back }
     }
 
     /// Turns to the window of a call's arrival, if that is a later one. A call from before the turn changes nothing: its
     /// body may have taken long.
-    pub fn turn_forward(&mut self, at: Timestamp, make: impl FnOnce() -> Window) -> bool {
-        at >= self.current.end && self.turn(at, make)
+    pub fn turn_forward(&mut self, at: Timestamp, make: impl FnOnce() -> Window) -> Turn {
+        if at < self.current.end { Turn::Unchanged } else { self.turn(at, make) }
     }
 
     pub fn each(&mut self) -> impl Iterator<Item = &mut Window> {
