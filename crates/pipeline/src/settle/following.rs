@@ -79,6 +79,7 @@ impl Ticket {
             earlier: None,
             holds: Holds::default(),
             limited: None,
+            key: None,
             audit: None,
         })
     }
