@@ -1,8 +1,8 @@
 //! What the audit log keeps of a call beside its receipt: headers and bodies, redacted and cut to size.
 
 mod capture;
-mod masker;
 mod entry_limit;
+mod masker;
 mod members;
 mod recording;
 mod redact;
@@ -15,8 +15,8 @@ use store::AuditEntry;
 use crate::feed::Feed;
 
 pub use capture::Capture;
-pub use masker::Masker;
 pub use entry_limit::EntryLimit;
+pub use masker::Masker;
 pub use recording::Recording;
 pub use redact::is_sensitive;
 pub use scrub::Scrubber;

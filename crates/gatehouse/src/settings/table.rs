@@ -12,8 +12,8 @@ use super::routing::{FallbackMode, FallbackRules, Share};
 use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, PassthroughUnmetered, StorageType,
-    UnpricedPolicy, UrlPath, Value, between, host, http_url, log_level, networks, not_root, origins, positive,
-    postgres_url,
+    UnpricedPolicy, UrlPath, Value, between, host, http_url, log_level, networks, not_root, origins,
+    positive, postgres_url,
 };
 use super::{Section, Setting, SettingOrigin};
 

@@ -15,8 +15,8 @@ use http_body::Body as _;
 use wire::demo;
 
 use super::outbound::{self, Leaving};
-use crate::content_encoding::{self, DecodedBody};
 use crate::body_work::LARGE_BODY;
+use crate::content_encoding::{self, DecodedBody};
 use crate::receive::Call;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;

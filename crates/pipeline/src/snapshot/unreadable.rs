@@ -12,6 +12,11 @@ impl Unreadable {
         self.0.is_empty()
     }
 
+    /// As (kind, name), in order.
+    pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.keys().map(|(kind, name)| (kind.as_str(), name.as_str()))
+    }
+
     pub fn insert(&mut self, kind: &str, name: &str, reason: String) {
         Arc::make_mut(&mut self.0).insert((kind.to_owned(), name.to_owned()), reason);
     }

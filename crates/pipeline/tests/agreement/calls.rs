@@ -13,7 +13,7 @@ use crate::world::{KEY, MASTER, World};
 #[derive(Clone, Debug)]
 pub struct Call {
     pub surface: Surface,
-    pub addressed: Option<(String, bool)>,
+    pub addressed: Option<(String, Option<bool>)>,
     pub by_master: bool,
     pub headers: HeaderMap,
     pub body: Bytes,
@@ -37,7 +37,7 @@ impl Call {
     }
 }
 
-const SURFACES: [Surface; 10] = [
+const SURFACES: [Surface; 11] = [
     Surface::Converse(Format::Chat),
     Surface::Converse(Format::Chat),
     Surface::Converse(Format::Chat),
@@ -47,6 +47,7 @@ const SURFACES: [Surface; 10] = [
     Surface::Converse(Format::Generate),
     Surface::Completions,
     Surface::Embeddings,
+    Surface::EmbedContent { batch: false },
     Surface::Rerank,
 ];
 
@@ -58,11 +59,12 @@ pub fn draw(luck: &mut Luck, world: &World, request_id: &str) -> Call {
     let all = &world.selectors[..];
     let among = if luck.percent(50) { &all[named..] } else { all };
     let model = luck.name(among);
-    let stream = luck.percent(40) && !matches!(surface, Surface::Embeddings | Surface::Rerank);
+    let stream = luck.percent(40)
+        && !matches!(surface, Surface::Embeddings | Surface::EmbedContent { .. } | Surface::Rerank);
     let mut body = body(luck, surface);
     let mut addressed = None;
-    if surface == Surface::Converse(Format::Generate) {
-        addressed = Some((model, stream));
+    if matches!(surface, Surface::Converse(Format::Generate) | Surface::EmbedContent { .. }) {
+        addressed = Some((model, Some(stream)));
     } else {
         if luck.percent(98) {
             body["model"] = json!(model);
@@ -129,6 +131,7 @@ fn body(luck: &mut Luck, surface: Surface) -> Value {
         }
         Surface::Completions => json!({"prompt": text, "max_tokens": 20}),
         Surface::Embeddings => json!({"input": [text, "and more"]}),
+        Surface::EmbedContent { .. } => json!({"content": {"parts": [{"text": text}]}}),
         Surface::Rerank => json!({"query": text, "documents": ["one", "two"], "top_n": 1}),
     }
 }

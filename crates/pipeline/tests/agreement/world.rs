@@ -117,7 +117,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
         master: auth_key::digest(MASTER),
         keys,
         routes: Arc::new(routes),
-        broken: Arc::default(),
+        broken: Default::default(),
     }));
     World { gateway, selectors, instances, _under_way: under_way }
 }

@@ -51,7 +51,7 @@ pub fn with_routes(routes: Routes) -> Snapshot {
         master: auth_key::digest(MASTER),
         keys: Keys::default(),
         routes: Arc::new(routes),
-        broken: Arc::default(),
+        broken: Default::default(),
     }
 }
 

@@ -33,7 +33,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::master_key::{self, MasterKey};
-use crate::settings::{Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy};
+use crate::settings::{Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy, network};
 use crate::world::{SystemClock, SystemEntropy};
 
 pub struct House {
@@ -423,12 +423,7 @@ fn server_config(settings: &Settings) -> Config {
         dashboard_enabled: settings.admin.ui_enabled,
         combos_enabled: settings.combos.enabled,
         cors_origins: settings.server.cors_origins.clone(),
-        trusted_proxies: settings
-            .server
-            .trusted_proxies
-            .iter()
-            .filter_map(|text| settings::network(text))
-            .collect(),
+        trusted_proxies: settings.server.trusted_proxies.iter().filter_map(|text| network(text)).collect(),
     }
 }
 
