@@ -54,7 +54,7 @@ async fn a_restricted_caller_sends_utf8_json() {
         for key in [&listed, &budgeted] {
             for body in [
                 utf16.clone(),
-                [b"\xef\xbb\xbf", hidden.as_bytes()].concat(),
+                [b"\xef\xbb\xbf".as_slice(), hidden.as_bytes()].concat(),
                 br#"{"model":"text" /* , */ }"#.to_vec(),
                 br#"{"model":"text","a":"\xff"}"#.map(|byte| if byte == b'x' { 0xff } else { byte }).to_vec(),
                 br#"{"model":"text"} {"model":"long"}"#.to_vec(),

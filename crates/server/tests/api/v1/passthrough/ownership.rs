@@ -46,7 +46,7 @@ async fn another_key_cannot_reach_an_object_by_its_path() {
     house::each(async |house| {
         let (_, mine) = house.key(json!({"name": "mine"})).await;
         let (_, theirs) = house.key(json!({"name": "theirs"})).await;
-        let admin = house.key_with(&["inference", "admin:write"]).await;
+        let admin = house.key_with(&["inference", "admin:read", "admin:write"]).await;
         for (collection, id) in OBJECTS {
             made(&house, &mine, collection, id).await;
             for (method, path) in [
@@ -105,7 +105,7 @@ async fn the_v1_routes_check_the_same_ids() {
             made(&house, &mine, collection, id).await;
         }
         let before = house.upstream.requests().len();
-        let mut body = input("text", "hi");
+        let mut body = input("openai/gpt-4.1~text", "hi");
         body["conversation"] = json!("conv_p1");
         assert_eq!(house.post("/v1/responses", body.clone()).key(&theirs).refusal().await.0, 404);
         let chat = json!({"model": "text", "messages": [{"role": "user", "content": [
@@ -115,7 +115,7 @@ async fn the_v1_routes_check_the_same_ids() {
         assert_ne!(house.post("/v1/responses", body).key(&mine).send().await.status, 404);
         // A response of the v1 routes is its owner's in passthrough bodies, too.
         let made =
-            house.post("/v1/responses", input("text", "hi")).key(&mine).send().await.expect_status(200);
+            house.post("/v1/responses", input("openai/gpt-4.1~text", "hi")).key(&mine).send().await.expect_status(200);
         let next = json!({"model": "text", "previous_response_id": made.json()["id"]});
         assert!(!reaches(&house, &theirs, Method::POST, "responses", Some(next.clone())).await);
         assert!(reaches(&house, &mine, Method::POST, "responses", Some(next)).await);
