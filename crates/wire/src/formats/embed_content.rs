@@ -1,11 +1,16 @@
 //! Gemini's `:embedContent` and `:batchEmbedContents`, carried to providers in OpenAI's shape.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use domain::call::Format;
 use domain::canon::Dropped;
 use domain::fault::{self, Fault};
 use domain::usage::Usage;
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::{chat, plain};
 use crate::codec::{Answer, Class, Native, Places, Request, Seen, Served, Target};
@@ -85,53 +90,79 @@ impl Native for EmbedContent {
     }
 
     fn splice_answer(&self, body: &Bytes, _answer: &Answer, _served: &Served<'_>) -> Vec<Bytes> {
-        let mut embeddings =
-            vectors(body).unwrap_or_default().into_iter().map(|values| json!({"values": values}));
+        let embeddings = vectors(body).unwrap_or_default();
+        let mut embeddings = embeddings.iter().map(|values| format!("{{\"values\":{values}}}"));
         let answer = match self.batch {
-            true => json!({"embeddings": embeddings.collect::<Vec<_>>()}),
-            false => json!({"embedding": embeddings.next()}),
+            true => format!("{{\"embeddings\":[{}]}}", embeddings.collect::<Vec<_>>().join(",")),
+            false => format!("{{\"embedding\":{}}}", embeddings.next().as_deref().unwrap_or("null")),
         };
-        vec![answer.to_string().into()]
+        vec![answer.into()]
     }
+}
+
+/// What is read of a request; the rest is skipped without being built.
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(borrow)]
+    content: Content<'a>,
+    #[serde(rename = "outputDimensionality", alias = "output_dimensionality")]
+    dimensions: Option<u64>,
+    #[serde(rename = "taskType", alias = "task_type")]
+    task_type: Option<IgnoredAny>,
+    title: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Content<'a> {
+    #[serde(borrow)]
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Part<'a> {
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Batch<'a> {
+    #[serde(borrow)]
+    requests: Vec<Item<'a>>,
 }
 
 impl EmbedContent {
     fn inputs(&self, body: &[u8]) -> Result<Inputs, Fault> {
         let mut inputs = Inputs::default();
-        let body: Value = serde_json::from_slice(body)
-            .map_err(|error| fault::invalid_json(format!("The body is not valid JSON: {error}.")))?;
         if !self.batch {
-            inputs.read(&body, "")?;
+            let item = serde_json::from_slice::<Item<'_>>(body).map_err(|error| unread("content", &error))?;
+            inputs.add(&item, "")?;
             return Ok(inputs);
         }
-        let requests = body["requests"].as_array().filter(|requests| !requests.is_empty());
-        let Some(requests) = requests else {
+        let batch = serde_json::from_slice::<Batch<'_>>(body).map_err(|error| unread("requests", &error))?;
+        if batch.requests.is_empty() {
             return Err(wrong("requests", "an array with at least one request"));
-        };
-        for (index, request) in requests.iter().enumerate() {
-            inputs.read(request, &format!("requests[{index}]."))?;
+        }
+        for (index, item) in batch.requests.iter().enumerate() {
+            inputs.add(item, &format!("requests[{index}]."))?;
         }
         Ok(inputs)
     }
 }
 
 impl Inputs {
-    /// `place` is the path of the request inside the body.
-    fn read(&mut self, request: &Value, place: &str) -> Result<(), Fault> {
-        self.texts.push(text_of(&request["content"], place)?);
-        let dimensions = match member(request, "outputDimensionality", "output_dimensionality") {
-            None => None,
-            Some(value) => match value.as_u64().filter(|number| *number > 0) {
-                Some(number) => Some(number),
-                None => return Err(wrong(&format!("{place}outputDimensionality"), "a whole number above 0")),
-            },
-        };
+    /// `place` is the path of the item inside the body.
+    fn add(&mut self, item: &Item<'_>, place: &str) -> Result<(), Fault> {
+        self.texts.push(text_of(&item.content, place)?);
+        let dimensions = item.dimensions;
+        if dimensions == Some(0) {
+            return Err(wrong(&format!("{place}outputDimensionality"), "a whole number above 0"));
+        }
         if self.texts.len() > 1 && dimensions != self.dimensions {
             return Err(wrong(&format!("{place}outputDimensionality"), "the same in every request"));
         }
         self.dimensions = dimensions;
-        for (name, other) in [("taskType", "task_type"), ("title", "title")] {
-            if member(request, name, other).is_some() {
+        for (name, member) in [("taskType", &item.task_type), ("title", &item.title)] {
+            if member.is_some() {
                 self.dropped.name(name);
             }
         }
@@ -140,37 +171,46 @@ impl Inputs {
 }
 
 /// The text of all parts: Gemini makes one vector of a content.
-fn text_of(content: &Value, place: &str) -> Result<String, Fault> {
-    let Some(parts) = content["parts"].as_array().filter(|parts| !parts.is_empty()) else {
-        return Err(wrong(&format!("{place}content.parts"), "an array with at least one part"));
-    };
-    let mut texts = Vec::with_capacity(parts.len());
-    for (index, part) in parts.iter().enumerate() {
-        let Some(text) = part["text"].as_str() else {
+fn text_of(content: &Content<'_>, place: &str) -> Result<String, Fault> {
+    let mut text = String::new();
+    for (index, part) in content.parts.iter().enumerate() {
+        let Some(more) = &part.text else {
             let place = format!("{place}content.parts[{index}].text");
             return Err(wrong(&place, "a text: nothing else can be embedded"));
         };
-        texts.push(text);
+        if index > 0 {
+            text.push('\n');
+        }
+        text.push_str(more);
     }
-    let text = texts.join("\n");
-    match text.is_empty() {
-        true => Err(wrong(&format!("{place}content.parts"), "a text that is not empty")),
+    match text.trim().is_empty() {
+        true => Err(wrong(&format!("{place}content.parts"), "an array with at least one text")),
         false => Ok(text),
     }
 }
 
-/// Google's servers take members in either spelling.
-fn member<'a>(request: &'a Value, camel: &str, snake: &str) -> Option<&'a Value> {
-    request.get(camel).or_else(|| request.get(snake)).filter(|value| !value.is_null())
+/// The vectors of an answer in OpenAI's shape as they were written, in the order of the inputs.
+fn vectors(body: &[u8]) -> Option<Vec<&str>> {
+    #[derive(Deserialize)]
+    struct Answered<'a> {
+        #[serde(borrow)]
+        data: Vec<Embedded<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct Embedded<'a> {
+        #[serde(default)]
+        index: u64,
+        #[serde(borrow)]
+        embedding: &'a RawValue,
+    }
+    let mut answered: Answered<'_> = serde_json::from_slice(body).ok()?;
+    answered.data.sort_by_key(|item| item.index);
+    let vectors = answered.data.into_iter().map(|item| item.embedding.get());
+    vectors.map(|text| text.starts_with('[').then_some(text)).collect()
 }
 
-/// The vectors of an answer in OpenAI's shape, in the order of the inputs.
-fn vectors(body: &[u8]) -> Option<Vec<Value>> {
-    let mut answer: Value = serde_json::from_slice(body).ok()?;
-    let Value::Array(mut data) = answer["data"].take() else { return None };
-    data.sort_by_key(|item| item["index"].as_u64());
-    let vector = |mut item: Value| Some(item["embedding"].take()).filter(Value::is_array);
-    data.into_iter().map(vector).collect()
+fn unread(place: &str, error: &serde_json::Error) -> Fault {
+    fault::invalid_parameter(place, format!("'{place}' cannot be read: {error}."))
 }
 
 fn wrong(place: &str, expected: &str) -> Fault {
@@ -179,6 +219,8 @@ fn wrong(place: &str, expected: &str) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::{splice, vendors};
 
@@ -216,7 +258,8 @@ mod tests {
         let good = json!({"content": {"parts": [{"text": "a"}]}});
         let other = json!({"content": {"parts": [{"text": "a"}]}, "outputDimensionality": 3});
         for (surface, body, param) in [
-            (SINGLE, json!({}), "content.parts"),
+            (SINGLE, json!({}), "content"),
+            (SINGLE, json!({"content": {"parts": [{"text": 5}]}}), "content"),
             (SINGLE, json!({"content": {"parts": []}}), "content.parts"),
             (SINGLE, json!({"content": {"parts": [{"text": ""}]}}), "content.parts"),
             (SINGLE, json!({"content": {"parts": [{"inlineData": {}}]}}), "content.parts[0].text"),
@@ -227,7 +270,8 @@ mod tests {
             ),
             (BATCH, good.clone(), "requests"),
             (BATCH, json!({"requests": []}), "requests"),
-            (BATCH, json!({"requests": [good, {"content": 5}]}), "requests[1].content.parts"),
+            (BATCH, json!({"requests": [good, {"content": 5}]}), "requests"),
+            (BATCH, json!({"requests": [good, {"content": {"parts": []}}]}), "requests[1].content.parts"),
             (BATCH, json!({"requests": [good, other]}), "requests[1].outputDimensionality"),
         ] {
             let fault = surface.peek(body.to_string().into()).unwrap_err();

@@ -323,8 +323,8 @@ async fn texts_are_embedded_on_any_provider_that_can() {
             assert_eq!((&row["input_tokens"], &row["estimated"]), (&json!(line.prompt_tokens), &json!(false)), "{row:#}");
         }
         for (path, body, status, code, param) in [
-            ("openai/text:embedContent", json!({}), 400, "invalid_parameter", Some("content.parts")),
-            ("openai/text:batchEmbedContents", json!({"requests": [{}]}), 400, "invalid_parameter", Some("requests[0].content.parts")),
+            ("openai/text:embedContent", json!({}), 400, "invalid_parameter", Some("content")),
+            ("openai/text:batchEmbedContents", json!({"requests": [{}]}), 400, "invalid_parameter", Some("requests")),
             ("anthropic/claude-sonnet-4-5~text:embedContent", single, 501, "unsupported_operation", None),
         ] {
             let answer = house.post(format!("/v1beta/models/{path}"), body).send().await;
