@@ -6,16 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::clock::Timestamp;
-use egress::{Egress, Outbound};
+use egress::{Egress, Inbound, Outbound};
 use http::Method;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use wire::codec;
 use wire::vendors::{self, Discovery};
 
+use crate::audit::Scrubber;
 use crate::content_encoding;
 use crate::snapshot::routes::Instance;
 
 const TIME_LIMIT: Duration = Duration::from_secs(15);
+/// An error's body is read so far.
+const ERROR_LIMIT: usize = 64 * 1024;
 const SIZE_LIMIT: usize = 16 * 1024 * 1024;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -141,7 +145,7 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
     let answer = async {
         let answer = egress.send(request).await.map_err(|error| error.reason().to_owned())?;
         if !answer.status.is_success() {
-            return Err(format!("it answered {}", answer.status));
+            return Err(refusal(instance, answer).await);
         }
         let body = answer.body.collect(SIZE_LIMIT).await;
         let body = body.and_then(|body| content_encoding::decode(&answer.headers, body, SIZE_LIMIT));
@@ -159,6 +163,19 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
     models.sort_by(|a, b| a.id.cmp(&b.id));
     models.dedup_by(|a, b| a.id == b.id);
     Ok(models)
+}
+
+/// Status and the provider's own reason, without its credential.
+async fn refusal(instance: &Instance, answer: Inbound) -> String {
+    let status = answer.status;
+    let body = answer.body.collect(ERROR_LIMIT).await.unwrap_or_default();
+    let codec = codec::of(instance.core.vendor.format);
+    let mut fault = codec.read_error(status.as_u16(), &body, instance.name());
+    Scrubber::of(&[], std::iter::once(&instance.provider)).scrub(&mut fault);
+    match fault.is_upstream_auth_failure() {
+        true => fault.message,
+        false => format!("it answered {status}: {}", fault.message),
+    }
 }
 
 /// Whether there is anything to ask.

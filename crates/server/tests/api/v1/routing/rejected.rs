@@ -1,6 +1,7 @@
 //! A provider that rejects the gateway's credential: what the client, the audit log, the log and the health say.
 
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::{combo, each, served};
 use crate::house::{CapturedLog, House, Wishes};
@@ -13,7 +14,7 @@ fn audited() -> Wishes {
 
 async fn attempts(house: &House, request: &str) -> Vec<(String, u64, String)> {
     house.drain().await.unwrap();
-    let log = house.get(format!("/admin/api/v1/audit/log?request_id={request}")).send().await.json();
+    let log = house.get(format!("/admin/api/v1/audit/log?search={request}")).send().await.json();
     let attempts = log["entries"][0]["attempts"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     attempts
@@ -83,6 +84,33 @@ async fn passthrough_logs_a_rejected_credential() {
             "status=401",
         ]);
         assert_eq!(warnings.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn testing_a_provider_tells_its_reason_without_the_key() {
+    each(Wishes::default, serde_json::json!({}), async |house| {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        house.gateway.tasks.spawn(async move {
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let mut head = [0; 4096];
+                let _ = socket.read(&mut head).await;
+                let body = r#"{"error":{"message":"The key 'own-secret-123456' was revoked."}}"#;
+                let head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\nconnection: close";
+                let answer = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+                let _ = socket.write_all(answer.as_bytes()).await;
+            }
+        });
+        let body = serde_json::json!({
+            "name": "revoked", "type": "openai_compatible", "base_url": format!("http://{address}/v1"),
+            "api_key": "own-secret-123456", "models": ["m"],
+        });
+        house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+        let tried = house.post("/admin/api/v1/providers/revoked/test", serde_json::json!({})).send().await.json();
+        let expected = "The provider 'revoked' rejected the gateway's credential (status 401): The key '***' was revoked.";
+        assert_eq!((&tried["ok"], &tried["error"]), (&false.into(), &expected.into()));
     })
     .await;
 }
