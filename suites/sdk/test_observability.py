@@ -21,6 +21,7 @@ def collector():
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["content-length"]))
+            server.headers = {name.lower(): value for name, value in self.headers.items()}
             server.received.append((self.path, json.loads(body)))
             self.send_response(200)
             self.send_header("content-length", "2")
@@ -49,22 +50,93 @@ def attributes(span):
     return {entry["key"]: next(iter(entry["value"].values())) for entry in span["attributes"]}
 
 
+def traced_gateway(start_gateway, upstream, collector, **settings):
+    return start_gateway(upstream, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{collector.server_port}", **settings)
+
+
+def of_kind(collector, kind, count=1):
+    """The spans of a kind (2 server, 3 client) by start, once there are so many."""
+    found = lambda: [span for span in spans(collector) if span["kind"] == kind]
+    rig.eventually(lambda: len(found()) >= count, what=f"{count} spans of kind {kind} at the collector")
+    return sorted(found(), key=lambda span: int(span["startTimeUnixNano"]))
+
+
 def test_a_call_becomes_a_span_of_the_callers_trace(start_gateway, upstream, collector):
-    gateway = start_gateway(upstream, OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{collector.server_port}")
-    headers = {"traceparent": f"00-{TRACE}-{PARENT}-01", "x-request-id": "traced-call"}
+    gateway = traced_gateway(start_gateway, upstream, collector)
+    headers = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "vendor=1", "x-request-id": "traced-call"}
     with sdk(gateway) as client:
-        answer = client.chat.completions.create(model="openai/text", messages=user(), extra_headers=headers)
-    rig.eventually(lambda: list(spans(collector)), what="a span at the collector")
-    (span,) = spans(collector)
-    assert (span["traceId"], span["parentSpanId"]) == (TRACE, PARENT)
-    found = attributes(span)
-    assert found["gen_ai.operation.name"] == "chat" and found["gen_ai.provider.name"] == "openai"
-    assert found["gen_ai.response.id"] == answer.id
-    assert int(found["gen_ai.usage.input_tokens"]) == answer.usage.prompt_tokens
-    assert int(found["gen_ai.usage.output_tokens"]) == answer.usage.completion_tokens
-    # The provider sees our span as its parent.
+        answer = client.chat.completions.create(
+            model="openai/text", messages=user(), temperature=0.5, max_tokens=50, extra_headers=headers
+        )
+    (server,), (client_span,) = of_kind(collector, 2), of_kind(collector, 3)
+    assert (server["traceId"], server["parentSpanId"]) == (TRACE, PARENT)
+    assert (client_span["traceId"], client_span["parentSpanId"]) == (TRACE, server["spanId"])
+    assert (server["name"], client_span["name"]) == ("chat openai/text", "chat text")
+    for span in (server, client_span):
+        found = attributes(span)
+        assert found["gen_ai.operation.name"] == "chat" and found["gen_ai.provider.name"] == "openai"
+        assert found["gen_ai.response.id"] == answer.id
+        assert found["gen_ai.response.model"] == answer.model
+        assert found["gen_ai.response.finish_reasons"]["values"] == [{"stringValue": "stop"}]
+        assert (found["gen_ai.request.temperature"], found["gen_ai.request.max_tokens"]) == (0.5, "50")
+        assert int(found["gen_ai.usage.input_tokens"]) == answer.usage.prompt_tokens
+        assert int(found["gen_ai.usage.output_tokens"]) == answer.usage.completion_tokens
+    found = attributes(server)
+    assert found["gatehouse.user_path"] == "/" and found["gatehouse.cache"] == "off"
+    # The provider sees the attempt's span as its parent.
     sent = [dict(call["headers"]) for call in upstream.requests() if call["path"].endswith("/chat/completions")][-1]
-    assert sent["traceparent"].startswith(f"00-{TRACE}-{span['spanId']}")
+    assert sent["traceparent"] == f"00-{TRACE}-{client_span['spanId']}-01"
+    assert sent["tracestate"] == "vendor=1"
+
+
+def test_streams_and_other_operations_have_their_names(start_gateway, upstream, collector):
+    gateway = traced_gateway(start_gateway, upstream, collector)
+    with sdk(gateway) as client:
+        for _ in client.chat.completions.create(model="openai/text", messages=user(), stream=True):
+            pass
+        client.embeddings.create(model="openai/text", input="x")
+    stream, embedding = of_kind(collector, 3, count=2)
+    assert attributes(stream)["gen_ai.response.finish_reasons"]["values"] == [{"stringValue": "stop"}]
+    assert attributes(stream)["gen_ai.response.model"]
+    assert attributes(embedding)["gen_ai.operation.name"] == "embeddings"
+
+
+def test_every_attempt_has_its_span(start_gateway, upstream, collector):
+    gateway = traced_gateway(start_gateway, upstream, collector)
+    body = {"model": "openai/flaky-1@traced", "messages": user()}
+    answer = gateway.http.post("/v1/chat/completions", json=body, headers=rig.bearer(rig.MASTER_KEY))
+    assert answer.status_code == 200
+    (server,) = of_kind(collector, 2)
+    failed, served = of_kind(collector, 3, count=2)
+    assert attributes(failed)["http.response.status_code"] == "500" and failed["status"]["code"] == 2
+    assert attributes(served)["http.response.status_code"] == "200" and served["status"] == {}
+    assert "gen_ai.usage.input_tokens" not in attributes(failed)
+    assert attributes(server)["gatehouse.attempts"] == "2"
+    ids = [dict(call["headers"])["traceparent"].split("-")[2] for call in upstream.requests()[-2:]]
+    assert ids == [failed["spanId"], served["spanId"]]
+
+
+def test_export_headers_resource_and_sampling(start_gateway, upstream, collector):
+    gateway = traced_gateway(
+        start_gateway,
+        upstream,
+        collector,
+        OTEL_EXPORTER_OTLP_HEADERS="authorization=Basic%20abc,x-scope=1",
+        OTEL_RESOURCE_ATTRIBUTES="deployment.environment=prod,service.name=ignored",
+        OTEL_SERVICE_NAME="edge",
+    )
+    body, bearer = {"model": "openai/text", "messages": user()}, rig.bearer(rig.MASTER_KEY)
+    unsampled = f"00-{TRACE}-{PARENT}-00"
+    gateway.http.post("/v1/chat/completions", json=body, headers=bearer | {"traceparent": unsampled})
+    assert dict(upstream.requests()[-1]["headers"])["traceparent"] == unsampled
+    gateway.http.post("/v1/chat/completions", json=body, headers=bearer)
+    (server,) = of_kind(collector, 2)
+    assert server["traceId"] != TRACE, "the unsampled call has no span"
+    assert collector.headers["authorization"] == "Basic abc" and collector.headers["x-scope"] == "1"
+    resource = collector.received[0][1]["resourceSpans"][0]["resource"]
+    named = {entry["key"]: entry["value"]["stringValue"] for entry in resource["attributes"]}
+    assert named["service.name"] == "edge" and named["deployment.environment"] == "prod"
+    assert named["service.version"]
 
 
 def test_metrics_count_calls_tokens_and_lag(start_gateway, upstream):
@@ -90,6 +162,19 @@ def test_metrics_count_calls_tokens_and_lag(start_gateway, upstream):
     assert value("requests_in_flight") == 0
     value("cost_usd_total", **target)
     value("journal_lag_bytes")
+    assert value("storage_up") == 1
+    assert value("circuit_breaker_state", **target) == 0
+    assert value("build_info", edition="oss") == 1
+    for name in ("cpu_seconds_total", "resident_memory_bytes", "open_fds"):
+        assert re.search(rf"^process_{name} [0-9.]+$", page, re.M), name
+    gateway.http.post(
+        "/v1/chat/completions",
+        json={"model": "openai/unauthorized", "messages": user()},
+        headers=rig.bearer(rig.MASTER_KEY),
+    )
+    page = gateway.http.get("/metrics", headers=rig.bearer(rig.MASTER_KEY)).text
+    assert value("upstream_failures_total", reason="auth_failed") == 1
+    assert value("request_failures_total", reason="upstream_auth_failed") == 1
 
 
 def test_json_logs_carry_request_ids_and_no_secrets(start_gateway, upstream):

@@ -287,6 +287,12 @@ pub struct TraceContext {
     pub span_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
+    /// The flags of `traceparent`; the lowest bit is "sampled". Only of use while the call runs.
+    #[serde(skip)]
+    pub flags: u8,
+    /// The caller's `tracestate`.
+    #[serde(skip)]
+    pub state: Option<String>,
 }
 
 impl Receipt {

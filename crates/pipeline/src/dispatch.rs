@@ -21,6 +21,7 @@ use domain::canon::Reply;
 use domain::fault::{Fault, Recourse};
 use tokio::time::Instant;
 use wire::codec::{self, Native};
+use wire::response_facts::ResponseFacts;
 
 use crate::health::Admission;
 use crate::receive::Call;
@@ -49,6 +50,24 @@ pub enum Answer {
     Stream(Box<Flow>),
 }
 
+impl Answer {
+    /// Model and finish reasons of a whole answer; a stream tells them at its end.
+    fn facts(&self) -> Option<ResponseFacts> {
+        match self {
+            Self::Native(_, bytes, _) => {
+                let mut facts = ResponseFacts::default();
+                facts.read(bytes);
+                Some(facts)
+            }
+            Self::Translated(_, reply) => Some(ResponseFacts {
+                model: reply.model.clone(),
+                finish_reasons: vec![reply.stop.as_finish_reason().to_owned()],
+            }),
+            Self::Stream(_) => None,
+        }
+    }
+}
+
 /// A target about to be asked.
 struct Trying {
     leaving: Leaving,
@@ -60,11 +79,13 @@ struct Asked {
     lane: Arc<Lane>,
     admission: Admission,
     progress: Progress,
+    /// Of the attempt's client span, where the call is traced.
+    span_id: Option<String>,
 }
 
 impl Asked {
-    fn new(lane: Arc<Lane>, admission: Admission) -> Self {
-        Self { lane, admission, progress: Progress::default() }
+    fn new(lane: Arc<Lane>, admission: Admission, ticket: &Ticket) -> Self {
+        Self { lane, admission, progress: Progress::default(), span_id: ticket.new_span_id() }
     }
 }
 
@@ -118,7 +139,7 @@ pub async fn dispatch(
             },
         };
         let trying = match prepared {
-            Ok(leaving) => Trying { leaving, asked: Asked::new(lane, admission) },
+            Ok(leaving) => Trying { leaving, asked: Asked::new(lane, admission, &ticket) },
             Err(fault) => {
                 course.lacks(fault);
                 _retrying = None;
@@ -216,7 +237,7 @@ async fn try_one(
 
 /// What came of an attempt goes into the books and into what is known of the target's health.
 fn conclude(
-    Asked { lane, admission, progress }: Asked,
+    Asked { lane, admission, progress, span_id }: Asked,
     mut outcome: Result<Answer, Fault>,
     duration: Duration,
     alone: bool,
@@ -230,7 +251,10 @@ fn conclude(
         Ok(_) => (200, None),
         Err(fault) => (fault.upstream_status.map_or(fault.status, u16::from), Some(fault.code.to_string())),
     };
-    ticket.attempted(&lane, lane.attempt(status, error, duration));
+    ticket.attempted(&lane, lane.attempt(status, error, duration), span_id);
+    if let Some(facts) = outcome.as_ref().ok().filter(|_| ticket.is_traced()).and_then(Answer::facts) {
+        ticket.trace_response(facts);
+    }
     match &mut outcome {
         Ok(answer) => {
             tell::transition(&lane, admission.succeeded(now, duration), ticket.gateway());

@@ -10,7 +10,6 @@ use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::caller::Caller;
 use domain::fault::Fault;
-use domain::receipt::TraceContext;
 use domain::scope::{Action, Scope};
 use domain::user_path::UserPath;
 use http_body_util::Full;
@@ -238,10 +237,5 @@ impl Occasion for Imagined<'_> {
 
     fn owner(&self) -> Owner {
         self.owner.clone()
-    }
-
-    /// A span is made for each call.
-    fn trace(&self) -> Option<&TraceContext> {
-        None
     }
 }

@@ -109,6 +109,8 @@ struct Journey {
     reservation: Reservation,
     /// The owner of the object that the path names, where it is recorded.
     parent: Option<Owner>,
+    /// Of the attempt's client span, where the call is traced.
+    span_id: Option<String>,
 }
 
 async fn prepare(
@@ -159,7 +161,8 @@ async fn prepare(
     if purpose.infers {
         ticket.limit_tokens(|| reservation.token_demand(&lane))?;
     }
-    let headers = headers::up(&arrival.headers, &instance, ticket);
+    let span_id = ticket.new_span_id();
+    let headers = headers::up(&arrival.headers, &instance, ticket.trace_headers(span_id.as_deref()));
     let outbound = Outbound {
         destination,
         method: wanted.method.clone(),
@@ -167,7 +170,7 @@ async fn prepare(
         headers,
         body: upload.into_outbound(),
     };
-    Ok(Journey { instance, endpoint, lane, sent, outbound, purpose, reservation, parent })
+    Ok(Journey { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id })
 }
 
 /// An object that this gateway handed out is its owner's here, too. What it never saw is between key and provider.
@@ -208,7 +211,7 @@ async fn judge(
 
 impl Journey {
     async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<Passed, Refused> {
-        let Self { instance, endpoint, lane, sent, outbound, purpose, reservation, parent } = self;
+        let Self { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id } = self;
         ticket.leave(&lane, &reservation);
         let gateway = ticket.gateway().clone();
         let before = ticket.now();
@@ -216,7 +219,7 @@ impl Journey {
         let mut fare = Fare::new(ticket, instance, endpoint.model, sent.clone(), purpose);
         fare.owned_by(parent, makes);
         let outcome = head(&gateway, fare.instance(), outbound, &sent).await;
-        fare.attempted(before, attempt(&lane, &outcome));
+        fare.attempted(before, attempt(&lane, &outcome), span_id);
         match outcome {
             Ok(inbound) => {
                 warn_if_rejected(&fare, inbound.status);

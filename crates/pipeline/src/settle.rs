@@ -6,6 +6,7 @@ mod earlier;
 mod following;
 mod holds;
 mod request_log;
+mod traced;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +33,7 @@ use crate::reply::{self, Refused};
 use crate::reserve::Reservation;
 use crate::responses::Keeping;
 use crate::snapshot::routes::Lane;
-use crate::traces;
+use crate::traces::{self, CallTrace};
 use account::Account;
 use earlier::{Earlier, Lost};
 use holds::Holds;
@@ -74,12 +75,16 @@ pub struct Ticket {
     key: Option<Arc<KeyFacts>>,
     /// What the audit log is to know, when there is one.
     audit: Option<Box<Capture>>,
+    /// Collected for the spans of the call, when its trace is recorded.
+    trace: Option<Box<CallTrace>>,
 }
 
 impl Ticket {
     /// On the heap: it is handed from station to station.
     pub fn open(gateway: &Arc<Gateway>, arrival: &Arrival) -> Box<Self> {
         gateway.metrics.in_flight.inc();
+        let context = traces::context(gateway, arrival);
+        let trace = traces::is_recorded(gateway, context.as_ref()).then(|| CallTrace::new(arrival));
         let receipt = Receipt {
             id: ids::unique(arrival.at, &*gateway.entropy).to_string(),
             request_id: arrival.request_id.as_str().to_owned(),
@@ -92,7 +97,7 @@ impl Ticket {
                 .header("user-agent")
                 .map(|text| text.chars().take(200).collect())
                 .unwrap_or_default(),
-            trace: traces::context(gateway, arrival),
+            trace: context,
             unbooked: !gateway.policy.accounting,
             ..Receipt::default()
         };
@@ -118,6 +123,7 @@ impl Ticket {
             limited: None,
             key: None,
             audit: Capture::open(gateway.policy.audit, arrival),
+            trace,
         })
     }
 
@@ -221,6 +227,9 @@ impl Ticket {
 
     pub fn requested(&mut self, call: &Call) {
         self.prompt = call.request.body.clone();
+        if let Some(trace) = &mut self.trace {
+            trace.requested(call);
+        }
         let model: String = call.request.model.as_deref().unwrap_or_default().chars().take(300).collect();
         self.edit(|receipt| {
             receipt.requested_model = model;
@@ -283,8 +292,10 @@ impl Ticket {
         }
     }
 
-    pub fn attempted(&mut self, lane: &Lane, attempt: Attempt) {
+    /// `span_id` is that of its client span, where the call is traced.
+    pub fn attempted(&mut self, lane: &Lane, attempt: Attempt, span_id: Option<String>) {
         self.gateway.metrics.attempted(&lane.live, &attempt);
+        self.trace_attempt(lane, &attempt, span_id);
         self.edit(|receipt| receipt.attempts.push(attempt));
     }
 
@@ -436,6 +447,7 @@ impl Ticket {
             earlier: self.earlier.take(),
             lost: std::mem::take(&mut self.lost),
             holds: std::mem::take(&mut self.holds),
+            trace: self.trace.take(),
         };
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) if account.needs_counting() => {

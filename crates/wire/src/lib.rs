@@ -11,6 +11,7 @@ pub mod formats;
 pub mod json;
 pub mod meter;
 pub mod renames;
+pub mod response_facts;
 pub mod splice;
 pub mod sse;
 pub mod tool_ids;

@@ -35,6 +35,20 @@ pub enum StopReason {
     PauseTurn,
 }
 
+impl StopReason {
+    /// By the name that chat completions have for it, or its own.
+    pub fn as_finish_reason(&self) -> &'static str {
+        match self {
+            Self::EndTurn | Self::StopSequence(_) => "stop",
+            Self::MaxTokens => "length",
+            Self::ToolCalls => "tool_calls",
+            Self::ContentFilter => "content_filter",
+            Self::Refusal => "refusal",
+            Self::PauseTurn => "pause_turn",
+        }
+    }
+}
+
 impl Default for Reply {
     fn default() -> Self {
         Self {

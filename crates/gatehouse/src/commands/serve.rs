@@ -2,6 +2,7 @@
 
 pub(super) mod assemble;
 mod reload;
+mod telemetry;
 
 use std::io::Write as _;
 use std::path::Path;

@@ -13,7 +13,7 @@ use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, PassthroughUnmetered, StorageType,
     UnpricedPolicy, UrlPath, Value, between, host, http_url, log_level, networks, not_root, origins,
-    positive, postgres_url,
+    otlp_headers, positive, postgres_url, resource_attributes,
 };
 use super::{Section, Setting, SettingOrigin};
 
@@ -137,8 +137,13 @@ declare! {
     telemetry: TelemetrySettings {
         /// OTLP/HTTP endpoint that traces are sent to; none means no traces.
         otlp_endpoint: Option<String> = "telemetry.otlp_endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", "", http_url;
-        /// Name of this service in traces.
-        service_name: String = "telemetry.service_name", "OTEL_SERVICE_NAME", "gatehouse";
+        /// Headers sent with every export, e.g. `authorization=Basic%20…,x-scope=1`: values are percent-encoded.
+        otlp_headers: Option<Secret> = "telemetry.otlp_headers", "OTEL_EXPORTER_OTLP_HEADERS", "", otlp_headers;
+        /// Name of this service in traces; without one, `service.name` of the resource attributes, else `gatehouse`.
+        service_name: Option<String> = "telemetry.service_name", "OTEL_SERVICE_NAME", "";
+        /// Attributes of the resource that spans belong to, e.g. `deployment.environment=prod,team=a`.
+        resource_attributes: Option<String> = "telemetry.resource_attributes", "OTEL_RESOURCE_ATTRIBUTES", "",
+            resource_attributes;
     }
 
     /// The admin side.

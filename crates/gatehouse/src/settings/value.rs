@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use domain::secret::Secret;
 use ipnet::IpNet;
+use pipeline::traces;
 
 pub trait Value: Sized + Default {
     /// What a value must be, as a noun that follows "is not".
@@ -291,6 +292,21 @@ pub fn is_http_url(url: &str) -> bool {
     host.is_some_and(|host| !host.is_empty() && !host.starts_with('/') && !url.contains(char::is_whitespace))
 }
 
+pub fn otlp_headers(list: &Option<Secret>) -> Verdict {
+    let fits = |list: &Secret| traces::parse_headers(list.reveal()).is_some();
+    require(
+        list.as_ref().is_none_or(fits),
+        "is not a list of headers such as authorization=Bearer%20abc,x-scope=1",
+    )
+}
+
+pub fn resource_attributes(list: &Option<String>) -> Verdict {
+    require(
+        list.as_deref().is_none_or(|list| traces::parse_list(list).is_some()),
+        "is not a list of attributes such as deployment.environment=prod,team=a",
+    )
+}
+
 pub fn postgres_url(url: &Option<Secret>) -> Verdict {
     let known =
         |url: &Secret| ["postgres://", "postgresql://"].iter().any(|scheme| url.reveal().starts_with(scheme));
@@ -381,6 +397,10 @@ mod tests {
         assert!(origins(&["a.example".into()]).is_err() && origins(&["https://a.example/x".into()]).is_err());
         assert!(networks(&["10.0.0.0/8".into(), "192.0.2.7".into(), "2001:db8::/32".into()]).is_ok());
         assert!(networks(&["10.0.0.0/33".into()]).is_err() && networks(&["proxy".into()]).is_err());
+        let headers = |list: &str| otlp_headers(&Some(Secret::new(list)));
+        assert!(headers("authorization=Basic%20x").is_ok() && headers("authorization").is_err());
+        assert!(resource_attributes(&Some("a=1,b=2".into())).is_ok());
+        assert!(resource_attributes(&Some("prod".into())).is_err());
         assert!(host("::1").is_ok() && host("a b").is_err());
     }
 }

@@ -40,12 +40,13 @@ pub async fn attempt(
 async fn send_and_read(
     call: &Call,
     mut leaving: Leaving,
-    Asked { lane, progress, .. }: &Asked,
+    Asked { lane, progress, span_id, .. }: &Asked,
     ticket: &Ticket,
     deadline: Instant,
 ) -> Result<Answer, Fault> {
     let policy = &ticket.gateway().policy;
     let instance = &lane.target.instance;
+    leaving.trace_headers = ticket.trace_headers(span_id.as_deref());
     let waited = if call.stream { lane.first_event_timeout(policy) } else { lane.total_timeout(policy) };
     let begun = Instant::now();
     let limit = deadline.min(begun + waited);

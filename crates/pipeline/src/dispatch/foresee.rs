@@ -102,7 +102,7 @@ impl Walk {
         };
         self.would_try.push(place);
         let Some(fault) = undialled else {
-            self.departure.get_or_insert_with(|| depart(place, leaving, call, lane, occasion));
+            self.departure.get_or_insert_with(|| depart(place, leaving, call, lane));
             self.course.move_on();
             return;
         };
@@ -134,18 +134,12 @@ fn undialled(lane: &Lane) -> Option<Fault> {
     Some(fault::upstream_unreachable(&lane.target.instance, reason))
 }
 
-fn depart(
-    place: usize,
-    mut leaving: Leaving,
-    call: &Call,
-    lane: &Lane,
-    occasion: &dyn Occasion,
-) -> Departure {
+fn depart(place: usize, mut leaving: Leaving, call: &Call, lane: &Lane) -> Departure {
     let body = wire::splice::concat(&leaving.body);
     let Ok(destination) = lane.instance.destination.clone() else {
         return Departure { place, method: Method::POST, url: None, headers: HeaderMap::new(), body };
     };
-    let outbound = outbound::build(destination, &mut leaving, call, lane, occasion);
+    let outbound = outbound::build(destination, &mut leaving, call, lane);
     let destination = &outbound.destination;
     let url = format!("{}{}{}", destination.origin(), destination.base_path(), outbound.path_and_query);
     Departure { place, method: outbound.method, url: Some(url), headers: outbound.headers.to_map(), body }

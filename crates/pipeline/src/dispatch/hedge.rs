@@ -133,7 +133,7 @@ fn compete(
     }
     ticket.note_leaving(lane, reservation);
     let dropped = leaving.dropped();
-    let asked = Asked::new(lane.clone(), admission);
+    let asked = Asked::new(lane.clone(), admission, ticket);
     Some((Runner { asked, started: ticket.now(), dropped }, leaving))
 }
 
@@ -177,10 +177,10 @@ fn settle(first: Runner, second: Option<Runner>, ended: Ended, ticket: &mut Tick
         conclude(runner.asked, outcome, now.saturating_sub(runner.started), false, ticket)
     };
     let outrun = |Runner { asked, started, .. }: Runner, ticket: &mut Ticket| {
-        let Asked { lane, admission, progress } = asked;
+        let Asked { lane, admission, progress, span_id } = asked;
         let took = now.saturating_sub(started);
         admission.took_longer_than(now, took);
-        ticket.attempted(&lane, lane.attempt(0, Some(OUTRUN.into()), took));
+        ticket.attempted(&lane, lane.attempt(0, Some(OUTRUN.into()), took), span_id);
         if let Some(loss) = progress.loss() {
             ticket.lose(&lane, loss);
         }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use domain::receipt::TraceContext;
 use store::Owner;
 
 use crate::gateway::Gateway;
@@ -19,8 +18,6 @@ pub trait Occasion {
 
     /// Who stored state belongs to.
     fn owner(&self) -> Owner;
-
-    fn trace(&self) -> Option<&TraceContext>;
 }
 
 impl Occasion for Ticket {
@@ -38,10 +35,6 @@ impl Occasion for Ticket {
 
     fn owner(&self) -> Owner {
         self.owner()
-    }
-
-    fn trace(&self) -> Option<&TraceContext> {
-        self.receipt()?.trace.as_ref()
     }
 }
 
@@ -79,9 +72,5 @@ impl Occasion for OwnedOccasion {
 
     fn owner(&self) -> Owner {
         self.owner.clone()
-    }
-
-    fn trace(&self) -> Option<&TraceContext> {
-        None
     }
 }

@@ -9,7 +9,7 @@ use domain::call::{Format, Surface};
 use domain::canon::{CustomTool, Dropped, FunctionTool, Prompt, Tool};
 use domain::fault::{self, Fault};
 use egress::Outbound;
-use http::{HeaderName, Method};
+use http::Method;
 use wire::codec::{self, Codec, Decoding, EchoedRequest, Mint, Native, Rendering, Request, Target};
 use wire::renames::Renames;
 
@@ -20,7 +20,7 @@ use crate::receive::Call;
 use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
-use crate::traces;
+use crate::traces::TraceHeaders;
 
 /// A call made ready for one target.
 pub struct Leaving {
@@ -30,6 +30,8 @@ pub struct Leaving {
     pub passage: Passage,
     /// What this target cannot be told.
     dropped: Dropped,
+    /// `traceparent` and `tracestate`, set when the attempt starts.
+    pub trace_headers: TraceHeaders,
 }
 
 impl Leaving {
@@ -85,7 +87,13 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leav
         let body = native.splice(&call.request, &target);
         let dropped = native.dropped(&call.request);
         refuse_dropped(&dropped, lane, occasion)?;
-        return Ok(Leaving { surface: call.surface, body, passage: Passage::Native(native), dropped });
+        return Ok(Leaving {
+            surface: call.surface,
+            body,
+            passage: Passage::Native(native),
+            dropped,
+            trace_headers: Vec::new(),
+        });
     };
     let upstream = upstream(call, lane, client)?;
     if is_resumable(call, occasion) {
@@ -100,7 +108,13 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leav
         let codec = codec::of(client);
         let body = codec.splice(&request, &target);
         let (surface, passage) = (Surface::Converse(client), Passage::Native(codec));
-        return Ok(Leaving { surface, body, passage, dropped: Dropped::default() });
+        return Ok(Leaving {
+            surface,
+            body,
+            passage,
+            dropped: Dropped::default(),
+            trace_headers: Vec::new(),
+        });
     }
     let prompt = read(call, request, client)?;
     translate(call, lane, occasion, prompt, (client, upstream), Continuity::Single)
@@ -213,6 +227,7 @@ fn translate(
         body: vec![encoded.body],
         passage: Passage::Translated(Box::new(translation)),
         dropped: encoded.dropped,
+        trace_headers: Vec::new(),
     })
 }
 
@@ -270,12 +285,11 @@ pub fn build(
     leaving: &mut Leaving,
     call: &Call,
     lane: &Lane,
-    occasion: &dyn Occasion,
 ) -> Outbound {
     let core = &lane.instance;
     let mut headers = if call.stream { core.stream_headers.clone() } else { core.headers.clone() };
-    if let Some(value) = occasion.trace().and_then(traces::traceparent) {
-        headers = headers.with(HeaderName::from_static("traceparent"), value);
+    for (name, value) in std::mem::take(&mut leaving.trace_headers) {
+        headers = headers.with(name, value);
     }
     if leaving.surface == call.surface {
         for (name, value) in &call.forwarded {

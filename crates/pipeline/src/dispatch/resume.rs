@@ -154,7 +154,7 @@ async fn go_on(
     });
     let leaving = with_own_ids(leaving.ok()?, ticket, resumable.resumed + 1);
     let admission = lane.health.admit(ticket.now()).ok()?;
-    let trying = Trying { leaving, asked: Asked::new(lane.clone(), admission) };
+    let trying = Trying { leaving, asked: Asked::new(lane.clone(), admission, ticket) };
     let reservation = ticket.reservation_with(&resumable.reservation);
     let Tried { outcome, .. } =
         try_one(call, trying, &reservation, ticket, Bounds { deadline, alone: false }).await;

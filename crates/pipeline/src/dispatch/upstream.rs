@@ -100,7 +100,7 @@ pub async fn send(
     let egress = &ticket.gateway().egress;
     // Streams are read at the client's pace and conversations are small. Other documents may be large.
     let multiplex = matches!(leaving.surface, Surface::Converse(_));
-    let outbound = outbound::build(destination, leaving, call, lane, ticket);
+    let outbound = outbound::build(destination, leaving, call, lane);
     let inbound =
         if multiplex { egress.send_multiplexed(outbound).await } else { egress.send(outbound).await };
     let inbound = inbound.map_err(|error| {

@@ -100,13 +100,13 @@ impl Fare {
         self.masker.held()
     }
 
-    pub(super) fn attempted(&mut self, before: Duration, attempt: Attempt) {
+    pub(super) fn attempted(&mut self, before: Duration, attempt: Attempt, span_id: Option<String>) {
         if let Some(ticket) = &mut self.ticket {
             let duration = ticket.now().saturating_sub(before);
             ticket.waited(duration);
             if let Some(lane) = ticket.lane().cloned() {
                 let duration_us = duration.as_micros() as u64;
-                ticket.attempted(&lane, Attempt { duration_us, ..attempt });
+                ticket.attempted(&lane, Attempt { duration_us, ..attempt }, span_id);
             }
         }
     }

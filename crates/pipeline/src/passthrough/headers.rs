@@ -4,9 +4,8 @@ use egress::Headers;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::audit::Scrubber;
-use crate::settle::Ticket;
 use crate::snapshot::routes::Instance;
-use crate::traces;
+use crate::traces::TraceHeaders;
 
 /// What describes the body, the wish and the precondition. Credentials, cookies, what belongs to one hop and the
 /// gateway's own headers are not among them, nor is what names an account: that is the operator's to choose.
@@ -60,7 +59,7 @@ const DOWN: &[&str] = &[
 const DOWN_PREFIXES: &[&str] = &["x-ratelimit-", "anthropic-ratelimit-"];
 
 /// The instance's own headers, and of the client's what may pass. What the operator has fixed stays as it is.
-pub(super) fn up(client: &HeaderMap, instance: &Instance, ticket: &Ticket) -> Headers {
+pub(super) fn up(client: &HeaderMap, instance: &Instance, trace_headers: TraceHeaders) -> Headers {
     let mut headers = instance.core.headers.to_map();
     headers.remove(header::CONTENT_TYPE);
     headers.remove(header::ACCEPT);
@@ -73,9 +72,8 @@ pub(super) fn up(client: &HeaderMap, instance: &Instance, ticket: &Ticket) -> He
             headers.append(name.clone(), value.clone());
         }
     }
-    let trace = ticket.receipt().and_then(|receipt| receipt.trace.as_ref()).and_then(traces::traceparent);
-    if let Some(trace) = trace {
-        headers.insert(HeaderName::from_static("traceparent"), trace);
+    for (name, value) in trace_headers {
+        headers.insert(name, value);
     }
     Headers::from(headers)
 }

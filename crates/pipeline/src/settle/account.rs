@@ -14,6 +14,7 @@ use crate::audit;
 use crate::estimate;
 use crate::gateway::Gateway;
 use crate::snapshot::routes::Lane;
+use crate::traces::CallTrace;
 
 pub struct Account {
     pub gateway: Arc<Gateway>,
@@ -31,6 +32,7 @@ pub struct Account {
     pub earlier: Option<Box<Earlier>>,
     pub lost: Vec<Lost>,
     pub holds: Holds,
+    pub trace: Option<Box<CallTrace>>,
 }
 
 impl Account {
@@ -62,7 +64,7 @@ impl Account {
     }
 
     fn book(self) {
-        let Self { gateway, mut receipt, lane, earlier, holds, .. } = self;
+        let Self { gateway, mut receipt, lane, earlier, holds, trace, .. } = self;
         let lane = lane.as_deref();
         (receipt.cost, receipt.cost_source) = earlier::price(lane, &receipt.usage);
         if receipt.cost_source == CostSource::ModelPricing {
@@ -75,8 +77,8 @@ impl Account {
         holds.settle(&receipt);
         gateway.metrics.in_flight.dec();
         gateway.metrics.record(lane, &receipt);
-        if let Some(traces) = &gateway.traces {
-            traces.export(&receipt);
+        if let (Some(traces), Some(trace)) = (&gateway.traces, &trace) {
+            traces.export(&receipt, trace);
         }
         tracing::debug!(
             request_id = receipt.request_id,

@@ -81,6 +81,7 @@ impl Ticket {
             limited: None,
             key: None,
             audit: None,
+            trace: None,
         })
     }
 }

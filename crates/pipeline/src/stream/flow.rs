@@ -15,6 +15,7 @@ use domain::usage::Usage;
 use wire::codec::{Class, Native};
 use wire::fault::Broken;
 use wire::formats::chat;
+use wire::response_facts::ResponseFacts;
 use wire::sse::{Event, Splitter};
 
 use super::translated::Translated;
@@ -63,6 +64,8 @@ pub struct Flow {
     resumable: Option<Box<Resumable>>,
     /// Takes down what is put out, where the audit log wants it.
     recording: Option<Arc<Recording>>,
+    /// Model and finish reasons as the provider names them, where the call is traced.
+    facts: Option<Box<ResponseFacts>>,
 }
 
 /// How events become the client's.
@@ -125,6 +128,7 @@ impl Flow {
             admission: None,
             resumable: None,
             recording: None,
+            facts: ticket.is_traced().then(Box::default),
         }
     }
 
@@ -364,6 +368,9 @@ impl Flow {
             return (self.opened && native).then(|| event.raw.clone());
         }
         self.heard += 1;
+        if let Some(facts) = &mut self.facts {
+            facts.read_event(&event.data());
+        }
         match &mut self.manner {
             Manner::Native(manner) => {
                 manner.events += 1;

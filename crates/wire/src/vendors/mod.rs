@@ -25,6 +25,7 @@ mod oracle;
 mod paths;
 mod perplexity;
 mod rules;
+mod telemetry;
 mod together;
 mod vllm;
 mod xai;
@@ -37,6 +38,7 @@ pub use models::{Discovered, Discovery, read_models};
 use paths::OPENAI_LIKE;
 pub use paths::{Lifecycle, Paths};
 pub use rules::{Rules, ThinkingStyle};
+pub use telemetry::otel_provider_name;
 
 /// In the order they are offered to an operator.
 static VENDORS: &[&Vendor] = &[

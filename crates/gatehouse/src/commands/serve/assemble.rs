@@ -75,10 +75,10 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
     let traces = match &settings.telemetry.otlp_endpoint {
         None => None,
         Some(endpoint) => {
-            let collector =
+            let destination =
                 egress.destination(endpoint, Trust::Operator).map_err(|error| error.to_string())?;
-            let (exporter, sending) =
-                traces::exporter(egress.clone(), collector, settings.telemetry.service_name.clone());
+            let collector = super::telemetry::collector(&settings.telemetry, destination);
+            let (exporter, sending) = traces::exporter(egress.clone(), collector);
             background.push(spawn(sending));
             Some(exporter)
         }

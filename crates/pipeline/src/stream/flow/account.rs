@@ -19,6 +19,7 @@ impl Flow {
             && translated.is_resumable();
         let resumable = self.resumable.take_if(|resumable| goes_on && resumable.may_go_on())?;
         let so_far = translated.reply().clone();
+        self.trace(ticket);
         self.discharge(ticket);
         self.learn();
         self.tally(ticket);
@@ -42,6 +43,7 @@ impl Flow {
         }
         self.idle_timeout = next.idle_timeout;
         self.admission = next.admission;
+        self.facts = next.facts;
         self.resumable = Some(resumable);
         self.collect();
     }
@@ -55,6 +57,7 @@ impl Flow {
             ticket.gateway().recall.remember(&ticket.owner(), translated.reply());
         }
         self.discharge(ticket);
+        self.trace(ticket);
         let native = matches!(self.manner, Manner::Native(_));
         responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
         if let Some(id) = self.provider_id.clone() {
@@ -76,6 +79,12 @@ impl Flow {
         {
             let transition = admission.failed(ticket.now(), &fault.code);
             tell::transition(&self.lane, transition, ticket.gateway());
+        }
+    }
+
+    fn trace(&mut self, ticket: &mut Ticket) {
+        if let Some(facts) = self.facts.take() {
+            ticket.trace_response(*facts);
         }
     }
 
