@@ -1,7 +1,11 @@
 //! What Prometheus sees. Handles are resolved once per target, so that a call touches counters and no label maps.
 
+mod exposition;
+mod page;
+mod process;
+mod reason;
+
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -16,6 +20,9 @@ use prometheus_client::registry::Registry;
 
 use crate::health::Health;
 use crate::snapshot::routes::Lane;
+
+use exposition::Reading;
+pub use page::{Surroundings, page};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct TargetLabels {
@@ -42,6 +49,13 @@ struct AttemptLabels {
     provider: String,
     model: String,
     outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FailureLabels {
+    provider: String,
+    model: String,
+    reason: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -122,6 +136,8 @@ pub struct Metrics {
     tokens: Family<TokenLabels, Counter>,
     cost: Family<TargetLabels, Money>,
     attempts: Family<AttemptLabels, Counter>,
+    request_failures: Family<FailureLabels, Counter>,
+    upstream_failures: Family<FailureLabels, Counter>,
     refusals: Family<LimitLabels, Counter>,
     pub in_flight: Gauge,
     pub journal_failures: Counter,
@@ -142,6 +158,8 @@ impl Default for Metrics {
             tokens: Family::default(),
             cost: Family::default(),
             attempts: Family::default(),
+            request_failures: Family::default(),
+            upstream_failures: Family::default(),
             refusals: Family::default(),
             in_flight: Gauge::default(),
             journal_failures: Counter::default(),
@@ -168,6 +186,16 @@ impl Default for Metrics {
         registry.register("tokens", "Tokens by kind", metrics.tokens.clone());
         registry.register("cost_usd", "Cost of priced calls in US dollars", metrics.cost.clone());
         registry.register("upstream_attempts", "Calls sent to providers", metrics.attempts.clone());
+        registry.register(
+            "request_failures",
+            "Calls that failed, by error code; upstream_error for codes of providers",
+            metrics.request_failures.clone(),
+        );
+        registry.register(
+            "upstream_failures",
+            "Attempts at providers that failed, by reason",
+            metrics.upstream_failures.clone(),
+        );
         registry.register(
             "rate_limit_refusals",
             "Calls that were over a limit of their key",
@@ -221,11 +249,16 @@ impl Metrics {
             return;
         }
         let handles = self.handles(live);
-        if attempt.error.is_none() {
-            handles.attempts_ok.inc()
-        } else {
-            handles.attempts_failed.inc()
-        };
+        match reason::of_attempt(attempt) {
+            None => {
+                handles.attempts_ok.inc();
+            }
+            Some(reason) => {
+                handles.attempts_failed.inc();
+                let TargetLabels { provider, model } = live.labels.clone();
+                self.upstream_failures.get_or_create(&FailureLabels { provider, model, reason }).inc();
+            }
+        }
     }
 
     /// A call was over that limit of its key.
@@ -263,6 +296,12 @@ impl Metrics {
 
     pub fn record(&self, lane: Option<&Lane>, receipt: &Receipt) {
         self.overhead.observe(receipt.overhead_us as f64 / 1e6);
+        if let Some(reason) = reason::of_call(receipt) {
+            let (provider, model) = lane
+                .map(|lane| (lane.live.labels.provider.clone(), lane.live.labels.model.clone()))
+                .unwrap_or_default();
+            self.request_failures.get_or_create(&FailureLabels { provider, model, reason }).inc();
+        }
         let Some(live) = lane.map(|lane| &lane.live) else {
             let labels =
                 RequestLabels { provider: String::new(), model: String::new(), status: receipt.status };
@@ -289,27 +328,16 @@ impl Metrics {
         }
     }
 
-    /// The exposition text; the journal's lag is read when it is asked for.
-    pub fn render(&self, lag: &store::Lag, damaged: u64, spans_dropped: u64) -> String {
+    /// The exposition text, with what is read only now.
+    fn render(&self, readings: &[Reading]) -> String {
         let mut page = String::new();
         let registry = self.registry.lock();
         if text::encode(&mut page, &registry).is_err() {
             tracing::error!("metrics could not be encoded");
         }
-        let end = page.rfind("# EOF").unwrap_or(page.len());
-        let mut journal = String::new();
-        for (name, help, value) in [
-            ("journal_lag_bytes", "Bytes of the journal that storage does not have yet", lag.bytes),
-            ("journal_lag_records", "Records of the journal that storage does not have yet", lag.records),
-            ("journal_damaged_records", "Records that could not be read back since the start", damaged),
-            ("trace_spans_dropped", "Spans the collector was too slow for since the start", spans_dropped),
-        ] {
-            let _ = write!(
-                journal,
-                "# HELP gatehouse_{name} {help}.\n# TYPE gatehouse_{name} gauge\ngatehouse_{name} {value}\n"
-            );
-        }
-        page.insert_str(end, &journal);
+        page.truncate(page.rfind("# EOF").unwrap_or(page.len()));
+        readings.iter().for_each(|reading| reading.write(&mut page));
+        page.push_str("# EOF\n");
         page
     }
 }
@@ -322,12 +350,12 @@ mod tests {
     fn the_page_ends_once_and_names_what_is_counted() {
         let metrics = Metrics::default();
         metrics.record(None, &Receipt { status: 401, ..Receipt::default() });
-        let page = metrics.render(&store::Lag { bytes: 7, records: 1, oldest: None }, 0, 0);
+        let page = metrics.render(&[Reading::gauge("gatehouse_journal_lag_bytes", "Lag", 7.0)]);
         assert!(
             page.contains("gatehouse_requests_total{provider=\"\",model=\"\",status=\"401\"} 1"),
             "{page}"
         );
-        assert!(page.contains("gatehouse_journal_lag_bytes 7"));
+        assert!(page.contains("gatehouse_journal_lag_bytes 7\n"));
         assert_eq!(page.matches("# EOF").count(), 1);
         assert!(page.ends_with("# EOF\n"));
     }

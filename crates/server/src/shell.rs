@@ -11,11 +11,12 @@ use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Method, StatusCode, Uri};
+use pipeline::metrics;
 
-use crate::App;
 use crate::door::Visit;
 use crate::fault::{Problem, answer};
 use crate::principal::{Metrics, Principal, Read};
+use crate::{App, PING_LIMIT};
 
 pub async fn front(State(app): State<Arc<App>>) -> Response {
     let base = app.config.base_path.trim_end_matches('/');
@@ -38,9 +39,10 @@ pub async fn dashboard() -> Response {
 }
 
 pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -> Response {
-    let gateway = &app.gateway;
-    let dropped = gateway.traces.as_ref().map_or(0, |traces| traces.dropped.get());
-    let page = gateway.metrics.render(&gateway.journal.lag(), gateway.journal.damaged(), dropped);
+    let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
+    let storage_up = matches!(ping, Ok(Ok(())));
+    let page =
+        metrics::page(&app.gateway, &metrics::Surroundings { version: app.config.version, storage_up });
     ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], page).into_response()
 }
 
