@@ -225,6 +225,12 @@ pub fn unknown_parameter(param: impl Into<String>, nearest: Option<&str>) -> Fau
         .param(param)
 }
 
+/// A query parameter that the route does not take; `hint` offers those that it does.
+pub fn unknown_query_parameter(param: &str, hint: &str) -> Fault {
+    let message = format!("Unknown query parameter '{param}'.{hint}");
+    Fault::new(400, FaultKind::InvalidRequest, "unknown_parameter", message).param(param)
+}
+
 pub fn model_required() -> Fault {
     Fault::new(400, FaultKind::InvalidRequest, "model_required", "The request names no model: set 'model'.")
         .param("model")
@@ -237,6 +243,12 @@ pub fn missing_api_key() -> Fault {
         "missing_api_key",
         "No API key was sent. Send it as 'Authorization: Bearer <key>' or 'x-api-key: <key>'.",
     )
+}
+
+/// `Authorization` holds one word: most likely a key without its scheme.
+pub fn missing_bearer_scheme() -> Fault {
+    missing_api_key()
+        .with_message("Missing \"Bearer \" before the key: send it as 'Authorization: Bearer <key>'.")
 }
 
 /// One message for unknown, expired and deactivated keys: the true reason is for the operator alone.
@@ -334,6 +346,15 @@ pub fn model_not_found(model: &str, nearest: &[String]) -> Fault {
     let shown: String = model.chars().take(200).collect();
     Fault::new(404, FaultKind::NotFound, "model_not_found", format!("There is no model '{shown}'.{hint}"))
         .param("model")
+}
+
+/// A model of the built-in demo provider, which is not there any more.
+pub fn demo_model_not_found(model: &str) -> Fault {
+    let message = format!(
+        "The model '{model}' belongs to the built-in demo provider, which is off: by default it is there only while no \
+         other provider is configured. Set DEMO_ENABLED=true to keep it."
+    );
+    model_not_found(model, &[]).with_message(message)
 }
 
 pub fn not_found(message: impl Into<String>) -> Fault {

@@ -19,7 +19,8 @@ pub fn authenticate(snapshot: &Snapshot, arrival: &Arrival, needed: Scope) -> Re
 
 /// The caller whatever its scopes: a call that lacks one counts against the key's request limits.
 pub fn caller(snapshot: &Snapshot, arrival: &Arrival) -> Result<Caller, Fault> {
-    let token = credential(&arrival.headers, arrival.query.as_deref()).ok_or_else(fault::missing_api_key)?;
+    let token = credential(&arrival.headers, arrival.query.as_deref())
+        .ok_or_else(|| missing_credential(&arrival.headers))?;
     identify(snapshot, token, arrival.at).map_err(|reason| {
         tracing::debug!(request_id = arrival.request_id.as_str(), reason, "credential refused");
         fault::invalid_api_key().because(reason)
@@ -39,6 +40,19 @@ pub fn credential<'a>(headers: &'a HeaderMap, query: Option<&'a str>) -> Option<
         .or_else(|| arrival::query_value(query?, "key"))
         .map(str::trim)
         .filter(|token| !token.is_empty())
+}
+
+/// The refusal of a request without a usable credential.
+pub fn missing_credential(headers: &HeaderMap) -> Fault {
+    let value = headers.get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let is_bare_key = |value: &str| {
+        let value = value.trim();
+        !value.is_empty() && !value.contains(char::is_whitespace) && !value.eq_ignore_ascii_case("bearer")
+    };
+    match value {
+        Some(value) if is_bare_key(value) => fault::missing_bearer_scheme(),
+        _ => fault::missing_api_key(),
+    }
 }
 
 /// The reason of a refusal is for the operator: the client is told the same for all of them.
@@ -100,6 +114,23 @@ mod tests {
             (&[], None, None),
         ] {
             assert_eq!(credential(&headers(pairs), query), expected, "{pairs:?} {query:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_without_its_scheme_is_told_so() {
+        for (value, told) in [
+            ("gk_abc", true),
+            (" gk_abc ", true),
+            ("Bearer", false),
+            ("Bearer ", false),
+            ("Basic YTpi", false),
+            ("", false),
+        ] {
+            let fault = missing_credential(&headers(&[("authorization", value)]));
+            assert_eq!((fault.status, &*fault.code), (401, "missing_api_key"));
+            assert_eq!(fault.message.starts_with("Missing \"Bearer \" before the key"), told, "{value}");
+            assert!(!fault.message.contains("gk_abc"));
         }
     }
 }

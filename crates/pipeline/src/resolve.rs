@@ -8,6 +8,7 @@ pub mod trail;
 use std::sync::Arc;
 
 use domain::fault::{self, Fault};
+use wire::vendors;
 
 use crate::choose::{self, Circumstances, Ranked};
 use crate::snapshot::routes::{Lane, Routes};
@@ -115,9 +116,25 @@ pub fn candidates(routes: &Routes, selector: &str) -> Vec<Arc<Lane>> {
 /// There is no such model. Only what the caller may use is offered instead.
 pub fn not_found(access: &Access<'_>, model: &str) -> Fault {
     let routes = &access.snapshot.routes;
+    if is_absent_demo(routes, model) {
+        return fault::demo_model_not_found(model);
+    }
     let usable = |lane: &Lane| access.permits(lane);
     let usable_name = |name: &str| candidates(routes, name).iter().any(|lane| access.permits(lane));
     fault::model_not_found(model, &routes.nearest(model, &usable, &usable_name))
+}
+
+/// A model of a built-in vendor, while there is no instance of it.
+fn is_absent_demo(routes: &Routes, model: &str) -> bool {
+    let built_in = vendors::list().iter().filter(|vendor| vendor.answer.is_some());
+    let bare = |vendor: &vendors::Vendor| {
+        let rest = model.strip_prefix(vendor.name).and_then(|rest| rest.strip_prefix('/'));
+        rest.unwrap_or(model).to_owned()
+    };
+    built_in.into_iter().any(|vendor| {
+        let present = routes.instances.values().any(|instance| instance.core.vendor.name == vendor.name);
+        !present && vendor.models.contains(&&*bare(vendor))
+    })
 }
 
 fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {

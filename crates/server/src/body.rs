@@ -78,7 +78,12 @@ fn describe(path: &str, message: &str) -> Fault {
         [unknown, known @ ..] if message.starts_with("unknown field") => {
             // Inside another object it is named by its path, which ends in it.
             let place = if path.ends_with(unknown) { path } else { *unknown };
-            fault::unknown_parameter(place, nearest::nearest(unknown, known.iter().copied()))
+            let nearest = nearest::nearest(unknown, known.iter().copied());
+            let mut fault = fault::unknown_parameter(place, nearest);
+            if nearest.is_none() && !known.is_empty() {
+                fault.message.push_str(&format!(" Known fields: {}.", known.join(", ")));
+            }
+            fault
         }
         [unknown, known @ ..] if message.starts_with("unknown variant") => {
             let hint = nearest::hint(unknown, known.iter().copied());
@@ -146,6 +151,11 @@ mod tests {
     fn faults_name_the_field() {
         let fault = check(r#"{"nmae": "x"}"#, "unknown_parameter", Some("nmae"));
         assert!(fault.message.contains("'name'"), "{fault}");
+        let fault =
+            check(r#"{"completely_different": 1}"#, "unknown_parameter", Some("completely_different"));
+        assert!(fault.message.ends_with("Known fields: name, limits."), "{fault}");
+        let fault = check("", "invalid_json", None);
+        assert!(fault.message.starts_with("The request body is empty"), "{fault}");
         check(r#"{"name": 5}"#, "invalid_parameter", Some("name"));
         let fault = check(r#"{"name": "x", "limits": [1, -2]}"#, "invalid_parameter", Some("limits[1]"));
         assert!(fault.message.ends_with("expected a whole number, 0 or above."), "{fault}");

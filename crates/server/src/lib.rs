@@ -12,6 +12,7 @@ mod fault;
 mod framing;
 mod http2;
 mod inference;
+mod known_query;
 mod nearest;
 mod openapi;
 mod path;
@@ -21,6 +22,7 @@ mod principal;
 mod query;
 mod router;
 mod shell;
+mod unknown_route;
 mod workers;
 
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use pipeline::snapshot::Snapshot;
 
 use crate::App;
 use crate::fault::Problem;
+use crate::known_query;
 
 /// What a route needs of its caller.
 pub trait Needs: Send + Sync + 'static {
@@ -36,7 +37,7 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let snapshot = app.gateway.snapshot();
         let token = authenticate::credential(&parts.headers, parts.uri.query())
-            .ok_or_else(faults::missing_api_key)?;
+            .ok_or_else(|| authenticate::missing_credential(&parts.headers))?;
         let now = app.gateway.clock.now();
         let caller = authenticate::identify(&snapshot, token, now).map_err(|reason| {
             tracing::debug!(reason, "credential refused");
@@ -49,6 +50,7 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
         if N::GLOBAL {
             caller.require_no_subtree()?;
         }
+        known_query::check(parts)?;
         Ok(Self { caller, snapshot, needs: PhantomData })
     }
 }

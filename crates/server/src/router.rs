@@ -19,7 +19,7 @@ use crate::admin::{
 use crate::inference::{
     chat, generate, google_models, health, messages, models, passthrough, plain, responses, websocket,
 };
-use crate::{App, openapi, shell};
+use crate::{App, known_query, openapi, shell, unknown_route};
 
 fn inference() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -129,7 +129,8 @@ fn admin_on_demand() -> impl Fn(State<Arc<App>>, Request) -> BoxFuture<'static, 
     let laid_out: Arc<OnceLock<Router>> = Arc::default();
     move |State(app), request| {
         let router = laid_out.get_or_init(|| {
-            let (router, _) = admin().split_for_parts();
+            let (router, document) = admin().split_for_parts();
+            known_query::install(document);
             let router = router.fallback(shell::not_found);
             router.method_not_allowed_fallback(shell::method_not_allowed).with_state(app)
         });
@@ -138,7 +139,13 @@ fn admin_on_demand() -> impl Fn(State<Arc<App>>, Request) -> BoxFuture<'static, 
     }
 }
 
+/// The path templates of everything that is served.
+fn templates() -> Vec<String> {
+    document().paths.paths.into_keys().collect()
+}
+
 pub fn routes(app: Arc<App>) -> Router {
+    unknown_route::install(templates);
     let (mut router, _) = documented(false).split_for_parts();
     router = router.route("/", get(shell::front).head(shell::alive));
     if let Some(endpoint) = &app.config.metrics_endpoint {

@@ -16,6 +16,7 @@ use pipeline::metrics;
 use crate::door::Visit;
 use crate::fault::{Problem, answer};
 use crate::principal::{Metrics, Principal, Read};
+use crate::unknown_route;
 use crate::{App, PING_LIMIT};
 
 pub async fn front(State(app): State<Arc<App>>) -> Response {
@@ -47,12 +48,8 @@ pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -
 }
 
 pub async fn not_found(uri: Uri, Extension(visit): Extension<Visit>) -> Problem {
-    let path: String = uri.path().chars().take(200).collect();
-    in_dialect_of(
-        &uri,
-        visit.request_id.as_str(),
-        answer(faults::not_found(format!("There is nothing at {path}."))),
-    )
+    let message = unknown_route::message(uri.path());
+    in_dialect_of(&uri, visit.request_id.as_str(), answer(faults::not_found(message)))
 }
 
 pub async fn method_not_allowed(method: Method, uri: Uri, Extension(visit): Extension<Visit>) -> Problem {

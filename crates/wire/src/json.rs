@@ -54,6 +54,7 @@ pub struct Object {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScanError {
     NotUtf8 { at: usize },
+    Empty,
     NotAnObject,
     TooDeep { limit: usize },
     TooManyElements { count: usize, limit: usize },
@@ -64,6 +65,9 @@ pub enum ScanError {
 
 /// Checks the whole body (UTF-8, RFC 8259 grammar, depth, no key twice at the top) and yields its members.
 pub fn scan(body: &[u8]) -> Result<Object, ScanError> {
+    if body.trim_ascii().is_empty() {
+        return Err(ScanError::Empty);
+    }
     if simdutf8::basic::from_utf8(body).is_err() {
         let at = std::str::from_utf8(body).err().map_or(0, |error| error.valid_up_to());
         return Err(ScanError::NotUtf8 { at });
@@ -162,6 +166,7 @@ impl From<ScanError> for Fault {
             ScanError::NotUtf8 { at } => {
                 fault::invalid_json(format!("The body is not UTF-8: see byte {at}."))
             }
+            ScanError::Empty => fault::invalid_json("The request body is empty. Send a JSON object."),
             ScanError::NotAnObject => fault::invalid_json("The body must be a JSON object."),
             ScanError::TooDeep { limit } => {
                 fault::invalid_json(format!("The body nests deeper than {limit} levels."))

@@ -9,6 +9,7 @@ use serde::Serialize;
 use store::UnpricedUsage;
 use utoipa::ToSchema;
 
+use super::usage::ReportParameters;
 use super::{record, usage};
 use crate::App;
 use crate::fault::Problem;
@@ -31,8 +32,7 @@ pub struct UnpricedView {
 
 /// Models that were used without a price, by tokens.
 #[utoipa::path(get, path = "/admin/api/v1/usage/unpriced", tag = "usage", operation_id = "unpriced",
-    params(("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),
-        ("end_date" = Option<String>, Query, description = "YYYY-MM-DD"), ("user_path" = Option<String>, Query, description = "A subtree")),
+    params(ReportParameters),
     responses((status = 200, description = "The models", body = Vec<UnpricedView>), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized"), (status = 503, description = "Usage is off or storage is down")),
     security(("bearer" = ["admin:usage:read"])))]

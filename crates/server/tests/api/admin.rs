@@ -13,6 +13,7 @@ mod model_pricing;
 mod models;
 mod pools;
 mod providers;
+mod strictness;
 mod usage;
 
 use serde_json::{Value, json};

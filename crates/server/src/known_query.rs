@@ -1,0 +1,118 @@
+//! Refuses query parameters that an admin route does not take. The OpenAPI description of a route declares what it takes,
+//! so that a parameter that is read and not documented is found by its first test.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use axum::extract::{MatchedPath, Query};
+use domain::fault::{self, Fault};
+use http::Method;
+use http::request::Parts;
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
+use utoipa::openapi::{OpenApi, RefOr};
+
+use crate::nearest;
+
+/// A credential may come as `?key=`.
+const CREDENTIAL: &str = "key";
+const ADMIN_PREFIX: &str = "/admin/api/";
+
+/// Method and path template of a route → the query parameters it takes.
+type Table = HashMap<(Method, String), Vec<String>>;
+
+pub fn check(parts: &Parts) -> Result<(), Fault> {
+    if parts.uri.query().is_none_or(str::is_empty) {
+        return Ok(());
+    }
+    let Some(known) = known_parameters(parts) else { return Ok(()) };
+    let Ok(Query(pairs)) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri) else {
+        return Err(Fault { param: None, ..fault::invalid_parameter("", "The query cannot be decoded.") });
+    };
+    for (index, (name, _)) in pairs.iter().enumerate() {
+        if name != CREDENTIAL && !known.contains(name) {
+            let shown: String = name.chars().take(100).collect();
+            return Err(fault::unknown_query_parameter(&shown, &hint(name, known)));
+        }
+        if pairs[..index].iter().any(|(earlier, _)| earlier == name) {
+            return Err(fault::invalid_parameter(name.clone(), format!("'{name}' is given more than once.")));
+        }
+    }
+    Ok(())
+}
+
+/// None for a route outside of the admin API. Inference routes take any parameter: clients send some that mean something
+/// to their provider only.
+fn known_parameters(parts: &Parts) -> Option<&'static Vec<String>> {
+    let matched = parts.extensions.get::<MatchedPath>()?.as_str();
+    // Below a base path the template begins with it.
+    let route = &matched[matched.find(ADMIN_PREFIX)?..];
+    let method = if parts.method == Method::HEAD { Method::GET } else { parts.method.clone() };
+    TABLE.get()?.get(&(method, route.to_owned()))
+}
+
+fn hint(name: &str, known: &[String]) -> String {
+    if known.is_empty() {
+        return " This route takes none.".to_owned();
+    }
+    match nearest::nearest(name, known.iter().map(String::as_str)) {
+        Some(nearest) => format!(" Did you mean '{nearest}'?"),
+        None => format!(" This route takes: {}.", known.join(", ")),
+    }
+}
+
+static TABLE: OnceLock<Table> = OnceLock::new();
+
+/// Called with the document of the admin routes when they are laid out, which is before any of them is served.
+pub fn install(document: OpenApi) {
+    TABLE.get_or_init(|| read(document));
+}
+
+fn read(document: OpenApi) -> Table {
+    let mut table = Table::new();
+    for (path, item) in document.paths.paths {
+        let operations = [
+            (Method::GET, item.get),
+            (Method::PUT, item.put),
+            (Method::POST, item.post),
+            (Method::DELETE, item.delete),
+            (Method::PATCH, item.patch),
+        ];
+        for (method, operation) in operations {
+            if let Some(operation) = operation {
+                table.insert((method, path.clone()), query_parameters(operation));
+            }
+        }
+    }
+    table
+}
+
+fn query_parameters(operation: Operation) -> Vec<String> {
+    let parameters = operation.parameters.unwrap_or_default();
+    let query = |parameter: RefOr<Parameter>| match parameter {
+        RefOr::T(parameter) if matches!(parameter.parameter_in, ParameterIn::Query) => Some(parameter.name),
+        _ => None,
+    };
+    parameters.into_iter().filter_map(query).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_documented_route_is_in_the_table() {
+        let table = read(crate::document());
+        assert!(table.len() > 50, "{}", table.len());
+        let days = &table[&(Method::GET, "/admin/api/v1/usage/summary".to_owned())];
+        assert!(days.contains(&"days".to_owned()));
+        assert_eq!(table[&(Method::GET, "/admin/api/v1/aliases/{name}".to_owned())], [] as [String; 0]);
+    }
+
+    #[test]
+    fn hints_name_the_nearest_or_all() {
+        let known = ["days", "user_path"].map(str::to_owned);
+        assert_eq!(hint("dayz", &known), " Did you mean 'days'?");
+        assert_eq!(hint("something_else", &known), " This route takes: days, user_path.");
+        assert_eq!(hint("x", &[]), " This route takes none.");
+    }
+}
