@@ -114,8 +114,12 @@ async fn the_v1_routes_check_the_same_ids() {
         assert_eq!(house.upstream.requests().len(), before);
         assert_ne!(house.post("/v1/responses", body).key(&mine).send().await.status, 404);
         // A response of the v1 routes is its owner's in passthrough bodies, too.
-        let made =
-            house.post("/v1/responses", input("openai/gpt-4.1~text", "hi")).key(&mine).send().await.expect_status(200);
+        let made = house
+            .post("/v1/responses", input("openai/gpt-4.1~text", "hi"))
+            .key(&mine)
+            .send()
+            .await
+            .expect_status(200);
         let next = json!({"model": "text", "previous_response_id": made.json()["id"]});
         assert!(!reaches(&house, &theirs, Method::POST, "responses", Some(next.clone())).await);
         assert!(reaches(&house, &mine, Method::POST, "responses", Some(next)).await);
