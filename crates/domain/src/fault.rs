@@ -554,7 +554,7 @@ pub fn upstream_overloaded(provider: &str, reason: &str) -> Fault {
         503,
         FaultKind::ServiceUnavailable,
         "overloaded",
-        format!("No connection to the provider '{provider}' is available: {reason}. Retry in a moment."),
+        format!("No connection to the provider '{provider}' is available: {reason}"),
     )
     .recourse(Recourse::ElsewhereFirst)
 }
