@@ -102,7 +102,9 @@ const MAX_HEAD: usize = 64 * 1024;
 
 fn http1_builder(config: &ListenConfig) -> http1::Builder {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(config.header_timeout).max_buf_size(MAX_HEAD);
+    builder.timer(TokioTimer::new()).header_read_timeout(config.header_timeout);
+    // The buffer's bound alone is not exact: a read may go beyond it.
+    builder.max_buf_size(MAX_HEAD).max_header_size(MAX_HEAD);
     builder
 }
 

@@ -198,13 +198,13 @@ async fn an_upstream_that_does_not_read_holds_the_body_back() {
 #[tokio::test]
 async fn http2_sends_as_it_arrives_too() {
     let secure = super::secure::Secure::start(true).await;
-    let egress = egress(EgressConfig { extra_roots: Some(secure.roots.clone()), ..EgressConfig::default() });
+    let egress = secure.client(true);
     let destination =
         egress.destination(&format!("https://localhost:{}", secure.port), crate::Trust::Operator).unwrap();
     for _ in 0..2 {
         let (request, sender, taken) = streamed(&destination, None);
         sender.send(Ok("first ")).unwrap();
-        let mut call = Box::pin(egress.send(request));
+        let mut call = Box::pin(egress.send_multiplexed(request));
         assert!(timeout(Duration::from_millis(100), &mut call).await.is_err());
         assert_eq!(taken.load(Ordering::SeqCst), 1);
         sender.send(Ok("second")).unwrap();

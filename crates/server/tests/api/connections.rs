@@ -160,8 +160,8 @@ async fn a_stalled_http2_stream_is_reset_by_itself() {
         let patience = Duration::from_millis(400);
         let listening =
             house.listen_with(ListenConfig { write_patience: patience, ..ListenConfig::default() }).await;
-        let (mut client, driver) = connect_http2(&house, listening.address, 4096).await;
         for stream in [true, false] {
+            let (mut client, _) = connect_http2(&house, listening.address, 4096).await;
             let stalled = chat_http2(&mut client, "openai/huge-event-256", stream).await;
             assert_eq!(stalled.status(), 200);
             // Slower than the timeout in all, and never silent for so long: the provider is slow here, not the client.
@@ -171,6 +171,7 @@ async fn a_stalled_http2_stream_is_reset_by_itself() {
             tokio::time::sleep(patience * 2).await;
             assert!(stalled.into_body().collect().await.is_err(), "the stalled stream was not reset");
         }
+        let (mut client, driver) = connect_http2(&house, listening.address, 4096).await;
         let whole = chat_http2(&mut client, "openai/huge-event-256", false).await;
         assert!(whole.into_body().collect().await.unwrap().to_bytes().len() > 256 * 1024);
         // Without a stream, the connection is closed as well.
