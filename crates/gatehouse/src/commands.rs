@@ -7,6 +7,7 @@ pub mod check;
 pub mod init;
 pub mod keys;
 pub mod restore;
+pub mod secrets;
 pub mod serve;
 
 use std::path::Path;

@@ -65,6 +65,9 @@ enum Command {
     Backup(commands::backup::Options),
     /// Put a backup in place of the data of a stopped gateway (SQLite)
     Restore(commands::restore::Options),
+    /// Recover from a lost encryption key
+    #[command(subcommand)]
+    Secrets(commands::secrets::Action),
     /// Measure this gateway on this machine: mock upstream, load, direct call and floor in one run
     Bench(commands::bench::Options),
 }
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Command::Restore(options) => commands::restore::run(line.config.as_deref(), &options),
         Command::Bench(options) => commands::bench::run(&options),
         Command::Keys(action) => commands::keys::run(line.config.as_deref(), action),
+        Command::Secrets(action) => commands::secrets::run(line.config.as_deref(), &action),
         Command::Check => commands::print_check(line.config.as_deref()),
     }
 }

@@ -1,6 +1,7 @@
 //! Documents: everything an admin can change, in one table, with its history.
 
 pub mod collection;
+pub mod encryption_key;
 #[cfg(test)]
 mod tests;
 mod write;

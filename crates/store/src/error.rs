@@ -16,6 +16,11 @@ pub enum StoreError {
     PreconditionFailed,
     /// The document itself is not acceptable.
     Invalid(Fault),
+    /// Another encryption key sealed what is stored. Fingerprints; `stored` is absent where none was kept.
+    WrongKey {
+        stored: Option<String>,
+        own: String,
+    },
     /// What is stored cannot be read.
     Corrupt(String),
     /// The database refused a statement: a mistake of ours, or of whoever changed the tables.
@@ -36,6 +41,11 @@ impl std::fmt::Display for StoreError {
             Self::NotFound => f.write_str("there is no such record"),
             Self::PreconditionFailed => f.write_str("the record has changed since it was read"),
             Self::Invalid(fault) => fault.fmt(f),
+            Self::WrongKey { stored, own } => write!(
+                f,
+                "the encryption key has the fingerprint {own}, and the stored secrets were sealed with {}",
+                stored.as_deref().map_or("another key".to_owned(), |stored| format!("the key {stored}"))
+            ),
             Self::Corrupt(reason) => write!(f, "a stored record cannot be read: {reason}"),
             Self::Failed(reason) => write!(f, "the database refused: {reason}"),
         }
@@ -55,6 +65,10 @@ impl From<StoreError> for Fault {
             StoreError::NotFound => fault::not_found("There is no such record."),
             StoreError::PreconditionFailed => fault::precondition_failed(),
             StoreError::Invalid(fault) => fault,
+            error @ StoreError::WrongKey { .. } => {
+                tracing::error!(%error, "storage failed");
+                fault::internal_error()
+            }
             StoreError::Corrupt(reason) | StoreError::Failed(reason) => {
                 tracing::error!(%reason, "storage failed");
                 fault::internal_error()

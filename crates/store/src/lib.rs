@@ -36,6 +36,7 @@ pub use crate::audit::{
     AuditStats, AuditVerification,
 };
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
+pub use crate::documents::encryption_key::{SealedCounts, fingerprint};
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
 pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable};
@@ -66,6 +67,34 @@ pub struct StoreConfig {
     pub entropy: Arc<dyn Entropy>,
 }
 
+/// The way out when the encryption key is lost: clears all sealed values, so that the key in use can take over.
+pub struct SecretReset {
+    store: Store,
+    own: String,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl SecretReset {
+    pub async fn open(config: StoreConfig, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        let (own, entropy) = (fingerprint(&config.sealing_key), config.entropy.clone());
+        Ok(Self { store: Store::open_with_any_key(config, clock).await?, own, entropy })
+    }
+
+    /// What `run` would clear.
+    pub async fn sealed(&self) -> Result<SealedCounts, StoreError> {
+        self.store.documents().sealed_counts().await
+    }
+
+    /// Providers lose their credentials and headers, managed keys their values, webhooks their secret.
+    pub async fn run(&self, actor: &str) -> Result<(), StoreError> {
+        self.store.documents().clear_sealed(&self.own, &*self.entropy, actor).await
+    }
+
+    pub async fn close(&self) {
+        self.store.close().await;
+    }
+}
+
 /// An open database, migrated to what this build knows. Clones share it.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
@@ -83,7 +112,21 @@ struct Inner {
 }
 
 impl Store {
+    /// Refused with `WrongKey` when another encryption key sealed what is stored.
     pub async fn open(config: StoreConfig, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
+        let own = fingerprint(&config.sealing_key);
+        let store = Self::open_with_any_key(config, clock).await?;
+        match store.documents().verify_key(&own).await {
+            Ok(()) => Ok(store),
+            Err(error) => {
+                store.close().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// For `SecretReset` alone: sealed values may not be readable.
+    async fn open_with_any_key(config: StoreConfig, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let database = Database::open(&config.backend, config.operation_timeout).await?;
         migrations::run(&database, clock.now()).await?;
         let audit = Audit::new(database.clone(), &config.sealing_key);

@@ -119,6 +119,13 @@ pub async fn open_with(backend: Backend, sealing_key: [u8; 32], clock: Arc<dyn C
     Store::open(config, clock).await.unwrap()
 }
 
+/// With a key that did not seal what is stored.
+pub async fn open_with_wrong_key(backend: Backend) -> Store {
+    let operation_timeout = Duration::from_secs(20);
+    let config = StoreConfig { backend, sealing_key: [1; 32], operation_timeout, entropy: Noise::fresh() };
+    Store::open_with_any_key(config, Hand::at(1)).await.unwrap()
+}
+
 pub fn journal_config(directory: impl Into<PathBuf>) -> JournalConfig {
     JournalConfig { directory: directory.into(), segment_bytes: 64 << 20, max_bytes: 1 << 30, fsync: false }
 }

@@ -177,7 +177,16 @@ mod tests {
             tenant: Some("t1".into()),
         };
         let budget = Budget::new(key.clone(), Some(Nanos(1)), None);
-        assert_eq!((budget.name(), budget.key()), ("t1|/team/a|86400", Some(key)));
+        assert_eq!((budget.name(), budget.key()), ("t1|/team/a|86400", Some(key.clone())));
+        for (tenant, path) in [(Some("t1"), "/team/a"), (None, "/"), (None, "/a|b/c"), (Some("x|y"), "/a|b")]
+        {
+            let user_path = UserPath::parse(path).unwrap();
+            let key = BudgetKey { user_path, tenant: tenant.map(str::to_owned), ..key.clone() };
+            assert_eq!(BudgetKey::parse(&key.name()), Some(key));
+        }
+        for name in ["", "/", "/a", "/a|x", "/a|-1", "t1|86400", "/a/|86400"] {
+            assert_eq!(BudgetKey::parse(name), None, "{name}");
+        }
         assert!(Budget { amount: Some(Nanos(0)), ..budget }.validate().is_err());
     }
 }

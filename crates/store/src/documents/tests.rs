@@ -6,8 +6,8 @@ use domain::resources::provider::Provider;
 use domain::secret::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::testing::{Hand, for_each_backend, for_each_database, open, open_with};
-use crate::{Backend, ChangeFilter, Collection, Page, Store, StoreError, Write};
+use crate::testing::{Hand, Noise, for_each_backend, for_each_database, open, open_with_wrong_key};
+use crate::{Backend, ChangeFilter, Collection, Page, Store, StoreConfig, StoreError, Write, fingerprint};
 
 const SECRET: &str = "sk-canary-4711-secret";
 
@@ -205,7 +205,7 @@ async fn a_broken_document_is_broken_alone() {
         store.database().execute("UPDATE documents SET body = '{oops' WHERE name = 'b'", &[]).await.unwrap();
         store.close().await;
 
-        let store = open_with(backend, [1; 32], Hand::at(1)).await;
+        let store = open_with_wrong_key(backend).await;
         let raw = store.documents().raw("provider").await.unwrap();
         let broken: Vec<_> =
             raw.iter().map(|document| (&*document.name, document.broken.is_some())).collect();
@@ -218,6 +218,52 @@ async fn a_broken_document_is_broken_alone() {
         providers.put(&provider("a"), Write::Replace, "m", None).await.unwrap();
         store.documents().discard("provider", "b", "m").await.unwrap();
         assert_eq!(providers.all().await.unwrap().len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_row_that_is_not_text_is_broken_alone() {
+    for_each_backend(|store| async move {
+        if store.backend_name() != "sqlite" {
+            return;
+        }
+        let providers = with_one(&store).await;
+        providers.put(&provider("b"), Write::Create, "m", None).await.unwrap();
+        store.database().execute("UPDATE documents SET body = x'ff00' WHERE name = 'b'", &[]).await.unwrap();
+        store.database().execute("UPDATE changes SET new_body = x'ff00'", &[]).await.unwrap();
+        assert_eq!(providers.all().await.unwrap().len(), 1);
+        assert!(matches!(providers.get("b").await, Err(StoreError::Corrupt(_))));
+        assert_eq!(store.documents().changes_since(0, 10).await.unwrap().len(), 2);
+        providers.delete_any("b", "m", None).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_encryption_key_is_refused() {
+    for_each_database(|backend| async move {
+        let open_key = async |key: u8| {
+            let entropy = Noise::fresh();
+            let operation_timeout = std::time::Duration::from_secs(20);
+            let config =
+                StoreConfig { backend: backend.clone(), sealing_key: [key; 32], operation_timeout, entropy };
+            Store::open(config, Hand::at(1)).await
+        };
+        // The first one decides, before anything is sealed.
+        open_key(5).await.unwrap().close().await;
+        let refused = open_key(6).await.err().unwrap();
+        let (own, stored) = (fingerprint(&[6; 32]), Some(fingerprint(&[5; 32])));
+        assert_eq!(refused, StoreError::WrongKey { stored, own: own.clone() });
+        // A database from before fingerprints is judged by what it holds.
+        let store = open_key(5).await.unwrap();
+        with_one(&store).await;
+        let forget = "DELETE FROM documents WHERE kind = 'encryption_key'";
+        store.database().execute(forget, &[]).await.unwrap();
+        assert_eq!(open_key(6).await.err().unwrap(), StoreError::WrongKey { stored: None, own });
+        open_key(5).await.unwrap().close().await;
+        assert_eq!(store.documents().revision().await.unwrap(), 1, "it is no change of the configuration");
+        store.close().await;
     })
     .await;
 }

@@ -39,15 +39,15 @@ pub(super) struct Written {
 }
 
 /// A change record about to be written.
-struct Entry<'a> {
-    revision: i64,
-    at: Timestamp,
-    actor: &'a str,
-    kind: &'a str,
-    name: &'a str,
-    action: &'a str,
-    before: Option<String>,
-    after: Option<String>,
+pub(super) struct Entry<'a> {
+    pub revision: i64,
+    pub at: Timestamp,
+    pub actor: &'a str,
+    pub kind: &'a str,
+    pub name: &'a str,
+    pub action: &'a str,
+    pub before: Option<String>,
+    pub after: Option<String>,
 }
 
 impl Documents {
@@ -183,7 +183,7 @@ impl Documents {
 }
 
 /// Taken before anything else: it makes writers wait for each other, so that revisions become visible in order.
-async fn next_revision(open: &mut Writing) -> Result<i64, StoreError> {
+pub(super) async fn next_revision(open: &mut Writing) -> Result<i64, StoreError> {
     let rows = open.fetch("UPDATE meta SET rev = rev + 1 WHERE id = 1 RETURNING rev", &[]).await?;
     rows.first().ok_or_else(|| StoreError::Corrupt("the revision counter is missing".into()))?.get(0)
 }
@@ -261,7 +261,7 @@ async fn unreferenced(open: &mut Writing, kind: &str, name: &str) -> Result<(), 
     Err(StoreError::Conflict { message, referrers })
 }
 
-async fn record(open: &mut Writing, entry: Entry<'_>) -> Result<(), StoreError> {
+pub(super) async fn record(open: &mut Writing, entry: Entry<'_>) -> Result<(), StoreError> {
     const RECORD: &str = "INSERT INTO changes (revision, at, actor, kind, name, action, old_body, new_body) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
     let values = [

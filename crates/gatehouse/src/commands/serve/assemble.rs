@@ -27,7 +27,7 @@ use pipeline::snapshot::keys::Keys;
 use pipeline::webhooks::Webhooks;
 use pipeline::{key_uses, spending, traces, unwritten};
 use server::{App, Config, Door, ListenConfig};
-use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
+use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig, StoreError};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -261,19 +261,52 @@ pub async fn open_store(
     clock: &Arc<dyn Clock>,
     entropy: &Arc<dyn Entropy>,
 ) -> Result<Store, String> {
+    let key_file = key_file(settings);
+    let generated = settings.storage.encryption_key.is_none() && !key_file.exists();
+    let config = store_config(settings, entropy)?;
+    Store::open(config, clock.clone()).await.map_err(|error| {
+        if generated && matches!(error, StoreError::WrongKey { .. }) {
+            // Made a moment ago and of no use: the operator is to put the old one in its place.
+            let _ = std::fs::remove_file(&key_file);
+        }
+        unopened(settings, &error)
+    })
+}
+
+pub fn store_config(settings: &Settings, entropy: &Arc<dyn Entropy>) -> Result<StoreConfig, String> {
     let storage = &settings.storage;
     let backend = match (&storage.kind, &storage.postgres_url) {
         (StorageType::Postgres, Some(url)) => Backend::Postgres { url: url.clone() },
         _ => Backend::Sqlite { path: storage.sqlite_file() },
     };
     let sealing_key = sealing_key(settings, entropy)?;
-    let config =
-        StoreConfig { backend, sealing_key, operation_timeout: STORE_TIMEOUT, entropy: entropy.clone() };
-    Store::open(config, clock.clone()).await.map_err(|error| format!("Storage cannot be opened: {error}"))
+    Ok(StoreConfig { backend, sealing_key, operation_timeout: STORE_TIMEOUT, entropy: entropy.clone() })
+}
+
+fn unopened(settings: &Settings, error: &StoreError) -> String {
+    let StoreError::WrongKey { stored, own } = error else {
+        return format!("Storage cannot be opened: {error}");
+    };
+    let given = match settings.storage.encryption_key {
+        Some(_) => "ENCRYPTION_KEY".to_owned(),
+        None => format!("the key in {}", key_file(settings).display()),
+    };
+    let stored = stored.as_deref().unwrap_or("unknown: stored by an earlier version");
+    format!(
+        "The encryption key is not the one that sealed the secrets in storage.\n  \
+         fingerprint of {given}: {own}\n  fingerprint of the key that sealed them: {stored}\n\
+         Put the old key back (ENCRYPTION_KEY, or encryption.key in the data directory; replicas on one database share it).\n\
+         If it is lost, `gatehouse secrets reset` clears the sealed values: provider keys and headers, the values of managed \
+         keys, the webhook secret."
+    )
+}
+
+fn key_file(settings: &Settings) -> PathBuf {
+    settings.storage.data_dir.join("encryption.key")
 }
 
 fn sealing_key(settings: &Settings, entropy: &Arc<dyn Entropy>) -> Result<[u8; 32], String> {
-    let key_file = settings.storage.data_dir.join("encryption.key");
+    let key_file = key_file(settings);
     match &settings.storage.encryption_key {
         Some(key) => Ok(*key.bytes()),
         None => store::load_or_create_key(&key_file, &**entropy)

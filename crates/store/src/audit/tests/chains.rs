@@ -6,7 +6,8 @@ use domain::receipt::Receipt;
 use super::{at, audited, fill, ids, page, write};
 use crate::audit::tests::everything;
 use crate::testing::{
-    Hand, KEY, for_each_backend, for_each_database, journal, journal_config, open_with, opening, receipt,
+    Hand, KEY, for_each_backend, for_each_database, journal, journal_config, open_with, open_with_wrong_key,
+    opening, receipt,
 };
 use crate::{AuditVerification, Drainer, Store};
 
@@ -181,7 +182,7 @@ async fn another_key_vouches_for_nothing() {
     for_each_database(|backend| async move {
         let store = open_with(backend.clone(), KEY, Hand::at(1_800_000_000)).await;
         fill(&store, vec![audited("a")]).await;
-        let other = open_with(backend, [7; 32], Hand::at(1_800_000_000)).await;
+        let other = open_with_wrong_key(backend).await;
         assert_eq!(kinds(&other).await, ["changed_record"]);
         assert_eq!(kinds(&store).await, Vec::<&str>::new());
     })
