@@ -33,6 +33,8 @@ pub use value::{
 
 use reader::Reader;
 
+use crate::master_key;
+
 /// The file that is read when none is named.
 pub const DEFAULT_FILE: &str = "gatehouse.yaml";
 
@@ -151,6 +153,11 @@ fn choose_file(
     }
 }
 
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    address.map_or(host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback())
+}
+
 /// What can only be judged with several settings in view.
 fn check_together(settings: &Settings, faults: &mut Vec<SettingsFault>) {
     if settings.storage.kind == StorageType::Postgres && settings.storage.postgres_url.is_none() {
@@ -158,6 +165,13 @@ fn check_together(settings: &Settings, faults: &mut Vec<SettingsFault>) {
         faults.push(SettingsFault::new("storage.postgres_url (POSTGRES_URL)", message));
     }
     faults.extend(settings.capabilities().err());
+    let server = &settings.server;
+    if let Some(weakness) = server.master_key.as_ref().and_then(master_key::weakness)
+        && !is_loopback(&server.host)
+    {
+        let message = format!("{weakness}; a gateway that listens on {} needs a strong one", server.host);
+        faults.push(SettingsFault::new("server.master_key (GATEWAY_MASTER_KEY)", message));
+    }
 }
 
 #[cfg(test)]

@@ -402,3 +402,20 @@ fn a_bad_secret_file_is_a_fault_that_names_the_variable() {
         ]
     );
 }
+
+#[test]
+fn a_weak_master_key_is_refused_on_all_but_loopback() {
+    for key in ["short-key", "changeme-changeme-1", "${GATEWAY_MASTER_KEY}"] {
+        for host in ["0.0.0.0", "::", "10.0.0.7", "gateway.internal"] {
+            let faults = case().env("GATEWAY_MASTER_KEY", key).env("HOST", host).faults();
+            assert_eq!(faults.len(), 1, "{key} {host}: {faults:?}");
+            assert!(faults[0].starts_with("server.master_key (GATEWAY_MASTER_KEY)"), "{faults:?}");
+            assert!(!faults[0].contains(key), "{faults:?}");
+        }
+        for host in ["127.0.0.1", "127.8.8.8", "::1", "localhost"] {
+            case().env("GATEWAY_MASTER_KEY", key).env("HOST", host).settings();
+        }
+    }
+    case().env("GATEWAY_MASTER_KEY", "a-key-of-some-length").env("HOST", "0.0.0.0").settings();
+    case().env("HOST", "0.0.0.0").settings();
+}

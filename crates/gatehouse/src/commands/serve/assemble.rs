@@ -65,6 +65,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
     make_directory(data_dir)?;
     let master_key = master_key::find_or_make(settings.server.master_key.as_ref(), data_dir, &*entropy)
         .map_err(|error| format!("The master key cannot be kept in {}: {error}", data_dir.display()))?;
+    refuse_weak(&master_key, listener, data_dir)?;
     let store = open_store(settings, &clock, &entropy).await?;
     let journal = open_journal(settings, &clock, &entropy)?;
     let tasks = TaskTracker::new();
@@ -137,6 +138,18 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         master_key,
         background,
     })
+}
+
+/// The settings judge a configured key; this one also judges what stands in the data directory.
+fn refuse_weak(master_key: &MasterKey, listener: &TcpListener, data_dir: &Path) -> Result<(), String> {
+    let local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+    match master_key::weakness(&master_key.key).filter(|_| !local) {
+        None => Ok(()),
+        Some(weakness) => Err(format!(
+            "The master key {weakness}. Set GATEWAY_MASTER_KEY to a strong one, or delete {} to have one made.",
+            data_dir.join(master_key::FILE).display()
+        )),
+    }
 }
 
 /// What dead processes left in their journals is spent, too: it is booked before budgets are read, as far as a start can
