@@ -48,6 +48,8 @@ pub struct App {
     /// Held while costs are recalculated.
     recalculating: Arc<tokio::sync::Mutex<()>>,
     draining: AtomicBool,
+    /// What `/ready` last found of the disks, and when.
+    room: tokio::sync::Mutex<Option<(Duration, inference::health::Room)>>,
 }
 
 /// The parts of the settings that change what is served.
@@ -63,6 +65,8 @@ pub struct Config {
     pub cors_origins: Vec<String>,
     /// Reverse proxies whose word on the client's address is taken.
     pub trusted_proxies: Vec<IpNet>,
+    /// `/ready` is 503 while no provider can be called.
+    pub ready_needs_provider: bool,
 }
 
 impl Default for Config {
@@ -77,6 +81,7 @@ impl Default for Config {
             combos_enabled: true,
             cors_origins: Vec::new(),
             trusted_proxies: Vec::new(),
+            ready_needs_provider: false,
         }
     }
 }
@@ -90,6 +95,7 @@ impl App {
             naming: Default::default(),
             recalculating: Default::default(),
             draining: AtomicBool::new(false),
+            room: Default::default(),
         })
     }
 

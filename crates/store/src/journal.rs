@@ -139,6 +139,13 @@ impl Journal {
         self.0.damaged.load(Ordering::Relaxed)
     }
 
+    /// Whether the journal's disk takes writes. Blocks.
+    pub fn has_room(&self) -> bool {
+        // Beside the journal, which holds directories of processes and nothing else.
+        let directory = self.0.config.directory.parent().unwrap_or(&self.0.config.directory);
+        crate::disk::probe(directory).is_ok()
+    }
+
     /// Whether storage took nothing when it was last offered something.
     pub fn is_stuck(&self) -> bool {
         self.0.stuck.load(Ordering::Relaxed)

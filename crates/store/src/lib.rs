@@ -5,6 +5,7 @@ pub mod audit;
 mod backlog;
 pub mod backup;
 mod database;
+mod disk;
 pub mod documents;
 mod error;
 pub mod idempotency;
@@ -19,7 +20,7 @@ mod stamp;
 #[cfg(test)]
 mod testing;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -147,6 +148,12 @@ impl Store {
     /// Whether storage answers now.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.0.database.fetch("SELECT rev FROM meta WHERE id = 1", &[]).await.map(|_| ())
+    }
+
+    /// Whether the disk of a SQLite file takes writes; a database elsewhere answers for itself. Blocks.
+    pub fn has_room(&self) -> bool {
+        let directory = self.0.file.as_deref().and_then(Path::parent);
+        directory.is_none_or(|directory| disk::probe(directory).is_ok())
     }
 
     /// What its files look like now; nothing can be told of a database elsewhere.

@@ -49,6 +49,8 @@ declare! {
         cors_origins: Vec<String> = "server.cors_origins", "CORS_ORIGINS", "", |list| origins(list);
         /// Reverse proxies (addresses or CIDR ranges) whose X-Forwarded-For or Forwarded header gives the client's address; none means the peer is the client.
         trusted_proxies: Vec<String> = "server.trusted_proxies", "TRUSTED_PROXIES", "", |list| networks(list);
+        /// Answer 503 on /ready while no provider can be called; otherwise /ready only says so.
+        ready_needs_provider: bool = "server.ready_needs_provider", "READY_NEEDS_PROVIDER", "false";
         /// Serve the providers' own APIs under /p/{provider}/.
         enable_passthrough_routes: bool = "server.enable_passthrough_routes", "ENABLE_PASSTHROUGH_ROUTES", "true";
         /// Instances or types that are served there; none means all.

@@ -27,7 +27,7 @@ use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{Principal, Providers, Read, Write};
 use draft::ProviderBody;
-pub use health::{ProviderHealth, of as health_of};
+pub use health::{ProviderHealth, of as health_of, readiness};
 use view::{ProviderView, StatusView, TypeView};
 
 #[derive(Serialize, ToSchema)]

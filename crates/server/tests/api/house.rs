@@ -220,6 +220,11 @@ impl House {
         self.neighbour().await
     }
 
+    /// Where the journal is.
+    pub fn data_directory(&self) -> &std::path::Path {
+        self.directory.path()
+    }
+
     /// Changes the database behind the gateway's back.
     pub async fn sql(&self, statement: &str) {
         use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};

@@ -11,6 +11,7 @@ mod connections;
 mod house;
 mod matrix;
 mod openapi;
+mod ready;
 mod shell;
 mod storage;
 mod unreadable;

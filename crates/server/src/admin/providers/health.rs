@@ -75,6 +75,25 @@ pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) 
     (health, lived.iter().map(|(model, seen)| show(model, seen)).collect())
 }
 
+/// ok, degraded or down, by the targets that calls have used: open breakers and cooldowns. None for a disabled instance.
+pub fn readiness(app: &App, instance: &Instance) -> Option<&'static str> {
+    match obstacle(instance) {
+        Some(("disabled", _)) => return None,
+        Some(_) => return Some("down"),
+        None => {}
+    }
+    let now = app.gateway.clock.tick();
+    let views = instance.health().into_iter().map(|(_, health)| health.view(now));
+    let used: Vec<HealthView> = views.filter(speaks).collect();
+    let unavailable =
+        used.iter().filter(|seen| seen.breaker == BreakerState::Open || seen.cooling_for.is_some()).count();
+    Some(match unavailable {
+        0 => "ok",
+        count if count == used.len() => "down",
+        _ => "degraded",
+    })
+}
+
 /// What keeps an instance from being called at all.
 fn obstacle(instance: &Instance) -> Option<(&'static str, Option<String>)> {
     let provider = &instance.provider;
