@@ -41,8 +41,16 @@ impl AccessLists {
 
     /// Judged on the resolved target. A provider entry names an instance or a type; a model entry names
     /// `instance/model`, `type/model` or the bare model id. As in selectors, an instance wins over a type of the
-    /// same name: where the type's name `is_taken`, only a denial still reaches the whole type.
-    pub fn judge(&self, instance: &str, provider_type: &str, is_taken: bool, model: &str) -> Verdict {
+    /// same name: where the type's name `is_taken`, only a denial still reaches the whole type. `by_name`: the call was
+    /// made by a name that `allowed_models` has, so that it does not matter which model that leads to.
+    pub fn judge(
+        &self,
+        instance: &str,
+        provider_type: &str,
+        is_taken: bool,
+        model: &str,
+        by_name: bool,
+    ) -> Verdict {
         if self.is_unlimited() {
             return Verdict::Allowed;
         }
@@ -61,9 +69,9 @@ impl AccessLists {
                 || matches(pattern, model)
                 || (!is_taken && matches(pattern, &by_type))
         };
-        if self.denied_models.iter().any(denied)
-            || self.allowed_models.as_ref().is_some_and(|list| !list.iter().any(allowed))
-        {
+        let is_allowed =
+            || by_name || self.allowed_models.as_ref().is_none_or(|list| list.iter().any(allowed));
+        if self.denied_models.iter().any(denied) || !is_allowed() {
             return Verdict::ModelDenied;
         }
         Verdict::Allowed
@@ -98,11 +106,17 @@ mod tests {
             denied_models: vec!["gpt-4*".into()],
             ..AccessLists::default()
         };
-        assert_eq!(lists.judge("openai-eu", "openai", false, "gpt-5"), Verdict::Allowed);
-        assert_eq!(lists.judge("openai-eu", "openai", true, "gpt-5"), Verdict::ModelDenied);
-        assert_eq!(lists.judge("openai-eu", "openai", false, "gpt-4o"), Verdict::ModelDenied);
-        assert_eq!(lists.judge("groq", "groq", true, "llama"), Verdict::ModelDenied);
+        assert_eq!(lists.judge("openai-eu", "openai", false, "gpt-5", false), Verdict::Allowed);
+        assert_eq!(lists.judge("openai-eu", "openai", true, "gpt-5", false), Verdict::ModelDenied);
+        assert_eq!(lists.judge("openai-eu", "openai", false, "gpt-4o", false), Verdict::ModelDenied);
+        assert_eq!(lists.judge("groq", "groq", true, "llama", false), Verdict::ModelDenied);
+        assert_eq!(
+            lists.judge("groq", "groq", true, "llama", true),
+            Verdict::Allowed,
+            "called by a listed name"
+        );
+        assert_eq!(lists.judge("groq", "groq", true, "gpt-4-x", true), Verdict::ModelDenied, "deny wins");
         let nothing = AccessLists { allowed_providers: Some(vec![]), ..AccessLists::default() };
-        assert_eq!(nothing.judge("openai", "openai", true, "gpt-5"), Verdict::ProviderDenied);
+        assert_eq!(nothing.judge("openai", "openai", true, "gpt-5", true), Verdict::ProviderDenied);
     }
 }

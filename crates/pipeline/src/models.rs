@@ -48,7 +48,8 @@ pub fn retrieve_for_google(access: &Access<'_>, id: &str) -> Result<Value, Fault
 fn entry(access: &Access<'_>, id: &str) -> Result<Entry, Fault> {
     let lanes = resolve::candidates(&access.snapshot.routes, id);
     // What a caller may not use does not exist for it.
-    let lane = lanes.into_iter().find(|lane| access.permits(lane));
+    let called = access.called(id);
+    let lane = lanes.into_iter().find(|lane| called.permits(lane));
     let lane = lane.ok_or_else(|| resolve::not_found(access, id))?;
     let coined = access.snapshot.routes.names.holds(id);
     Ok(Entry { id: id.to_owned(), lane, coined })
@@ -66,7 +67,8 @@ fn entries(access: &Access<'_>, names_only: bool) -> Vec<Entry> {
         }));
     }
     for name in routes.names.all() {
-        if let Some(lane) = resolve::candidates(routes, name).into_iter().find(|lane| access.permits(lane)) {
+        let called = access.called(name);
+        if let Some(lane) = resolve::candidates(routes, name).into_iter().find(|lane| called.permits(lane)) {
             entries.push(Entry { id: name.to_owned(), lane, coined: true });
         }
     }

@@ -58,6 +58,7 @@ pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, 
     if model.split('/').any(|segment| matches!(segment, "." | "..")) {
         return Err(fault::invalid_parameter("model", "A model's name has no segments '.' or '..'."));
     }
+    let asking = &Asking { access: asking.access.called(model), ..*asking };
     let access = &asking.access;
     let routes = &access.snapshot.routes;
     let choice = match asking.forced {
@@ -120,7 +121,10 @@ pub fn not_found(access: &Access<'_>, model: &str) -> Fault {
         return fault::demo_model_not_found(model);
     }
     let usable = |lane: &Lane| access.permits(lane);
-    let usable_name = |name: &str| candidates(routes, name).iter().any(|lane| access.permits(lane));
+    let usable_name = |name: &str| {
+        let access = access.called(name);
+        candidates(routes, name).iter().any(|lane| access.permits(lane))
+    };
     fault::model_not_found(model, &routes.nearest(model, &usable, &usable_name))
 }
 

@@ -11,7 +11,7 @@ use crate::user_path::UserPath;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelOverride {
-    /// `provider/model`; the provider is an instance or a type.
+    /// `provider/model`, where the provider is an instance or a type; `provider/*` or `*/model`.
     pub selector: String,
     #[serde(default = "yes")]
     pub enabled: bool,
@@ -53,11 +53,10 @@ impl Resource for ModelOverride {
         if !self.selector.contains('/') {
             return Err(fault::invalid_parameter("selector", "An override is for a 'provider/model'."));
         }
-        if self.selector.contains('*') {
-            return Err(fault::invalid_parameter(
-                "selector",
-                "An override is for one model: '*' is no pattern here.",
-            ));
+        if !wildcards_fit(&self.selector) {
+            let message = "'*' stands for every instance ('*/model') or for every model of an instance ('instance/*'), \
+                           and for nothing else. What holds for all models is MODELS_ENABLED_BY_DEFAULT.";
+            return Err(fault::invalid_parameter("selector", message));
         }
         for (index, path) in self.user_paths.iter().enumerate() {
             let param = format!("user_paths[{index}]");
@@ -67,6 +66,14 @@ impl Resource for ModelOverride {
             UserPath::parse(path).map_err(|reason| fault::invalid_parameter(param, reason))?;
         }
         self.metadata.validate()
+    }
+}
+
+fn wildcards_fit(selector: &str) -> bool {
+    match selector.split_once('/') {
+        Some(("*", model)) => !model.contains('*'),
+        Some((provider, "*")) => !provider.contains('*'),
+        _ => !selector.contains('*'),
     }
 }
 

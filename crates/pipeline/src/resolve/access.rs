@@ -19,6 +19,8 @@ pub struct Access<'a> {
     pub enabled_by_default: bool,
     /// Models without a price are not for use.
     pub unpriced_denied: bool,
+    /// The call was made by the name of an alias, combo or pool that the key's `allowed_models` has.
+    pub by_name: bool,
 }
 
 /// Why a target may not be used.
@@ -59,7 +61,16 @@ impl<'a> Access<'a> {
             user_path,
             enabled_by_default: policy.models_enabled_by_default,
             unpriced_denied: policy.unpriced_denied,
+            by_name: false,
         }
+    }
+
+    /// The same for a call of this model: a name that stands for others may be allowed by itself.
+    pub fn called(self, model: &str) -> Self {
+        let key = self.caller.key();
+        let allowed = key.and_then(|key| key.lists.allowed_models.as_deref()).unwrap_or_default();
+        let by_name = !allowed.is_empty() && self.snapshot.routes.names.is_listed(model, allowed);
+        Self { by_name, ..self }
     }
 
     /// What a caller may not use anyway is not said to lack a price.
@@ -80,7 +91,7 @@ impl<'a> Access<'a> {
                 return Err(Refusal::Provider);
             }
         }
-        match lane.judge(&key.lists) {
+        match lane.judge(&key.lists, self.by_name) {
             Verdict::Allowed => Ok(()),
             Verdict::ProviderDenied => Err(Refusal::Provider),
             Verdict::ModelDenied => Err(Refusal::Model),

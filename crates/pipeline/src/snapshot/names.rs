@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use domain::access;
 use domain::resources::alias::Alias;
 use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
@@ -50,6 +51,19 @@ impl Names {
     /// A combo, an alias or a pool has this name.
     pub fn holds(&self, name: &str) -> bool {
         self.combos.contains_key(name) || self.aliases.contains_key(name) || self.pools.contains_key(name)
+    }
+
+    /// Whether a list has the name of the alias, combo or pool that a selector calls. Such a name stands for itself:
+    /// patterns are for models, but for those behind a pool's own name (`pool/*`).
+    pub fn is_listed(&self, selector: &str, entries: &[String]) -> bool {
+        if self.holds(selector) {
+            return entries.iter().any(|entry| entry == selector);
+        }
+        let Some((prefix, _)) = selector.split_once('/') else { return false };
+        let of_pool = |entry: &String| {
+            entry.split_once('/').is_some_and(|(pool, _)| pool == prefix) && access::matches(entry, selector)
+        };
+        self.pools.contains_key(prefix) && entries.iter().any(of_pool)
     }
 
     pub fn all(&self) -> impl Iterator<Item = &str> {

@@ -174,9 +174,10 @@ impl Lane {
         self.instance.limits.total.unwrap_or(policy.request_timeout)
     }
 
-    pub fn judge(&self, lists: &AccessLists) -> Verdict {
-        let target = &self.target;
-        lists.judge(&target.instance, &target.provider_type, self.instance.type_is_taken, &target.model)
+    /// `by_name`: the call was made by the name of an alias, combo or pool that the lists allow.
+    pub fn judge(&self, lists: &AccessLists, by_name: bool) -> Verdict {
+        let (target, is_taken) = (&self.target, self.instance.type_is_taken);
+        lists.judge(&target.instance, &target.provider_type, is_taken, &target.model, by_name)
     }
 
     /// Decimal USD, without an exponent.

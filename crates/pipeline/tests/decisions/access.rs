@@ -53,6 +53,23 @@ fn overrides_say_who_may_use_a_model() {
         (&[("openai/gpt-5", off()), ("openai-eu/gpt-5", json!({}))], eu, "/", [true, true]),
         (&[("openai/gpt-5", off()), ("openai-eu/gpt-5", json!({}))], gpt, "/", [false, false]),
         (&[("openai-eu/gpt-5", off())], gpt, "/", [true, false]),
+        // A rule on the type holds for all its instances, also where one of them has the type's name.
+        (&[("openai/gpt-5", json!({}))], eu, "/", [true, true]),
+        (&[("openai/gpt-5", json!({"user_paths": ["/a"]}))], eu, "/b", [false, false]),
+        (&[("openai/gpt-5", json!({"user_paths": ["/a"]}))], eu, "/a", [true, true]),
+        // Every model of an instance, a model at every instance; the first that matches holds.
+        (&[("openai-eu/*", off())], eu, "/", [false, false]),
+        (&[("openai-eu/*", off())], gpt, "/", [true, false]),
+        (&[("openai/*", off())], eu, "/", [false, false]),
+        (&[("openai-eu/*", off()), ("openai/gpt-5", json!({}))], eu, "/", [true, true]),
+        (&[("openai/*", off()), ("openai-eu/*", json!({}))], eu, "/", [true, true]),
+        (&[("*/gpt-5", off())], eu, "/", [false, false]),
+        (&[("*/gpt-5", off())], ("openai", "gpt-5-mini"), "/", [true, false]),
+        (&[("*/gpt-5", off()), ("openai-eu/*", json!({}))], eu, "/", [true, true]),
+        (&[("*/gpt-5", off()), ("openai/gpt-5", json!({}))], eu, "/", [true, true]),
+        (&[("*/openai/gpt-5", off())], ("router", "openai/gpt-5"), "/", [false, false]),
+        (&[("lab/*", off())], ("lab", "secret"), "/", [false, false]),
+        (&[("*/secret", json!({}))], ("lab", "secret"), "/", [true, true]),
         // Subtrees.
         (&[("openai/gpt-5", json!({"user_paths": ["/a", "/b/c"]}))], gpt, "/a/x", [true, true]),
         (&[("openai/gpt-5", json!({"user_paths": ["/a", "/b/c"]}))], gpt, "/b", [false, false]),

@@ -86,6 +86,7 @@ fn plan(caller: &Caller, fallback: Fallback, model: &str) -> Result<Vec<String>,
         user_path: &root,
         enabled_by_default: true,
         unpriced_denied: false,
+        by_name: false,
     };
     let asking = call.asking(access, &arrival, &policy).map_err(|fault| fault.status)?;
     let resolved = resolve(&asking, &mut ()).map_err(|fault| fault.status)?;

@@ -23,8 +23,14 @@ fn planned(snapshot: &Snapshot, caller: &Caller, body: &Value) -> Result<Plan, F
     let arrival = arrival(None);
     let call = receive::parse_here(body.to_string().into(), &arrival)?;
     let (policy, root) = (Policy::default(), UserPath::root());
-    let access =
-        Access { snapshot, caller, user_path: &root, enabled_by_default: true, unpriced_denied: false };
+    let access = Access {
+        snapshot,
+        caller,
+        user_path: &root,
+        enabled_by_default: true,
+        unpriced_denied: false,
+        by_name: false,
+    };
     let resolved = resolve(&call.asking(access, &arrival, &policy)?, &mut ())?;
     let circumstances =
         Circumstances { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
@@ -208,7 +214,7 @@ proptest! {
                 for lane in &plan.lanes {
                     let target = &lane.target;
                     prop_assert!(snapshot.routes.instances[&*target.instance].provider.enabled);
-                    prop_assert_eq!(lane.judge(&lists), Verdict::Allowed);
+                    prop_assert_eq!(lane.judge(&lists, false), Verdict::Allowed);
                     prop_assert!(model.ends_with(&*target.model));
                 }
                 // Who names an instance gets that instance, or somebody who lists the whole text as a model of theirs.

@@ -9,6 +9,7 @@ pub mod replace;
 pub mod rotate;
 pub mod stats;
 mod view;
+mod warnings;
 
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ pub async fn create(
     let gateway = &app.gateway;
     let raw = auth_key::mint(&*gateway.entropy);
     let id = ids::prefixed("key", gateway.clock.now(), &*gateway.entropy);
-    let key = draft::draft(request, id, &raw, &principal.caller)?;
+    let key = draft::draft(request, id, &raw, &principal.caller, &principal.snapshot.routes.names)?;
     let _turn = app.naming.lock().await;
     if let Some(pool) = &key.provider_pool_id {
         Names::load(&app).await?.pool("provider_pool_id", pool)?;
@@ -59,7 +60,9 @@ pub async fn create(
         .await?;
     app.refresher.refresh().await?;
     let etag = stored.etag();
-    let created = CreatedKey::new(&raw, view::view(stored, None, gateway.clock.now()));
+    let warnings = warnings::of(&gateway.snapshot().routes, &stored.value);
+    let view = KeyView { warnings: Some(warnings), ..view::view(stored, None, gateway.clock.now()) };
+    let created = CreatedKey::new(&raw, view);
     Ok(record::answer(StatusCode::CREATED, &etag, created))
 }
 

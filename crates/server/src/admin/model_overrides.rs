@@ -88,7 +88,7 @@ impl Served for ModelOverride {
     /// The model may be one that nobody lists yet: it can be closed before it appears.
     fn check(&self, names: &Names) -> Result<(), Fault> {
         let provider = self.selector.split_once('/').map_or(&*self.selector, |(provider, _)| provider);
-        if names.routes.knows(provider) || vendors::find(provider).is_some() {
+        if provider == "*" || names.routes.knows(provider) || vendors::find(provider).is_some() {
             return Ok(());
         }
         let instances = names.routes.instances.keys().map(String::as_str);

@@ -46,33 +46,59 @@ impl Access {
     }
 }
 
-/// The overrides that concern one instance, by model.
+/// The overrides that concern one instance. The first that matches a model holds for it, as a whole: `instance/model`,
+/// `type/model`, `instance/*`, `type/*`, `*/model`.
 #[derive(Default)]
-pub struct Overrides(HashMap<String, (Arc<Access>, Metadata)>);
+pub struct Overrides {
+    by_model: HashMap<String, Rule>,
+    /// `instance/*`, or `type/*`.
+    every_model: Option<Rule>,
+    /// `*/model`.
+    at_every_instance: HashMap<String, Rule>,
+}
+
+type Rule = (Arc<Access>, Metadata);
+
+/// All models of an instance, or a model at all instances.
+const ANY: &str = "*";
 
 impl Overrides {
-    /// One for the instance wins, as a whole, over one for its type. Where an instance has the type's name, an override is
-    /// that instance's, and only a denial reaches the others of the type: as key lists are read.
-    pub fn of(provider: &Provider, type_is_taken: bool, all: &BTreeMap<String, ModelOverride>) -> Self {
-        let mut own = HashMap::new();
+    pub fn of(provider: &Provider, all: &BTreeMap<String, ModelOverride>) -> Self {
+        let mut own = Self::default();
+        // Later ones win: the instance's own over those of its type.
         for name in [&provider.provider_type, &provider.name] {
-            let prefix = format!("{name}/");
-            let below = all.range(prefix.clone()..).take_while(|(selector, _)| selector.starts_with(&prefix));
-            let elsewhere = type_is_taken && *name != provider.name;
-            for (selector, found) in below.filter(|(_, found)| !(elsewhere && found.enabled)) {
-                let compiled = (Arc::new(Access::compile(found)), found.metadata.clone());
-                own.insert(selector[prefix.len()..].to_owned(), compiled);
+            for (model, rule) in below(all, name) {
+                match model {
+                    ANY => own.every_model = Some(rule),
+                    model => drop(own.by_model.insert(model.to_owned(), rule)),
+                }
             }
         }
-        Self(own)
+        own.at_every_instance = below(all, ANY).map(|(model, rule)| (model.to_owned(), rule)).collect();
+        own
     }
 
     /// Some model is not for callers of this path.
     pub fn restrict(&self, path: &UserPath) -> bool {
-        self.0.values().any(|(access, _)| !access.permits(path))
+        let rules = self.by_model.values().chain(&self.every_model).chain(self.at_every_instance.values());
+        rules.into_iter().any(|(access, _)| !access.permits(path))
     }
 
-    pub fn find(&self, model: &str) -> Option<&(Arc<Access>, Metadata)> {
-        self.0.get(model)
+    pub fn find(&self, model: &str) -> Option<&Rule> {
+        let exact = self.by_model.get(model).or(self.every_model.as_ref());
+        exact.or_else(|| self.at_every_instance.get(model))
     }
+}
+
+/// The rules whose selector begins with `name/`, by the rest of it.
+fn below<'a>(
+    all: &'a BTreeMap<String, ModelOverride>,
+    name: &str,
+) -> impl Iterator<Item = (&'a str, Rule)> + use<'a> {
+    let prefix = format!("{name}/");
+    let length = prefix.len();
+    let found = all.range(prefix.clone()..).take_while(move |(selector, _)| selector.starts_with(&prefix));
+    found.map(move |(selector, rule)| {
+        (&selector[length..], (Arc::new(Access::compile(rule)), rule.metadata.clone()))
+    })
 }

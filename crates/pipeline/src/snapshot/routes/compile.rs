@@ -77,7 +77,7 @@ fn instance(
     };
     let other = metrics.live(&provider.name, "other");
     let limits = Limits::from(&provider.resilience);
-    let overrides = Overrides::of(provider, type_is_taken, ground.overrides);
+    let overrides = Overrides::of(provider, ground.overrides);
     let core = Arc::new(Core {
         vendor,
         destination,

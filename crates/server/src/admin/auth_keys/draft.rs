@@ -6,6 +6,7 @@ use domain::fault::{self, Fault};
 use domain::resources::auth_key::{AuthKey, RateLimits};
 use domain::scope::Scope;
 use domain::secret::Secret;
+use pipeline::snapshot::names::Names;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -47,7 +48,13 @@ pub struct CreateKey {
 }
 
 /// A key grants at most what its creator holds.
-pub fn draft(request: CreateKey, id: String, raw: &Secret, creator: &Caller) -> Result<AuthKey, Fault> {
+pub fn draft(
+    request: CreateKey,
+    id: String,
+    raw: &Secret,
+    creator: &Caller,
+    names: &Names,
+) -> Result<AuthKey, Fault> {
     let expires_at = end(None, &Some(request.expiry), &Some(request.expires_at))?;
     let key = AuthKey {
         description: request.description.unwrap_or_default(),
@@ -57,13 +64,13 @@ pub fn draft(request: CreateKey, id: String, raw: &Secret, creator: &Caller) -> 
         allowed_providers: request.allowed_providers,
         allowed_models: request.allowed_models,
         denied_models: request.denied_models,
-        provider_pool_id: request.provider_pool_id,
+        provider_pool_id: request.provider_pool_id.filter(|pool| !pool.is_empty()),
         rate_limits: request.rate_limits.unwrap_or_default(),
         expires_at,
         ..AuthKey::new(id, &request.name, raw)
     };
     let key = grant::inherit(key, creator);
-    grant::within(&key, creator)?;
+    grant::within(&key, creator, names)?;
     Ok(key)
 }
 

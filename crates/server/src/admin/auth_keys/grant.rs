@@ -5,6 +5,7 @@ use domain::caller::{Caller, KeyFacts};
 use domain::fault::{self, Fault};
 use domain::resources::auth_key::AuthKey;
 use domain::user_path::UserPath;
+use pipeline::snapshot::names::Names;
 
 use super::super::record;
 
@@ -42,13 +43,15 @@ pub fn inherit(mut key: AuthKey, giver: &Caller) -> AuthKey {
 }
 
 /// Refused when a key may do anything that its giver may not.
-pub fn within(key: &AuthKey, giver: &Caller) -> Result<(), Fault> {
+pub fn within(key: &AuthKey, giver: &Caller, names: &Names) -> Result<(), Fault> {
     key.scopes.iter().try_for_each(|scope| giver.require(*scope))?;
     let Some(giver) = giver.key() else { return Ok(()) };
     if let Some(entry) = beyond(key.allowed_providers.as_deref(), giver.lists.allowed_providers.as_deref()) {
         return Err(fault::key_provider_access_denied(entry).param("allowed_providers"));
     }
-    if let Some(entry) = beyond(key.allowed_models.as_deref(), giver.lists.allowed_models.as_deref()) {
+    let models = giver.lists.allowed_models.as_deref();
+    let beyond_models = beyond(key.allowed_models.as_deref(), models);
+    if let Some(entry) = beyond_models.or_else(|| beyond_names(key, models, names)) {
         return Err(fault::key_model_access_denied(entry).param("allowed_models"));
     }
     denials(key, giver)?;
@@ -97,6 +100,18 @@ fn beyond<'a>(asked: Option<&'a [String]>, held: Option<&[String]>) -> Option<&'
     let Some(asked) = asked else { return Some("*") };
     let covered = |entry: &&String| held.iter().any(|pattern| access::matches(pattern, entry));
     asked.iter().find(|entry| !covered(entry)).map(String::as_str)
+}
+
+/// An entry that is the name of an alias, combo or pool allows whatever that leads to: a pattern for models that happens
+/// to match the name does not cover it.
+fn beyond_names<'a>(key: &'a AuthKey, held: Option<&[String]>, names: &Names) -> Option<&'a str> {
+    let held = held?;
+    let covered = |entry: &str| held.iter().any(|own| own == entry || own == "*");
+    let mut asked = key.allowed_models.iter().flatten().map(String::as_str);
+    asked.find(|entry| {
+        let pool = entry.split_once('/').is_some_and(|(pool, _)| names.pools.contains_key(pool));
+        (pool || names.holds(entry)) && !covered(entry)
+    })
 }
 
 fn denials(key: &AuthKey, giver: &KeyFacts) -> Result<(), Fault> {

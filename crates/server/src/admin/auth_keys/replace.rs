@@ -97,6 +97,9 @@ pub struct EditKey {
     /// Read-only; it may have moved on.
     #[serde(rename = "last_used_at")]
     _last_used_at: Option<String>,
+    /// Read-only.
+    #[serde(rename = "warnings")]
+    _warnings: Option<Vec<String>>,
 }
 
 /// Change a key: absent fields stay as they are, null clears one.
@@ -115,13 +118,14 @@ pub async fn replace(
 ) -> Result<Response, Problem> {
     let _turn = app.naming.lock().await;
     let names = Names::load(&app).await?;
+    let routes = app.gateway.snapshot().routes.clone();
     let (caller, now) = (&principal.caller, app.gateway.clock.now());
     let stored = amend::amend(&app, caller, &id, &headers, |stored| {
         // Who could change a key that may do more than itself could make it do that.
-        grant::within(&stored.value, caller)?;
+        grant::within(&stored.value, caller, &routes.names)?;
         unchanged(&request, stored, now)?;
         let key = grant::inherit(edited(&request, stored.value.clone(), caller, now)?, caller);
-        grant::within(&key, caller)?;
+        grant::within(&key, caller, &routes.names)?;
         let moved = key.provider_pool_id != stored.value.provider_pool_id;
         match &key.provider_pool_id {
             Some(pool) if moved || key.deactivated_at.is_none() => names.pool("provider_pool_id", pool)?,
@@ -158,7 +162,9 @@ fn edited(request: &EditKey, mut key: AuthKey, editor: &Caller, now: Timestamp) 
     set(&mut key.allowed_providers, &request.allowed_providers.clone().map(Some));
     set(&mut key.allowed_models, &request.allowed_models.clone().map(Some));
     set(&mut key.denied_models, &request.denied_models.clone().map(Some));
-    set(&mut key.provider_pool_id, &request.provider_pool_id.clone().map(Some));
+    if let Some(pool) = &request.provider_pool_id {
+        key.provider_pool_id = pool.clone().filter(|pool| !pool.is_empty());
+    }
     set(&mut key.rate_limits, &request.rate_limits);
     Ok(key)
 }

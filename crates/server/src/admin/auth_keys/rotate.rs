@@ -12,21 +12,23 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::super::record;
-use super::view::{self, CreatedKey};
-use super::{amend, grant};
+use super::view::{self, CreatedKey, KeyView};
+use super::{amend, grant, warnings};
 use crate::App;
 use crate::body::Perhaps;
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{AuthKeys, Principal, Write};
 
+/// A day: clients get the new value one after the other.
+const DEFAULT_OVERLAP: i64 = 86_400;
 /// A week.
 const LONGEST_OVERLAP: i64 = 604_800;
 
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RotateKey {
-    /// How long the old value stays valid: 0 to 604800, default 0.
+    /// How long the old value stays valid: 0 to 604800, default 86400. 0 ends it at once.
     #[serde(default)]
     #[schema(minimum = 0, maximum = 604_800)]
     pub overlap_seconds: Option<i64>,
@@ -48,7 +50,7 @@ pub async fn rotate(
     headers: HeaderMap,
     Perhaps(request): Perhaps<RotateKey>,
 ) -> Result<Response, Problem> {
-    let overlap = request.overlap_seconds.unwrap_or(0);
+    let overlap = request.overlap_seconds.unwrap_or(DEFAULT_OVERLAP);
     if !(0..=LONGEST_OVERLAP).contains(&overlap) {
         let message = format!("'overlap_seconds' is a whole number, 0 to {LONGEST_OVERLAP}.");
         return Err(fault::invalid_parameter("overlap_seconds", message).into());
@@ -57,7 +59,7 @@ pub async fn rotate(
     let (raw, now) = (auth_key::mint(&*gateway.entropy), gateway.clock.now());
     let until = Timestamp(now.micros() + overlap * 1_000_000);
     let stored = amend::amend(&app, &principal.caller, &id, &headers, |stored| {
-        grant::within(&stored.value, &principal.caller)?;
+        grant::within(&stored.value, &principal.caller, &principal.snapshot.routes.names)?;
         if !stored.value.active(now) {
             return Err(fault::conflict("The key is not active: its new value would be refused."));
         }
@@ -68,6 +70,8 @@ pub async fn rotate(
     let stored = stored.await?;
     let last_used_at = view::last_use(&app, &id).await?;
     let etag = stored.etag();
-    let rotated = CreatedKey::new(&raw, view::view(stored, last_used_at, now));
+    let warnings = warnings::of(&app.gateway.snapshot().routes, &stored.value);
+    let view = KeyView { warnings: Some(warnings), ..view::view(stored, last_used_at, now) };
+    let rotated = CreatedKey::new(&raw, view);
     Ok(record::answer(StatusCode::OK, &etag, rotated))
 }

@@ -11,6 +11,7 @@ use store::Stored;
 use utoipa::ToSchema;
 
 use super::super::record;
+use super::warnings;
 use crate::App;
 use crate::fault::Problem;
 
@@ -41,6 +42,9 @@ pub struct KeyView {
     pub deactivated_at: Option<String>,
     pub created_at: String,
     pub updated_at: String,
+    /// Entries of the lists that match nothing at the moment; not in lists of keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warnings: Option<Vec<String>>,
 }
 
 #[derive(PartialEq, Serialize, Deserialize, ToSchema)]
@@ -101,6 +105,7 @@ pub fn view(stored: Stored<AuthKey>, last_used_at: Option<Timestamp>, now: Times
         redacted_value: key.redacted_value,
         created_at,
         updated_at,
+        warnings: None,
     }
 }
 
@@ -113,6 +118,7 @@ pub async fn last_use(app: &App, id: &str) -> Result<Option<Timestamp>, Problem>
 pub async fn answer(app: &App, stored: Stored<AuthKey>) -> Result<Response, Problem> {
     let last_used_at = last_use(app, &stored.value.id).await?;
     let etag = stored.etag();
-    let view = view(stored, last_used_at, app.gateway.clock.now());
+    let warnings = warnings::of(&app.gateway.snapshot().routes, &stored.value);
+    let view = KeyView { warnings: Some(warnings), ..view(stored, last_used_at, app.gateway.clock.now()) };
     Ok(record::answer(StatusCode::OK, &etag, view))
 }

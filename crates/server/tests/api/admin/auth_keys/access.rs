@@ -73,6 +73,98 @@ async fn lists_allow_and_deny() {
 }
 
 #[tokio::test]
+async fn a_list_may_name_aliases_combos_and_pools() {
+    each_furnished(async |house| {
+        for (path, body) in [
+            ("aliases/quick", json!({"target": "second/text"})),
+            ("aliases/text-alias", json!({"target": "openai/long"})),
+            ("combos/both", json!({"selectors": ["openai/text", "second/long"]})),
+            ("pools/team", json!({"members": ["second"]})),
+        ] {
+            house.put(format!("/admin/api/v1/{path}"), body).send().await.expect_status(201);
+        }
+        let cases: &[(Value, &str, &str)] = &[
+            (json!({"allowed_models": ["quick"]}), "quick", OK),
+            (json!({"allowed_models": ["quick"]}), "second/text", MODEL),
+            (json!({"allowed_models": ["both"]}), "both", OK),
+            (json!({"allowed_models": ["both"]}), "quick", MODEL),
+            (json!({"allowed_models": ["team/text"]}), "team/text", OK),
+            (json!({"allowed_models": ["team/*"]}), "team/long", OK),
+            (json!({"allowed_models": ["team/text"]}), "team/long", MODEL),
+            // A pattern is for models, not for names that happen to match it.
+            (json!({"allowed_models": ["te*"]}), "text-alias", MODEL),
+            // Denials, providers and pools are judged on the target.
+            (json!({"allowed_models": ["quick"], "denied_models": ["second/text"]}), "quick", MODEL),
+            (json!({"allowed_models": ["quick"], "denied_models": ["quick"]}), "quick", OK),
+            (json!({"allowed_models": ["quick"], "allowed_providers": ["openai"]}), "quick", PROVIDER),
+        ];
+        for (lists, model, expected) in cases {
+            let mut body = json!({"name": "limited"});
+            body.as_object_mut().unwrap().extend(lists.as_object().unwrap().clone());
+            let (_, key) = house.key(body).await;
+            assert_eq!(outcome(&house, &key, question(model)).await, *expected, "{lists} {model}");
+        }
+        let (_, key) = house.key(json!({"name": "listed", "allowed_models": ["quick"]})).await;
+        let models = house.get("/v1/models").key(&key).send().await.expect_status(200).json();
+        let ids: Vec<_> =
+            models["data"].as_array().unwrap().iter().map(|model| model["id"].clone()).collect();
+        assert_eq!(ids, ["quick"]);
+
+        // Who holds a pattern for models cannot hand on a name that leads elsewhere.
+        let scopes = json!(["inference", "admin:auth-keys:write"]);
+        let maker = json!({"name": "maker", "scopes": scopes, "allowed_models": ["te*", "quick"]});
+        let (_, maker) = house.key(maker).await;
+        let make = |entry: &str| {
+            house.post(super::PATH, json!({"name": "x", "allowed_models": [entry]})).key(&maker)
+        };
+        make("quick").send().await.expect_status(201);
+        make("text").send().await.expect_status(201);
+        let refused = make("text-alias").refusal().await;
+        assert_eq!(refused, (403, "key_model_access_denied".into(), Some("allowed_models".into())));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn entries_that_match_nothing_are_named_in_warnings() {
+    each_furnished(async |house| {
+        let body = json!({"name": "a", "allowed_models": ["openai/*", "second/text", "no-such-model"],
+            "denied_models": ["gone/*"], "allowed_providers": ["openai", "nobody"]});
+        let created = house.post(super::PATH, body).send().await.expect_status(201).json();
+        let warned = |view: &Value| -> Vec<String> {
+            let warnings = view["warnings"].as_array().unwrap().iter();
+            warnings.map(|text| text.as_str().unwrap().split(" matches").next().unwrap().to_owned()).collect()
+        };
+        let expected =
+            ["allowed_providers: 'nobody'", "allowed_models: 'no-such-model'", "denied_models: 'gone/*'"];
+        assert_eq!(warned(&created), expected);
+        let path = format!("{}/{}", super::PATH, created["id"].as_str().unwrap());
+        assert_eq!(warned(&house.get(&path).send().await.json()), expected);
+        let edit =
+            json!({"allowed_models": ["second/text"], "denied_models": null, "allowed_providers": null});
+        let edited = house.put(&path, edit).send().await.expect_status(200).json();
+        assert_eq!(edited["warnings"], json!([]));
+        assert_eq!(edited["allowed_models"], json!(["second/text"]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn empty_strings_mean_none() {
+    each_furnished(async |house| {
+        let empty = json!({"name": "a", "provider_pool_id": "", "tenant_id": "", "description": ""});
+        let created = house.post(super::PATH, empty.clone()).send().await.expect_status(201).json();
+        let path = format!("{}/{}", super::PATH, created["id"].as_str().unwrap());
+        let edited = house.put(&path, empty).send().await.expect_status(200).json();
+        for view in [created, edited] {
+            assert_eq!((&view["provider_pool_id"], &view["tenant_id"]), (&Value::Null, &Value::Null));
+            assert_eq!(view["description"], "");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_edited_list_holds_from_the_next_call_on() {
     each_furnished(async |house| {
         let (id, key) = house.key(json!({"name": "a", "allowed_models": ["second/*"]})).await;

@@ -19,7 +19,7 @@ async fn a_rotated_key_has_another_value_and_is_the_same_key() {
         let (id, old) =
             house.key(json!({"name": "ci", "user_path": "/ci", "allowed_models": ["openai/*"]})).await;
         let before = house.get(format!("{PATH}/{id}")).send().await.json();
-        let answer = house.post(format!("{PATH}/{id}/rotate"), json!({})).send().await;
+        let answer = house.post(format!("{PATH}/{id}/rotate"), json!({"overlap_seconds": 0})).send().await;
         answer.snapshot("auth key rotated");
         let rotated = answer.json();
         let new = rotated["key"].as_str().unwrap();
@@ -34,9 +34,16 @@ async fn a_rotated_key_has_another_value_and_is_the_same_key() {
             let text = house.get(view).send().await.text();
             assert!(!text.contains(new) && !text.contains(&old));
         }
-        // A body is not needed.
-        let bare = house.call(Method::POST, format!("{PATH}/{id}/rotate")).send().await.expect_status(200);
-        assert!(works(&house, bare.json()["key"].as_str().unwrap()).await && !works(&house, new).await);
+        // A body is not needed: then the old value goes on for a day.
+        for body in ["", "{}"] {
+            let call = house.call(Method::POST, format!("{PATH}/{id}/rotate")).body(body);
+            let rotated = call.send().await.expect_status(200).json();
+            assert!(works(&house, rotated["key"].as_str().unwrap()).await && works(&house, new).await);
+        }
+        house.clock.advance(Duration::from_secs(86_399));
+        assert!(works(&house, new).await);
+        house.clock.advance(Duration::from_secs(2));
+        assert!(!works(&house, new).await);
     })
     .await;
 }
