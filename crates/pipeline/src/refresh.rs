@@ -99,6 +99,16 @@ impl Refresher {
         });
         keys.apply(compiled);
         let routes = Arc::new(self.routes(&mut broken).await?);
+        for instance in routes.instances.values().filter(|instance| instance.source == Source::Admin) {
+            if let Some(source) = self.configured_source(instance.name()) {
+                let provider = instance.name();
+                tracing::warn!(
+                    provider,
+                    ?source,
+                    "provider is overridden by the one stored through the admin API"
+                );
+            }
+        }
         let before = self.gateway.snapshot();
         broken.log_since(&before.broken);
         let master = before.master;

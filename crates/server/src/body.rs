@@ -6,8 +6,9 @@ use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use domain::fault::{self, Fault};
 use pipeline::body_work::LARGE_BODY;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::App;
 use crate::fault::Problem;
@@ -38,6 +39,77 @@ impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<Arc<App>> for P
     }
 }
 
+/// The body of a PUT: members that are absent keep their stored value, null clears one.
+#[derive(Clone)]
+pub struct Patch(Map<String, Value>);
+
+impl FromRequest<Arc<App>> for Patch {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway).await?;
+        Ok(Self(parse_bytes(app, bytes).await?))
+    }
+}
+
+impl Patch {
+    /// The stored document with what was sent laid over it. Members that a view shows and nobody can set are ignored.
+    pub fn over<T: DeserializeOwned>(
+        &self,
+        stored: Option<&impl Serialize>,
+        read_only: &[&str],
+    ) -> Result<T, Fault> {
+        read(Value::Object(self.merged(stored, read_only)?))
+    }
+
+    /// What was sent, nulls included, without the members that nobody can set.
+    pub fn strict<T: DeserializeOwned>(&self, read_only: &[&str]) -> Result<T, Fault> {
+        let settable = self.0.iter().filter(|(name, _)| !read_only.contains(&name.as_str()));
+        read(Value::Object(settable.map(|(name, value)| (name.clone(), value.clone())).collect()))
+    }
+
+    pub fn merged(
+        &self,
+        stored: Option<&impl Serialize>,
+        read_only: &[&str],
+    ) -> Result<Map<String, Value>, Fault> {
+        let mut merged = match stored.map(serde_json::to_value) {
+            Some(Ok(Value::Object(members))) => members,
+            None => Map::new(),
+            Some(_) => return Err(fault::internal_error()),
+        };
+        for (name, value) in self.0.iter().filter(|(name, _)| !read_only.contains(&name.as_str())) {
+            match value {
+                Value::Null => drop(merged.remove(name)),
+                value => drop(merged.insert(name.clone(), value.clone())),
+            }
+        }
+        Ok(merged)
+    }
+
+    /// A member as it was sent, null included.
+    pub fn sent(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// Another name for a member.
+    pub fn rename(&mut self, alias: &str, name: &str) {
+        if let Some(value) = self.0.remove(alias) {
+            self.0.entry(name).or_insert(value);
+        }
+    }
+
+    /// The members of an object within count as if they stood beside it, where they do not.
+    pub fn flatten(&mut self, name: &str) {
+        if let Some(Value::Object(members)) = self.0.remove(name) {
+            for (name, value) in members {
+                self.0.entry(name).or_insert(value);
+            }
+        }
+    }
+}
+
 /// The body of a request that needs none.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,7 +135,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
 }
 
 /// A part of a body that was read as it came.
-pub fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, Fault> {
+pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Fault> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         describe(&path, &error.into_inner().to_string())
@@ -145,6 +217,18 @@ mod tests {
         let fault = parse::<Sample>(text.as_bytes()).unwrap_err();
         assert_eq!((&*fault.code, fault.param.as_deref()), (code, param), "{fault}");
         fault
+    }
+
+    #[test]
+    fn a_patch_keeps_what_is_absent_and_clears_what_is_null() {
+        let stored = serde_json::json!({"name": "a", "limits": [1], "note": "x"});
+        let patch = Patch(parse(br#"{"limits": [2], "note": null, "created_at": "then"}"#).unwrap());
+        let merged = patch.merged(Some(&stored), &["created_at"]).unwrap();
+        assert_eq!(Value::Object(merged), serde_json::json!({"name": "a", "limits": [2]}));
+        let fault = patch.over::<Sample>(None::<&Value>, &["created_at"]).unwrap_err();
+        assert_eq!(fault.param.as_deref(), Some("name"), "{fault}");
+        let fault = patch.over::<Sample>(Some(&stored), &[]).unwrap_err();
+        assert_eq!((&*fault.code, fault.param.as_deref()), ("unknown_parameter", Some("created_at")));
     }
 
     #[test]

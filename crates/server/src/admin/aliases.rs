@@ -16,7 +16,7 @@ use super::crud::{self, Served};
 use super::names::Names;
 use super::record;
 use crate::App;
-use crate::body::Strict;
+use crate::body::Patch;
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{Aliases, Principal, Read, Write};
@@ -124,11 +124,14 @@ pub async fn replace(
     principal: Principal<Write<Aliases>>,
     Named(name): Named,
     headers: HeaderMap,
-    Strict(body): Strict<AliasBody>,
+    patch: Patch,
 ) -> Result<Response, Problem> {
-    let name = record::name("name", body.name, name)?;
-    let alias = Alias { name, target: body.target, description: body.description.unwrap_or_default() };
-    crud::replace(&app, principal.caller.actor(), alias, &headers).await
+    let edit = |known: Option<&Alias>| {
+        let body: AliasBody = patch.over(known, &record::TIMES)?;
+        let name = record::name("name", body.name, name.clone())?;
+        Ok(Alias { name, target: body.target, description: body.description.unwrap_or_default() })
+    };
+    crud::replace(&app, principal.caller.actor(), &name, &headers, edit).await
 }
 
 /// Remove an alias.

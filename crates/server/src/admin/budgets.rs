@@ -26,7 +26,7 @@ use utoipa::ToSchema;
 
 use super::record;
 use crate::App;
-use crate::body::Strict;
+use crate::body::Patch;
 use crate::fault::Problem;
 use crate::principal::{Budgets, Principal, Read, Write};
 use amend::amend;
@@ -66,10 +66,11 @@ pub async fn replace(
     principal: Principal<Write<Budgets>>,
     place: Place,
     headers: HeaderMap,
-    Strict(body): Strict<AmountBody>,
+    patch: Patch,
 ) -> Result<Response, Problem> {
     let caller = &principal.caller;
     let key = place.key(&app, caller)?;
+    let body: AmountBody = patch.over(amount_in_force(&app, &key).as_ref(), &view::READ_ONLY)?;
     let amount = budget::amount(body.amount)?;
     let turn = app.naming.lock().await;
     let set = |known: Option<&Budget>| {
@@ -122,6 +123,13 @@ pub async fn delete(
 
 fn collection(app: &App) -> Collection<Budget> {
     app.refresher.store().collection()
+}
+
+/// As a PUT would name it.
+fn amount_in_force(app: &App, key: &BudgetKey) -> Option<serde_json::Value> {
+    let statuses = app.gateway.spending.statuses(app.gateway.clock.now());
+    let status = statuses.into_iter().find(|status| status.rule.key == *key)?;
+    Some(serde_json::json!({"amount": status.rule.amount.usd()}))
 }
 
 fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {

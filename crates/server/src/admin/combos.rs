@@ -19,7 +19,7 @@ use super::crud::{self, Served};
 use super::names::Names;
 use super::record;
 use crate::App;
-use crate::body::Strict;
+use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{Combos, Principal, Read, Write};
@@ -195,11 +195,21 @@ pub async fn replace(
     principal: Principal<Write<Combos>>,
     Named(id): Named,
     headers: HeaderMap,
-    Strict(mut body): Strict<ComboBody>,
+    mut patch: Patch,
 ) -> Result<Response, Problem> {
     switched_on(&app)?;
-    let name = record::name("name", body.name.take(), id)?;
-    crud::replace(&app, principal.caller.actor(), body.combo(name), &headers).await
+    ["models", "targets"].iter().for_each(|alias| patch.rename(alias, "selectors"));
+    let edit = |known: Option<&Combo>| {
+        let mut body: ComboBody = patch.over(known, &["id", "created_at", "updated_at"])?;
+        let name = record::name("name", body.name.take(), id.clone())?;
+        let mut combo = body.combo(name);
+        // Weights that nobody sent do not outlive their selectors.
+        if patch.sent("weights").is_none() {
+            combo.weights.retain(|selector, _| combo.selectors.contains(selector));
+        }
+        Ok(combo)
+    };
+    crud::replace(&app, principal.caller.actor(), &id, &headers, edit).await
 }
 
 /// Remove a combo.

@@ -58,39 +58,50 @@ pub async fn read<T: Served>(app: &App, name: &str) -> Result<Response, Problem>
 }
 
 pub async fn create<T: Served>(app: &App, actor: &str, value: T) -> Result<Response, Problem> {
-    write(app, actor, value, Writing::Create, None).await
-}
-
-/// Replaces what is there, or creates it.
-pub async fn replace<T: Served>(
-    app: &App,
-    actor: &str,
-    value: T,
-    headers: &HeaderMap,
-) -> Result<Response, Problem> {
-    write(app, actor, value, Writing::Upsert, record::if_match(headers)).await
-}
-
-async fn write<T: Served>(
-    app: &App,
-    actor: &str,
-    value: T,
-    writing: Writing,
-    if_match: Option<&str>,
-) -> Result<Response, Problem> {
     value.validate()?;
     let _turn = app.naming.lock().await;
-    // Asked for as it lies in storage: one that can no longer be read may be replaced by one that can.
-    let exists = app.refresher.store().documents().find(T::KIND, value.name()).await?.is_some();
-    if exists && writing == Writing::Create {
+    // Asked for as it lies in storage: also one that cannot be read has the name.
+    if app.refresher.store().documents().find(T::KIND, value.name()).await?.is_some() {
         let message = format!("The {} '{}' exists already.", T::TITLE, value.name());
         return Err(fault::conflict(message).param("name").into());
     }
     value.check(&Names::load(app).await?)?;
-    let stored = collection::<T>(app).put(&value, writing, actor, if_match).await?;
+    let stored = collection::<T>(app).put(&value, Writing::Create, actor, None).await?;
     app.refresher.refresh().await?;
-    let status = if exists { StatusCode::OK } else { StatusCode::CREATED };
-    Ok(record::answer(status, &stored.etag(), T::view(stored, app)))
+    Ok(record::answer(StatusCode::CREATED, &stored.etag(), T::view(stored, app)))
+}
+
+/// How often a change is made again on top of one that another replica made in the meantime.
+const ATTEMPTS: usize = 5;
+
+/// Changes what is there, or creates it: `edit` gets the stored document, which is absent when it cannot be read.
+pub async fn replace<T: Served>(
+    app: &App,
+    actor: &str,
+    name: &str,
+    headers: &HeaderMap,
+    edit: impl Fn(Option<&T>) -> Result<T, Fault>,
+) -> Result<Response, Problem> {
+    let _turn = app.naming.lock().await;
+    for _ in 0..ATTEMPTS {
+        let exists = app.refresher.store().documents().find(T::KIND, name).await?.is_some();
+        let known = collection::<T>(app).get_readable(name).await?;
+        let value = edit(known.as_ref().map(|known| &known.value))?;
+        value.validate()?;
+        value.check(&Names::load(app).await?)?;
+        let etag = known.as_ref().map(Stored::etag);
+        let own = record::if_match(headers);
+        match collection::<T>(app).put(&value, Writing::Upsert, actor, own.or(etag.as_deref())).await {
+            Err(StoreError::PreconditionFailed) if own.is_none() => continue,
+            stored => {
+                let stored = stored?;
+                app.refresher.refresh().await?;
+                let status = if exists { StatusCode::OK } else { StatusCode::CREATED };
+                return Ok(record::answer(status, &stored.etag(), T::view(stored, app)));
+            }
+        }
+    }
+    Err(fault::conflict(format!("The {} '{name}' is being changed by others: try again.", T::TITLE)).into())
 }
 
 /// Refused while others refer to it.

@@ -18,7 +18,7 @@ use super::crud::{self, Served};
 use super::names::Names;
 use super::record;
 use crate::App;
-use crate::body::Strict;
+use crate::body::Patch;
 use crate::fault::Problem;
 use crate::nearest;
 use crate::path::Named;
@@ -139,10 +139,14 @@ pub async fn replace(
     principal: Principal<Write<ModelOverrides>>,
     Named(selector): Named,
     headers: HeaderMap,
-    Strict(mut body): Strict<OverrideBody>,
+    patch: Patch,
 ) -> Result<Response, Problem> {
-    let selector = record::name("selector", body.selector.take(), selector)?;
-    crud::replace(&app, principal.caller.actor(), body.document(selector)?, &headers).await
+    let edit = |known: Option<&ModelOverride>| {
+        let mut body: OverrideBody = patch.over(known, &record::TIMES)?;
+        let selector = record::name("selector", body.selector.take(), selector.clone())?;
+        body.document(selector)
+    };
+    crud::replace(&app, principal.caller.actor(), &selector, &headers, edit).await
 }
 
 /// Remove an override: the model is as its provider and the catalogue have it.

@@ -21,7 +21,7 @@ use super::crud::{self, Served};
 use super::names::Names;
 use super::record;
 use crate::App;
-use crate::body::Strict;
+use crate::body::Patch;
 use crate::fault::Problem;
 use crate::nearest;
 use crate::path::Named;
@@ -123,11 +123,17 @@ pub async fn replace(
     principal: Principal<Write<ModelPricing>>,
     Named(selector): Named,
     headers: HeaderMap,
-    Strict(mut body): Strict<ModelPrice>,
+    mut patch: Patch,
 ) -> Result<Response, Problem> {
-    let sent = Some(body.selector).filter(|sent| !sent.is_empty());
-    body.selector = record::name("selector", sent, selector)?;
-    crud::replace(&app, principal.caller.actor(), body, &headers).await
+    // As the view shows it: what the operator sets is in `override`.
+    patch.flatten("override");
+    let edit = |known: Option<&ModelPrice>| {
+        let mut body: ModelPrice = patch.over(known, &["source", "base", "effective"])?;
+        let sent = Some(body.selector).filter(|sent| !sent.is_empty());
+        body.selector = record::name("selector", sent, selector.clone())?;
+        Ok(body)
+    };
+    crud::replace(&app, principal.caller.actor(), &selector, &headers, edit).await
 }
 
 /// Remove the operator's price: the catalogue's is in force again, if there is one.

@@ -19,7 +19,7 @@ use super::names::Names;
 use super::providers::{self, ProviderHealth};
 use super::record;
 use crate::App;
-use crate::body::Strict;
+use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{Pools, Principal, Read, Write};
@@ -175,10 +175,19 @@ pub async fn replace(
     principal: Principal<Write<Pools>>,
     Named(name): Named,
     headers: HeaderMap,
-    Strict(mut body): Strict<PoolBody>,
+    patch: Patch,
 ) -> Result<Response, Problem> {
-    let name = record::name("name", body.name.take(), name)?;
-    crud::replace(&app, principal.caller.actor(), body.pool(name), &headers).await
+    let edit = |known: Option<&Pool>| {
+        let mut body: PoolBody = patch.over(known, &["members_status", "created_at", "updated_at"])?;
+        let name = record::name("name", body.name.take(), name.clone())?;
+        let mut pool = body.pool(name);
+        // Weights that nobody sent do not outlive their members.
+        if patch.sent("weights").is_none() {
+            pool.weights.retain(|member, _| pool.members.contains(member));
+        }
+        Ok(pool)
+    };
+    crud::replace(&app, principal.caller.actor(), &name, &headers, edit).await
 }
 
 /// Remove a pool.

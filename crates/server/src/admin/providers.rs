@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use super::names::Names;
 use super::record;
 use crate::App;
-use crate::body::Strict;
+use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{Principal, Providers, Read, Write};
@@ -107,8 +107,9 @@ pub async fn read(
     })
 }
 
-/// Replace or create an instance. An absent `api_key` keeps the stored one, null clears it; a new `base_url` without
-/// a key clears it too, so that a key never goes to an address it was not meant for.
+/// Change or create an instance. Members that are absent keep their value, null clears one; a new `base_url` without
+/// a key clears the key, so that a key never goes to an address it was not meant for. One of the environment or the
+/// configuration file is overridden until the override is deleted.
 #[utoipa::path(put, path = "/admin/api/v1/providers/{name}", tag = "providers", params(("name" = String, Path, description = "The instance")),
     request_body = ProviderBody,
     responses((status = 200, description = "Replaced", body = ProviderView), (status = 201, description = "Created", body = ProviderView),
@@ -120,13 +121,14 @@ pub async fn replace(
     principal: Principal<Write<Providers>>,
     Named(name): Named,
     headers: HeaderMap,
-    Strict(mut body): Strict<ProviderBody>,
+    patch: Patch,
 ) -> Result<Response, Problem> {
-    let name = record::name("name", body.name.take(), name)?;
-    body.name = Some(name.clone());
     let _turn = app.naming.lock().await;
     let known = configured(&app, &name);
-    let provider = body.provider(known.as_ref().map(|known| &known.provider))?;
+    let stored = known.as_ref().map(|known| &known.provider);
+    let mut body = ProviderBody::over(stored, &patch)?;
+    body.name = Some(record::name("name", body.name.take(), name)?);
+    let provider = body.provider(stored)?;
     let status = if known.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     write(&app, principal.caller.actor(), provider, Writing::Upsert, record::if_match(&headers), status).await
 }

@@ -14,6 +14,7 @@ mod models;
 mod pools;
 mod providers;
 mod strictness;
+mod round_trip;
 mod usage;
 
 use serde_json::{Value, json};

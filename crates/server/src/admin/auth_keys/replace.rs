@@ -10,7 +10,6 @@ use domain::fault::{self, Fault};
 use domain::resources::auth_key::{AuthKey, RateLimits};
 use http::HeaderMap;
 use serde::{Deserialize, Deserializer};
-use store::Stored;
 use utoipa::ToSchema;
 
 use super::super::names::Names;
@@ -18,7 +17,7 @@ use super::super::record;
 use super::view::{self, KeyView, PreviousView};
 use super::{amend, draft, grant};
 use crate::App;
-use crate::body::Strict;
+use crate::body::Patch;
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{AuthKeys, Principal, Write};
@@ -30,7 +29,7 @@ fn edit<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Resu
     Option::deserialize(deserializer).map(Some)
 }
 
-/// What is read-only may be sent as it was read: a key that was read, edited and sent back is changed in what was edited.
+/// Read-only members may be sent as they were read and are ignored, so that a key can be read, edited and sent back.
 #[derive(Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[derive(Default)]
@@ -79,28 +78,13 @@ pub struct EditKey {
     #[serde(deserialize_with = "edit")]
     #[schema(value_type = Option<Vec<PreviousView>>)]
     previous: Edit<Vec<PreviousView>>,
-    /// Read-only.
+    /// The one in the path.
     id: Option<String>,
-    /// Read-only.
-    redacted_value: Option<String>,
-    /// Read-only.
-    active: Option<bool>,
-    /// Read-only.
-    #[serde(deserialize_with = "edit")]
-    #[schema(value_type = Option<String>)]
-    deactivated_at: Edit<String>,
-    /// Read-only.
-    created_at: Option<String>,
-    /// Read-only; it may have moved on.
-    #[serde(rename = "updated_at")]
-    _updated_at: Option<String>,
-    /// Read-only; it may have moved on.
-    #[serde(rename = "last_used_at")]
-    _last_used_at: Option<String>,
-    /// Read-only.
-    #[serde(rename = "warnings")]
-    _warnings: Option<Vec<String>>,
 }
+
+/// Members of the view that nobody can set, but for the id, which must be the path's.
+const READ_ONLY: [&str; 7] =
+    ["redacted_value", "active", "deactivated_at", "created_at", "updated_at", "last_used_at", "warnings"];
 
 /// Change a key: absent fields stay as they are, null clears one.
 #[utoipa::path(put, path = "/admin/api/v1/auth-keys/{id}", tag = "auth-keys", params(("id" = String, Path, description = "The key's id")),
@@ -114,8 +98,9 @@ pub async fn replace(
     principal: Principal<Write<AuthKeys>>,
     Named(id): Named,
     headers: HeaderMap,
-    Strict(request): Strict<EditKey>,
+    patch: Patch,
 ) -> Result<Response, Problem> {
+    let request: EditKey = patch.strict(&READ_ONLY)?;
     let _turn = app.naming.lock().await;
     let names = Names::load(&app).await?;
     let routes = app.gateway.snapshot().routes.clone();
@@ -123,7 +108,7 @@ pub async fn replace(
     let stored = amend::amend(&app, caller, &id, &headers, |stored| {
         // Who could change a key that may do more than itself could make it do that.
         grant::within(&stored.value, caller, &routes.names)?;
-        unchanged(&request, stored, now)?;
+        record::name("id", request.id.clone(), stored.value.id.clone())?;
         let key = grant::inherit(edited(&request, stored.value.clone(), caller, now)?, caller);
         grant::within(&key, caller, &routes.names)?;
         let moved = key.provider_pool_id != stored.value.provider_pool_id;
@@ -184,38 +169,4 @@ fn keep_previous(key: &mut AuthKey, left: &[PreviousView]) -> Result<(), Fault> 
     }
     key.previous.retain(|previous| left.contains(&PreviousView::of(previous)));
     Ok(())
-}
-
-/// What is read-only is as it was, if it is sent at all.
-fn unchanged(request: &EditKey, stored: &Stored<AuthKey>, now: Timestamp) -> Result<(), Fault> {
-    let key = &stored.value;
-    let time = |param: &str, sent: Option<&str>, held: Option<Timestamp>| {
-        let sent = sent.map(|text| record::parse_time(param, text)).transpose()?;
-        Ok::<bool, Fault>(sent.map(Timestamp::millis) == held.map(Timestamp::millis))
-    };
-    let created = request.created_at.as_deref();
-    let checks = [
-        ("id", request.id.as_ref().is_none_or(|id| *id == key.id)),
-        ("redacted_value", request.redacted_value.as_ref().is_none_or(|value| *value == key.redacted_value)),
-        ("active", request.active.is_none_or(|active| active == key.active(now))),
-        ("created_at", created.is_none() || time("created_at", created, Some(stored.created_at))?),
-        (
-            "deactivated_at",
-            match &request.deactivated_at {
-                None => true,
-                Some(sent) => time("deactivated_at", sent.as_deref(), key.deactivated_at)?,
-            },
-        ),
-    ];
-    match checks.into_iter().find(|(_, same)| !same) {
-        None => Ok(()),
-        Some((field @ ("active" | "deactivated_at"), _)) => Err(fault::invalid_parameter(
-            field,
-            format!("'{field}' is read-only, and another by now: set 'enabled' to change it."),
-        )),
-        Some((field, _)) => Err(fault::invalid_parameter(
-            field,
-            format!("'{field}' is read-only, and another by now: leave it out."),
-        )),
-    }
 }

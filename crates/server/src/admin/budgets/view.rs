@@ -55,6 +55,27 @@ pub struct BudgetView {
     pub etag: Option<String>,
 }
 
+/// Members of `BudgetView` that nobody can set.
+pub const READ_ONLY: [&str; 17] = [
+    "user_path",
+    "tenant_id",
+    "period_seconds",
+    "period_label",
+    "source",
+    "last_reset_at",
+    "created_at",
+    "updated_at",
+    "period_start",
+    "period_end",
+    "spent",
+    "reserved",
+    "has_usage",
+    "remaining",
+    "usage_ratio",
+    "period_ratio",
+    "etag",
+];
+
 /// What is visible to the caller, read anew.
 pub async fn list(app: &App, caller: &Caller) -> Result<BudgetList, Problem> {
     let store = app.refresher.store();

@@ -7,8 +7,11 @@ use domain::resources::Resource as _;
 use domain::resources::provider::{Provider, Resilience, masked_header};
 use domain::secret::Secret;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use utoipa::ToSchema;
 use wire::vendors;
+
+use crate::body::{self, Patch};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -96,7 +99,29 @@ fn kept(
     Ok(headers)
 }
 
+/// Members of the view that nobody can set.
+const READ_ONLY: [&str; 5] = ["source", "overrides", "api_key_set", "api_key_last4", "health"];
+
 impl ProviderBody {
+    /// What is stored, with the members of a PUT laid over it. The key is left out where it is not sent: it is kept by
+    /// `provider`, if the address allows.
+    pub fn over(stored: Option<&Provider>, patch: &Patch) -> Result<Self, Fault> {
+        let shown = stored.map(|stored| Provider { api_key: None, ..stored.clone() });
+        let mut merged = patch.merged(shown.as_ref(), &READ_ONLY)?;
+        merged.remove("api_key");
+        merged.extend(patch.sent("api_key").map(|key| ("api_key".to_owned(), key.clone())));
+        let mut body: Self = body::read(Value::Object(merged))?;
+        // Headers may be credentials, too: kept where they are not sent, and only at the same address.
+        if stored.is_some_and(|stored| body.is_moved(stored)) && patch.sent("headers").is_none() {
+            body.headers.clear();
+        }
+        Ok(body)
+    }
+
+    fn is_moved(&self, stored: &Provider) -> bool {
+        stored.base_url != self.base_url || stored.provider_type != self.provider_type
+    }
+
     pub fn provider(self, known: Option<&Provider>) -> Result<Provider, Fault> {
         let Some(vendor) = vendors::find(&self.provider_type) else {
             let hint = vendors::nearest(&self.provider_type)
@@ -113,8 +138,7 @@ impl ProviderBody {
                 "A credential belongs in 'api_key'.",
             ));
         }
-        let moved = known
-            .is_none_or(|known| known.base_url != self.base_url || known.provider_type != self.provider_type);
+        let moved = known.is_none_or(|known| self.is_moved(known));
         let api_key = match (self.api_key, known) {
             (Some(sent), _) => sent.filter(|key| !key.reveal().is_empty()),
             (None, Some(known)) if !moved => known.api_key.clone(),

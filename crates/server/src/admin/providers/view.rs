@@ -24,6 +24,9 @@ pub struct ProviderView {
     pub enabled: bool,
     pub priority: i64,
     pub source: Source,
+    /// Where the provider is configured that this one overrides: `file` or `env`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<&'static str>,
     pub api_key_set: bool,
     pub api_key_last4: Option<String>,
     /// Where it departs from the settings.
@@ -80,10 +83,22 @@ pub fn show(app: &App, instance: &Instance) -> ProviderView {
         enabled: provider.enabled,
         priority: provider.priority,
         source: instance.source,
+        overrides: overridden(app, instance),
         api_key_set: provider.api_key.is_some(),
         api_key_last4: last4,
         resilience: provider.resilience.clone(),
         health: health::of(app, instance).0,
+    }
+}
+
+fn overridden(app: &App, instance: &Instance) -> Option<&'static str> {
+    if instance.source != Source::Admin {
+        return None;
+    }
+    match app.refresher.configured_source(&instance.provider.name)? {
+        Source::Env => Some("env"),
+        Source::Config => Some("file"),
+        Source::Admin | Source::Default => None,
     }
 }
 

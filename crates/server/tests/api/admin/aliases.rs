@@ -21,7 +21,7 @@ async fn an_alias_lives() {
             house.put(format!("{PATH}/fast"), json!({"target": "text"})).send().await.expect_status(200);
         assert_eq!(
             (&replaced.json()["target"], &replaced.json()["description"]),
-            (&json!("text"), &json!(""))
+            (&json!("text"), &json!("for the impatient"))
         );
         house.call(Method::DELETE, format!("{PATH}/fast")).send().await.expect_status(204);
         for method in [Method::GET, Method::DELETE] {

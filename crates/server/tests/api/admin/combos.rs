@@ -27,7 +27,7 @@ async fn a_combo_lives() {
             let body = json!({other_name: ["second/long", "openai/long"]});
             let replaced = house.put(format!("{PATH}/best"), body).send().await.expect_status(200).json();
             assert_eq!(replaced["selectors"], json!(["second/long", "openai/long"]));
-            assert_eq!(replaced["strategy"], "primary_fallback");
+            assert_eq!((&replaced["strategy"], &replaced["weights"]), (&json!("weighted"), &json!({})));
         }
         house.call(Method::DELETE, format!("{PATH}/best")).send().await.expect_status(204);
         let told: Vec<_> = history(&house, "combo").await.into_iter().map(|(action, _)| action).collect();

@@ -21,8 +21,11 @@ async fn an_override_lives() {
         let read = house.get(&*path).send().await.expect_status(200);
         assert_eq!((read.header("etag"), read.json()), (created.header("etag"), created.json()));
         assert_eq!(house.get(PATH).send().await.json(), json!([created.json()]));
-        let replaced = house.put(&*path, json!({"enabled": false})).send().await.expect_status(200).json();
-        assert_eq!((&replaced["enabled"], &replaced["user_paths"], &replaced["metadata"]), (&json!(false), &json!([]), &json!({})));
+        let changed = house.put(&*path, json!({"enabled": false})).send().await.expect_status(200).json();
+        let shown = created.json();
+        assert_eq!((&changed["enabled"], &changed["user_paths"], &changed["metadata"]), (&json!(false), &shown["user_paths"], &shown["metadata"]));
+        let cleared = house.put(&*path, json!({"user_paths": null, "metadata": null})).send().await.expect_status(200).json();
+        assert_eq!((&cleared["enabled"], &cleared["user_paths"], &cleared["metadata"]), (&json!(false), &json!([]), &json!({})));
         house.call(Method::DELETE, &*path).send().await.expect_status(204);
         for method in [Method::GET, Method::DELETE] {
             let gone = house.call(method, &*path).refusal().await;
@@ -30,7 +33,7 @@ async fn an_override_lives() {
         }
         let told = history(&house, "model_override").await;
         let told: Vec<_> = told.iter().map(|(action, name)| (action.as_str(), name.as_str())).collect();
-        assert_eq!(told, [("delete", "openai/text"), ("update", "openai/text"), ("create", "openai/text")]);
+        assert_eq!(told, [("delete", "openai/text"), ("update", "openai/text"), ("update", "openai/text"), ("create", "openai/text")]);
     })
     .await;
 }
@@ -60,12 +63,49 @@ async fn the_provider_is_known_and_the_model_may_come_later() {
                 .await
                 .expect_status(201);
         }
-        for selector in ["opneai/text", "text", "openai", "openai/*", "openai//text", "openai/a%20b"] {
+        for selector in [
+            "opneai/text",
+            "text",
+            "openai",
+            "openai/gp*",
+            "*/*",
+            "*/g*",
+            "open*/text",
+            "openai//text",
+            "openai/a%20b",
+        ] {
             let found = house.put(format!("{PATH}/{selector}"), json!({})).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some("selector".into())), "{selector}");
         }
         let said = complaint(&house, "PUT", "/admin/api/v1/model-overrides/secnod/text", json!({})).await;
         assert!(said.contains("'second'"), "{said}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn wildcards_and_types_bind_every_instance_they_name() {
+    each_furnished(async |house| {
+        let set = async |selector: &str, enabled: bool| {
+            let put = house.put(format!("{PATH}/{selector}"), json!({"enabled": enabled})).send().await;
+            assert!(put.status < 300, "{selector}: {}", put.text());
+        };
+        let open = async |model: &str| house.chat(model).send().await.status == 200;
+        set("*/text", false).await;
+        assert_eq!(
+            [open("openai/text").await, open("second/text").await, open("second/long").await],
+            [false, false, true]
+        );
+        set("second/*", true).await;
+        assert_eq!([open("openai/text").await, open("second/text").await], [false, true]);
+        set("openai_compatible/text", false).await;
+        assert_eq!([open("second/text").await, open("second/long").await], [false, true]);
+        set("second/text", true).await;
+        assert!(open("second/text").await);
+        let shown = house.get(format!("{PATH}/%2A/text")).send().await.expect_status(200).json();
+        assert_eq!(shown["selector"], "*/text");
+        house.call(Method::DELETE, format!("{PATH}/*/text")).send().await.expect_status(204);
+        assert!(open("openai/text").await);
     })
     .await;
 }

@@ -65,13 +65,16 @@ async fn a_price_lives() {
 
         let replaced =
             house.put(&*path, json!({"output_per_mtok": 1})).send().await.expect_status(200).json();
-        assert_eq!(replaced["effective"]["input_per_mtok"], json!(2.5), "only what is named now is replaced");
+        assert_eq!(replaced["effective"]["input_per_mtok"], json!(5.0), "what is left out stays");
+        let cleared =
+            house.put(&*path, json!({"input_per_mtok": null})).send().await.expect_status(200).json();
+        assert_eq!(cleared["effective"]["input_per_mtok"], json!(2.5), "null clears");
         house.call(Method::DELETE, &*path).send().await.expect_status(204);
         assert_eq!(view(&house, "openai/gpt-4o").await, before.json());
         assert_eq!(house.call(Method::DELETE, &*path).refusal().await.1, "not_found");
         let told: Vec<String> =
             history(&house, "model_price").await.into_iter().map(|(action, _)| action).collect();
-        assert_eq!(told, ["delete", "update", "create"]);
+        assert_eq!(told, ["delete", "update", "update", "create"]);
     }))
     .await;
 }

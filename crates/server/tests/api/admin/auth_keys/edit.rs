@@ -112,12 +112,19 @@ async fn what_was_read_can_be_edited_and_sent_back() {
 
         let stale = house.put(&path, json!({"name": "x"})).header("if-match", &etag).refusal().await;
         assert_eq!(stale, (412, "precondition_failed".into(), Some("If-Match".into())));
+        let before = house.get(&path).send().await.json();
         for (field, value) in [
-            ("id", json!("key_other")),
             ("redacted_value", json!("gk_x…y")),
             ("active", json!(false)),
             ("created_at", json!("2020-01-01T00:00:00Z")),
             ("deactivated_at", json!("2020-01-01T00:00:00Z")),
+            ("warnings", json!(["x"])),
+        ] {
+            let ignored = house.put(&path, json!({field: value})).send().await.expect_status(200).json();
+            assert_eq!(ignored, before, "{field}");
+        }
+        for (field, value) in [
+            ("id", json!("key_other")),
             ("previous", json!([{"redacted_value": "x", "valid_until": "2999-01-01T00:00:00Z"}])),
         ] {
             let refused = house.put(&path, json!({field: value})).refusal().await;
