@@ -13,8 +13,8 @@ mod model_pricing;
 mod models;
 mod pools;
 mod providers;
-mod strictness;
 mod round_trip;
+mod strictness;
 mod usage;
 
 use serde_json::{Value, json};
