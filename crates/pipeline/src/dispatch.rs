@@ -289,10 +289,10 @@ fn cool(lane: &Lane, fault: &mut Fault, now: Duration, alone: bool) {
     };
     fault.retry_after = length;
     let breath = (fault.status == 429 && !alone).then_some(A_BREATH);
-    if let Some(length) = length.filter(|length| !length.is_zero()).or(breath) {
-        if lane.health.cool_down(now, length, fault.status >= 500) {
-            tell::cooldown(lane, fault, length);
-        }
+    if let Some(length) = length.filter(|length| !length.is_zero()).or(breath)
+        && lane.health.cool_down(now, length, fault.status >= 500)
+    {
+        tell::cooldown(lane, fault, length);
     }
 }
 

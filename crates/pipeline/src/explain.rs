@@ -116,8 +116,8 @@ impl Explainer<'_> {
     ) -> Result<(), Stop> {
         let Self { gateway, snapshot, arrival, .. } = *self;
         let principal = &mut explanation.principal;
-        caller.require(Scope::Inference)?;
         let user_path = caller.user_path(arrival::user_path(&arrival.headers)?)?;
+        caller.require(Scope::Inference)?;
         principal.user_path = user_path.as_str().to_owned();
         let body = receive::receive(Full::new(body), &arrival.headers, gateway).await?;
         let mut call = receive::parse_here(body, arrival)?;

@@ -81,7 +81,7 @@ impl Call {
 
     /// Whether work on the body, or on the turns before it, belongs off the connection's thread.
     pub fn is_large(&self) -> bool {
-        let earlier = self.previous.as_ref().map_or(0, Previous::len);
+        let earlier = self.previous.as_ref().map_or(0, Previous::byte_count);
         self.request.body.len() + earlier >= LARGE_BODY
     }
 

@@ -48,8 +48,8 @@ pub struct Previous {
 }
 
 impl Previous {
-    /// Bytes of what was said before.
-    pub fn len(&self) -> usize {
+    /// Bytes of the earlier turns.
+    pub fn byte_count(&self) -> usize {
         self.items.iter().map(Bytes::len).sum()
     }
 }

@@ -17,8 +17,8 @@ pub fn escape_controls(line: Vec<u8>) -> Vec<u8> {
         return line;
     }
     let mut escaped = Vec::with_capacity(line.len() + 16);
-    for index in 0..body {
-        match line[index] {
+    for (index, &byte) in line[..body].iter().enumerate() {
+        match byte {
             byte if !is_control(index) => escaped.push(byte),
             b'\n' => escaped.extend_from_slice(b"\\n"),
             b'\r' => escaped.extend_from_slice(b"\\r"),

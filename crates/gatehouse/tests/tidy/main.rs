@@ -71,7 +71,9 @@ fn some_dependencies_have_one_place() {
     let mut offences = Vec::new();
     for (name, manifest) in manifests() {
         for (dependency, place) in ALONE {
-            if manifest.program.contains(dependency) && name != place {
+            // The scripted upstream of the tests is a TLS server, too.
+            let is_test_server = name == "testkit" && dependency == "rustls";
+            if manifest.program.contains(dependency) && name != place && !is_test_server {
                 offences.push(format!("{name} depends on {dependency}, which is for {place}"));
             }
         }

@@ -126,15 +126,15 @@ mod tests {
             responses.record_owner(object("file-1", "b"));
             assert_eq!(responses.owner_of("file-1").await.unwrap(), Some(object("file-1", "a")));
             let (stop, stopped) = watch::channel(true);
-            responses.clone().run(stopped).await;
+            Box::pin(responses.clone().run(stopped)).await;
             responses.record_owner(object("file-1", "b"));
-            responses.clone().run(stop.subscribe()).await;
+            Box::pin(responses.clone().run(stop.subscribe())).await;
             assert_eq!(responses.owner_of("file-1").await.unwrap(), Some(object("file-1", "a")));
             assert_eq!(responses.owner_of("file-2").await.unwrap(), None);
             assert_eq!(responses.owner_of("").await.unwrap(), None);
             let gone = OwnedObject { expires_at: Timestamp(2), ..object("file-3", "a") };
             responses.record_owner(gone);
-            responses.clone().run(stop.subscribe()).await;
+            Box::pin(responses.clone().run(stop.subscribe())).await;
             assert_eq!(responses.owner_of("file-3").await.unwrap(), None);
             assert_eq!(responses.expire(Timestamp(3)).await.unwrap(), 1);
         })

@@ -52,7 +52,7 @@ fn a_file_that_is_not_a_whole_backup_is_refused() {
     let with = |content: &[u8]| fs::write(&damaged, content).unwrap();
     with(&whole[..1024]);
     check(&damaged, "its manifest is missing");
-    let mut changed = whole.clone();
+    let mut changed = whole;
     let place = changed.windows(4).position(|four| four == b"rows").unwrap();
     changed[place] = b'R';
     with(&changed);

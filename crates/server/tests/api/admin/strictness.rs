@@ -178,6 +178,7 @@ async fn empty_bodies_and_bare_keys_are_told_what_is_missing() {
             assert!(message(&answer).starts_with("Missing \"Bearer \" before the key"), "{}", answer.text());
             assert!(!answer.text().contains(house::MASTER));
         }
+        house.refresher.discover_one("openai").await;
         for model in ["demo-chat", "demo/demo-chat"] {
             let answer = house.chat(model).send().await;
             assert_eq!((answer.status, answer.refusal().1.as_str()), (404, "model_not_found"));

@@ -171,8 +171,9 @@ async fn bad_values_are_named() {
             let zone = house.get(path).header("x-gateway-timezone", "Mars/Olympus").refusal().await;
             assert_eq!(zone, (400, "invalid_parameter".into(), Some("X-Gateway-Timezone".into())));
             house.get(path).header("x-gateway-timezone", "Asia/Kolkata").send().await.expect_status(200);
+            let interval = if [DAILY, TIMESERIES].contains(&path) { "&interval=yearly" } else { "" };
             house
-                .get(format!("{path}?start_date=0001-01-01&end_date=9000-01-01&interval=yearly"))
+                .get(format!("{path}?start_date=0001-01-01&end_date=9000-01-01{interval}"))
                 .send()
                 .await
                 .expect_status(200);
@@ -264,6 +265,9 @@ async fn every_report_tells_the_same_calls() {
             for group in ["none", "model", "provider", "provider_name", "user_path", "auth_key_id", "status"]
             {
                 for interval in ["quarter_hour&days=1", "hourly", "daily", "weekly", "monthly", "yearly"] {
+                    if query.starts_with("days") && interval.contains("days") {
+                        continue;
+                    }
                     let asked = format!("{TIMESERIES}?{query}&group_by={group}&top=1&interval={interval}");
                     let found = read(&house, &asked).await;
                     let series = found["series"].as_array().unwrap();

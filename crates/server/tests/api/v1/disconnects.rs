@@ -105,7 +105,7 @@ async fn a_provider_that_never_tells_is_not_waited_for_without_end() {
             house.upstream.push(Script::Exact(Scripted::stream(steps)));
             let model = if index == 0 { "openai/m" } else { "m" };
             leave_after(house.post(path, streaming(model)), 10).await;
-            let before = std::time::Instant::now();
+            let before = tokio::time::Instant::now();
             let row = last_row(&house, index + 1).await;
             assert!(before.elapsed() < Duration::from_secs(4), "{:?}", before.elapsed());
             assert_eq!((&row["estimated"], &row["status_code"]), (&json!(true), &json!(499)), "{row:#}");

@@ -252,8 +252,11 @@ async fn models_are_listed_in_googles_shape() {
     house::each_with(Wishes::every_dialect, async |house| {
         house.refresher.discover_one("gemini").await;
         house.refresher.discover_one("openai").await;
-        let alias = json!({"name": "fast", "target": "gemini/gemini-2.5-flash"});
+        let alias = json!({"name": "fast", "target": "gemini/gemini-2.5-flash~echo"});
         house.put("/admin/api/v1/aliases/fast", alias).send().await.expect_status(201);
+        let known = json!({"enabled": true, "metadata": {"context_window": 1000}});
+        let target = "/admin/api/v1/model-overrides/gemini%2Fgemini-2.5-flash~echo";
+        house.put(target, known).send().await.expect_status(201);
         let listed = house.get("/v1beta/models").send().await.expect_status(200).json();
         let models = listed["models"].as_array().unwrap().clone();
         let openai = house.get("/v1/models").send().await.json();
@@ -272,7 +275,7 @@ async fn models_are_listed_in_googles_shape() {
             fast["supportedGenerationMethods"].as_array().unwrap().contains(&json!("generateContent")),
             "{fast}"
         );
-        assert!(fast["inputTokenLimit"].as_u64() > Some(0), "{fast}");
+        assert_eq!(fast["inputTokenLimit"], 1000, "{fast}");
         // Page by page it is the same list.
         let (mut paged, mut token) = (Vec::new(), String::new());
         loop {

@@ -94,6 +94,7 @@ async fn strictly_nothing_is_dropped() {
                     assert_eq!(answer.anthropic_error(), "invalid_request_error");
                     assert!(answer.text().contains(name), "{}", answer.text());
                 }
+                Client::Generate => assert_eq!(answer.google_error().1.as_deref(), Some(name)),
                 _ => assert_eq!(answer.refusal(), (400, "invalid_parameter".into(), Some(name.into()))),
             }
         }

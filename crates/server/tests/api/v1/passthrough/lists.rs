@@ -33,8 +33,10 @@ async fn with_limits_on_models_there_must_be_a_readable_one() {
         assert_eq!(refusal(&house, &key, question("text").to_string(), json_type).await.0, 200);
         assert_eq!(refusal(&house, &key, question("long").to_string(), json_type).await, denied);
         assert_eq!(refusal(&house, &key, "{\"messages\":[]}", json_type).await, denied);
-        assert_eq!(refusal(&house, &key, question("text").to_string(), "multipart/form-data").await, denied);
-        assert_eq!(refusal(&house, &key, question("text").to_string(), "text/plain").await, denied);
+        let not_json = (415, "unsupported_media_type".to_owned());
+        let text = question("text").to_string();
+        assert_eq!(refusal(&house, &key, text.clone(), "multipart/form-data").await, not_json);
+        assert_eq!(refusal(&house, &key, text, "text/plain").await, denied);
         let late = format!(r#"{{"x":"{}","model":"text","messages":[]}}"#, "x".repeat(100_000));
         assert_eq!(refusal(&house, &key, late, json_type).await, denied);
         assert_eq!(house.get("/p/openai/files").key(&key).refusal().await.0, 403);

@@ -112,7 +112,8 @@ async fn the_v1_routes_check_the_same_ids() {
             {"type": "file", "file": {"file_id": "file-p1"}}]}]});
         assert_eq!(house.post("/v1/chat/completions", chat).key(&theirs).refusal().await.0, 404);
         assert_eq!(house.upstream.requests().len(), before);
-        assert_ne!(house.post("/v1/responses", body).key(&mine).send().await.status, 404);
+        let own = house.post("/v1/responses", body).key(&mine).send().await;
+        assert_eq!(own.refusal().1, "upstream_error", "the provider is asked: {}", own.text());
         // A response of the v1 routes is its owner's in passthrough bodies, too.
         let made = house
             .post("/v1/responses", input("openai/gpt-4.1~text", "hi"))

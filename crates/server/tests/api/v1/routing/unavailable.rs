@@ -22,7 +22,7 @@ async fn an_open_breaker_names_its_target_and_the_time_to_wait() {
         assert!(["11", "12"].contains(&&*after), "{after}");
         let opened = log.lines_with(&["WARN circuit breaker opened"]);
         assert_eq!(opened.len(), 1, "{opened:?}");
-        for field in ["provider=\"one\"", "model=\"flaky-5\"", "failures=5", "open_for=11.5s"] {
+        for field in ["provider=\"one\"", "model=\"flaky-5\"", "failures=5", "open_for=11."] {
             assert!(opened[0].contains(field), "{opened:?}");
         }
     })

@@ -119,6 +119,7 @@ async fn refused(house: &House, client: Client, model: &str, body: Value) -> (u1
             assert_eq!(answer.anthropic_error(), "invalid_request_error", "{}", answer.text());
             answer.json()["error"]["message"].as_str().unwrap().to_owned()
         }
+        Client::Generate => answer.google_error().1.unwrap_or_default(),
         _ => answer.refusal().2.unwrap_or_default(),
     };
     (answer.status, place)
