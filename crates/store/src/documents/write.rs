@@ -113,7 +113,7 @@ impl Documents {
             kind: draft.kind,
             name: draft.name,
             action: if current.is_some() { "update" } else { "create" },
-            before: current.map(|row| masked_row(&row, draft.secrets)).transpose()?.flatten(),
+            before: current.and_then(|row| masked_row(&row, draft.secrets)),
             after: masked(draft.body, draft.secrets.iter().copied()),
         };
         record(open, entry).await?;
@@ -163,7 +163,7 @@ impl Documents {
         let own = [kind.into(), name.into()];
         open.execute("DELETE FROM document_references WHERE kind = $1 AND name = $2", &own).await?;
         open.execute("DELETE FROM documents WHERE kind = $1 AND name = $2", &own).await?;
-        let before = masked_row(&row, removal.secrets)?;
+        let before = masked_row(&row, removal.secrets);
         let (at, actor) = (self.clock.now(), removal.actor);
         let entry = Entry { revision, at, actor, kind, name, action: "delete", before, after: None };
         record(open, entry).await?;
@@ -277,11 +277,12 @@ pub(super) async fn record(open: &mut Writing, entry: Entry<'_>) -> Result<(), S
     open.execute(RECORD, &values).await.map(|_| ())
 }
 
-/// A stored row for the change log: masked are the fields that were sealed and those that are secret by now.
-fn masked_row(row: &Row, secrets: &[&str]) -> Result<Option<String>, StoreError> {
-    let (body, sealed): (String, String) = (row.get(2)?, row.get(3)?);
+/// A stored row for the change log, without the fields that were sealed or are secret by now. None for a row that is
+/// not text (SQLite): such a row must still be deletable.
+fn masked_row(row: &Row, secrets: &[&str]) -> Option<String> {
+    let (body, sealed): (String, String) = (row.get(2).ok()?, row.get(3).ok()?);
     let sealed = sealed.split(',').filter(|field| !field.is_empty());
-    Ok(masked(&body, sealed.chain(secrets.iter().copied())))
+    masked(&body, sealed.chain(secrets.iter().copied()))
 }
 
 /// None when the body cannot be read, for then nobody knows which parts of it are secret.
