@@ -67,7 +67,7 @@ pub async fn retrieve(
 }
 
 /// The token of a page is the number of models before it.
-fn page(all: Vec<Value>, pairs: &Pairs) -> Result<Value, Fault> {
+pub(super) fn page(all: Vec<Value>, pairs: &Pairs) -> Result<Value, Fault> {
     let size = query::integer(pairs, "pageSize", 0..=i64::MAX)?.unwrap_or(0);
     let size = usize::try_from(size).unwrap_or(usize::MAX).min(1000);
     let start = match query::text(pairs, "pageToken") {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use domain::user_path::UserPath;
 use http::HeaderMap;
 use pipeline::resolve::access::Access;
@@ -12,8 +12,10 @@ use serde_json::Value;
 
 use crate::App;
 use crate::fault::Problem;
+use crate::inference::google_models;
 use crate::path::Named;
 use crate::principal::{Inference, Principal};
+use crate::query::Pairs;
 
 /// The models this caller may use.
 #[utoipa::path(get, path = "/v1/models", tag = "inference",
@@ -23,12 +25,24 @@ pub async fn list(
     State(app): State<Arc<App>>,
     principal: Principal<Inference>,
     headers: HeaderMap,
+    Query(pairs): Query<Pairs>,
 ) -> Result<Json<Value>, Problem> {
+    let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
+    let access = access(&app, &principal, &user_path);
+    let keep_only_aliases = app.gateway.policy.keep_only_aliases;
+    if is_google_client(&headers) {
+        let all = models::list_for_google(&access, keep_only_aliases);
+        return Ok(Json(google_models::page(all, &pairs)?));
+    }
     // Anthropic's clients name the version of their API with every request, and read another shape.
     let list =
         if headers.contains_key("anthropic-version") { models::list_for_anthropic } else { models::list };
-    let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
-    Ok(Json(list(&access(&app, &principal, &user_path), app.gateway.policy.keep_only_aliases)))
+    Ok(Json(list(&access, keep_only_aliases)))
+}
+
+/// Google's newer SDKs list models below `/v1`; only their credential tells them from OpenAI's clients.
+fn is_google_client(headers: &HeaderMap) -> bool {
+    headers.contains_key("x-goog-api-key") && !headers.contains_key(http::header::AUTHORIZATION)
 }
 
 fn access<'a>(app: &App, principal: &'a Principal<Inference>, user_path: &'a UserPath) -> Access<'a> {
@@ -48,5 +62,6 @@ pub async fn retrieve(
     Named(id): Named,
 ) -> Result<Json<Value>, Problem> {
     let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
-    Ok(Json(models::retrieve(&access(&app, &principal, &user_path), &id)?))
+    let retrieve = if is_google_client(&headers) { models::retrieve_for_google } else { models::retrieve };
+    Ok(Json(retrieve(&access(&app, &principal, &user_path), &id)?))
 }

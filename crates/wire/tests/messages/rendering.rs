@@ -196,7 +196,7 @@ fn usage_that_comes_after_the_reason_is_still_told_with_it() {
         (&message["usage"]["input_tokens"], &message["usage"]["output_tokens"]),
         (&json!(7), &json!(9))
     );
-    assert_eq!(message["model"], "some-model");
+    assert_eq!(message["model"], "asked-model");
     let text = std::str::from_utf8(&stream).unwrap();
     assert_eq!(text.matches("event: message_delta").count(), 1);
     assert!(text.ends_with("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"));
