@@ -16,7 +16,7 @@ PROVIDER_KEY = "sk-upstream-secret-never-to-be-seen-4711"
 BACKUP_KEY = "sk-backup-secret-never-to-be-seen-4712"
 
 # Names the upstream serves but does not list: its table is in crates/testkit/src/upstream.rs.
-EXTRA_MODELS = "drip-5,drip-20,drip-50,drip-100,slow-20,slow-1500,long-20,error-429-2,huge-event-1024"
+EXTRA_MODELS = "drip-5,drip-20,drip-50,drip-100,slow-20,slow-1500,long-20,error-429-2,huge-event-1024,flaky-1"
 
 
 def binary(name):

@@ -103,7 +103,7 @@ def test_streams_and_other_operations_have_their_names(start_gateway, upstream, 
 
 def test_every_attempt_has_its_span(start_gateway, upstream, collector):
     gateway = traced_gateway(start_gateway, upstream, collector)
-    body = {"model": "openai/traced~flaky-1", "messages": user()}
+    body = {"model": "openai/flaky-1", "messages": user()}
     answer = gateway.http.post("/v1/chat/completions", json=body, headers=rig.bearer(rig.MASTER_KEY))
     assert answer.status_code == 200
     (server,) = of_kind(collector, 2)

@@ -432,7 +432,8 @@ impl Ticket {
         let mut receipt = self.receipt.take()?;
         receipt.duration_us = self.elapsed().as_micros() as u64;
         receipt.audit = self.captured(&receipt);
-        if receipt.is_refused() {
+        // A 5xx is not the client's doing: an open breaker, a full store.
+        if receipt.is_refused() && receipt.status < 500 {
             self.book_on_own_path(&mut receipt);
         }
         let account = Account {

@@ -52,6 +52,7 @@ impl Ticket {
             ..Reservation::default()
         };
         let receipt = Receipt {
+            provider_id: opening.follow.clone().unwrap_or_default(),
             interrupted: false,
             error_type: None,
             error_code: None,

@@ -100,6 +100,7 @@ async fn a_background_response_of_a_dead_process_is_followed() {
         let followed = of("r", "openai");
         assert_eq!(tokens(followed), (line.prompt_tokens, line.completion_tokens), "{followed:#}");
         assert_eq!((&followed["status_code"], &followed["user_path"]), (&json!(200), &json!("/team/x")));
+        assert_eq!(followed["provider_id"], json!(id));
         assert_eq!(of("r", "gone")["total_cost"], 0.850000001);
     })
     .await;
