@@ -61,6 +61,7 @@ KIB_PER_CONNECTION = {"release": 16.0, "debug": 24.0}
 def idle_keep_alive(stage):
     """Memory of a connection that has made a call and waits for the next one."""
     gateway = stage.gateway(stage.upstream(), MAX_CONNECTIONS="9000")
+    rig.eventually(lambda: "openai/text" in gateway.models(), what="the list of models")
     count = 1_000 if stage.quick else 5_000
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {rig.MASTER_KEY}\r\n"
     body = '{"model": "openai/text", "messages": [{"role": "user", "content": "hi"}]}'

@@ -24,6 +24,8 @@ MAX_STREAMS = 128
 STALLED, SLOW = 64, 400
 # Percentiles of a few hundred calls on a busy machine differ by this much anyway.
 NOISE = 0.025
+# A debug build encrypts and frames so slowly that the attack's own traffic fills a core.
+DEBUG_NOISE = 0.75
 
 
 class TlsUpstream(rig.Upstream):
@@ -131,7 +133,8 @@ def isolation(http2):
         time.sleep(2.0)
         busy, faults = honest_calls(gateway.port, count)
         stage.check(f"{count} calls during {STALLED} stalled readers and {SLOW} slow streams succeed", *faults)
-        bound = max(2 * percentile(calm, 0.99), percentile(calm, 0.99) + NOISE)
+        noise = DEBUG_NOISE if "/debug/" in rig.binary("gatehouse") else NOISE
+        bound = max(2 * percentile(calm, 0.99), percentile(calm, 0.99) + noise)
         stage.note(f"p99 {percentile(calm, 0.99) * 1000:.1f} ms calm, {percentile(busy, 0.99) * 1000:.1f} ms during the attack")
         stage.check_at_most("p99 during the attack", percentile(busy, 0.99) * 1000, bound * 1000, " ms")
         stage.check("every slow stream is read to its end", *slow.failures())

@@ -49,6 +49,8 @@ def run(backend, options):
     database = backends.start(backend, directory)
     # The generated calls are as old as rows may get: none is to be forgotten meanwhile.
     settings = {"USAGE_RETENTION_DAYS": "0", "LOGGING_RETENTION_DAYS": "0", "LOGGING_ENABLED": "true"}
+    # The generator opens the database with this key.
+    settings["ENCRYPTION_KEY"] = "00" * 32
     gateway = rig.Gateway(directory, **settings, **database.settings)
     try:
         is_new = fill(directory, database.settings, options)

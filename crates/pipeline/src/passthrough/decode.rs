@@ -9,6 +9,9 @@ use http::{HeaderMap, header};
 /// So much is decoded at a time: a kilobyte becomes at most about a megabyte.
 const STEP: usize = 1024;
 
+/// The most that one answer may decode to.
+const LIMIT: usize = 64 * 1024 * 1024;
+
 /// How an answer is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
@@ -37,6 +40,8 @@ impl Encoding {
 pub(super) struct BodyDecoder {
     codec: Codec,
     input: Bytes,
+    /// Bytes that may still come out.
+    left: usize,
 }
 
 enum Codec {
@@ -51,7 +56,7 @@ impl BodyDecoder {
             Encoding::Deflate => Codec::Deflate(ZlibDecoder::new(Vec::new())),
             Encoding::Identity | Encoding::Unknown => return None,
         };
-        Some(Self { codec, input: Bytes::new() })
+        Some(Self { codec, input: Bytes::new(), left: LIMIT })
     }
 
     /// Everything that was given before must have been taken.
@@ -74,7 +79,9 @@ impl BodyDecoder {
                 }
             };
             if !output.is_empty() {
-                return Ok(Some(std::mem::take(output).into()));
+                let decoded = std::mem::take(output);
+                self.left = self.left.checked_sub(decoded.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+                return Ok(Some(decoded.into()));
             }
         }
         Ok(None)
