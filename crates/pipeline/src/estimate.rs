@@ -61,7 +61,7 @@ pub fn prompt_tokens(model: &str, prompt: &[u8]) -> u64 {
     catalog::count_tokens(model, &said) + catalog::count_tokens(model, &tools) + MESSAGE_OVERHEAD * messages
 }
 
-/// What is said to the model, and its tool definitions as text.
+/// The prompt text and the tool definitions as text.
 #[derive(Default)]
 struct PromptTexts {
     said: String,

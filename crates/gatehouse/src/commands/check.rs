@@ -45,7 +45,7 @@ pub fn listing(faults: &[SettingsFault]) -> String {
     text
 }
 
-/// What can be read but cannot work: `check` fails on it, a start only warns, because the rest may still be of use.
+/// Settings that can be read but cannot work: `check` fails on it, a start only warns, because the rest may still be of use.
 pub fn ineffective(settings: &Settings) -> Vec<SettingsFault> {
     let enabled = settings.providers.iter().map(|(provider, _)| provider).filter(|provider| provider.enabled);
     settings.without_effect().into_iter().chain(enabled.filter_map(incomplete)).collect()

@@ -29,7 +29,7 @@ impl Options {
     }
 }
 
-/// What was done.
+/// The outcome of a restore.
 pub struct Restored {
     manifest: Manifest,
     pub set_aside: Option<PathBuf>,
@@ -174,7 +174,7 @@ fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// What the operator must do about the encryption key before the next start.
+/// The operator's next step for the encryption key, before the next start.
 fn key_warning(settings: &Settings, manifest: &Manifest, staging: &Path) -> Option<String> {
     let in_backup = manifest.files.iter().any(|entry| entry.name == ENCRYPTION_KEY);
     let configured = settings.sources.iter().find(|origin| origin.setting.env == "ENCRYPTION_KEY");

@@ -62,7 +62,7 @@ impl Masker {
         self.held.len()
     }
 
-    /// What may leave now; all of it with the `last` chunk.
+    /// The part that may be sent now; all of it with the `last` chunk.
     pub fn mask(&mut self, chunk: Bytes, last: bool) -> Bytes {
         let Some(words) = &self.words else { return chunk };
         let mut text = join(std::mem::take(&mut self.held), chunk);

@@ -1,4 +1,4 @@
-//! What one key has taken of its limits. Requests are counted when a call is authenticated, tokens when it is admitted.
+//! Consumption of one key's limits. Requests are counted when a call is authenticated, tokens when it is admitted.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Counts {
     requests_per_minute: Window,
     requests_per_day: Window,
     tokens_per_minute: TokenBucket,
-    /// What calls that have ended consumed.
+    /// Consumption of calls that have ended.
     tokens_per_day: Window,
     under_way: u64,
 }

@@ -11,7 +11,7 @@ use super::upload::Sent;
 use crate::reserve::{self, ASSUMED_OUTPUT, ASSUMED_WINDOW, Reservation};
 use crate::snapshot::routes::{Instance, Lane};
 
-/// What the call is charged after a crash.
+/// The charge for the call after a crash.
 pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reservation {
     if purpose.draws {
         let usage = Usage { images: sent.answers(), estimated: true, ..Usage::default() };
@@ -56,7 +56,7 @@ fn most(lane: &Lane, said: &Said, purpose: Purpose) -> Option<Nanos> {
     Some(catalog::bound(price, input, output) + pictures)
 }
 
-/// What a passing call says of its size.
+/// Size facts of a passthrough call.
 pub(super) struct Said {
     /// Where all of it could be read.
     body: Option<Vec<u8>>,

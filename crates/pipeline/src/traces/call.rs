@@ -1,4 +1,4 @@
-//! What a traced call collects for its spans beside the receipt.
+//! Span data of a traced call that is not in its receipt.
 
 use std::time::Duration;
 

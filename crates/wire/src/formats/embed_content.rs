@@ -22,7 +22,7 @@ pub struct EmbedContent {
     pub batch: bool,
 }
 
-/// What a request asks to embed.
+/// The inputs of an embedding request.
 #[derive(Debug, Default, PartialEq)]
 struct Inputs {
     texts: Vec<String>,
@@ -100,7 +100,7 @@ impl Native for EmbedContent {
     }
 }
 
-/// What is read of a request; the rest is skipped without being built.
+/// The members read from a request; the rest is skipped without being built.
 #[derive(Deserialize)]
 struct Item<'a> {
     #[serde(borrow)]

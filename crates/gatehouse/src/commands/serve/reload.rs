@@ -20,7 +20,7 @@ use crate::settings::{self, Settings};
 const LIVE: [&str; 5] =
     ["server.master_key", "log.level", "log.requests", "demo.enabled", "spending.budgets"];
 
-/// What a reload compares with and what it changes.
+/// The running configuration a reload compares with, and the parts it changes.
 pub struct Reloader {
     pub config: Option<PathBuf>,
     pub settings: Settings,
@@ -101,7 +101,7 @@ impl Reloader {
         Ok(())
     }
 
-    /// What is live from the new settings, the rest from the running configuration.
+    /// Live values from the new settings, the rest from the running configuration.
     fn configuration(&self, settings: &Settings) -> Fixed {
         Fixed {
             providers: settings.providers.clone(),

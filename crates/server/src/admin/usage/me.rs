@@ -20,7 +20,7 @@ use crate::principal::{Inference, Principal};
 use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
 
-/// What a key may know about itself.
+/// The view of a key on its own usage and limits.
 #[derive(Serialize, ToSchema)]
 pub struct OwnUsage {
     /// Null for the master key.
