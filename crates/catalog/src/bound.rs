@@ -5,13 +5,33 @@ use domain::money::{Nanos, Rate};
 
 use crate::price::all_at;
 
-pub fn bound(price: &Price, input: u64, output: u64) -> Nanos {
+/// The rates that a request can incur beside the plain ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incurs {
+    /// The request asks for its prompt to be written to a cache.
+    pub cache_write: bool,
+    /// For longer than usual.
+    pub cache_write_1h: bool,
+    pub audio: bool,
+}
+
+impl Incurs {
+    /// Nothing is known about the request.
+    pub const ALL: Self = Self { cache_write: true, cache_write_1h: true, audio: true };
+}
+
+pub fn bound(price: &Price, input: u64, output: u64, incurs: Incurs) -> Nanos {
     let reached = |above: u64| above < input;
     let tiers = price.tiers.iter().filter(|tier| reached(tier.above_tokens));
     let tier_inputs = tiers.clone().flat_map(|tier| [Some(tier.input), tier.cache_read]);
-    let inputs =
-        [Some(price.input), price.cache_read, price.cache_write_5m, price.cache_write_1h, price.audio_input];
-    let outputs = [Some(price.output), price.reasoning, price.audio_output];
+    let inputs = [
+        Some(price.input),
+        price.cache_read,
+        price.cache_write_5m.filter(|_| incurs.cache_write),
+        price.cache_write_1h.filter(|_| incurs.cache_write_1h),
+        price.audio_input.filter(|_| incurs.audio),
+    ];
+    let outputs = [Some(price.output), price.reasoning, price.audio_output.filter(|_| incurs.audio)];
     // Each half of a cost is rounded by itself.
     let input = all_at(input, dearest(inputs.into_iter().chain(tier_inputs)));
     let output = all_at(output, dearest(outputs.into_iter().chain(tiers.map(|tier| Some(tier.output)))));
@@ -50,7 +70,12 @@ mod tests {
             let [input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output] = counts;
             let tokens = Tokens { input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output };
             let cost = crate::cost(&price, &tokens).total();
-            prop_assert!(cost <= bound(&price, tokens.total_input(), tokens.total_output()));
+            prop_assert!(cost <= bound(&price, tokens.total_input(), tokens.total_output(), Incurs::ALL));
+            let plain = Tokens { cache_write_5m: 0, cache_write_1h: 0, audio_input: 0, audio_output: 0, ..tokens };
+            let cost = crate::cost(&price, &plain).total();
+            let incurs = Incurs { cache_write: false, cache_write_1h: false, audio: false };
+            let tight = bound(&price, plain.total_input(), plain.total_output(), incurs);
+            prop_assert!(cost <= tight && tight <= bound(&price, plain.total_input(), plain.total_output(), Incurs::ALL));
         }
     }
 }

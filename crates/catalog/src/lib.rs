@@ -8,9 +8,9 @@ mod price;
 mod table;
 mod tokens;
 
-pub use bound::bound;
+pub use bound::{Incurs, bound};
 pub use family::family;
 pub use guess::likely_mode;
 pub use lookup::{facts, models};
 pub use price::{Billable, cost, cost_of};
-pub use tokens::{count_tokens, estimate_tokens_from_bytes, tokenizer_loaded};
+pub use tokens::{count_tokens, estimate_tokens_from_bytes, has_public_vocabulary, tokenizer_loaded};

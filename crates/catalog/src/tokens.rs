@@ -13,6 +13,13 @@ pub fn count_tokens(model: &str, text: &str) -> u64 {
     tokenizer.count(text) as u64
 }
 
+/// Whether the model's own vocabulary is known, so that its tokens can be counted exactly.
+pub fn has_public_vocabulary(provider_type: &str, model: &str) -> bool {
+    let bare = model.rsplit('/').next().unwrap_or(model);
+    let known = ["gpt-4", "gpt-3.5", "gpt-35", "o1", "o3", "o4", "text-embedding-3"];
+    matches!(provider_type, "openai" | "azure") && known.iter().any(|prefix| bare.starts_with(prefix))
+}
+
 /// Whether a vocabulary is in memory already.
 pub fn tokenizer_loaded() -> bool {
     LOADED.load(Ordering::Relaxed)

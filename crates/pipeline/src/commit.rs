@@ -38,12 +38,18 @@ pub async fn whole(answering: Answering, record: Option<Box<Record>>) -> Result<
     }
 }
 
+/// What a head that leaves before any target has answered tells beside the request's id.
+pub struct EarlyHeaders {
+    pub account: Option<Account>,
+    pub clamped: Option<HeaderValue>,
+}
+
 /// Waits for content as long as a client can be left without a word; then the head goes out alone,
 /// and whatever is still to come, a fault included, goes in-band.
 pub async fn stream(
     gateway: &Arc<Gateway>,
     arrival: &Arrival,
-    account: Option<Account>,
+    early: EarlyHeaders,
     mut answering: Answering,
     record: Option<Box<Record>>,
 ) -> Result<Reply, Refused> {
@@ -58,9 +64,10 @@ pub async fn stream(
         Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
         Err(_) => {
             let mut headers = HeaderMap::from_iter([(reply::REQUEST_ID, arrival.request_id.header())]);
-            if let Some(told) = account.and_then(|account| account.told(gateway.clock.tick())) {
+            if let Some(told) = early.account.and_then(|account| account.told(gateway.clock.tick())) {
                 told.write(&mut headers);
             }
+            headers.extend(early.clamped.map(|clamped| (reply::CLAMPED, clamped)));
             let format = arrival.surface.format();
             Ok(events(headers, EventStream::waiting(answering, format, gateway.clone()), record))
         }

@@ -15,6 +15,7 @@ use domain::user_path::UserPath;
 use http_body_util::Full;
 use store::Owner;
 
+use crate::afford::{self, Pair};
 use crate::arrival::{self, Arrival};
 use crate::choose::Ranked;
 use crate::dispatch::{self, Occasion};
@@ -29,8 +30,8 @@ use crate::{authenticate, limit, responses, spending};
 
 pub use own::limits_and_budgets;
 pub use view::{
-    BudgetRoom, Candidate, Decision, EstimatedCost, Explanation, LimitView, Principal, Refusal, RequestView,
-    Resolution, UpstreamRequest,
+    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, Explanation, LimitView, Principal, Refusal,
+    RequestView, Resolution, UpstreamRequest,
 };
 
 /// A request to be explained.
@@ -132,35 +133,86 @@ impl Explainer<'_> {
         let error = resolved.as_ref().err().map(shown::refusal);
         explanation.resolution = Some(Resolution { steps, error });
         let ranked = resolved?.ranked(&circumstances);
-        let plan = Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() };
+        let mut ranked = ranked;
+        let (call, unaffordable) = self.afford(call, &mut ranked, &caller, user_path, explanation)?;
+        let plan = plan_of(&ranked);
         let reservation = reserve::reserve(&plan, &call);
         self.foresee(&call, &plan, &ranked, &occasion, &circumstances, explanation);
         explanation.estimated_cost = Some(shown::cost(&reservation));
-        let unaffordable = self.afford(&call, &plan, &caller, user_path, explanation);
         match unaffordable.or(tokens_refused) {
             Some(fault) => Err(refused(fault, explanation)),
             None => Ok(()),
         }
     }
 
-    /// What the budgets on its path say to the call.
+    /// What the budgets on its path say to the call: the call as it would leave, or the refusal.
     fn afford(
         &self,
-        call: &Call,
-        plan: &Plan,
+        call: Box<Call>,
+        ranked: &mut Vec<Ranked<Arc<Lane>>>,
         caller: &Caller,
         user_path: UserPath,
         explanation: &mut Explanation,
-    ) -> Option<Fault> {
+    ) -> Result<(Box<Call>, Option<Fault>), Stop> {
+        let gateway = self.gateway;
         let tenant = caller.key().and_then(|key| key.tenant_id.clone());
         let occasion = spending::Occasion { at: self.arrival.at, tenant, user_path };
-        let (rooms, fault) = spending::look(self.gateway, self.asker, &occasion, reserve::worst(plan, call));
-        let shown = rooms.iter().map(|room| {
-            let visible = spending::is_visible(self.gateway, self.asker, &room.status.rule.key);
-            shown::budget(room, visible)
-        });
-        explanation.budgets = Some(shown.collect());
-        fault
+        let look = |plan: &Plan, explanation: &mut Explanation| {
+            let history = Pair::of(gateway, caller, plan);
+            afford::fit(plan, &call, &history, |worst| {
+                let (rooms, exceeded) = spending::look(gateway, &occasion, worst);
+                explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
+                exceeded.map_or(Ok(()), Err)
+            })
+        };
+        match spending::budgeted(gateway, || occasion.clone()) {
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                explanation.budgets = Some(Vec::new());
+                return Ok((call, None));
+            }
+            Err(fault) => {
+                let (rooms, _) = spending::look(gateway, &occasion, None);
+                explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
+                return Ok((call, Some(fault)));
+            }
+        }
+        let mut outcome = look(&plan_of(ranked), explanation);
+        let mut refusal = None;
+        if let Err(misfit) = &outcome {
+            refusal = Some(spending::refused(gateway, self.asker, &misfit.exceeded));
+            if let Some((selector, cheaper)) = self.downgraded(&call, caller, &occasion, &misfit.exceeded) {
+                let fits = look(&plan_of(&cheaper), explanation);
+                if fits.is_ok() {
+                    explanation.downgraded_to = Some(selector);
+                    *ranked = cheaper;
+                    outcome = fits;
+                }
+            }
+        }
+        let Ok(fit) = outcome else { return Ok((call, refusal)) };
+        explanation.max_tokens_clamped = fit.clamp.map(|clamp| shown::clamp(&clamp));
+        Ok((afford::with_bound(call, fit.bound)?, None))
+    }
+
+    /// The targets of the budget's `downgrade_to`, as far as the caller may use them.
+    fn downgraded(
+        &self,
+        call: &Call,
+        caller: &Caller,
+        occasion: &spending::Occasion,
+        exceeded: &spending::Exceeded,
+    ) -> Option<(String, Vec<Ranked<Arc<Lane>>>)> {
+        let selector = exceeded.downgrade_to.as_deref()?;
+        let access = Access::new(&self.gateway.policy, self.snapshot, caller, &occasion.user_path);
+        let asking = afford::downgrade(self.gateway, access, call, selector);
+        let resolved = resolve::resolve(&asking, &mut ()).ok()?;
+        let circumstances = call.circumstances(self.gateway, self.arrival.request_id.number(), false);
+        Some((selector.to_owned(), resolved.ranked(&circumstances)))
+    }
+
+    fn shown(&self, room: &spending::Headroom) -> BudgetRoom {
+        shown::budget(room, spending::is_visible(self.gateway, self.asker, &room.status.rule.key))
     }
 
     fn foresee(
@@ -205,6 +257,10 @@ impl Explainer<'_> {
         responses::look_back(call, caller, occasion.owner(), &self.gateway.responses).await?;
         Ok(())
     }
+}
+
+fn plan_of(ranked: &[Ranked<Arc<Lane>>]) -> Plan {
+    Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() }
 }
 
 /// A call that a limit or a budget refuses is sent to no target.

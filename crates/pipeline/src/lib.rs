@@ -1,5 +1,6 @@
 //! The journey of a call, one station per file. Start at [`run`].
 
+mod afford;
 pub mod arrival;
 mod ask;
 pub mod audit;
@@ -44,7 +45,7 @@ use std::sync::Arc;
 
 use arrival::Arrival;
 use bytes::Bytes;
-use commit::Answering;
+use commit::{Answering, EarlyHeaders};
 use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::scope::{Action, Scope};
@@ -79,17 +80,15 @@ where
         Err(fault) => return Err(ticket.refuse(fault)),
     };
     let prepared = route(gateway, &arrival, heard, &mut ticket, true).await;
-    let admitted = prepared.and_then(|prepared| {
-        admit(gateway, &prepared, &mut ticket).map(|reservation| (prepared, reservation))
-    });
+    let admitted = prepared.and_then(|prepared| admit(gateway, &arrival, prepared, &mut ticket));
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
-            let account = ticket.account();
+            let early = EarlyHeaders { account: ticket.account(), clamped: ticket.clamped() };
             // On the heap: what is moved about from here on is a pointer, and streams take it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             if streams {
-                commit::stream(gateway, &arrival, account, answering, record).await
+                commit::stream(gateway, &arrival, early, answering, record).await
             } else {
                 commit::whole(answering, record).await
             }
@@ -100,6 +99,7 @@ where
 
 /// A call that is known, and where it may go.
 struct Prepared {
+    snapshot: Arc<Snapshot>,
     caller: Caller,
     user_path: UserPath,
     call: Box<Call>,
@@ -165,7 +165,7 @@ async fn route(
     let resolved = resolve::resolve(&asking, &mut ())?;
     ticket.resolved(&snapshot.routes.names);
     let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
-    Ok(Prepared { caller, user_path, call, plan })
+    Ok(Prepared { snapshot, caller, user_path, call, plan })
 }
 
 /// Files, conversations and the like that the call names must be the caller's, as far as their owners are known.
@@ -184,19 +184,17 @@ async fn refuse_others_objects(
 }
 
 /// What a call takes before it leaves, of the budgets on its path and of its key's limits.
-fn admit(gateway: &Gateway, prepared: &Prepared, ticket: &mut Ticket) -> Result<Reservation, Fault> {
-    let Prepared { caller, user_path, call, plan } = prepared;
-    let occasion = || ticket.occasion(caller, user_path);
-    let mut worst = None;
-    let hold = spending::hold(gateway, caller, occasion, || {
-        worst = reserve::worst(plan, call);
-        worst
-    })?;
-    ticket.hold(hold, worst);
+fn admit(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    prepared: Prepared,
+    ticket: &mut Ticket,
+) -> Result<(Prepared, Reservation), Fault> {
+    let prepared = afford::afford(gateway, arrival, prepared, ticket)?;
     // Last: a call that a budget refuses takes no tokens of its key's limits.
-    let reservation = reserve::reserve(plan, call);
-    if let Some(lane) = plan.first() {
+    let reservation = reserve::reserve(&prepared.plan, &prepared.call);
+    if let Some(lane) = prepared.plan.first() {
         ticket.limit_tokens(|| reservation.token_demand(lane))?;
     }
-    Ok(reservation)
+    Ok((prepared, reservation))
 }

@@ -156,8 +156,14 @@ async fn prepare(
     let said = || Said::of(upload.whole(), upload.most_answers());
     let worst = || bills.then(|| reservation::worst(&instance, &lanes, &said(), purpose)).flatten();
     let occasion = || ticket.occasion(&caller, &user_path);
-    let held = spending::hold(ticket.gateway(), &caller, occasion, worst)?;
-    ticket.hold(held, None);
+    if let Some(occasion) = spending::budgeted(ticket.gateway(), occasion)? {
+        let worst = worst();
+        let held = spending::hold(ticket.gateway(), &occasion, worst).map_err(|exceeded| {
+            spending::exhausted(ticket.gateway(), &occasion, worst);
+            spending::refused(ticket.gateway(), &caller, &exceeded)
+        })?;
+        ticket.hold(held, None, None);
+    }
     if purpose.infers {
         ticket.limit_tokens(|| reservation.token_demand(&lane))?;
     }

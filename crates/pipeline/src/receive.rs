@@ -1,5 +1,7 @@
 //! Station: the body off the wire, bounded in size and time, and the few fields we act on out of it.
 
+mod output_bound;
+
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
@@ -49,6 +51,10 @@ fn switch(surface: Surface) -> Option<HeaderName> {
 }
 
 impl Call {
+    fn new(surface: Surface, request: Request, stream: bool) -> Self {
+        Self { surface, request, stream, forwarded: Vec::new(), previous: None, prompt: OnceLock::new() }
+    }
+
     /// What is asked of the routes.
     pub fn asking<'a>(
         &'a self,
@@ -223,9 +229,8 @@ fn interpret(mut request: Request, arrival: &Arrival) -> Result<Box<Call>, Fault
     let header = |name: HeaderName| arrival.headers.get(&name).map(|value| (name, value.clone()));
     let forwarded = switch(arrival.surface).and_then(header).into_iter().collect();
     refuse_second_model(&request)?;
-    let (surface, previous) = (arrival.surface, None);
     // On the heap: it is handed from station to station.
-    Ok(Box::new(Call { surface, request, stream, forwarded, previous, prompt: OnceLock::new() }))
+    Ok(Box::new(Call { forwarded, ..Call::new(arrival.surface, request, stream) }))
 }
 
 /// Some servers read `Model` as `model`: a second one, however it is written, would be served unjudged.

@@ -21,6 +21,7 @@ pub const CACHE: HeaderName = HeaderName::from_static("x-gateway-cache");
 pub const OVERHEAD: HeaderName = HeaderName::from_static("x-gateway-overhead-us");
 pub const COST: HeaderName = HeaderName::from_static("x-gateway-cost-usd");
 pub const DROPPED: HeaderName = HeaderName::from_static("x-gateway-dropped-params");
+pub const CLAMPED: HeaderName = HeaderName::from_static("x-gateway-max-tokens-clamped");
 pub const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

@@ -1,13 +1,20 @@
 //! Station: what a call is expected to cost, noted before it leaves, and what it may cost at worst, held by budgets.
 
+mod worst_cost;
+
+use catalog::Incurs;
 use domain::call::{Format, Surface};
-use domain::money::{Cost, Nanos};
+use domain::money::Cost;
 use domain::usage::{Tokens, Usage};
+use serde_json::Value;
 
 use crate::limit::TokenDemand;
 use crate::receive::Call;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
+use crate::spending::{Prefix, ReportedPrefixes};
+
+pub use worst_cost::WorstCost;
 
 /// Output assumed when neither the client nor the catalogue bounds it.
 pub const ASSUMED_OUTPUT: u64 = 4096;
@@ -43,35 +50,87 @@ pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
     });
     let dearest = reservations.max_by_key(|reservation| reservation.cost.map(Cost::total));
     let bound = match call.surface {
-        Surface::Embeddings | Surface::Rerank => Some(0),
+        Surface::Embeddings | Surface::EmbedContent { .. } | Surface::Rerank => Some(0),
         _ => asked(call).and_then(|_| plan.lanes.iter().map(|lane| output(lane, call)).max()),
     };
     Reservation { bound, ..dearest.unwrap_or_default() }
 }
 
-/// What one attempt can cost at most, at the dearest target; none when no target has a price. No more is ever billed to a
-/// request that bounds its output.
-pub fn worst(plan: &Plan, call: &Call) -> Option<Nanos> {
-    let bounds = plan.lanes.iter().filter_map(|lane| {
-        let input = most_input(lane, &call.request.body, refers(call));
-        Some(catalog::bound(lane.price()?, input, output(lane, call)))
-    });
-    bounds.max()
-}
-
 /// The most that all answers together may be.
 fn output(lane: &Lane, call: &Call) -> u64 {
+    longest_output(lane, asked(call), has_reasoning(call)).saturating_mul(answers(call))
+}
+
+/// The longest answer of a target to a request with this output bound.
+fn longest_output(lane: &Lane, bound: Option<u64>, reasoning: bool) -> u64 {
     let known = lane.facts.as_ref().and_then(|facts| facts.max_output_tokens);
-    let each = match asked(call) {
-        Some(asked) if REASONING.iter().any(|name| call.has(name)) => asked.saturating_add(SHORTEST_THOUGHT),
-        Some(asked) => asked.max(SHORTEST_ANSWER),
+    let each = match bound {
+        Some(bound) if reasoning => bound.saturating_add(SHORTEST_THOUGHT),
+        Some(bound) => bound.max(SHORTEST_ANSWER),
         None => ASSUMED_OUTPUT,
     };
-    known.map_or(each, |known| each.min(known)).saturating_mul(choices(call))
+    known.map_or(each, |known| each.min(known))
+}
+
+fn has_reasoning(call: &Call) -> bool {
+    REASONING.iter().any(|name| call.has(name))
+}
+
+/// The tokens that the request reserves for thinking.
+pub fn thinking_budget(call: &Call) -> Option<u64> {
+    let parsed = |name: &str| serde_json::from_slice::<Value>(value(call, name)?).ok();
+    let of_messages = parsed("thinking").and_then(|thinking| thinking["budget_tokens"].as_u64());
+    let of_generate = || {
+        let config = parsed("generationConfig").or_else(|| parsed("generation_config"))?;
+        config["thinkingConfig"]["thinkingBudget"].as_u64()
+    };
+    of_messages.or_else(of_generate)
+}
+
+/// The rates that a request can incur, by what is in its body.
+fn incurs(body: &[u8], refers: bool) -> Incurs {
+    let mentions = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
+    if refers || hides_names(body) || NAMED.iter().any(|text| mentions(text)) {
+        return Incurs::ALL;
+    }
+    let cache_write = mentions("cache_control");
+    Incurs { cache_write, cache_write_1h: cache_write && mentions("ttl"), audio: mentions("audio") }
+}
+
+/// The input of a conversation that goes on: what its provider reported of the earlier turns, and the new ones by their
+/// bytes. None for what is read by the provider's own tools, which may be more each time.
+fn reported_input(lane: &Lane, call: &Call, prefixes: &ReportedPrefixes) -> Option<u64> {
+    let body = &call.request.body;
+    let mentions = |text: &&str| memchr::memmem::find(body, text.as_bytes()).is_some();
+    if refers(call) || NAMED.iter().any(|text| mentions(text)) {
+        return None;
+    }
+    let Prefix { tokens, rest } = prefixes.find((&lane.target.instance, &lane.target.model), body)?;
+    Some(tokens.saturating_add(most_input(lane, rest, false)))
+}
+
+/// A body beyond this is bounded by its bytes alone: counting it takes too long.
+const LONGEST_COUNTED: usize = 256 * 1024;
+
+/// The input counted with the model's own vocabulary. The whole body, which names every part of the prompt, and a sixteenth
+/// more for what the provider adds between them. None where that is no bound: pictures, files and what the provider keeps.
+fn counted_input(lane: &Lane, call: &Call) -> Option<u64> {
+    let body = &call.request.body;
+    let target = &lane.target;
+    let known = catalog::has_public_vocabulary(&target.provider_type, &target.model);
+    let mentions = |text: &&str| memchr::memmem::find(body, text.as_bytes()).is_some();
+    if !known || body.len() > LONGEST_COUNTED || refers(call) || hides_names(body) {
+        return None;
+    }
+    if NAMED.iter().chain(&PICTURES).any(|text| mentions(text)) || mentions(&"audio") {
+        return None;
+    }
+    let count = catalog::count_tokens(&target.model, std::str::from_utf8(body).ok()?);
+    Some(count + count / 16 + 64)
 }
 
 /// The longest answer that the client allows.
-fn asked(call: &Call) -> Option<u64> {
+pub fn asked(call: &Call) -> Option<u64> {
     BOUNDS.iter().filter_map(|name| number(call, name)).chain(call.request.max_output).max()
 }
 
@@ -84,7 +143,7 @@ const SHORTEST_THOUGHT: u64 = 1024;
 const SHORTEST_ANSWER: u64 = 16;
 
 /// How many answers are made, shown or not.
-fn choices(call: &Call) -> u64 {
+fn answers(call: &Call) -> u64 {
     let asked = number(call, "best_of").unwrap_or(1).max(call.request.choices);
     let prompts = if call.surface == Surface::Completions { prompts(call) } else { 1 };
     asked.saturating_mul(prompts)

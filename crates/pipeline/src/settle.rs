@@ -172,6 +172,9 @@ impl Ticket {
         {
             headers.insert(reply::DROPPED, names);
         }
+        if let Some(clamped) = self.clamped() {
+            headers.insert(reply::CLAMPED, clamped);
+        }
         self.limits(&mut headers);
         headers
     }

@@ -3,8 +3,10 @@
 
 pub mod alerts;
 mod books;
+mod clamp_history;
 mod index;
 mod refusal;
+mod reported_prefixes;
 mod rules;
 mod synchronise;
 #[cfg(test)]
@@ -27,10 +29,12 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::gateway::Gateway;
-use books::{Books, Exceeded};
+use books::Books;
 use index::Index;
 
-pub use books::{Headroom, Status};
+pub use books::{Exceeded, Headroom, Status};
+pub use clamp_history::{Clamp, ClampHistory, KeyAndModel};
+pub use reported_prefixes::{Prefix, ReportedPrefixes};
 pub use rules::{Rule, Rules};
 pub use synchronise::{install, keep_synchronising, synchronise};
 
@@ -49,6 +53,8 @@ pub struct Spending {
     crossed: Notify,
     /// Rung when a window has turned, so that the ledger is read at once.
     turned: Notify,
+    clamps: ClampHistory,
+    prefixes: ReportedPrefixes,
 }
 
 impl Default for Spending {
@@ -59,6 +65,8 @@ impl Default for Spending {
             trouble: AtomicU64::new(NO_TROUBLE),
             crossed: Notify::new(),
             turned: Notify::new(),
+            clamps: ClampHistory::default(),
+            prefixes: ReportedPrefixes::default(),
         }
     }
 }
@@ -81,6 +89,10 @@ pub struct Hold {
 }
 
 impl Hold {
+    pub fn clamps(&self) -> &ClampHistory {
+        &self.spending.clamps
+    }
+
     /// Another attempt at the call may cost as much again: false when no budget has room for it.
     pub fn extend(&mut self, more: Nanos) -> bool {
         self.spending.books.lock().extend(self.number, more)
@@ -105,13 +117,8 @@ impl Drop for Hold {
     }
 }
 
-/// None where no budget applies.
-pub fn hold(
-    gateway: &Gateway,
-    caller: &Caller,
-    occasion: impl FnOnce() -> Occasion,
-    worst: impl FnOnce() -> Option<Nanos>,
-) -> Result<Option<Hold>, Fault> {
+/// The call as budgets see it, where one applies; 503 where nobody can say what is spent and that matters.
+pub fn budgeted(gateway: &Gateway, occasion: impl FnOnce() -> Occasion) -> Result<Option<Occasion>, Fault> {
     let spending = &gateway.spending;
     if spending.index.load().is_none() {
         return Ok(None);
@@ -123,25 +130,42 @@ pub fn hold(
     if spending.is_closed(&occasion) {
         return Err(fault::budget_unreadable());
     }
+    if spending.is_closed(&occasion) {
+        return Err(fault::budget_unreadable());
+    }
     if gateway.policy.budgets_closed && spending.is_lost(gateway.clock.tick()) {
         return Err(fault::budget_check_failed());
     }
-    // Reckoned before the lock is taken: it reads the whole body.
-    let worst = worst();
+    Ok(Some(occasion))
+}
+
+/// Holds so much against every budget of the path, or nothing against any.
+pub fn hold(gateway: &Gateway, occasion: &Occasion, worst: Option<Nanos>) -> Result<Hold, Box<Exceeded>> {
+    let spending = &gateway.spending;
     let now = gateway.clock.now();
-    let (taken, crossed, turned) = {
+    let (taken, turned) = {
         let mut books = spending.books.lock();
-        books.turn_covering(&occasion, now);
-        (books.hold(occasion, worst), books.has_crossings(), books.take_turned())
+        books.turn_covering(occasion, now);
+        (books.hold(occasion.clone(), worst), books.take_turned())
+    };
+    if turned {
+        spending.turned.notify_one();
+    }
+    let number = taken?;
+    Ok(Hold { spending: spending.clone(), number, kept: gateway.policy.accounting, open: true })
+}
+
+/// A call is refused that needs at least so much: thresholds that are crossed by that are told.
+pub fn exhausted(gateway: &Gateway, occasion: &Occasion, need: Option<Nanos>) {
+    let spending = &gateway.spending;
+    let crossed = {
+        let mut books = spending.books.lock();
+        books.exhausted(occasion, need.unwrap_or_default());
+        books.has_crossings()
     };
     if crossed {
         spending.crossed.notify_one();
     }
-    if turned {
-        spending.turned.notify_one();
-    }
-    let number = taken.map_err(|exceeded| refused(gateway, caller, &exceeded))?;
-    Ok(Some(Hold { spending: spending.clone(), number, kept: gateway.policy.accounting, open: true }))
 }
 
 /// Whether a budget applies, so that it matters what the call may cost.
@@ -157,29 +181,24 @@ pub fn is_visible(gateway: &Gateway, caller: &Caller, key: &BudgetKey) -> bool {
     own.is_none_or(|own| own.covers(&key.user_path)) && (tenant.is_none() || tenant == key.tenant.as_deref())
 }
 
-fn refused(gateway: &Gateway, hearer: &Caller, exceeded: &Exceeded) -> Fault {
+/// The answer to a call that does not fit; figures only for whom they are meant.
+pub fn refused(gateway: &Gateway, hearer: &Caller, exceeded: &Exceeded) -> Fault {
     refusal::exceeded(exceeded, gateway.clock.now(), is_visible(gateway, hearer, &exceeded.rule.key))
 }
 
-/// Every budget on the path, and what a call that costs so much would be told; in the words for who asks.
+/// Every budget on the path, and the one that has no room for a call that costs so much.
 pub fn look(
     gateway: &Gateway,
-    asker: &Caller,
     occasion: &Occasion,
     worst: Option<Nanos>,
-) -> (Vec<Headroom>, Option<Fault>) {
+) -> (Vec<Headroom>, Option<Box<Exceeded>>) {
     let spending = &gateway.spending;
     if spending.index.load().is_none() {
         return (Vec::new(), None);
     }
-    let (rooms, exceeded) = spending.books.lock().look(occasion, worst);
-    let lost = gateway.policy.budgets_closed && spending.is_lost(gateway.clock.tick());
-    let fault = match exceeded {
-        _ if spending.is_closed(occasion) => Some(fault::budget_unreadable()),
-        _ if lost && !rooms.is_empty() => Some(fault::budget_check_failed()),
-        exceeded => exceeded.map(|exceeded| refused(gateway, asker, &exceeded)),
-    };
-    (rooms, fault)
+    let mut books = spending.books.lock();
+    books.turn_covering(occasion, gateway.clock.now());
+    books.look(occasion, worst)
 }
 
 impl Spending {
@@ -192,6 +211,14 @@ impl Spending {
 
     fn is_closed(&self, occasion: &Occasion) -> bool {
         self.index.load().as_ref().is_some_and(|index| index.is_closed(occasion))
+    }
+
+    pub fn clamps(&self) -> &ClampHistory {
+        &self.clamps
+    }
+
+    pub fn prefixes(&self) -> &ReportedPrefixes {
+        &self.prefixes
     }
 
     /// How every budget stands now.

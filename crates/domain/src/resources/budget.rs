@@ -24,6 +24,64 @@ pub struct Budget {
     /// What was spent before no longer counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_reset_at: Option<Timestamp>,
+    #[serde(flatten)]
+    pub policy: BudgetPolicy,
+}
+
+/// What happens to a call whose worst cost does not fit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BudgetPolicy {
+    #[serde(skip_serializing_if = "is_default")]
+    pub on_tight: OnTight,
+    #[serde(skip_serializing_if = "is_default")]
+    pub on_exhausted: OnExhausted,
+    /// The selector that serves calls instead, with `on_exhausted: downgrade`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub downgrade_to: Option<String>,
+    /// Every direct child path has a budget of its own of this amount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child_default: Option<Nanos>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Whether a call's output bound may be lowered to what is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnTight {
+    #[default]
+    Clamp,
+    Refuse,
+}
+
+/// What happens when not even a useful part of the call fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnExhausted {
+    #[default]
+    Block,
+    Downgrade,
+}
+
+impl BudgetPolicy {
+    fn validate(&self) -> Result<(), Fault> {
+        let selector = self.downgrade_to.as_deref();
+        if selector.is_some_and(|selector| selector.trim().is_empty() || selector.len() > 300) {
+            let message = "'downgrade_to' is a model, alias, combo or pool of 1 to 300 characters.";
+            return Err(fault::invalid_parameter("downgrade_to", message));
+        }
+        if self.child_default.is_some_and(|amount| amount <= Nanos::ZERO) {
+            return Err(amount_refused("child_default"));
+        }
+        if self.on_exhausted == OnExhausted::Downgrade && selector.is_none() {
+            let message = "'on_exhausted' is downgrade: name the cheaper model in 'downgrade_to'.";
+            return Err(fault::invalid_parameter("downgrade_to", message));
+        }
+        Ok(())
+    }
 }
 
 /// Who set the amount.
@@ -77,7 +135,13 @@ impl Budget {
             period_seconds: key.period.seconds(),
             amount,
             last_reset_at,
+            policy: BudgetPolicy::default(),
         }
+    }
+
+    #[must_use]
+    pub fn with_policy(self, policy: BudgetPolicy) -> Self {
+        Self { policy, ..self }
     }
 
     /// None when what is stored is no period.
@@ -100,20 +164,21 @@ impl Resource for Budget {
         if self.user_path.as_str().len() > 500 {
             return Err(fault::invalid_parameter("user_path", "A user path has at most 500 characters."));
         }
+        self.policy.validate()?;
         match self.amount {
-            Some(amount) if amount <= Nanos::ZERO => Err(amount_refused()),
+            Some(amount) if amount <= Nanos::ZERO => Err(amount_refused("amount")),
             _ => Ok(()),
         }
     }
 }
 
-fn amount_refused() -> Fault {
-    fault::invalid_parameter("amount", "'amount' is a number of US dollars above 0 and below 9 billion.")
+fn amount_refused(name: &str) -> Fault {
+    fault::invalid_parameter(name, format!("'{name}' is a number of US dollars above 0 and below 9 billion."))
 }
 
-/// US dollars as they are written in a body.
-pub fn amount(usd: f64) -> Result<Nanos, Fault> {
-    Nanos::from_usd(usd).filter(|amount| *amount > Nanos::ZERO).ok_or_else(amount_refused)
+/// US dollars as they are written in a body, in a member of this name.
+pub fn amount(name: &str, usd: f64) -> Result<Nanos, Fault> {
+    Nanos::from_usd(usd).filter(|amount| *amount > Nanos::ZERO).ok_or_else(|| amount_refused(name))
 }
 
 /// `/=monthly:500;/team/a=daily:10,3600:2.5`: the budgets of the configuration.
@@ -125,7 +190,7 @@ pub fn parse_list(text: &str) -> Option<Vec<(BudgetKey, Nanos)>> {
         for part in amounts.split(',') {
             let (period, usd) = part.split_once(':')?;
             let period = Period::parse(period).ok()?;
-            let amount = amount(usd.trim().parse().ok()?).ok()?;
+            let amount = amount("amount", usd.trim().parse().ok()?).ok()?;
             let key = BudgetKey { user_path: user_path.clone(), period, tenant: None };
             if found.iter().any(|(known, _)| *known == key) {
                 return None;

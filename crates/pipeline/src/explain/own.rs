@@ -18,7 +18,7 @@ pub fn limits_and_budgets(gateway: &Gateway, caller: &Caller) -> (Vec<LimitView>
         tenant: key.and_then(|key| key.tenant_id.clone()),
         user_path: key.and_then(|key| key.user_path.clone()).unwrap_or_default(),
     };
-    let (budgets, _) = spending::look(gateway, caller, &occasion, None);
+    let (budgets, _) = spending::look(gateway, &occasion, None);
     let budgets = budgets
         .iter()
         .map(|room| shown::budget(room, spending::is_visible(gateway, caller, &room.status.rule.key)));

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use wire::vendors::Vendor;
 
 use super::view::{
-    BudgetRoom, Candidate, Decision, EstimatedCost, LimitView, Principal, Refusal, RequestView,
+    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, LimitView, Principal, Refusal, RequestView,
     UpstreamRequest,
 };
 use crate::arrival::Arrival;
@@ -25,7 +25,7 @@ use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
-use crate::spending::Headroom;
+use crate::spending::{Clamp, Headroom};
 use crate::webhooks;
 
 /// More of a body than this helps nobody.
@@ -112,6 +112,10 @@ pub fn budget(room: &Headroom, with_figures: bool) -> BudgetRoom {
         period_end: webhooks::time(status.period_end),
         fits: *fits,
     }
+}
+
+pub fn clamp(clamp: &Clamp) -> Clamped {
+    Clamped { asked: clamp.asked, used: clamp.used }
 }
 
 fn millis(duration: Duration) -> u64 {

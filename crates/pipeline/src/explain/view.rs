@@ -23,6 +23,19 @@ pub struct Explanation {
     pub estimated_cost: Option<EstimatedCost>,
     /// Every budget on the path.
     pub budgets: Option<Vec<BudgetRoom>>,
+    /// The output bound would be lowered to what a budget has left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens_clamped: Option<Clamped>,
+    /// A budget is exhausted and would have this selector serve the call instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub downgraded_to: Option<String>,
+}
+
+/// An output bound that was lowered.
+#[derive(Serialize, ToSchema)]
+pub struct Clamped {
+    pub asked: u64,
+    pub used: u64,
 }
 
 /// Who would make the call.
@@ -178,6 +191,8 @@ impl Explanation {
             upstream_request: None,
             estimated_cost: None,
             budgets: None,
+            max_tokens_clamped: None,
+            downgraded_to: None,
         }
     }
 }

@@ -53,7 +53,7 @@ fn most(lane: &Lane, said: &Said, purpose: Purpose) -> Option<Nanos> {
     let images = if purpose.draws { said.choices } else { 0 };
     let pictures =
         Nanos(price.per_image.unwrap_or(0).saturating_mul(i64::try_from(images).unwrap_or(i64::MAX)));
-    Some(catalog::bound(price, input, output) + pictures)
+    Some(catalog::bound(price, input, output, catalog::Incurs::ALL) + pictures)
 }
 
 /// Size facts of a passthrough call.

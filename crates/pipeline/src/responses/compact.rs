@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::call::Format;
-use domain::fault;
+use domain::fault::{self, Fault};
 use http::HeaderMap;
 use wire::codec::{self, Target};
 use wire::vendors::Lifecycle;
@@ -15,7 +15,9 @@ use crate::arrival::Arrival;
 use crate::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::reply::Refused;
+use crate::resolve::Plan;
 use crate::settle::Ticket;
+use crate::snapshot::routes::Lane;
 
 pub async fn compact<B>(
     gateway: &Arc<Gateway>,
@@ -29,12 +31,11 @@ where
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
         let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
-        let crate::Prepared { call, plan, .. } = &prepared;
-        let lane = plan.first().ok_or_else(fault::internal_error)?;
-        let paths = &lane.instance.vendor.paths;
-        let base = paths.responses.filter(|_| paths.lifecycle.contains(&Lifecycle::Compact));
-        let base = base.ok_or_else(|| unsupported(Lifecycle::Compact, &lane.target.instance))?;
-        let reservation = crate::admit(gateway, &prepared, &mut ticket)?;
+        served(&prepared.plan)?;
+        // Sent as it came: this operation takes no output bound.
+        let request = prepared.call.request.clone();
+        let (prepared, reservation) = crate::admit(gateway, &arrival, prepared, &mut ticket)?;
+        let (lane, base) = served(&prepared.plan)?;
         ticket.leave(lane, &reservation);
         let target = Target {
             model: &lane.target.model,
@@ -44,9 +45,9 @@ where
         };
         let question = Ask {
             path: lane.instance.fill(&format!("{base}/compact"), &lane.target.model),
-            body: codec::of(Format::Responses).splice(&call.request, &target),
+            body: codec::of(Format::Responses).splice(&request, &target),
             format: Format::Responses,
-            headers: call.forwarded.clone(),
+            headers: prepared.call.forwarded.clone(),
             patience: gateway.policy.request_timeout,
             ..Ask::post()
         };
@@ -67,4 +68,12 @@ where
         }
         Err(fault) => Err(ticket.refuse(fault)),
     }
+}
+
+/// The first target, and where it serves responses; an error where it does not compact them.
+fn served(plan: &Plan) -> Result<(&Arc<Lane>, &'static str), Fault> {
+    let lane = plan.first().ok_or_else(fault::internal_error)?;
+    let paths = &lane.instance.vendor.paths;
+    let base = paths.responses.filter(|_| paths.lifecycle.contains(&Lifecycle::Compact));
+    Ok((lane, base.ok_or_else(|| unsupported(Lifecycle::Compact, &lane.target.instance))?))
 }

@@ -64,8 +64,14 @@ impl Account {
     }
 
     fn book(self) {
-        let Self { gateway, mut receipt, lane, earlier, holds, trace, .. } = self;
+        let Self { gateway, mut receipt, lane, earlier, holds, prompt, trace, .. } = self;
         let lane = lane.as_deref();
+        let input = receipt.usage.tokens.total_input();
+        let reported = receipt.status == 200 && input > 0 && !receipt.usage.estimated && earlier.is_none();
+        if let Some(lane) = lane.filter(|_| reported && holds.is_budgeted()) {
+            let target = (&*lane.target.instance, &*lane.target.model);
+            gateway.spending.prefixes().record(target, &prompt, input);
+        }
         (receipt.cost, receipt.cost_source) = earlier::price(lane, &receipt.usage);
         if receipt.cost_source == CostSource::ModelPricing {
             receipt.pricing_version = lane.and_then(Lane::pricing_version).map(str::to_owned);

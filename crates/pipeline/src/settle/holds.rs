@@ -6,12 +6,12 @@ use domain::money::Nanos;
 use domain::receipt::Receipt;
 use domain::usage::Tokens;
 use domain::user_path::UserPath;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 
 use super::Ticket;
 use crate::limit::{self, Account, Permit, Standing, TokenDemand, Told};
-use crate::spending::{Hold, Occasion};
+use crate::spending::{Clamp, Hold, KeyAndModel, Occasion};
 
 #[derive(Default)]
 pub struct Holds {
@@ -26,6 +26,8 @@ pub struct Holds {
 struct Stake {
     hold: Hold,
     cover: Cover,
+    /// Whose output is remembered, and the bound that was lowered for it.
+    history: Option<(KeyAndModel, Option<Clamp>)>,
 }
 
 /// For how many attempts that is enough.
@@ -55,13 +57,22 @@ impl Holds {
         }
     }
 
+    /// A budget applies to the call, by way of `/v1`.
+    pub fn is_budgeted(&self) -> bool {
+        self.budget.lock().as_ref().is_some_and(|stake| stake.history.is_some())
+    }
+
     /// The receipt is complete: what was really consumed takes the place of what was held.
     pub fn settle(self, receipt: &Receipt) {
         if let Some(permit) = self.permit {
             permit.settle(&receipt.usage.tokens);
         }
-        if let Some(stake) = self.budget.into_inner() {
-            stake.hold.settle(&receipt.id, receipt.total_cost());
+        if let Some(Stake { hold, history, .. }) = self.budget.into_inner() {
+            let output = receipt.usage.tokens.total_output();
+            if let Some((pair, clamp)) = history.filter(|_| receipt.status < 400 && output > 0) {
+                hold.clamps().record(&pair, output, clamp);
+            }
+            hold.settle(&receipt.id, receipt.total_cost());
         }
     }
 
@@ -113,9 +124,17 @@ impl Ticket {
     }
 
     /// Held for one attempt, at what that may cost at worst.
-    pub fn hold(&mut self, budget: Option<Hold>, worst: Option<Nanos>) {
+    pub fn hold(&mut self, hold: Hold, worst: Option<Nanos>, history: Option<(KeyAndModel, Option<Clamp>)>) {
         let cover = Cover { worst: worst.unwrap_or(Nanos::ZERO), attempts: 1 };
-        *self.holds.budget.get_mut() = budget.map(|hold| Stake { hold, cover });
+        *self.holds.budget.get_mut() = Some(Stake { hold, cover, history });
+    }
+
+    /// Tells the client that its output bound was lowered: the bound it asked for and the one that was used.
+    pub fn clamped(&self) -> Option<HeaderValue> {
+        let budget = self.holds.budget.lock();
+        let (_, clamp) = budget.as_ref()?.history.as_ref()?;
+        let Clamp { asked, used, .. } = clamp.as_ref()?;
+        HeaderValue::try_from(format!("{asked}, {used}")).ok()
     }
 
     /// Whether so many attempts may be under way, beside those that are over and cost something. False when a budget has
@@ -126,7 +145,7 @@ impl Ticket {
             return true;
         }
         let mut budget = self.holds.budget.lock();
-        budget.as_mut().is_none_or(|Stake { hold, cover }| cover.reach(needed, |more| hold.extend(more)))
+        budget.as_mut().is_none_or(|Stake { hold, cover, .. }| cover.reach(needed, |more| hold.extend(more)))
     }
 
     /// The call as budgets see it.

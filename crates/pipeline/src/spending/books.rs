@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
+use domain::resources::budget::{OnExhausted, OnTight};
 use foldhash::HashMap;
 
 use super::Occasion;
@@ -54,6 +55,12 @@ pub struct Exceeded {
     pub reserved: Nanos,
     pub worst: Nanos,
     pub end: Timestamp,
+    /// What is left of the budget of the path that has least.
+    pub room: Nanos,
+    /// Every budget without room allows the output bound to be lowered.
+    pub clamps: bool,
+    /// The cheaper model to use instead, if every budget without room names one.
+    pub downgrade_to: Option<String>,
 }
 
 /// How a budget stands.
@@ -99,7 +106,6 @@ impl Books {
         if worst.is_some()
             && let Some(exceeded) = self.exceeded(&occasion, held)
         {
-            self.exhausted(&occasion, held);
             return Err(exceeded);
         }
         self.reserve(&occasion, held);
@@ -111,8 +117,9 @@ impl Books {
     /// A budget that refuses because of what was spent is exhausted, though it may never be spent to the last cent: all
     /// thresholds up to 1.0 are crossed. What is only held comes back, and a call that does not fit into the whole amount
     /// says nothing about the budget.
-    fn exhausted(&mut self, occasion: &Occasion, worst: Nanos) {
+    pub fn exhausted(&mut self, occasion: &Occasion, worst: Nanos) {
         let Some(index) = self.index.clone() else { return };
+        let occasion = &self.timely(occasion.clone());
         for place in index.covering(occasion) {
             let Some(window) = self.windows[place].at(occasion.at) else { continue };
             let (rule, spent) = (index.rule(place), window.spent());
@@ -129,6 +136,7 @@ impl Books {
     /// A call that arrived in no window that is known counts in the one in force: its body took longer than two windows, or
     /// the clock was put back behind a reset.
     fn timely(&mut self, mut occasion: Occasion) -> Occasion {
+        self.derive(occasion.user_path.as_str(), occasion.tenant.as_deref().unwrap_or_default(), occasion.at);
         let Some(index) = self.index.clone() else { return occasion };
         let mut at = occasion.at;
         for place in index.covering(&occasion) {
@@ -140,6 +148,27 @@ impl Books {
         }
         occasion.at = at;
         occasion
+    }
+
+    /// Makes the budgets that a path has by a `child_default` above it.
+    pub fn derive(&mut self, user_path: &str, tenant: &str, at: Timestamp) {
+        let before = self.windows.len();
+        self.add_children(user_path, tenant, at);
+        let Some(index) = self.index.clone().filter(|_| before < self.windows.len()) else { return };
+        for place in before..self.windows.len() {
+            self.count_current(&index, place);
+        }
+    }
+
+    fn add_children(&mut self, user_path: &str, tenant: &str, at: Timestamp) {
+        let Some(index) = &mut self.index else { return };
+        for rule in index.missing_children(user_path, tenant) {
+            if !Arc::make_mut(index).add_child(rule) {
+                tracing::warn!(user_path, "too many child budgets: the budgets above this path hold alone");
+                return;
+            }
+            self.windows.push(Windows::new(index.window(self.windows.len(), at)));
+        }
     }
 
     pub fn extend(&mut self, number: u64, more: Nanos) -> bool {
@@ -279,13 +308,27 @@ impl Books {
     fn exceeded(&mut self, occasion: &Occasion, worst: Nanos) -> Option<Box<Exceeded>> {
         let index = self.index.clone()?;
         let mut found: Option<Box<Exceeded>> = None;
+        let (mut least, mut clamps, mut blocks) = (Nanos(i64::MAX), true, false);
         for place in index.covering(occasion) {
             let Some(window) = self.windows[place].at(occasion.at) else { continue };
             let rule = index.rule(place);
             let (spent, reserved, end) = (window.spent(), window.reserved, window.end);
-            if !room(rule, spent + reserved, worst) && found.as_ref().is_none_or(|known| known.end < end) {
-                found = Some(Box::new(Exceeded { rule: rule.clone(), spent, reserved, worst, end }));
+            least = least.min(Nanos(rule.amount.0.saturating_sub((spent + reserved).0)));
+            if room(rule, spent + reserved, worst) {
+                continue;
             }
+            clamps &= rule.policy.on_tight == OnTight::Clamp;
+            blocks |= rule.policy.on_exhausted == OnExhausted::Block;
+            if found.as_ref().is_none_or(|known| known.end < end) {
+                let downgrade_to = rule.policy.downgrade_to.clone();
+                let (rule, room) = (rule.clone(), Nanos::ZERO);
+                let exceeded = Exceeded { rule, spent, reserved, worst, end, room, clamps, downgrade_to };
+                found = Some(Box::new(exceeded));
+            }
+        }
+        if let Some(exceeded) = &mut found {
+            (exceeded.room, exceeded.clamps) = (least, clamps);
+            exceeded.downgrade_to = exceeded.downgrade_to.take().filter(|_| !blocks);
         }
         found
     }
@@ -325,6 +368,16 @@ impl Books {
             self.settled.clear();
         }
         self.index = index;
+        let held = self.under_way.values().map(|call| &call.occasion);
+        let occasions: Vec<Occasion> = match &self.index {
+            Some(index) if index.gives_children() => {
+                held.chain(self.settled.values().map(|call| &call.occasion)).cloned().collect()
+            }
+            _ => Vec::new(),
+        };
+        for Occasion { user_path, tenant, .. } in occasions {
+            self.add_children(user_path.as_str(), tenant.as_deref().unwrap_or_default(), now);
+        }
         self.count_anew();
     }
 

@@ -3,30 +3,76 @@
 use std::sync::Arc;
 
 use domain::money::Nanos;
+use domain::user_path::UserPath;
 use foldhash::HashMap;
 
 use super::rules::{Rule, Rules};
 use super::{Occasion, window::Window};
 
+/// So many child paths have a budget of their own; further ones are bounded by the budgets above them alone.
+const MAX_CHILDREN: usize = 10_000;
+
+#[derive(Clone)]
 pub struct Index {
     pub rules: Rules,
     /// Places in `rules.budgets`.
     by_path: HashMap<Arc<str>, Vec<usize>>,
     /// Of each budget, its thresholds as amounts, ascending.
     marks: Vec<Vec<Nanos>>,
+    /// Some budget has a `child_default`.
+    gives_children: bool,
+    children: usize,
 }
 
 impl Index {
     pub fn new(rules: Rules) -> Self {
-        let mut by_path: HashMap<Arc<str>, Vec<usize>> = HashMap::default();
-        for (place, rule) in rules.budgets.iter().enumerate() {
-            by_path.entry(rule.key.user_path.as_str().into()).or_default().push(place);
+        let gives_children = rules.budgets.iter().any(|rule| rule.policy.child_default.is_some());
+        let Rules { budgets, .. } = rules;
+        let rules = Rules { budgets: Vec::with_capacity(budgets.len()), ..rules };
+        let (by_path, marks) = (HashMap::default(), Vec::new());
+        let mut index = Self { rules, by_path, marks, gives_children, children: 0 };
+        budgets.into_iter().for_each(|rule| index.push(rule));
+        index
+    }
+
+    fn push(&mut self, rule: Rule) {
+        let place = self.rules.budgets.len();
+        let mark = |threshold: &f64| Nanos((rule.amount.0 as f64 * threshold).ceil() as i64);
+        self.marks.push(self.rules.thresholds.iter().map(mark).collect());
+        self.by_path.entry(rule.key.user_path.as_str().into()).or_default().push(place);
+        self.rules.budgets.push(rule);
+    }
+
+    /// Whether calls can meet a budget that is not there yet.
+    pub fn gives_children(&self) -> bool {
+        self.gives_children
+    }
+
+    /// The budgets that a path has by a `child_default` above it and that are not there yet. A budget that was set for the
+    /// child itself comes first.
+    pub fn missing_children(&self, user_path: &str, tenant: &str) -> Vec<Rule> {
+        if !self.gives_children {
+            return Vec::new();
         }
-        let marks = rules.budgets.iter().map(|rule| {
-            let mark = |threshold: &f64| Nanos((rule.amount.0 as f64 * threshold).ceil() as i64);
-            rules.thresholds.iter().map(mark).collect()
+        let missing = self.above(user_path, tenant).filter_map(|place| {
+            let rule = self.rule(place);
+            let amount = rule.policy.child_default?;
+            let path = child(rule.key.user_path.as_str(), user_path)?;
+            let child = rule.child(UserPath::parse(path).ok()?, amount);
+            let known = |places: &Vec<usize>| places.iter().any(|place| self.rule(*place).key == child.key);
+            (!self.by_path.get(path).is_some_and(known)).then_some(child)
         });
-        Self { marks: marks.collect(), by_path, rules }
+        missing.collect()
+    }
+
+    /// Adds the budget of a child; false when there are too many.
+    pub fn add_child(&mut self, rule: Rule) -> bool {
+        if self.children >= MAX_CHILDREN {
+            return false;
+        }
+        self.children += 1;
+        self.push(rule);
+        true
     }
 
     pub fn rule(&self, place: usize) -> &Rule {
@@ -64,6 +110,14 @@ impl Index {
     }
 }
 
+/// The direct child of a path that another one lies at or below.
+fn child<'a>(parent: &str, path: &'a str) -> Option<&'a str> {
+    let parent = parent.trim_end_matches('/');
+    let rest = path.strip_prefix(parent)?.strip_prefix('/').filter(|rest| !rest.is_empty())?;
+    let length = rest.find('/').unwrap_or(rest.len());
+    Some(&path[..parent.len() + 1 + length])
+}
+
 /// The path itself, then each above it, `/` last.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| match path.rfind('/')? {
@@ -81,5 +135,19 @@ mod tests {
         assert_eq!(list("/"), ["/"]);
         assert_eq!(list("/a"), ["/a", "/"]);
         assert_eq!(list("/a/bc/d"), ["/a/bc/d", "/a/bc", "/a", "/"]);
+    }
+
+    #[test]
+    fn a_direct_child_is_one_segment_below() {
+        for (parent, path, expected) in [
+            ("/", "/a/b", Some("/a")),
+            ("/", "/", None),
+            ("/a", "/a", None),
+            ("/a", "/a/b", Some("/a/b")),
+            ("/a", "/a/b/c", Some("/a/b")),
+            ("/a", "/ab/c", None),
+        ] {
+            assert_eq!(super::child(parent, path), expected, "{parent} {path}");
+        }
     }
 }

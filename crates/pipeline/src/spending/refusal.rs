@@ -10,26 +10,37 @@ use super::books::Exceeded;
 
 /// Figures only for whom they are meant.
 pub fn exceeded(exceeded: &Exceeded, now: Timestamp, with_figures: bool) -> Fault {
-    let Exceeded { rule, spent, reserved, worst, end } = exceeded;
+    let Exceeded { rule, spent, reserved, worst, end, .. } = exceeded;
     let again = jiff::Timestamp::from_microsecond(end.micros()).unwrap_or_default();
-    let held = if *reserved > Nanos::ZERO {
-        format!(" and {} held for calls under way", dollars(*reserved))
-    } else {
-        String::new()
-    };
-    let figures = if with_figures {
-        format!(": {} of {} are spent{held}", dollars(*spent), dollars(rule.amount))
-    } else {
-        String::new()
+    let budget = format!("the {} budget of '{}'", rule.key.period.label(), rule.key.user_path.as_str());
+    let left = Nanos(rule.amount.0.saturating_sub((*spent + *reserved).0).max(0));
+    let worst = cents(*worst, true);
+    let figures = match with_figures {
+        false => format!("this call reserves up to {worst}, more than is left of {budget}"),
+        true => {
+            let held = if *reserved > Nanos::ZERO {
+                format!(" ({} is reserved by calls under way)", cents(*reserved, true))
+            } else {
+                String::new()
+            };
+            format!("this call reserves up to {worst} and {} is left of {budget}{held}", cents(left, false))
+        }
     };
     let message = format!(
-        "The {} budget of '{}' has no room for this call, which may cost {}{figures}. It begins anew at {again}.",
-        rule.key.period.label(),
-        rule.key.user_path.as_str(),
-        dollars(*worst),
+        "Budget would be exceeded: {figures}. Lower `max_tokens`, raise the budget, or retry after {again}."
     );
     let wait = end.micros().saturating_sub(now.micros()).max(0);
     fault::budget_exceeded(message).retry_after(Duration::from_micros(wait as u64))
+}
+
+/// Whole cents; amounts below a cent with all their digits.
+fn cents(amount: Nanos, round_up: bool) -> String {
+    const CENT: i64 = 10_000_000;
+    if amount.0 < CENT {
+        return dollars(amount);
+    }
+    let up = i64::from(round_up && amount.0 % CENT != 0);
+    dollars(Nanos((amount.0 / CENT + up).saturating_mul(CENT)))
 }
 
 /// All digits that count, and at least cents.
@@ -52,5 +63,8 @@ mod tests {
         assert_eq!(shown(1_500_000_000), "$1.50");
         assert_eq!(shown(12_345), "$0.000012345");
         assert_eq!(shown(-1_000_000_000), "-$1.00");
+        assert_eq!(cents(Nanos(1_695_360_000), true), "$1.70");
+        assert_eq!(cents(Nanos(419_999_999), false), "$0.41");
+        assert_eq!(cents(Nanos(12_345), true), "$0.000012345");
     }
 }

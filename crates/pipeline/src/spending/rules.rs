@@ -6,7 +6,7 @@ use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::period::Anchors;
 use domain::resources::Resource as _;
-use domain::resources::budget::{Budget, BudgetKey, Source};
+use domain::resources::budget::{Budget, BudgetKey, BudgetPolicy, Source};
 use domain::resources::budget_settings::{self, BudgetSettings};
 use domain::user_path::UserPath;
 use store::{RawDocument, Store, StoreError};
@@ -20,6 +20,9 @@ pub struct Rule {
     pub source: Source,
     /// What was spent before no longer counts.
     pub last_reset_at: Option<Timestamp>,
+    pub policy: BudgetPolicy,
+    /// The budget whose `child_default` this one comes from.
+    pub parent: Option<UserPath>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,6 +56,23 @@ impl ClosedScope {
 impl From<BudgetKey> for ClosedScope {
     fn from(key: BudgetKey) -> Self {
         Self { user_path: key.user_path, tenant: key.tenant }
+    }
+}
+
+impl Rule {
+    pub fn new(key: BudgetKey, amount: Nanos, source: Source) -> Self {
+        Self { key, amount, source, last_reset_at: None, policy: BudgetPolicy::default(), parent: None }
+    }
+
+    /// The budget that a child path has by this one's `child_default`. It begins anew together with this one.
+    pub fn child(&self, user_path: UserPath, amount: Nanos) -> Self {
+        Self {
+            key: BudgetKey { user_path, ..self.key.clone() },
+            amount,
+            policy: BudgetPolicy { child_default: None, ..self.policy.clone() },
+            parent: Some(self.key.user_path.clone()),
+            ..self.clone()
+        }
     }
 }
 
@@ -96,18 +116,16 @@ impl Rules {
         settings: &BudgetSettings,
     ) -> Self {
         let rule = |(key, amount): &(BudgetKey, Nanos)| {
-            let rule =
-                Rule { key: key.clone(), amount: *amount, source: Source::Config, last_reset_at: None };
-            (key.clone(), rule)
+            (key.clone(), Rule::new(key.clone(), *amount, Source::Config))
         };
         let mut rules: BTreeMap<BudgetKey, Rule> = configured.iter().map(rule).collect();
         for budget in stored {
             let Some(key) = budget.key() else { continue };
             match (budget.amount, rules.get_mut(&key)) {
                 (Some(amount), _) => {
-                    let last_reset_at = budget.last_reset_at;
-                    let rule = Rule { key: key.clone(), amount, source: Source::Manual, last_reset_at };
-                    rules.insert(key, rule);
+                    let Budget { last_reset_at, policy, .. } = budget;
+                    let rule = Rule::new(key.clone(), amount, Source::Manual);
+                    rules.insert(key, Rule { last_reset_at, policy, ..rule });
                 }
                 (None, Some(rule)) => rule.last_reset_at = budget.last_reset_at,
                 // The configuration has no such budget any more.

@@ -1,14 +1,14 @@
 //! The ledger is the truth: what is spent is read from it again and again, so that other replicas' calls, those that a
 //! crash left behind and corrected prices count.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use foldhash::HashMap;
-use store::{Store, StoreError};
+use store::{Spent, Store, StoreError};
 
 use super::Spending;
 use super::books::Reading;
@@ -34,14 +34,18 @@ pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreEr
     spending.asks(gateway.clock.tick());
     let _still = store.ledger().hold_still().await;
     clear_doubts(spending, store).await?;
-    let wanted = {
-        let mut books = spending.books.lock();
-        let wanted = books.wanted(gateway.clock.now());
-        books.take_turned();
-        wanted
-    };
-    let Some((index, readings)) = wanted else { return Ok(()) };
-    let readings = read(store, &index, readings).await?;
+    let Some((index, readings)) = wanted(gateway) else { return Ok(()) };
+    let ranges = fetch(store, &readings).await?;
+    if index.gives_children() {
+        // What was spent before this process began, or by other replicas, may be a child's.
+        drop(index);
+        let (now, mut books) = (gateway.clock.now(), spending.books.lock());
+        ranges.values().flatten().for_each(|spent| books.derive(&spent.user_path, &spent.tenant, now));
+    }
+    let Some((index, mut readings)) = wanted(gateway) else { return Ok(()) };
+    // A window that turned in the meantime is read the next time.
+    readings.retain(|reading| ranges.contains_key(&(reading.from, reading.end)));
+    sum_up(&index, &mut readings, &ranges);
     if spending.books.lock().apply(&readings) {
         spending.crossed.notify_one();
     }
@@ -53,18 +57,26 @@ pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreEr
 pub async fn install(gateway: &Gateway, store: &Store, rules: Rules) -> Result<(), StoreError> {
     let spending = &gateway.spending;
     let any = !rules.budgets.is_empty() || !rules.closed.is_empty();
-    let index = any.then(|| Arc::new(Index::new(rules)));
+    let mut index = any.then(|| Index::new(rules));
     let _still = store.ledger().hold_still().await;
     let mut now = gateway.clock.now();
     let readings = loop {
-        let Some(index) = &index else { break Vec::new() };
-        let readings = read(store, index, windows_of(index, now)).await?;
+        let Some(index) = &mut index else { break Vec::new() };
+        let ranges = fetch(store, &windows_of(index, now)).await?;
+        for spent in ranges.values().flatten() {
+            for child in index.missing_children(&spent.user_path, &spent.tenant) {
+                index.add_child(child);
+            }
+        }
+        let mut readings = windows_of(index, now);
+        sum_up(index, &mut readings, &ranges);
         now = gateway.clock.now();
         // A window that turned in the meantime is read again.
         if readings.iter().all(|reading| now < reading.end) {
             break readings;
         }
     };
+    let index = index.map(Arc::new);
     let mut books = spending.books.lock();
     books.install(index.clone(), now);
     let crossed = books.apply(&readings);
@@ -86,20 +98,39 @@ fn windows_of(index: &Index, now: Timestamp) -> Vec<Reading> {
     places.map(reading).collect()
 }
 
+/// The windows that are to be read, turned to the wall clock.
+fn wanted(gateway: &Gateway) -> Option<(Arc<Index>, Vec<Reading>)> {
+    let mut books = gateway.spending.books.lock();
+    let wanted = books.wanted(gateway.clock.now());
+    books.take_turned();
+    wanted
+}
+
+/// What the ledger holds of each range of time.
+type Ranges = BTreeMap<(Timestamp, Timestamp), Vec<Spent>>;
+
 /// One look at the ledger for all budgets that began at the same time.
-async fn read(store: &Store, index: &Index, mut readings: Vec<Reading>) -> Result<Vec<Reading>, StoreError> {
-    let ranges: BTreeSet<_> = readings.iter().map(|reading| (reading.from, reading.end)).collect();
-    for (from, end) in ranges {
+async fn fetch(store: &Store, readings: &[Reading]) -> Result<Ranges, StoreError> {
+    let mut ranges = Ranges::new();
+    for (from, end) in readings.iter().map(|reading| (reading.from, reading.end)) {
+        if !ranges.contains_key(&(from, end)) {
+            ranges.insert((from, end), store.ledger().spent(from, end).await?);
+        }
+    }
+    Ok(ranges)
+}
+
+fn sum_up(index: &Index, readings: &mut [Reading], ranges: &Ranges) {
+    for (range, rows) in ranges {
         let mut sums: HashMap<usize, Nanos> = HashMap::default();
-        for spent in store.ledger().spent(from, end).await? {
+        for spent in rows {
             for place in index.above(&spent.user_path, &spent.tenant) {
                 *sums.entry(place).or_default() += spent.cost;
             }
         }
-        let within = readings.iter_mut().filter(|reading| (reading.from, reading.end) == (from, end));
+        let within = readings.iter_mut().filter(|reading| (reading.from, reading.end) == *range);
         within.for_each(|reading| reading.sum = sums.get(&reading.place).copied().unwrap_or_default());
     }
-    Ok(readings)
 }
 
 /// A transaction whose end nobody heard of may have been committed: then its receipts would count twice.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::period::{Anchors, Period, TimeOfDay};
-use domain::resources::budget::{BudgetKey, Source};
+use domain::resources::budget::{BudgetKey, BudgetPolicy, OnExhausted, OnTight, Source};
 use domain::user_path::UserPath;
 use proptest::prelude::*;
 
@@ -22,7 +22,7 @@ fn key(path: &str, period: Period, tenant: Option<&str>) -> BudgetKey {
 }
 
 fn rule(path: &str, period: Period, amount: i64) -> Rule {
-    Rule { key: key(path, period, None), amount: Nanos(amount), source: Source::Manual, last_reset_at: None }
+    Rule::new(key(path, period, None), Nanos(amount), Source::Manual)
 }
 
 fn rules(budgets: Vec<Rule>) -> Rules {
@@ -201,6 +201,31 @@ fn a_tenants_budget_is_its_own() {
 }
 
 #[test]
+fn every_direct_child_has_a_budget_of_its_own() {
+    let policy = BudgetPolicy { child_default: Some(Nanos(10)), ..BudgetPolicy::default() };
+    let parent = Rule { policy, ..rule("/a", Period::DAILY, 25) };
+    let rules = rules(vec![parent, rule("/a/c", Period::DAILY, 3)]);
+    let mut books = Books::default();
+    books.install(Some(Arc::new(Index::new(rules.clone()))), at(0));
+    let call = books.hold(occasion("/a/b/x", 1), Some(Nanos(8))).unwrap();
+    assert!(books.take_turned(), "a new child's spending is read");
+    let refused = books.hold(occasion("/a/b", 1), Some(Nanos(3))).unwrap_err();
+    assert_eq!((refused.rule.key.user_path.as_str(), refused.rule.amount), ("/a/b", Nanos(10)));
+    books.hold(occasion("/a/d", 1), Some(Nanos(10))).unwrap();
+    let refused = books.hold(occasion("/a/e", 1), Some(Nanos(8))).unwrap_err();
+    assert_eq!(refused.rule.key.user_path.as_str(), "/a", "together they are within the parent's");
+    assert!(books.hold(occasion("/a/c", 1), Some(Nanos(4))).is_err(), "a budget of its own comes first");
+    books.hold(occasion("/a", 1), Some(Nanos(7))).unwrap();
+    books.settle(call, "r1", Nanos(5), true);
+    check(&mut books, 2, "/a/b", 5, 0);
+    // Other rules keep what the children have spent and hold.
+    books.install(Some(Arc::new(Index::new(rules))), at(3));
+    check(&mut books, 3, "/a/b", 5, 0);
+    check(&mut books, 3, "/a/d", 0, 10);
+    check(&mut books, 86_400, "/a/b", 0, 0);
+}
+
+#[test]
 fn each_threshold_is_crossed_once_in_a_window() {
     let mut books = books(vec![rule("/a", Period::HOURLY, 10)], 0);
     let spend = |books: &mut Books, second: i64, cost: i64| {
@@ -216,6 +241,39 @@ fn each_threshold_is_crossed_once_in_a_window() {
     assert_eq!(spend(&mut books, 3601, 10), [0.5, 1.0]);
 }
 
+/// A call that does not fit and is refused.
+#[track_caller]
+fn refuse(books: &mut Books, occasion: Occasion, worst: i64) {
+    assert!(books.hold(occasion.clone(), Some(Nanos(worst))).is_err());
+    books.exhausted(&occasion, Nanos(worst));
+}
+
+#[test]
+fn what_is_left_and_what_may_be_done_is_told_with_a_refusal() {
+    let policy = |on_tight, on_exhausted, downgrade_to: Option<&str>| BudgetPolicy {
+        on_tight,
+        on_exhausted,
+        downgrade_to: downgrade_to.map(str::to_owned),
+        child_default: None,
+    };
+    let cheaper = policy(OnTight::Clamp, OnExhausted::Downgrade, Some("mini"));
+    let strict = policy(OnTight::Refuse, OnExhausted::Block, None);
+    let mut books = books(
+        vec![
+            Rule { policy: strict, ..rule("/", Period::DAILY, 100) },
+            Rule { policy: cheaper, ..rule("/a", Period::HOURLY, 40) },
+        ],
+        0,
+    );
+    let exceeded = books.hold(occasion("/a", 1), Some(Nanos(60))).unwrap_err();
+    assert_eq!(
+        (exceeded.room, exceeded.clamps, exceeded.downgrade_to.as_deref()),
+        (Nanos(40), true, Some("mini"))
+    );
+    let exceeded = books.hold(occasion("/a", 1), Some(Nanos(101))).unwrap_err();
+    assert_eq!((exceeded.room, exceeded.clamps, exceeded.downgrade_to), (Nanos(40), false, None));
+}
+
 #[test]
 fn a_refusal_for_want_of_the_rest_is_the_last_threshold() {
     let mut books = books(vec![rule("/a", Period::HOURLY, 100)], 0);
@@ -223,15 +281,15 @@ fn a_refusal_for_want_of_the_rest_is_the_last_threshold() {
         books.take_crossings().iter().map(|crossing| crossing.threshold).collect::<Vec<_>>()
     };
     let first = books.hold(occasion("/a", 1), Some(Nanos(60))).unwrap();
-    assert!(books.hold(occasion("/a", 1), Some(Nanos(60))).is_err());
+    refuse(&mut books, occasion("/a", 1), 60);
     assert_eq!(crossed(&mut books), [] as [f64; 0], "what is held may come back");
     books.settle(first, "r1", Nanos(55), true);
     assert_eq!(crossed(&mut books), [0.5]);
-    assert!(books.hold(occasion("/a", 2), Some(Nanos(200))).is_err());
+    refuse(&mut books, occasion("/a", 2), 200);
     assert_eq!(crossed(&mut books), [] as [f64; 0], "it would be too dear at any time");
-    assert!(books.hold(occasion("/a", 3), Some(Nanos(50))).is_err());
+    refuse(&mut books, occasion("/a", 3), 50);
     assert_eq!(crossed(&mut books), [1.0]);
-    assert!(books.hold(occasion("/a", 4), Some(Nanos(50))).is_err());
+    refuse(&mut books, occasion("/a", 4), 50);
     assert_eq!(crossed(&mut books), [] as [f64; 0], "told once");
 }
 
@@ -241,7 +299,7 @@ fn a_small_budget_that_refuses_below_half_is_exhausted() {
     let first = books.hold(occasion("/a", 1), Some(Nanos(60))).unwrap();
     books.settle(first, "r1", Nanos(46), true);
     let _under_way = books.hold(occasion("/a", 2), Some(Nanos(10))).unwrap();
-    assert!(books.hold(occasion("/a", 2), Some(Nanos(60))).is_err());
+    refuse(&mut books, occasion("/a", 2), 60);
     let crossings = books.take_crossings();
     let shown: Vec<_> = crossings.iter().map(|one| (one.threshold, one.status.spent.0)).collect();
     assert_eq!(shown, [(0.5, 46), (1.0, 46)]);

@@ -16,11 +16,12 @@ use domain::caller::Caller;
 use domain::capability::Capability;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
-use domain::resources::budget::{self, Budget, BudgetKey};
+use domain::resources::Resource as _;
+use domain::resources::budget::{self, Budget, BudgetKey, BudgetPolicy, OnExhausted, OnTight};
 use domain::user_path::UserPath;
 use http::{HeaderMap, StatusCode};
-use pipeline::spending;
-use serde::Deserialize;
+use pipeline::spending::{self, Rule};
+use serde::{Deserialize, Serialize};
 use store::Collection;
 use utoipa::ToSchema;
 
@@ -33,11 +34,53 @@ use amend::amend;
 use place::Place;
 use view::BudgetList;
 
-#[derive(Deserialize, ToSchema)]
+/// The settable members of a budget. In a PUT, absent members keep their value and null restores the default.
+#[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AmountBody {
     /// US dollars, above 0.
     pub amount: f64,
+    /// What happens to a call whose worst cost does not fit: clamp its output bound, or refuse it.
+    #[serde(default)]
+    pub on_tight: OnTight,
+    /// What happens when no useful part of a call fits: block it, or send it to `downgrade_to`.
+    #[serde(default)]
+    pub on_exhausted: OnExhausted,
+    /// The selector that serves calls instead, with `on_exhausted: downgrade`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub downgrade_to: Option<String>,
+    /// US dollars: every direct child path has a budget of its own of this amount.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_default: Option<f64>,
+    /// The amount holds for each agent run (`X-Run-Id`) by itself.
+    #[serde(default)]
+    pub per_run: bool,
+}
+
+impl AmountBody {
+    fn of(rule: &Rule) -> Self {
+        let policy = &rule.policy;
+        Self {
+            amount: rule.amount.usd(),
+            on_tight: policy.on_tight,
+            on_exhausted: policy.on_exhausted,
+            downgrade_to: policy.downgrade_to.clone(),
+            child_default: policy.child_default.map(Nanos::usd),
+            per_run: policy.per_run,
+        }
+    }
+
+    fn policy(&self) -> Result<BudgetPolicy, Fault> {
+        let child_default = self.child_default.map(|usd| budget::amount("child_default", usd));
+        let downgrade_to = self.downgrade_to.clone().filter(|selector| !selector.trim().is_empty());
+        Ok(BudgetPolicy {
+            on_tight: self.on_tight,
+            on_exhausted: self.on_exhausted,
+            downgrade_to,
+            child_default: child_default.transpose()?,
+            per_run: self.per_run,
+        })
+    }
 }
 
 /// Budgets and how they stand, by path and period.
@@ -70,12 +113,15 @@ pub async fn replace(
 ) -> Result<Response, Problem> {
     let caller = &principal.caller;
     let key = place.key(&app, caller)?;
-    let body: AmountBody = patch.over(amount_in_force(&app, &key).as_ref(), &view::READ_ONLY)?;
-    let amount = budget::amount(body.amount)?;
+    let body: AmountBody = patch.over(in_force(&app, &key).as_ref(), &view::READ_ONLY)?;
+    let amount = budget::amount("amount", body.amount)?;
+    let policy = body.policy()?;
     let turn = app.naming.lock().await;
     let set = |known: Option<&Budget>| {
         let last_reset_at = known.and_then(|known| known.last_reset_at);
-        Ok(Some(Budget::new(key.clone(), Some(amount), last_reset_at)))
+        let budget = Budget::new(key.clone(), Some(amount), last_reset_at).with_policy(policy.clone());
+        budget.validate()?;
+        Ok(Some(budget))
     };
     let stored = amend(&app, caller, &key, &headers, set).await?;
     app.refresher.refresh().await?;
@@ -125,11 +171,11 @@ fn collection(app: &App) -> Collection<Budget> {
     app.refresher.store().collection()
 }
 
-/// As a PUT would name it.
-fn amount_in_force(app: &App, key: &BudgetKey) -> Option<serde_json::Value> {
+/// The budget in force, as a PUT would set it.
+fn in_force(app: &App, key: &BudgetKey) -> Option<AmountBody> {
     let statuses = app.gateway.spending.statuses(app.gateway.clock.now());
     let status = statuses.into_iter().find(|status| status.rule.key == *key)?;
-    Some(serde_json::json!({"amount": status.rule.amount.usd()}))
+    Some(AmountBody::of(&status.rule))
 }
 
 fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {

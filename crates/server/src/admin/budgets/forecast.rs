@@ -136,7 +136,7 @@ mod tests {
         let amount = Nanos::from_usd(24.0).unwrap();
         let start = Timestamp::from_seconds(0);
         Status {
-            rule: Rule { key, amount, source: Source::Manual, last_reset_at: None },
+            rule: Rule::new(key, amount, Source::Manual),
             period_start: start,
             period_end: Timestamp::from_seconds(86_400),
             counted_from: start,

@@ -67,7 +67,9 @@ pub async fn all(
     let _turn = app.naming.lock().await;
     let statuses = app.gateway.spending.statuses(app.gateway.clock.now());
     let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
-    let rules: Vec<Rule> = rules.filter(|rule| is_visible(&app, caller, &rule.key)).collect();
+    // A child's budget begins anew together with the one it comes from.
+    let own = rules.filter(|rule| rule.parent.is_none());
+    let rules: Vec<Rule> = own.filter(|rule| is_visible(&app, caller, &rule.key)).collect();
     begin_anew(&app, caller, &rules).await?;
     Ok(Json(ResetResult { status: "ok", reset: rules.len() }))
 }
@@ -89,7 +91,8 @@ pub async fn one(
     let key = BudgetKey { user_path, period: body.period()?, tenant: tenant(&app, caller) };
     let turn = app.naming.lock().await;
     let statuses = app.gateway.spending.statuses(app.gateway.clock.now());
-    let found = statuses.into_iter().map(|Status { rule, .. }| rule).find(|rule| rule.key == key);
+    let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
+    let found = rules.filter(|rule| rule.parent.is_none()).find(|rule| rule.key == key);
     let rule = found.ok_or_else(|| fault::budget_not_found(key.user_path.as_str(), &key.period.label()))?;
     begin_anew(&app, caller, &[rule]).await?;
     drop(turn);
@@ -119,7 +122,8 @@ async fn begin_anew(app: &App, caller: &Caller, rules: &[Rule]) -> Result<(), Pr
             let amount = known.and_then(|known| known.amount);
             // What was removed meanwhile stays removed.
             let there = known.is_some() || rule.source == Source::Config;
-            Ok(there.then(|| Budget::new(rule.key.clone(), amount, Some(now))))
+            let policy = known.map(|known| known.policy.clone()).unwrap_or_default();
+            Ok(there.then(|| Budget::new(rule.key.clone(), amount, Some(now)).with_policy(policy)))
         };
         amend(app, caller, &rule.key, &HeaderMap::new(), begin).await?;
     }

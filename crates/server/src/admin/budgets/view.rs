@@ -6,7 +6,7 @@ use domain::caller::Caller;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::resources::Resource as _;
-use domain::resources::budget::{Budget, Source};
+use domain::resources::budget::{Budget, OnExhausted, OnTight, Source};
 use pipeline::spending::{self, Status};
 use serde::Serialize;
 use store::Stored;
@@ -51,12 +51,27 @@ pub struct BudgetView {
     pub usage_ratio: f64,
     /// How much of the period is over.
     pub period_ratio: f64,
+    pub on_tight: OnTight,
+    pub on_exhausted: OnExhausted,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub downgrade_to: Option<String>,
+    /// US dollars: what every direct child path has as a budget of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub child_default: Option<f64>,
+    /// The amount holds for each agent run (`X-Run-Id`) by itself; the figures are those of calls without a run.
+    pub per_run: bool,
+    /// Runs with spending or calls in the current period, as far as this process tracks them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_runs: Option<usize>,
+    /// The path of the budget whose `child_default` this one comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// For `If-Match`; null when nothing is stored, as for what only the configuration says.
     pub etag: Option<String>,
 }
 
 /// Members of `BudgetView` that nobody can set.
-pub const READ_ONLY: [&str; 17] = [
+pub const READ_ONLY: [&str; 19] = [
     "user_path",
     "tenant_id",
     "period_seconds",
@@ -73,6 +88,8 @@ pub const READ_ONLY: [&str; 17] = [
     "remaining",
     "usage_ratio",
     "period_ratio",
+    "active_runs",
+    "parent",
     "etag",
 ];
 
@@ -112,6 +129,13 @@ fn view(status: &Status, stored: Option<&Stored<Budget>>, now: Timestamp) -> Bud
         remaining: status.remaining().usd(),
         usage_ratio: status.spent.0 as f64 / rule.amount.0 as f64,
         period_ratio: period_ratio(status, now),
+        on_tight: rule.policy.on_tight,
+        on_exhausted: rule.policy.on_exhausted,
+        downgrade_to: rule.policy.downgrade_to.clone(),
+        child_default: rule.policy.child_default.map(Nanos::usd),
+        per_run: rule.policy.per_run,
+        active_runs: rule.policy.per_run.then_some(status.runs),
+        parent: rule.parent.as_ref().map(|path| path.as_str().to_owned()),
         etag,
     }
 }

@@ -2,6 +2,7 @@
 
 mod calls;
 mod storage;
+mod tight;
 mod webhooks;
 
 use std::time::Duration;
@@ -74,6 +75,8 @@ async fn a_budget_is_set_changed_shown_and_removed() {
             "remaining",
             "usage_ratio",
             "period_ratio",
+            "on_tight",
+            "on_exhausted",
             "etag",
         ];
         assert_eq!(fields, expected);

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::tight::answering;
 use super::{BUDGETS, set};
-use crate::house::{self, House, Wishes};
+use crate::house::{self, House, Wishes, question};
 
 /// Takes what is posted and answers with the statuses it is given, 200 after that.
 struct Receiver {
@@ -150,6 +151,29 @@ async fn a_crossed_threshold_is_told_signed_and_once() {
             (&recent["events"][0]["user_path"], &recent["events"][0]["threshold"]),
             (&json!("/team"), &json!(0.5))
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_budget_that_refuses_below_a_threshold_is_told() {
+    house::each_with(wishes, async |house| {
+        let receiver = Receiver::start(&house, &[]).await;
+        hook(&house, &receiver).await;
+        let webhooks = sender(&house);
+        house.upstream.push(answering(10_000));
+        spend(&house, 0.46).await;
+        alerts::tell(&house.gateway, &webhooks).await.unwrap();
+        assert_eq!(webhooks.deliver().await.unwrap(), 0);
+        let mut large = question("openai/gpt-4o");
+        large["max_tokens"] = json!(16_000);
+        let call = house.post("/v1/chat/completions", large).header("x-gateway-user-path", "/team/a");
+        assert_eq!(call.send().await.refusal().1, "budget_exceeded");
+        alerts::tell(&house.gateway, &webhooks).await.unwrap();
+        assert_eq!(webhooks.deliver().await.unwrap(), 2);
+        let thresholds: Vec<_> =
+            receiver.heard().iter().map(|heard| heard.json()["data"]["threshold"].clone()).collect();
+        assert_eq!(thresholds, [json!(0.5), json!(1.0)]);
     })
     .await;
 }

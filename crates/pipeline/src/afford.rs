@@ -1,0 +1,166 @@
+//! Station: what a call may cost at worst is held against the budgets of its path. Where that does not fit, the bound is
+//! counted more exactly, then the call's output bound is lowered, then a cheaper model may serve it.
+
+use std::sync::Arc;
+
+use domain::caller::Caller;
+use domain::fault::Fault;
+use domain::money::Nanos;
+
+use crate::Prepared;
+use crate::arrival::Arrival;
+use crate::gateway::Gateway;
+use crate::receive::Call;
+use crate::reserve::{self, WorstCost};
+use crate::resolve::access::Access;
+use crate::resolve::{self, Asking, Plan};
+use crate::settle::Ticket;
+use crate::spending::{self, Clamp, Exceeded, Hold, KeyAndModel};
+
+/// Other calls may take the room between a look at it and the hold.
+const CLAMP_ATTEMPTS: usize = 3;
+
+/// An output bound at which a call fits into its budgets.
+pub struct Fit<T> {
+    pub held: T,
+    pub worst: Option<Nanos>,
+    /// None where the call has no output to bound, or nothing is known to bound it.
+    pub bound: Option<u64>,
+    pub clamp: Option<Clamp>,
+}
+
+/// A call that does not fit, and the least it would need.
+pub struct Misfit {
+    pub exceeded: Box<Exceeded>,
+    pub need: Option<Nanos>,
+}
+
+/// Holds what the call may cost. The call comes back with its output bound, where that was missing or had to be lowered.
+pub fn afford(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    prepared: Prepared,
+    ticket: &mut Ticket,
+) -> Result<Prepared, Fault> {
+    let occasion = || ticket.occasion(&prepared.caller, &prepared.user_path);
+    let Some(occasion) = spending::budgeted(gateway, occasion)? else { return Ok(prepared) };
+    let hold = |prepared: &Prepared| {
+        let history = Pair::of(gateway, &prepared.caller, &prepared.plan);
+        fit(&prepared.plan, &prepared.call, &history, |worst| spending::hold(gateway, &occasion, worst))
+    };
+    let misfit = match hold(&prepared) {
+        Ok(fit) => return bounded(gateway, prepared, fit, ticket),
+        Err(misfit) => misfit,
+    };
+    spending::exhausted(gateway, &occasion, misfit.need);
+    if let Some(plan) = downgraded(gateway, arrival, &prepared, &misfit.exceeded) {
+        let prepared = Prepared { plan, ..prepared };
+        if let Ok(fit) = hold(&prepared) {
+            return bounded(gateway, prepared, fit, ticket);
+        }
+        return Err(spending::refused(gateway, &prepared.caller, &misfit.exceeded));
+    }
+    Err(spending::refused(gateway, &prepared.caller, &misfit.exceeded))
+}
+
+/// The calls of a key to a model, as far as budgets remember them.
+pub struct Pair<'a> {
+    gateway: &'a Gateway,
+    pub pair: KeyAndModel,
+}
+
+impl<'a> Pair<'a> {
+    pub fn of(gateway: &'a Gateway, caller: &Caller, plan: &Plan) -> Self {
+        let key = caller.key().map_or_else(|| Arc::from("master"), |key| key.id.clone());
+        let model = plan.first().map(|lane| lane.target.model.clone()).unwrap_or_default();
+        Self { gateway, pair: KeyAndModel { key, model } }
+    }
+
+    fn least(&self, call: &Call) -> Option<u64> {
+        let now = self.gateway.clock.now();
+        self.gateway.spending.clamps().least(&self.pair, reserve::thinking_budget(call), now)
+    }
+}
+
+/// The first bound that fits, in the order of the contract. `attempt` takes the room for a call, and looks at it for an
+/// explanation.
+pub fn fit<T>(
+    plan: &Plan,
+    call: &Call,
+    history: &Pair<'_>,
+    mut attempt: impl FnMut(Option<Nanos>) -> Result<T, Box<Exceeded>>,
+) -> Result<Fit<T>, Misfit> {
+    let mut cost = WorstCost::new(plan, call);
+    let asked = cost.bound(plan, call);
+    let worst = cost.at(asked);
+    let mut exceeded = match attempt(worst) {
+        Ok(held) => return Ok(Fit { held, worst, bound: asked, clamp: None }),
+        Err(exceeded) => exceeded,
+    };
+    if cost.tighten(call, history.gateway.spending.prefixes()) {
+        let worst = cost.at(asked);
+        match attempt(worst) {
+            Ok(held) => return Ok(Fit { held, worst, bound: asked, clamp: None }),
+            Err(still) => exceeded = still,
+        }
+    }
+    let need = cost.at(asked);
+    let clampable = asked.filter(|_| exceeded.clamps).and_then(|asked| Some((asked, history.least(call)?)));
+    let Some((asked, least)) = clampable else { return Err(Misfit { exceeded, need }) };
+    for _ in 0..CLAMP_ATTEMPTS {
+        let Some(bound) = cost.largest_within(exceeded.room, least, asked.saturating_sub(1)) else { break };
+        let worst = cost.at(Some(bound));
+        match attempt(worst) {
+            Ok(held) => {
+                let clamp = Some(Clamp { asked, used: bound, until: exceeded.end });
+                return Ok(Fit { held, worst, bound: Some(bound), clamp });
+            }
+            Err(still) => exceeded = still,
+        }
+    }
+    Err(Misfit { need: cost.at(Some(least.min(asked))), exceeded })
+}
+
+fn bounded(
+    gateway: &Gateway,
+    prepared: Prepared,
+    fit: Fit<Hold>,
+    ticket: &mut Ticket,
+) -> Result<Prepared, Fault> {
+    let Fit { held, worst, bound, clamp } = fit;
+    let pair = Pair::of(gateway, &prepared.caller, &prepared.plan).pair;
+    ticket.hold(held, worst, Some((pair, clamp)));
+    Ok(Prepared { call: with_bound(prepared.call, bound)?, ..prepared })
+}
+
+/// A budgeted call goes out with a bound, so that what is held is the most that it can cost.
+pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Fault> {
+    match bound.filter(|bound| reserve::asked(&call) != Some(*bound)) {
+        Some(bound) => call.with_max_output(bound),
+        None => Ok(call),
+    }
+}
+
+/// The targets of the budget's `downgrade_to`, as far as the caller may use them.
+fn downgraded(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    prepared: &Prepared,
+    exceeded: &Exceeded,
+) -> Option<Plan> {
+    let Prepared { snapshot, caller, user_path, call, .. } = prepared;
+    let access = Access::new(&gateway.policy, snapshot, caller, user_path);
+    let asking = downgrade(gateway, access, call, exceeded.downgrade_to.as_deref()?);
+    let resolved = resolve::resolve(&asking, &mut ()).ok()?;
+    Some(resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), true)))
+}
+
+pub fn downgrade<'a>(
+    gateway: &'a Gateway,
+    access: Access<'a>,
+    call: &'a Call,
+    selector: &'a str,
+) -> Asking<'a> {
+    let fallback = &gateway.policy.fallback;
+    Asking { access, model: Some(selector), hint: None, forced: None, fallback, needs: call }
+}
