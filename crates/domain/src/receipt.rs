@@ -20,6 +20,7 @@ pub struct OpeningRef<'a> {
     pub user_path: &'a str,
     pub auth_key_id: Option<&'a str>,
     pub tenant_id: Option<&'a str>,
+    pub run_id: Option<&'a str>,
     pub stream: bool,
     pub reserved: &'a Usage,
     pub reserved_cost: Option<Cost>,
@@ -45,6 +46,9 @@ pub struct Opening {
     pub auth_key_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
+    /// The agent run that the call belongs to (`X-Run-Id`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     #[serde(default)]
     pub stream: bool,
     /// What the call is charged if nothing more is ever heard of it.
@@ -78,6 +82,7 @@ impl Opening {
             user_path: &self.user_path,
             auth_key_id: self.auth_key_id.as_deref(),
             tenant_id: self.tenant_id.as_deref(),
+            run_id: self.run_id.as_deref(),
             stream: self.stream,
             reserved: &self.reserved,
             reserved_cost: self.reserved_cost,
@@ -154,6 +159,9 @@ pub struct Receipt {
     pub tenant_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// The agent run that the call belongs to (`X-Run-Id`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     /// `master_key`, `api_key`; empty when the caller was never known.
     pub auth_method: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -320,6 +328,7 @@ impl Receipt {
             user_path: &self.user_path,
             auth_key_id: self.auth_key_id.as_deref(),
             tenant_id: self.tenant_id.as_deref(),
+            run_id: self.run_id.as_deref(),
             stream: self.stream,
             reserved,
             reserved_cost,
@@ -360,6 +369,7 @@ impl Receipt {
             auth_method: if opening.auth_key_id.is_some() { "api_key" } else { "master_key" }.into(),
             auth_key_id: opening.auth_key_id,
             tenant_id: opening.tenant_id,
+            run_id: opening.run_id,
             stream: opening.stream,
             status: 500,
             error_type: Some("internal_error".into()),

@@ -1,6 +1,7 @@
 //! What the server hands over about a call: everything but the body, with nothing of the web framework in it.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::call::Surface;
@@ -77,6 +78,15 @@ pub fn user_path(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
     };
     let text = std::str::from_utf8(value.as_bytes());
     text.map(Some).map_err(|_| fault::invalid_parameter(name, "A user path is UTF-8 text."))
+}
+
+/// The agent run that a call belongs to.
+pub fn run_id(headers: &HeaderMap) -> Result<Option<Arc<str>>, Fault> {
+    let Some(value) = headers.get("x-run-id") else { return Ok(None) };
+    let text = value.to_str().ok().map(str::trim).filter(|text| (1..=200).contains(&text.len()));
+    let refused =
+        || fault::invalid_parameter("X-Run-Id", "'X-Run-Id' is 1 to 200 printable ASCII characters.");
+    text.map(|text| Some(Arc::from(text))).ok_or_else(refused)
 }
 
 pub fn query_value<'a>(query: &'a str, name: &str) -> Option<&'a str> {

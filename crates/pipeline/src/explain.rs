@@ -156,7 +156,8 @@ impl Explainer<'_> {
     ) -> Result<(Box<Call>, Option<Fault>), Stop> {
         let gateway = self.gateway;
         let tenant = caller.key().and_then(|key| key.tenant_id.clone());
-        let occasion = spending::Occasion { at: self.arrival.at, tenant, user_path };
+        let run = arrival::run_id(&self.arrival.headers)?;
+        let occasion = spending::Occasion { at: self.arrival.at, tenant, user_path, run };
         let look = |plan: &Plan, explanation: &mut Explanation| {
             let history = Pair::of(gateway, caller, plan);
             afford::fit(plan, &call, &history, |worst| {

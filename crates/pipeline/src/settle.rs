@@ -208,11 +208,16 @@ impl Ticket {
             receipt.tenant_id = caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned));
             receipt.session_id = session_id;
         });
+        let run_id = arrival::run_id(&arrival.headers);
+        if let Ok(Some(run_id)) = &run_id {
+            self.edit(|receipt| receipt.run_id = Some(run_id.to_string()));
+        }
         let path = arrival::user_path(&arrival.headers).and_then(|asked| caller.user_path(asked));
         if let Ok(path) = &path {
             self.edit(|receipt| receipt.user_path = path.as_str().to_owned());
         }
         self.limit_request(caller)?;
+        run_id?;
         path
     }
 

@@ -8,6 +8,7 @@ mod index;
 mod refusal;
 mod reported_prefixes;
 mod rules;
+mod runs;
 mod synchronise;
 #[cfg(test)]
 mod tests;
@@ -77,6 +78,8 @@ pub struct Occasion {
     pub at: Timestamp,
     pub tenant: Option<Arc<str>>,
     pub user_path: UserPath,
+    /// The agent run that the call belongs to.
+    pub run: Option<Arc<str>>,
 }
 
 /// What a call may cost at worst, held until it is settled. Dropped, it is given back.
@@ -126,9 +129,6 @@ pub fn budgeted(gateway: &Gateway, occasion: impl FnOnce() -> Occasion) -> Resul
     let occasion = occasion();
     if !spending.covers(&occasion) {
         return Ok(None);
-    }
-    if spending.is_closed(&occasion) {
-        return Err(fault::budget_unreadable());
     }
     if spending.is_closed(&occasion) {
         return Err(fault::budget_unreadable());

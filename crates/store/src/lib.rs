@@ -50,7 +50,7 @@ pub use crate::ledger::{
 pub use crate::outbox::{Alert, Delivery, Message, Outbox};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
-pub use crate::spending::{BookingListener, Spent};
+pub use crate::spending::{BookingListener, RunSpent, Spent};
 pub use crate::stamp::Stamp;
 
 #[derive(Clone, Debug)]

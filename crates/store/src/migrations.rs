@@ -19,6 +19,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("idempotency", include_str!("migrations/0007_idempotency.sql")),
     ("key_uses", include_str!("migrations/0008_key_uses.sql")),
     ("object_owners", include_str!("migrations/0009_object_owners.sql")),
+    ("runs", include_str!("migrations/0010_runs.sql")),
 ];
 
 /// Generous, because a table of millions of rows may have to be rewritten.

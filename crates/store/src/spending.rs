@@ -6,6 +6,7 @@ use domain::clock::Timestamp;
 use domain::money::Nanos;
 use tokio::sync::{Mutex, MutexGuard};
 
+use crate::database::Row;
 use crate::ledger::booking::Booking;
 use crate::{Axis, Ledger, Line, Report, StoreError, UsageFilter};
 
@@ -46,6 +47,15 @@ pub struct Spent {
     pub cost: Nanos,
 }
 
+/// What a run (`X-Run-Id`) has cost on exactly one path for one tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSpent {
+    pub run: String,
+    pub spent: Spent,
+    /// The arrival of its newest call.
+    pub newest: Timestamp,
+}
+
 impl Ledger {
     /// There is one, for the life of the store.
     pub fn listen(&self, listener: Arc<dyn BookingListener>) {
@@ -65,6 +75,20 @@ impl Ledger {
             Some(Spent { user_path, tenant, cost: line.figures.total_cost()? })
         };
         Ok(self.report(&report).await?.into_iter().filter_map(spent).collect())
+    }
+
+    /// Sums by run, path and tenant over a range of time. Calls without a run are in none of them.
+    pub async fn spent_by_run(&self, from: Timestamp, until: Timestamp) -> Result<Vec<RunSpent>, StoreError> {
+        const BY_RUN: &str = "SELECT run, user_path, COALESCE(tenant_id, ''), \
+             CAST(SUM(input_cost + output_cost) AS BIGINT), MAX(at) FROM usage \
+             WHERE run IS NOT NULL AND at >= $1 AND at < $2 AND input_cost IS NOT NULL \
+             GROUP BY run, user_path, COALESCE(tenant_id, '')";
+        let rows = self.database.fetch(BY_RUN, &[from.micros().into(), until.micros().into()]).await?;
+        let read = |row: &Row| -> Result<RunSpent, StoreError> {
+            let spent = Spent { user_path: row.get(1)?, tenant: row.get(2)?, cost: Nanos(row.get(3)?) };
+            Ok(RunSpent { run: row.get(0)?, spent, newest: Timestamp(row.get(4)?) })
+        };
+        rows.iter().map(read).collect()
     }
 
     /// Whether the receipt of a call that arrived then is in the ledger.
@@ -128,6 +152,38 @@ mod tests {
             assert_eq!(sum(start, end - 1_000_000, "/a", "").await, 450_000);
             assert_eq!(sum(start, end, "/a", "t").await, 450_000);
             assert_eq!(sum(start, end, "/a/b", "").await, 450_000);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn sums_are_by_run() {
+        for_each_backend(|store| async move {
+            let directory = tempfile::tempdir().unwrap();
+            let journal = journal(journal_config(directory.path()));
+            const START: i64 = 1_800_000_000;
+            let calls = [(0, "/a", Some("x")), (1, "/a", Some("x")), (2, "/b", Some("x")), (3, "/a", None)];
+            for (number, (second, path, run)) in calls.into_iter().enumerate() {
+                let call = Receipt {
+                    at: Timestamp::from_seconds(START + second),
+                    user_path: path.to_owned(),
+                    run_id: run.map(str::to_owned),
+                    ..receipt(format!("r{number}"))
+                };
+                journal.close_call(&call).unwrap();
+            }
+            Drainer::new(journal.clone(), store.clone()).drain_once().await.unwrap();
+            let at = Timestamp::from_seconds;
+            let mut found = store.ledger().spent_by_run(at(START), at(START + 10)).await.unwrap();
+            found.sort_by(|one, other| one.spent.user_path.cmp(&other.spent.user_path));
+            let sum = |path: &str, cost: i64, second: i64| RunSpent {
+                run: "x".to_owned(),
+                spent: Spent { user_path: path.to_owned(), tenant: String::new(), cost: Nanos(cost) },
+                newest: at(START + second),
+            };
+            assert_eq!(found, [sum("/a", 900_000, 1), sum("/b", 450_000, 2)]);
+            let later = store.ledger().spent_by_run(at(START + 1), at(START + 2)).await.unwrap();
+            assert_eq!(later, [sum("/a", 450_000, 1)]);
         })
         .await;
     }

@@ -180,6 +180,7 @@ pub fn opening(id: impl Into<String>) -> Opening {
         user_path: "/team/app".into(),
         auth_key_id: Some("key_1".into()),
         tenant_id: None,
+        run_id: None,
         stream: true,
         reserved: Usage {
             tokens: Tokens { input: 500, output: 4096, ..Tokens::default() },

@@ -42,6 +42,9 @@ pub struct BudgetPolicy {
     /// Every direct child path has a budget of its own of this amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_default: Option<Nanos>,
+    /// The amount holds for each agent run (`X-Run-Id`) by itself.
+    #[serde(skip_serializing_if = "is_default")]
+    pub per_run: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

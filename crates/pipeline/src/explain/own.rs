@@ -17,6 +17,7 @@ pub fn limits_and_budgets(gateway: &Gateway, caller: &Caller) -> (Vec<LimitView>
         at: gateway.clock.now(),
         tenant: key.and_then(|key| key.tenant_id.clone()),
         user_path: key.and_then(|key| key.user_path.clone()).unwrap_or_default(),
+        run: None,
     };
     let (budgets, _) = spending::look(gateway, &occasion, None);
     let budgets = budgets

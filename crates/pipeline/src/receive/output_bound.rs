@@ -37,15 +37,15 @@ impl Call {
 }
 
 fn top_level(request: &Request, own: &str, bound: u64) -> Patch {
+    let (object, body) = (&request.object, &request.body);
     let mut patch = Patch::new();
-    let places = NAMES.iter().filter_map(|name| request.object.value(&request.body, name));
-    let mut found = false;
-    for value in places {
-        patch.replace(value, bound.to_string());
-        found = true;
-    }
-    if !found {
-        patch.insert_member(&request.object, format!("\"{own}\":{bound}"));
+    let mut given = NAMES.iter().filter_map(|name| object.value(body, name)).peekable();
+    if given.peek().is_some() {
+        given.for_each(|value| patch.replace(value, bound.to_string()));
+    } else if let Some(null) = object.get(body, own) {
+        patch.replace(null.value.clone(), bound.to_string());
+    } else {
+        patch.insert_member(object, format!("\"{own}\":{bound}"));
     }
     patch
 }
@@ -92,11 +92,13 @@ mod tests {
             r#"{"model":"m","messages":[{}],"max_tokens":7}"#,
         );
         check(chat, r#"{"model":"m","messages":[{}]}"#, r#"{"model":"m","messages":[{}],"max_tokens":7}"#);
+        // Providers refuse both at once.
         check(
             chat,
             r#"{"max_completion_tokens":9,"max_tokens":null,"messages":[{}]}"#,
-            r#"{"max_completion_tokens":7,"max_tokens":7,"messages":[{}]}"#,
+            r#"{"max_completion_tokens":7,"max_tokens":null,"messages":[{}]}"#,
         );
+        check(chat, r#"{"max_tokens":null,"messages":[{}]}"#, r#"{"max_tokens":7,"messages":[{}]}"#);
         check(
             Surface::Converse(Format::Responses),
             r#"{"model":"m","input":"a"}"#,

@@ -1,5 +1,7 @@
 //! What a call holds while it is under way and gives back when it is settled.
 
+use std::sync::Arc;
+
 use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::money::Nanos;
@@ -154,6 +156,7 @@ impl Ticket {
             at: self.receipt().map(|receipt| receipt.at).unwrap_or_default(),
             tenant: caller.key().and_then(|key| key.tenant_id.clone()),
             user_path: user_path.clone(),
+            run: self.receipt().and_then(|receipt| receipt.run_id.as_deref().map(Arc::from)),
         }
     }
 }

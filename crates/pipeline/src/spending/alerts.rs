@@ -27,6 +27,8 @@ pub struct Crossed {
     pub user_path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     pub period_label: String,
     pub period_seconds: i64,
     pub amount: f64,
@@ -45,6 +47,7 @@ impl Crossed {
         Self {
             user_path: key.user_path.as_str().to_owned(),
             tenant_id: key.tenant.clone(),
+            run_id: status.rule.run.as_deref().map(str::to_owned),
             period_label: key.period.label(),
             period_seconds: key.period.seconds(),
             amount,
@@ -73,7 +76,7 @@ pub async fn tell(gateway: &Gateway, webhooks: &Webhooks) -> Result<(), StoreErr
 async fn tell_one(gateway: &Gateway, webhooks: &Webhooks, crossing: &Crossing) -> Result<(), StoreError> {
     let crossed = Crossed::new(crossing);
     let alert = Alert {
-        budget: crossing.status.rule.key.name(),
+        budget: crossing.status.rule.name(),
         window_start: crossing.status.counted_from,
         threshold: crossing.threshold,
         at: gateway.clock.now(),

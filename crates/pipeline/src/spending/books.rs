@@ -1,5 +1,7 @@
 //! What lies under the lock: the windows of every budget, the calls under way, and those settled but not booked yet.
 
+mod derived;
+
 use std::sync::Arc;
 
 use domain::clock::Timestamp;
@@ -11,7 +13,9 @@ use super::Occasion;
 use super::alerts::Crossing;
 use super::index::Index;
 use super::rules::Rule;
+use super::runs::Runs;
 use super::window::{Turn, Window, Windows};
+use derived::covering;
 
 /// So many readings of the ledger later, somebody asks whether a receipt is in it.
 const DOUBTFUL: u32 = 5;
@@ -28,6 +32,7 @@ pub struct Books {
     /// By the id of the receipt.
     settled: HashMap<Box<str>, Settled>,
     crossings: Vec<Crossing>,
+    runs: Runs,
     /// A window has turned: the ledger has to be read.
     turned: bool,
 }
@@ -73,6 +78,8 @@ pub struct Status {
     pub counted_from: Timestamp,
     pub spent: Nanos,
     pub reserved: Nanos,
+    /// Agent runs that have a budget by this one's `per_run`.
+    pub runs: usize,
 }
 
 impl Status {
@@ -120,7 +127,7 @@ impl Books {
     pub fn exhausted(&mut self, occasion: &Occasion, worst: Nanos) {
         let Some(index) = self.index.clone() else { return };
         let occasion = &self.timely(occasion.clone());
-        for place in index.covering(occasion) {
+        for place in self.covering(occasion) {
             let Some(window) = self.windows[place].at(occasion.at) else { continue };
             let (rule, spent) = (index.rule(place), window.spent());
             if worst <= rule.amount && !room(rule, spent, worst) {
@@ -136,10 +143,10 @@ impl Books {
     /// A call that arrived in no window that is known counts in the one in force: its body took longer than two windows, or
     /// the clock was put back behind a reset.
     fn timely(&mut self, mut occasion: Occasion) -> Occasion {
-        self.derive(occasion.user_path.as_str(), occasion.tenant.as_deref().unwrap_or_default(), occasion.at);
+        self.derive(&occasion);
         let Some(index) = self.index.clone() else { return occasion };
         let mut at = occasion.at;
-        for place in index.covering(&occasion) {
+        for place in self.covering(&occasion) {
             self.turn_forward(&index, place, occasion.at);
             let windows = &mut self.windows[place];
             if windows.at(occasion.at).is_none() {
@@ -148,27 +155,6 @@ impl Books {
         }
         occasion.at = at;
         occasion
-    }
-
-    /// Makes the budgets that a path has by a `child_default` above it.
-    pub fn derive(&mut self, user_path: &str, tenant: &str, at: Timestamp) {
-        let before = self.windows.len();
-        self.add_children(user_path, tenant, at);
-        let Some(index) = self.index.clone().filter(|_| before < self.windows.len()) else { return };
-        for place in before..self.windows.len() {
-            self.count_current(&index, place);
-        }
-    }
-
-    fn add_children(&mut self, user_path: &str, tenant: &str, at: Timestamp) {
-        let Some(index) = &mut self.index else { return };
-        for rule in index.missing_children(user_path, tenant) {
-            if !Arc::make_mut(index).add_child(rule) {
-                tracing::warn!(user_path, "too many child budgets: the budgets above this path hold alone");
-                return;
-            }
-            self.windows.push(Windows::new(index.window(self.windows.len(), at)));
-        }
     }
 
     pub fn extend(&mut self, number: u64, more: Nanos) -> bool {
@@ -195,7 +181,7 @@ impl Books {
         let Some(UnderWay { occasion, arrived, held }) = self.under_way.remove(&number) else { return false };
         let before = self.crossings.len();
         let Some(index) = self.index.clone() else { return false };
-        for place in index.covering(&occasion) {
+        for place in self.covering(&occasion) {
             let Some(window) = self.windows[place].at(occasion.at) else { continue };
             window.reserved += Nanos(-held.0);
             *if kept { &mut window.unbooked } else { &mut window.unkept } += cost;
@@ -214,8 +200,7 @@ impl Books {
                 return;
             }
             let Some(Settled { occasion, cost, .. }) = self.settled.remove(id) else { continue };
-            let Some(index) = &self.index else { continue };
-            for place in index.covering(&occasion) {
+            for place in self.covering(&occasion) {
                 if let Some(window) = self.windows[place].at(occasion.at) {
                     window.unbooked += Nanos(-cost.0);
                     window.ledger += cost;
@@ -232,9 +217,9 @@ impl Books {
         let Some(index) = self.index.clone() else { return (Vec::new(), None) };
         let occasion = &self.timely(occasion.clone());
         let mut rooms = Vec::new();
-        for place in index.covering(occasion) {
+        for place in self.covering(occasion) {
             self.turn_forward(&index, place, occasion.at);
-            let status = status(&index, place, &self.windows[place].current);
+            let status = self.status(&index, place);
             let fits = worst.is_none_or(|worst| room(&status.rule, status.spent + status.reserved, worst));
             rooms.push(Headroom { status, fits });
         }
@@ -245,8 +230,13 @@ impl Books {
     pub fn statuses(&mut self, now: Timestamp) -> Vec<Status> {
         let Some(index) = self.index.clone() else { return Vec::new() };
         self.turn(now);
-        let current = self.windows.iter().map(|windows| &windows.current);
-        current.enumerate().map(|(place, window)| status(&index, place, window)).collect()
+        let places = (0..self.windows.len()).filter(|place| index.rule(*place).run.is_none());
+        places.map(|place| self.status(&index, place)).collect()
+    }
+
+    fn status(&self, index: &Index, place: usize) -> Status {
+        let runs = if index.rule(place).policy.per_run { self.runs.count(place) } else { 0 };
+        Status { runs, ..status(index, place, &self.windows[place].current) }
     }
 
     /// Every window turns to the wall clock, forwards or, when the clock was put back, backwards.
@@ -260,7 +250,7 @@ impl Books {
     /// The windows of this path turn to the wall clock.
     pub fn turn_covering(&mut self, occasion: &Occasion, now: Timestamp) {
         let Some(index) = self.index.clone() else { return };
-        for place in index.covering(occasion) {
+        for place in self.covering(occasion) {
             self.turn_to(&index, place, now);
         }
     }
@@ -272,26 +262,27 @@ impl Books {
 
     fn turn_to(&mut self, index: &Index, place: usize, now: Timestamp) {
         let turn = self.windows[place].turn(now, || index.window(place, now));
-        self.turned(index, place, turn);
+        self.turned(place, turn);
     }
 
     fn turn_forward(&mut self, index: &Index, place: usize, at: Timestamp) {
         let turn = self.windows[place].turn_forward(at, || index.window(place, at));
-        self.turned(index, place, turn);
+        self.turned(place, turn);
     }
 
-    fn turned(&mut self, index: &Index, place: usize, turn: Turn) {
+    fn turned(&mut self, place: usize, turn: Turn) {
         self.turned |= turn != Turn::Unchanged;
         if turn == Turn::New {
-            self.count_current(index, place);
+            self.count_current(place);
         }
     }
 
     /// A window that was just made: what is held and settled in it is known, what the ledger has is still to be read.
-    fn count_current(&mut self, index: &Index, place: usize) {
+    fn count_current(&mut self, place: usize) {
         self.turned = true;
+        let Some(index) = &self.index else { return };
         let window = &mut self.windows[place].current;
-        let counts = |occasion: &Occasion| index.covering(occasion).any(|covering| covering == place);
+        let counts = |occasion: &Occasion| covering(index, &self.runs, occasion).contains(&place);
         for UnderWay { occasion, held, .. } in self.under_way.values() {
             if window.holds(occasion.at) && counts(occasion) {
                 window.reserved += *held;
@@ -309,7 +300,7 @@ impl Books {
         let index = self.index.clone()?;
         let mut found: Option<Box<Exceeded>> = None;
         let (mut least, mut clamps, mut blocks) = (Nanos(i64::MAX), true, false);
-        for place in index.covering(occasion) {
+        for place in self.covering(occasion) {
             let Some(window) = self.windows[place].at(occasion.at) else { continue };
             let rule = index.rule(place);
             let (spent, reserved, end) = (window.spent(), window.reserved, window.end);
@@ -334,8 +325,7 @@ impl Books {
     }
 
     fn reserve(&mut self, occasion: &Occasion, amount: Nanos) {
-        let Some(index) = &self.index else { return };
-        for place in index.covering(occasion) {
+        for place in self.covering(occasion) {
             if let Some(window) = self.windows[place].at(occasion.at) {
                 window.reserved += amount;
             }
@@ -367,26 +357,21 @@ impl Books {
         } else {
             self.settled.clear();
         }
-        self.index = index;
-        let held = self.under_way.values().map(|call| &call.occasion);
-        let occasions: Vec<Occasion> = match &self.index {
-            Some(index) if index.gives_children() => {
-                held.chain(self.settled.values().map(|call| &call.occasion)).cloned().collect()
-            }
-            _ => Vec::new(),
-        };
-        for Occasion { user_path, tenant, .. } in occasions {
-            self.add_children(user_path.as_str(), tenant.as_deref().unwrap_or_default(), now);
-        }
+        (self.index, self.runs) = (index, Runs::default());
+        self.derive_for_known_calls(now);
         self.count_anew();
     }
 
     fn count_anew(&mut self) {
         let Some(index) = &self.index else { return };
+        // What the derived budgets counted when they were made is counted with the rest.
+        self.windows.iter_mut().flat_map(Windows::each).for_each(|window| {
+            (window.reserved, window.unbooked) = (Nanos::ZERO, Nanos::ZERO);
+        });
         let held = self.under_way.values().map(|call| (&call.occasion, call.held, Nanos::ZERO));
         let settled = self.settled.values().map(|call| (&call.occasion, Nanos::ZERO, call.cost));
         for (occasion, held, cost) in held.chain(settled) {
-            for place in index.covering(occasion) {
+            for place in covering(index, &self.runs, occasion) {
                 let turn = self.windows[place].turn_forward(occasion.at, || index.window(place, occasion.at));
                 self.turned |= turn != Turn::Unchanged;
                 if let Some(window) = self.windows[place].at(occasion.at) {
@@ -425,11 +410,13 @@ impl Books {
             let spent = windows.current.spent();
             self.crossings.extend(crossings(&index, place, &mut windows.current, spent));
         }
-        let windows = &mut self.windows;
+        let (windows, runs) = (&mut self.windows, &self.runs);
         self.settled.retain(|_, call| {
             call.readings += 1;
             call.readings < KEPT_READINGS
-                || index.covering(&call.occasion).any(|place| windows[place].at(call.occasion.at).is_some())
+                || covering(&index, runs, &call.occasion)
+                    .into_iter()
+                    .any(|place| windows[place].at(call.occasion.at).is_some())
         });
         self.crossings.len() > before
     }
@@ -462,6 +449,7 @@ fn status(index: &Index, place: usize, window: &Window) -> Status {
         counted_from: window.from,
         spent: window.spent(),
         reserved: window.reserved,
+        runs: 0,
     }
 }
 

@@ -22,6 +22,10 @@ pub struct Index {
     /// Some budget has a `child_default`.
     gives_children: bool,
     children: usize,
+    /// Some budget has `per_run`.
+    per_run: bool,
+    /// Of each run's budget, the place of the one it comes from.
+    run_bases: HashMap<usize, usize>,
 }
 
 impl Index {
@@ -30,17 +34,61 @@ impl Index {
         let Rules { budgets, .. } = rules;
         let rules = Rules { budgets: Vec::with_capacity(budgets.len()), ..rules };
         let (by_path, marks) = (HashMap::default(), Vec::new());
-        let mut index = Self { rules, by_path, marks, gives_children, children: 0 };
+        let per_run = budgets.iter().any(|rule| rule.policy.per_run);
+        let run_bases = HashMap::default();
+        let mut index = Self { rules, by_path, marks, gives_children, children: 0, per_run, run_bases };
         budgets.into_iter().for_each(|rule| index.push(rule));
         index
     }
 
     fn push(&mut self, rule: Rule) {
         let place = self.rules.budgets.len();
-        let mark = |threshold: &f64| Nanos((rule.amount.0 as f64 * threshold).ceil() as i64);
-        self.marks.push(self.rules.thresholds.iter().map(mark).collect());
+        self.marks.push(self.marks_of(&rule));
         self.by_path.entry(rule.key.user_path.as_str().into()).or_default().push(place);
         self.rules.budgets.push(rule);
+    }
+
+    fn marks_of(&self, rule: &Rule) -> Vec<Nanos> {
+        let mark = |threshold: &f64| Nanos((rule.amount.0 as f64 * threshold).ceil() as i64);
+        self.rules.thresholds.iter().map(mark).collect()
+    }
+
+    /// Whether runs can have a budget of their own.
+    pub fn has_per_run(&self) -> bool {
+        self.per_run
+    }
+
+    /// The places of the `per_run` budgets that calls of this path and tenant count against.
+    pub fn per_run(&self, user_path: &str, tenant: &str) -> impl Iterator<Item = usize> {
+        let places = self.per_run.then(|| self.above(user_path, tenant));
+        places.into_iter().flatten().filter(|place| self.rule(*place).policy.per_run)
+    }
+
+    /// Adds the budget of a run, at a place that is free or at the end. It is not found by its path.
+    pub fn add_run(&mut self, base: usize, run: Arc<str>, free: Option<usize>) -> usize {
+        let rule = self.rule(base).for_run(run);
+        let marks = self.marks_of(&rule);
+        let place = free.unwrap_or(self.rules.budgets.len());
+        if place == self.rules.budgets.len() {
+            self.rules.budgets.push(rule);
+            self.marks.push(marks);
+        } else {
+            (self.rules.budgets[place], self.marks[place]) = (rule, marks);
+        }
+        self.run_bases.insert(place, base);
+        place
+    }
+
+    /// The run of this place is no longer tracked.
+    pub fn remove_run(&mut self, place: usize) {
+        self.run_bases.remove(&place);
+    }
+
+    /// Places of run budgets by the place they come from and the run.
+    pub fn run_places(&self) -> HashMap<(usize, &str), usize> {
+        let entry =
+            |(place, base): (&usize, &usize)| Some(((*base, self.rule(*place).run.as_deref()?), *place));
+        self.run_bases.iter().filter_map(entry).collect()
     }
 
     /// Whether calls can meet a budget that is not there yet.

@@ -12,7 +12,8 @@ use super::books::Exceeded;
 pub fn exceeded(exceeded: &Exceeded, now: Timestamp, with_figures: bool) -> Fault {
     let Exceeded { rule, spent, reserved, worst, end, .. } = exceeded;
     let again = jiff::Timestamp::from_microsecond(end.micros()).unwrap_or_default();
-    let budget = format!("the {} budget of '{}'", rule.key.period.label(), rule.key.user_path.as_str());
+    let run = rule.run.as_deref().map(|run| format!(" for run '{run}'")).unwrap_or_default();
+    let budget = format!("the {} budget of '{}'{run}", rule.key.period.label(), rule.key.user_path.as_str());
     let left = Nanos(rule.amount.0.saturating_sub((*spent + *reserved).0).max(0));
     let worst = cents(*worst, true);
     let figures = match with_figures {

@@ -1,6 +1,7 @@
 //! The budgets in force: those of the configuration, those of the admin API over them, and when each begins anew.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
@@ -23,6 +24,8 @@ pub struct Rule {
     pub policy: BudgetPolicy,
     /// The budget whose `child_default` this one comes from.
     pub parent: Option<UserPath>,
+    /// The agent run that this budget is for, by a budget with `per_run`.
+    pub run: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,7 +64,15 @@ impl From<BudgetKey> for ClosedScope {
 
 impl Rule {
     pub fn new(key: BudgetKey, amount: Nanos, source: Source) -> Self {
-        Self { key, amount, source, last_reset_at: None, policy: BudgetPolicy::default(), parent: None }
+        Self {
+            key,
+            amount,
+            source,
+            last_reset_at: None,
+            policy: BudgetPolicy::default(),
+            parent: None,
+            run: None,
+        }
     }
 
     /// The budget that a child path has by this one's `child_default`. It begins anew together with this one.
@@ -72,6 +83,22 @@ impl Rule {
             policy: BudgetPolicy { child_default: None, ..self.policy.clone() },
             parent: Some(self.key.user_path.clone()),
             ..self.clone()
+        }
+    }
+}
+
+impl Rule {
+    /// The budget that a run has by this one's `per_run`.
+    pub fn for_run(&self, run: Arc<str>) -> Self {
+        Self { run: Some(run), ..self.clone() }
+    }
+
+    /// Unique among the budgets in force.
+    pub fn name(&self) -> String {
+        let name = self.key.name();
+        match &self.run {
+            Some(run) => format!("{name}|run {run}"),
+            None => name,
         }
     }
 }

@@ -2,16 +2,17 @@
 //! crash left behind and corrected prices count.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use foldhash::HashMap;
-use store::{Spent, Store, StoreError};
+use store::{RunSpent, Spent, Store, StoreError};
 
 use super::Spending;
-use super::books::Reading;
+use super::books::{Books, Reading};
 use super::index::Index;
 use super::rules::Rules;
 use super::window::Windows;
@@ -35,12 +36,12 @@ pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreEr
     let _still = store.ledger().hold_still().await;
     clear_doubts(spending, store).await?;
     let Some((index, readings)) = wanted(gateway) else { return Ok(()) };
-    let ranges = fetch(store, &readings).await?;
-    if index.gives_children() {
-        // What was spent before this process began, or by other replicas, may be a child's.
-        drop(index);
+    let ranges = fetch(store, &index, &readings).await?;
+    drop(index);
+    {
         let (now, mut books) = (gateway.clock.now(), spending.books.lock());
-        ranges.values().flatten().for_each(|spent| books.derive(&spent.user_path, &spent.tenant, now));
+        books.expire_runs(now);
+        derive(&mut books, &ranges, now);
     }
     let Some((index, mut readings)) = wanted(gateway) else { return Ok(()) };
     // A window that turned in the meantime is read the next time.
@@ -57,29 +58,28 @@ pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreEr
 pub async fn install(gateway: &Gateway, store: &Store, rules: Rules) -> Result<(), StoreError> {
     let spending = &gateway.spending;
     let any = !rules.budgets.is_empty() || !rules.closed.is_empty();
-    let mut index = any.then(|| Index::new(rules));
+    let index = any.then(|| Arc::new(Index::new(rules)));
     let _still = store.ledger().hold_still().await;
     let mut now = gateway.clock.now();
-    let readings = loop {
-        let Some(index) = &mut index else { break Vec::new() };
-        let ranges = fetch(store, &windows_of(index, now)).await?;
-        for spent in ranges.values().flatten() {
-            for child in index.missing_children(&spent.user_path, &spent.tenant) {
-                index.add_child(child);
-            }
-        }
-        let mut readings = windows_of(index, now);
-        sum_up(index, &mut readings, &ranges);
+    let ranges = loop {
+        let Some(index) = &index else { break Ranges::new() };
+        let readings = windows_of(index, now);
+        let ranges = fetch(store, index, &readings).await?;
         now = gateway.clock.now();
         // A window that turned in the meantime is read again.
         if readings.iter().all(|reading| now < reading.end) {
-            break readings;
+            break ranges;
         }
     };
-    let index = index.map(Arc::new);
     let mut books = spending.books.lock();
     books.install(index.clone(), now);
-    let crossed = books.apply(&readings);
+    derive(&mut books, &ranges, now);
+    let crossed = books.wanted(now).is_some_and(|(index, mut readings)| {
+        readings.retain(|reading| ranges.contains_key(&(reading.from, reading.end)));
+        sum_up(&index, &mut readings, &ranges);
+        drop(index);
+        books.apply(&readings)
+    });
     drop(books);
     spending.index.store(index);
     spending.answered();
@@ -107,25 +107,59 @@ fn wanted(gateway: &Gateway) -> Option<(Arc<Index>, Vec<Reading>)> {
 }
 
 /// What the ledger holds of each range of time.
-type Ranges = BTreeMap<(Timestamp, Timestamp), Vec<Spent>>;
+type Ranges = BTreeMap<(Timestamp, Timestamp), RangeSums>;
+
+#[derive(Default)]
+struct RangeSums {
+    by_path: Vec<Spent>,
+    /// Only read for ranges of `per_run` budgets.
+    by_run: Option<Vec<RunSpent>>,
+}
+
+/// Makes the budgets of child paths and runs that spent something before this process began, or by way of other replicas.
+fn derive(books: &mut Books, ranges: &Ranges, now: Timestamp) {
+    for sums in ranges.values() {
+        for spent in &sums.by_path {
+            books.derive_children(&spent.user_path, &spent.tenant, now);
+        }
+        books.derive_runs(sums.by_run.iter().flatten(), now);
+    }
+}
 
 /// One look at the ledger for all budgets that began at the same time.
-async fn fetch(store: &Store, readings: &[Reading]) -> Result<Ranges, StoreError> {
+async fn fetch(store: &Store, index: &Index, readings: &[Reading]) -> Result<Ranges, StoreError> {
     let mut ranges = Ranges::new();
-    for (from, end) in readings.iter().map(|reading| (reading.from, reading.end)) {
-        if !ranges.contains_key(&(from, end)) {
-            ranges.insert((from, end), store.ledger().spent(from, end).await?);
+    let ledger = store.ledger();
+    for Reading { place, from, end, .. } in readings {
+        let sums = match ranges.entry((*from, *end)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(vacant) => {
+                vacant.insert(RangeSums { by_path: ledger.spent(*from, *end).await?, by_run: None })
+            }
+        };
+        if sums.by_run.is_none() && index.rule(*place).policy.per_run {
+            sums.by_run = Some(ledger.spent_by_run(*from, *end).await?);
         }
     }
     Ok(ranges)
 }
 
 fn sum_up(index: &Index, readings: &mut [Reading], ranges: &Ranges) {
+    let run_places = index.run_places();
     for (range, rows) in ranges {
         let mut sums: HashMap<usize, Nanos> = HashMap::default();
-        for spent in rows {
+        for spent in &rows.by_path {
             for place in index.above(&spent.user_path, &spent.tenant) {
                 *sums.entry(place).or_default() += spent.cost;
+            }
+        }
+        // What a run has spent is its own, and not of the calls without a run.
+        for RunSpent { run, spent, .. } in rows.by_run.iter().flatten() {
+            for base in index.per_run(&spent.user_path, &spent.tenant) {
+                *sums.entry(base).or_default() += Nanos(-spent.cost.0);
+                if let Some(place) = run_places.get(&(base, run.as_str())) {
+                    *sums.entry(*place).or_default() += spent.cost;
+                }
             }
         }
         let within = readings.iter_mut().filter(|reading| (reading.from, reading.end) == *range);

@@ -40,7 +40,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn occasion(path: &str, second: i64) -> Occasion {
-    Occasion { at: at(second), tenant: None, user_path: UserPath::parse(path).unwrap() }
+    Occasion { at: at(second), tenant: None, user_path: UserPath::parse(path).unwrap(), run: None }
 }
 
 #[track_caller]
@@ -254,7 +254,7 @@ fn what_is_left_and_what_may_be_done_is_told_with_a_refusal() {
         on_tight,
         on_exhausted,
         downgrade_to: downgrade_to.map(str::to_owned),
-        child_default: None,
+        ..BudgetPolicy::default()
     };
     let cheaper = policy(OnTight::Clamp, OnExhausted::Downgrade, Some("mini"));
     let strict = policy(OnTight::Refuse, OnExhausted::Block, None);
@@ -272,6 +272,58 @@ fn what_is_left_and_what_may_be_done_is_told_with_a_refusal() {
     );
     let exceeded = books.hold(occasion("/a", 1), Some(Nanos(101))).unwrap_err();
     assert_eq!((exceeded.room, exceeded.clamps, exceeded.downgrade_to), (Nanos(40), false, None));
+}
+
+fn in_run(run: &str, path: &str, second: i64) -> Occasion {
+    Occasion { run: Some(run.into()), ..occasion(path, second) }
+}
+
+#[test]
+fn a_run_has_a_budget_of_its_own() {
+    let policy = BudgetPolicy { per_run: true, ..BudgetPolicy::default() };
+    let per_run = Rule { policy, ..rule("/a", Period::HOURLY, 10) };
+    let budgets = || vec![per_run.clone(), rule("/", Period::DAILY, 100)];
+    let mut books = books(budgets(), 0);
+    let first = books.hold(in_run("x", "/a", 1), Some(Nanos(10))).unwrap();
+    let refused = books.hold(in_run("x", "/a/b", 1), Some(Nanos(1))).unwrap_err();
+    assert_eq!(refused.rule.run.as_deref(), Some("x"));
+    let second = books.hold(in_run("y", "/a", 1), Some(Nanos(10))).unwrap();
+    books.hold(occasion("/a", 1), Some(Nanos(10))).unwrap();
+    assert!(books.hold(occasion("/a", 1), Some(Nanos(1))).is_err(), "calls without a run share one budget");
+    check(&mut books, 1, "/a", 0, 10);
+    check(&mut books, 1, "/", 0, 30);
+    books.settle(first, "r1", Nanos(4), true);
+    books.settle(second, "r2", Nanos(6), true);
+    books.booked(&mut ["r1"].into_iter());
+    // Other rules: what each run holds and has spent is known still.
+    books.install(Some(Arc::new(Index::new(rules(budgets())))), at(2));
+    check(&mut books, 2, "/", 10, 10);
+    assert!(books.hold(in_run("y", "/a", 2), Some(Nanos(5))).is_err());
+    assert!(books.hold(in_run("y", "/a", 2), Some(Nanos(4))).is_ok());
+    assert_eq!(books.statuses(at(2)).len(), 2, "budgets of runs are not listed");
+    let crossings = books.take_crossings();
+    let shown: Vec<_> = crossings.iter().map(|one| (one.status.rule.run.as_deref(), one.threshold)).collect();
+    assert_eq!(shown, [(Some("y"), 0.5)]);
+}
+
+#[test]
+fn an_idle_run_is_forgotten_when_everything_is_booked() {
+    let policy = BudgetPolicy { per_run: true, ..BudgetPolicy::default() };
+    let mut books = books(vec![Rule { policy, ..rule("/a", Period::DAILY, 10) }], 0);
+    let runs = |books: &mut Books, now: i64| books.statuses(at(now))[0].runs;
+    let call = books.hold(in_run("x", "/a", 1), Some(Nanos(10))).unwrap();
+    books.expire_runs(at(7200));
+    assert_eq!(runs(&mut books, 7200), 1);
+    books.settle(call, "r1", Nanos(4), true);
+    books.booked(&mut ["r1"].into_iter());
+    books.expire_runs(at(7200));
+    assert_eq!(runs(&mut books, 7200), 0);
+    books.expire_runs(at(7201));
+    books.take_turned();
+    books.hold(in_run("z", "/a", 7202), Some(Nanos(10))).unwrap();
+    assert!(books.take_turned(), "a run that is new here is read from the ledger");
+    assert!(books.hold(in_run("z", "/a", 7202), Some(Nanos(1))).is_err());
+    check(&mut books, 7202, "/a", 0, 0);
 }
 
 #[test]

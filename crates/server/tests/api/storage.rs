@@ -43,7 +43,7 @@ impl Holder {
 }
 
 fn impatient() -> Wishes {
-    Wishes { store_timeout: Duration::from_millis(300), ..Wishes::default() }
+    Wishes { store_timeout: Duration::from_millis(1000), ..Wishes::default() }
 }
 
 async fn chat_both_ways(house: &House, key: &str) {

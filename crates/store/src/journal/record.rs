@@ -22,6 +22,7 @@ pub(crate) fn opening(out: &mut Vec<u8>, opening: OpeningRef<'_>) {
     object.text("user_path", opening.user_path);
     object.some_text("auth_key_id", opening.auth_key_id);
     object.some_text("tenant_id", opening.tenant_id);
+    object.some_text("run_id", opening.run_id);
     object.flag("stream", opening.stream);
     let Usage { tokens: counts, estimated, reported_cost, caveat, .. } = opening.reserved;
     object.nested("reserved", |usage| {
@@ -68,6 +69,7 @@ pub(crate) fn receipt_with(out: &mut Vec<u8>, receipt: &Receipt, audited: Option
     }
     object.count("duration_us", receipt.duration_us);
     object.some("first_byte_us", receipt.first_byte_us.as_ref());
+    object.some_text("run_id", receipt.run_id.as_deref());
     object.end();
     for write in [label, detail] {
         out.push(b'\n');
@@ -294,7 +296,7 @@ mod tests {
             let tokens = Tokens { input, output, ..Tokens::default() };
             Opening {
                 id, request_id, endpoint, requested_model, model, provider, provider_name, user_path, stream,
-                at: domain::clock::Timestamp(input as i64 >> 8), tenant_id: key.clone(), follow: key.clone(), auth_key_id: key,
+                at: domain::clock::Timestamp(input as i64 >> 8), tenant_id: key.clone(), run_id: key.clone(), follow: key.clone(), auth_key_id: key,
                 reserved: Usage { tokens, estimated, caveat: Some(caveat), ..Usage::default() },
                 reserved_cost: cost.map(|(input, output)| Cost {
                     input: domain::money::Nanos(input),
@@ -333,6 +335,7 @@ mod tests {
             auth_key_id: Some(text("key")),
             tenant_id: Some(text("tenant")),
             session_id: Some(text("\"s\"\n")),
+            run_id: Some(text("run")),
             auth_method: text("other"),
             client_ip: text("::1"),
             user_agent: text("agent"),

@@ -361,6 +361,7 @@ async fn long_texts_are_cut_where_they_stand_in_a_key() {
             auth_key_id: text(),
             tenant_id: text(),
             session_id: text(),
+            run_id: text(),
             response_id: text(),
             previous_response_id: text(),
             request_id: noise.clone(),

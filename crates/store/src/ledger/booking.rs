@@ -13,7 +13,7 @@ use crate::database::Value;
 use crate::journal::record;
 
 /// In the order in which a booking binds them.
-pub(super) const COLUMNS: [&str; 30] = [
+pub(super) const COLUMNS: [&str; 31] = [
     "at",
     "id",
     "request_id",
@@ -44,6 +44,7 @@ pub(super) const COLUMNS: [&str; 30] = [
     "duration_us",
     "first_byte_us",
     "detail",
+    "run",
 ];
 
 /// A receipt on its way into the ledger: its columns, and what is left as JSON.
@@ -63,6 +64,7 @@ pub(crate) struct Booking {
     pub duration_us: i64,
     pub first_byte_us: Option<i64>,
     detail: Option<Arc<str>>,
+    run: Option<Arc<str>>,
 }
 
 /// What many receipts have in common.
@@ -99,6 +101,8 @@ struct Written<'a> {
     cost_source: CostSource,
     duration_us: u64,
     first_byte_us: Option<u64>,
+    #[serde(borrow)]
+    run_id: Option<Cow<'a, str>>,
     unbooked: bool,
 }
 
@@ -196,6 +200,7 @@ impl Booking {
             duration_us: bounded(written.duration_us),
             first_byte_us: written.first_byte_us.map(bounded),
             detail: Some(detail).filter(|detail| *detail != "{}").map(Arc::from),
+            run: written.run_id.as_deref().map(|run| clipped(run, MOST_NAME)),
         };
         Ok(Read { id: written.id, booking: Some(booking) })
     }
@@ -238,6 +243,7 @@ impl Booking {
             self.duration_us.into(),
             self.first_byte_us.into(),
             self.detail.as_ref().into(),
+            self.run.as_ref().into(),
         ]);
     }
 }

@@ -38,6 +38,8 @@ pub struct UsageRow {
     pub auth_key_id: Option<String>,
     pub tenant_id: Option<String>,
     pub session_id: Option<String>,
+    /// The agent run that the call belongs to.
+    pub run_id: Option<String>,
     pub cache_type: String,
     pub stream: bool,
     pub status: u16,

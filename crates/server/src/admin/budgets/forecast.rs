@@ -142,6 +142,7 @@ mod tests {
             counted_from: start,
             spent: Nanos::from_usd(spent).unwrap(),
             reserved: Nanos::ZERO,
+            runs: 0,
         }
     }
 

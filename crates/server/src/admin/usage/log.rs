@@ -34,6 +34,9 @@ pub struct EntryView {
     pub auth_key_id: Option<String>,
     pub tenant_id: Option<String>,
     pub session_id: Option<String>,
+    /// The agent run that the call belongs to (`X-Run-Id`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     pub cache_type: String,
     pub stream: bool,
     pub status_code: i64,
@@ -147,6 +150,7 @@ fn entry(row: UsageRow) -> EntryView {
         auth_key_id: row.auth_key_id,
         tenant_id: row.tenant_id,
         session_id: row.session_id,
+        run_id: row.run_id,
         cache_type: row.cache_type,
         stream: row.stream,
         status_code: i64::from(row.status),

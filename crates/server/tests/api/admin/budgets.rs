@@ -77,6 +77,7 @@ async fn a_budget_is_set_changed_shown_and_removed() {
             "period_ratio",
             "on_tight",
             "on_exhausted",
+            "per_run",
             "etag",
         ];
         assert_eq!(fields, expected);

@@ -53,6 +53,7 @@ pub(super) fn read(row: &Row) -> Result<UsageRow, StoreError> {
         auth_key_id: filled(row.get(10)?),
         tenant_id: row.get(11)?,
         session_id: detail.session_id,
+        run_id: row.get(30)?,
         cache_type: row.get(12)?,
         status: row.get::<i64>(13)? as u16,
         stream: row.get::<i64>(14)? != 0,

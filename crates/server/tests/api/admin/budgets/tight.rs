@@ -223,6 +223,50 @@ async fn every_direct_child_path_gets_the_default() {
 }
 
 #[tokio::test]
+async fn a_budget_may_hold_for_each_run() {
+    each(async |house| {
+        put(&house, "/", json!({"amount": 0.05, "per_run": true, "on_tight": "refuse"}))
+            .await
+            .expect_status(200);
+        let call = async |house: &House, run: Option<&str>| {
+            let mut body = large();
+            body["max_tokens"] = json!(4_000);
+            let request = house.post("/v1/chat/completions", body);
+            match run {
+                Some(run) => request.header("x-run-id", run).send().await,
+                None => request.send().await,
+            }
+        };
+        for run in [Some("one"), Some("two"), None] {
+            house.upstream.push(answering(3_000));
+            call(&house, run).await.expect_status(200);
+            let refused = call(&house, run).await;
+            assert_eq!(refused.refusal().1, "budget_exceeded", "{run:?}");
+            let names_run = refused.text().contains("daily budget of '/' for run");
+            assert_eq!(names_run, run.is_some(), "{}", refused.text());
+        }
+        let stands = budget(&house, "/").await;
+        assert_eq!((&stands["per_run"], &stands["active_runs"]), (&json!(true), &json!(2)), "{stands}");
+        assert_eq!(stands["spent"], 0.03003, "what no run has spent");
+        house.receipts(6).await;
+        let again = house.restart().await;
+        assert_eq!(call(&again, Some("one")).await.refusal().1, "budget_exceeded", "known after a restart");
+        assert_eq!(budget(&again, "/").await["spent"], 0.03003);
+        let log = again.get("/admin/api/v1/usage/log").send().await.expect_status(200).json();
+        let runs = |status: u64| {
+            let entries = log["entries"].as_array().unwrap().iter();
+            let of = entries.filter(move |entry| entry["status_code"] == status);
+            let mut runs: Vec<_> = of.map(|entry| entry["run_id"].as_str().map(str::to_owned)).collect();
+            runs.sort();
+            runs
+        };
+        assert_eq!(runs(200), [None, Some("one".to_owned()), Some("two".to_owned())]);
+        assert_eq!(call(&again, Some(&"x".repeat(201))).await.refusal().2.as_deref(), Some("X-Run-Id"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_policy_that_makes_no_sense_is_refused_by_field() {
     each(async |house| {
         for (body, param) in [
