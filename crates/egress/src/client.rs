@@ -18,7 +18,6 @@ use crate::dial::{Dialer, Dialled};
 use crate::error::{EgressError, EgressErrorKind};
 use crate::http1::{Failure, Http1};
 use crate::http2::StreamLease;
-use crate::http2_pool::Lease;
 use crate::origin::{Origin, OriginKey, OriginLimits};
 use crate::proxy::Proxies;
 use crate::request::{Outbound, Prepared};
@@ -138,10 +137,9 @@ impl Egress {
         let mut tries = 0;
         loop {
             tries += 1;
-            let lease = match origin.http2.lease(0) {
-                Lease::Stream(lease) => lease,
-                Lease::Exhausted => return Err(EgressError::overloaded()),
-                Lease::Dial => match Box::pin(self.shared.dialer.dial(destination)).await? {
+            let lease = match origin.http2.lease() {
+                Some(lease) => lease,
+                None => match Box::pin(self.shared.dialer.dial(destination)).await? {
                     Dialled::Http2(lease) => lease,
                     Dialled::Http1(connection) => {
                         let outcome = exchange_http1(connection, prepared, origin).await;

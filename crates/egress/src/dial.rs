@@ -13,8 +13,8 @@ use crate::destination::Destination;
 use crate::error::{EgressError, EgressErrorKind};
 use crate::http1::Http1;
 use crate::http2::{Http2, StreamLease};
-use crate::http2_pool::Lease;
-use crate::origin::{Origin, PARALLEL_DIALS};
+use crate::http2_pool::Turn;
+use crate::origin::Origin;
 use crate::proxy::{Proxy, Route};
 use crate::tls::Connectors;
 use crate::transport::Stream;
@@ -52,20 +52,21 @@ impl Dialer {
         destination.connect_timeout().unwrap_or(self.timeout)
     }
 
-    /// Few dials at a time: those who wait share the connections that are opened.
+    /// Few dials at a time: the calls that wait share the connections that are opened.
     async fn dial_in_turn(&self, origin: &Origin, limit: Duration) -> Result<Dialled, EgressError> {
-        let turn = origin.dialling.acquire().await.map_err(|_| EgressError::connect_timeout())?;
-        if origin.settled_on_http1() {
-            drop(turn);
-            let stream = self.open(origin, limit, false).await?;
-            return Http1::new(stream).await.map(Dialled::Http1);
-        }
-        let other_dials = PARALLEL_DIALS - 1 - origin.dialling.available_permits().min(PARALLEL_DIALS - 1);
-        match origin.http2.lease(other_dials) {
-            Lease::Stream(lease) => return Ok(Dialled::Http2(lease)),
-            Lease::Exhausted => return Err(EgressError::overloaded()),
-            Lease::Dial => {}
-        }
+        // Until the connection is in the pool, or the dial has failed.
+        let _turn = loop {
+            if origin.settled_on_http1() {
+                let stream = self.open(origin, limit, false).await?;
+                return Http1::new(stream).await.map(Dialled::Http1);
+            }
+            match origin.http2.turn() {
+                Turn::Stream(lease) => return Ok(Dialled::Http2(lease)),
+                Turn::Wait(turn) => turn.dial_ended().await,
+                Turn::Dial(turn) => break turn,
+                Turn::Exhausted => return Err(EgressError::overloaded()),
+            }
+        };
         let stream = self.open(origin, limit, true).await?;
         if !stream.negotiated_http2() {
             origin.settle_on_http1();

@@ -34,7 +34,7 @@ pub(crate) struct Failure {
 impl Http1 {
     pub(crate) async fn new(stream: Stream) -> Result<Box<Self>, EgressError> {
         let signal = Arc::new(Signal::default());
-        let transport = Transport { stream, signal: Arc::clone(&signal) };
+        let transport = Transport { stream, signal: Arc::clone(&signal), reader: None };
         // Hyper's own limit of 100 headers stays: with any other it sets up a list on the heap for every answer.
         let (sender, connection) = Builder::new()
             .handshake(TokioIo::new(transport))

@@ -4,8 +4,10 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, Connection, SendRequest};
@@ -13,19 +15,19 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
-use crate::error::EgressError;
+use crate::error::{EgressError, EgressErrorKind};
 use crate::http1::Failure;
 use crate::http2_stream::OpenStreams;
 use crate::outgoing::OutgoingBody;
 use crate::transport::{Stream, Transport};
 
 /// Streams per connection, unless the peer allows fewer. More calls open another connection.
-const MAX_STREAMS: usize = 32;
+pub(crate) const MAX_STREAMS: usize = 32;
 const STREAM_WINDOW: u32 = 256 * 1024;
 /// Room for every stream's window: readers that stop cannot take what the others need.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
-/// Until the peer's SETTINGS arrive. Its limit may be as low as this, and h2 would queue what exceeds it.
-const STREAMS_BEFORE_SETTINGS: usize = 1;
+/// Until the peer's SETTINGS arrive: its limit is not known, and h2 would queue what exceeds it.
+const STREAMS_BEFORE_SETTINGS: usize = 0;
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_PATIENCE: Duration = Duration::from_secs(15);
 
@@ -50,8 +52,10 @@ pub(crate) struct StreamLease {
 }
 
 impl Http2 {
+    /// A connection whose peer has sent its SETTINGS, so that its limit of streams is known.
     pub(crate) async fn new(stream: Stream, tasks: &TaskTracker) -> Result<Self, EgressError> {
-        let transport = Transport { stream, signal: Default::default() };
+        let reader = Arc::new(AtomicWaker::new());
+        let transport = Transport { stream, signal: Default::default(), reader: Some(Arc::clone(&reader)) };
         let (sender, connection) = Builder::new(Tracked(tasks.clone()))
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
@@ -63,10 +67,38 @@ impl Http2 {
             .await
             .map_err(|error| EgressError::exchange(&error))?;
         let connection = Arc::new(Mutex::new(connection));
-        let driven = Arc::clone(&connection);
+        let (driven, ended) = (Arc::clone(&connection), Arc::clone(&reader));
         // Its result is not needed: each stream is told of the fault.
-        tasks.spawn(poll_fn(move |context| Pin::new(&mut *driven.lock()).poll(context).map(drop)));
-        Ok(Self { sender, connection, leases: Arc::default(), uses: Arc::default(), open: Arc::default() })
+        tasks.spawn(poll_fn(move |context| {
+            let polled = Pin::new(&mut *driven.lock()).poll(context).map(drop);
+            if polled.is_ready() {
+                ended.wake();
+            }
+            polled
+        }));
+        let connection =
+            Self { sender, connection, leases: Arc::default(), uses: Arc::default(), open: Arc::default() };
+        connection.receive_settings(&reader).await?;
+        Ok(connection)
+    }
+
+    /// Waits for the peer to allow a stream. h2 applies a frame before it reads again, so every read is a reason to look.
+    async fn receive_settings(&self, reader: &AtomicWaker) -> Result<(), EgressError> {
+        poll_fn(|context| {
+            // Before looking: what is applied in between must wake this task.
+            reader.register(context.waker());
+            if self.stream_limit() > 0 {
+                return Poll::Ready(Ok(()));
+            }
+            match self.is_closed() {
+                true => Poll::Ready(Err(EgressError::new(
+                    EgressErrorKind::Connect,
+                    "connection closed before its HTTP/2 settings arrived",
+                ))),
+                false => Poll::Pending,
+            }
+        })
+        .await
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -75,8 +107,7 @@ impl Http2 {
 
     /// A stream, if there is room for one more. Not to be called for one connection by two threads at once.
     pub(crate) fn lease(&self) -> Option<StreamLease> {
-        let limit = self.connection.lock().current_max_send_streams().min(MAX_STREAMS);
-        if self.streams() >= limit {
+        if self.streams() >= self.stream_limit() {
             return None;
         }
         self.uses.fetch_add(1, Ordering::Relaxed);
@@ -85,6 +116,11 @@ impl Http2 {
             _lease: Arc::clone(&self.leases),
             open: Arc::clone(&self.open),
         })
+    }
+
+    /// Streams that may be open at once.
+    pub(crate) fn stream_limit(&self) -> usize {
+        self.connection.lock().current_max_send_streams().min(MAX_STREAMS)
     }
 
     pub(crate) fn streams(&self) -> usize {

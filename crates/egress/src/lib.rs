@@ -9,6 +9,7 @@ mod dial;
 mod error;
 mod http1;
 mod http2;
+mod http2_demand;
 mod http2_pool;
 mod http2_stream;
 mod idle;

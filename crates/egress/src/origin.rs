@@ -18,9 +18,6 @@ use crate::http2_pool::Http2Pool;
 use crate::idle::IdlePool;
 use crate::proxy::Route;
 
-/// HTTP/2 connections that are opened to an origin at once: each brings room for many of the calls that wait.
-pub(crate) const PARALLEL_DIALS: usize = 4;
-
 /// Destinations that share an origin and a trust share its connections.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct OriginKey {
@@ -46,7 +43,6 @@ pub(crate) struct Origin {
     pub(crate) http2: Http2Pool,
     /// While false, the next dial finds out whether the origin speaks HTTP/2.
     settled_on_http1: AtomicBool,
-    pub(crate) dialling: tokio::sync::Semaphore,
 }
 
 pub(crate) struct OriginLimits {
@@ -80,7 +76,6 @@ impl Origin {
             idle: IdlePool::default(),
             http2: Http2Pool::default(),
             settled_on_http1: AtomicBool::new(!(url.https && key.http2)),
-            dialling: tokio::sync::Semaphore::new(PARALLEL_DIALS),
             key,
         })
     }

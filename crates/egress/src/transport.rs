@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -28,6 +29,8 @@ impl Stream {
 pub(crate) struct Transport {
     pub(crate) stream: Stream,
     pub(crate) signal: Arc<Signal>,
+    /// Woken by every read.
+    pub(crate) reader: Option<Arc<AtomicWaker>>,
 }
 
 impl AsyncRead for Transport {
@@ -36,6 +39,9 @@ impl AsyncRead for Transport {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if let Some(reader) = &self.reader {
+            reader.wake();
+        }
         let before = buffer.filled().len();
         ready!(match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),

@@ -83,6 +83,34 @@ async fn a_full_connection_opens_another() {
     }
 }
 
+/// Calls that come at once to an origin without a connection share those that are opened.
+#[tokio::test]
+async fn a_cold_burst_opens_as_few_connections_as_the_stream_limit_requires() {
+    for (limit, calls, expected) in [(None, 8, 1), (None, 32, 1), (None, 40, 2), (Some(4), 8, 2)] {
+        let server = Secure::start_with(true, limit).await;
+        let egress = server.client(true);
+        let destination = egress.destination(&server.url, Trust::Operator).unwrap();
+        let opening = (0..calls).map(|_| open(&egress, &destination, "/open"));
+        let held = futures_util::future::join_all(opening).await;
+        assert_eq!(held.len(), calls);
+        assert_eq!(connections(&server), expected, "{calls} calls, limit {limit:?}");
+    }
+}
+
+/// The call that opens the connection goes away; those that wait for it open another.
+#[tokio::test]
+async fn a_cancelled_dial_lets_the_waiting_calls_dial() {
+    let server = Secure::start(true).await;
+    let egress = server.client(true);
+    let destination = egress.destination(&server.url, Trust::Operator).unwrap();
+    let mut first = Box::pin(open(&egress, &destination, "/open"));
+    let mut second = Box::pin(open(&egress, &destination, "/open"));
+    assert!(futures_util::poll!(&mut first).is_pending());
+    assert!(futures_util::poll!(&mut second).is_pending());
+    drop(first);
+    second.await;
+}
+
 #[tokio::test]
 async fn beyond_64_connections_a_call_is_refused_as_overload() {
     let server = Secure::start_with(true, Some(1)).await;
