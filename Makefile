@@ -22,7 +22,7 @@ run: ## build the gateway and start it
 test: ## everything that must hold, each long suite in its bounded form
 	@scripts/test.sh
 
-lint: ## formatting, clippy, syntax of the scripts
+lint: ## formatting, clippy, rules for dependencies, syntax of the scripts
 	@scripts/lint.sh
 
 bench: ## figures beside nginx and a bare proxy, as a table and .cache/bench.json

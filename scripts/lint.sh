@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formatting and lints; nothing is installed for it.
+# Formatting, lints and the rules for dependencies. Only cargo-deny is installed for it (scripts/deny.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,8 @@ echo "lint: cargo fmt"
 cargo fmt --all --check
 echo "lint: cargo clippy"
 cargo clippy --workspace --all-targets --locked -- -D warnings
+echo "lint: cargo deny"
+scripts/deny.sh
 
 echo "lint: shell syntax"
 for script in .ci/run scripts/*.sh; do

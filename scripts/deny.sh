@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Checks the dependencies against deny.toml. cargo-deny is built into .cache/tools when the PATH has none that fits.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=0.20.2
+tools="$PWD/.cache/tools"
+
+# Another minor version may read deny.toml differently.
+fits() { "$1" --version 2>/dev/null | grep -q "^cargo-deny ${version%.*}\."; }
+
+# The build is not optimised and has no debug information: cargo-deny runs for seconds, optimising it takes minutes.
+install_deny() {
+    echo "deny: building cargo-deny $version into .cache/tools, once; it takes two to three minutes on two cores"
+    local status=0
+    CARGO_TARGET_DIR="$tools/target" CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_INCREMENTAL=0 \
+        cargo install --quiet --locked --debug --force --root "$tools" --version "$version" cargo-deny || status=$?
+    rm -rf "$tools/target"
+    return "$status"
+}
+
+deny=$(command -v cargo-deny || true)
+if [ -z "$deny" ] || ! fits "$deny"; then
+    deny="$tools/bin/cargo-deny"
+    if ! fits "$deny" && ! install_deny; then
+        echo "deny: cargo-deny could not be built, so the dependencies were NOT checked" >&2
+        echo "deny: install it with: cargo install --locked --version $version cargo-deny" >&2
+        exit 1
+    fi
+fi
+
+"$deny" --log-level error check --hide-inclusion-graph bans licenses sources
+
+# A firewall that drops packets would let the download wait for minutes.
+if timeout -k 5 60 "$deny" --log-level off fetch db >/dev/null 2>&1; then
+    "$deny" --log-level error check --disable-fetch advisories
+else
+    echo "deny: the RustSec advisory database could not be downloaded, so advisories were NOT checked"
+fi
