@@ -25,9 +25,44 @@ fn vendor_names() -> Vec<&'static str> {
     wire::vendors::list().iter().map(|vendor| vendor.name).collect()
 }
 
-pub fn load_settings(config: Option<&Path>) -> Result<Settings, String> {
+/// Reads the settings; the error lists every fault.
+fn load_settings(config: Option<&Path>) -> Result<Settings, String> {
     settings::load(settings::process_environment(), Path::new("."), config, &vendor_names())
         .map_err(|faults| check::listing(&faults))
+}
+
+/// Reads the settings, or prints every fault and returns the exit status for them.
+#[expect(clippy::print_stderr, reason = "a command speaks to whoever typed it")]
+fn settings_or_exit(config: Option<&Path>) -> Result<Settings, ExitCode> {
+    load_settings(config).map_err(|listing| {
+        eprint!("{listing}");
+        ExitCode::from(BAD_CONFIGURATION)
+    })
+}
+
+/// Runs a command that needs the settings, and prints the reason if it fails.
+#[expect(clippy::print_stderr, reason = "a command speaks to whoever typed it")]
+fn run_with_settings(
+    config: Option<&Path>,
+    command: impl FnOnce(&Settings) -> Result<(), String>,
+) -> ExitCode {
+    let settings = match settings_or_exit(config) {
+        Ok(settings) => settings,
+        Err(status) => return status,
+    };
+    match command(&settings) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the work of a command that needs storage and no server.
+fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| format!("The runtime could not be started: {error}"))?.block_on(work)
 }
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to whoever typed it")]

@@ -10,7 +10,7 @@ use domain::ids::Entropy;
 use store::{AuditBreak, AuditVerification};
 
 use super::serve::assemble::open_store;
-use super::{BAD_CONFIGURATION, load_settings};
+use super::{BAD_CONFIGURATION, block_on, load_settings};
 use crate::settings::{Settings, StorageType};
 use crate::world::{SystemClock, SystemEntropy};
 
@@ -31,9 +31,7 @@ pub fn verify(config: Option<&Path>, json: bool) -> ExitCode {
 
 fn look(config: Option<&Path>) -> Result<AuditVerification, String> {
     let settings = load_settings(config)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| format!("The runtime could not be started: {error}"))?;
-    runtime.block_on(walk(&settings))
+    block_on(walk(&settings))
 }
 
 async fn walk(settings: &Settings) -> Result<AuditVerification, String> {

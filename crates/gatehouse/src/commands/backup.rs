@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use domain::clock::Clock as _;
 use domain::secret::Secret;
 
-use super::{BAD_CONFIGURATION, load_settings};
+use super::{block_on, run_with_settings};
 use crate::master_key;
 use crate::settings::{Settings, StorageType};
 use crate::world::{SystemClock, SystemEntropy};
@@ -35,31 +35,13 @@ pub struct Options {
     force: bool,
 }
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to whoever typed it")]
+#[expect(clippy::print_stdout, reason = "a command speaks to whoever typed it")]
 pub fn run(config: Option<&Path>, options: &Options) -> ExitCode {
-    let settings = match load_settings(config) {
-        Ok(settings) => settings,
-        Err(listing) => {
-            eprint!("{listing}");
-            return ExitCode::from(BAD_CONFIGURATION);
-        }
-    };
-    match block_on(back_up(&settings, options)) {
-        Ok(manifest) => {
-            print!("{}", report(&options.file, &manifest, &settings));
-            ExitCode::SUCCESS
-        }
-        Err(reason) => {
-            eprintln!("{reason}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Runs the work of a command that needs storage and no server.
-pub fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| format!("The runtime could not be started: {error}"))?.block_on(work)
+    run_with_settings(config, |settings| {
+        let manifest = block_on(back_up(settings, options))?;
+        print!("{}", report(&options.file, &manifest, settings));
+        Ok(())
+    })
 }
 
 /// Backups are for SQLite; PostgreSQL has tools of its own.

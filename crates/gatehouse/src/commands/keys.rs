@@ -18,7 +18,7 @@ use domain::user_path::UserPath;
 use store::{Store, StoreError, Stored, Write};
 
 use super::serve::assemble;
-use super::{BAD_CONFIGURATION, load_settings};
+use super::{block_on, run_with_settings};
 use crate::settings::{Settings, Value as _};
 use crate::world::{SystemClock, SystemEntropy};
 
@@ -62,29 +62,12 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to whoever typed it")]
 pub fn run(config: Option<&Path>, action: Action) -> ExitCode {
-    let settings = match load_settings(config) {
-        Ok(settings) => settings,
-        Err(listing) => {
-            eprint!("{listing}");
-            return ExitCode::from(BAD_CONFIGURATION);
-        }
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let outcome = match runtime {
-        Ok(runtime) => runtime.block_on(act(&settings, action)),
-        Err(error) => Err(format!("The runtime could not be started: {error}")),
-    };
-    match outcome {
-        Ok(Told { result, note }) => {
-            print!("{result}");
-            eprint!("{note}");
-            ExitCode::SUCCESS
-        }
-        Err(reason) => {
-            eprintln!("{reason}");
-            ExitCode::FAILURE
-        }
-    }
+    run_with_settings(config, |settings| {
+        let Told { result, note } = block_on(act(settings, action))?;
+        print!("{result}");
+        eprint!("{note}");
+        Ok(())
+    })
 }
 
 /// What a command has to say: the result for scripts to read, and the rest for people.

@@ -9,7 +9,7 @@ use domain::clock::Clock as _;
 use super::backup::archive::{self, Manifest};
 use super::backup::{self, DATABASE, ENCRYPTION_KEY, JOURNAL, KEYS, Staging};
 use super::serve::assemble::make_directory;
-use super::{BAD_CONFIGURATION, load_settings};
+use super::{block_on, run_with_settings};
 use crate::settings::Settings;
 use crate::world::{SystemClock, SystemEntropy};
 
@@ -36,35 +36,23 @@ pub struct Restored {
     warning: Option<String>,
 }
 
-#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to whoever typed it")]
+#[expect(clippy::print_stdout, reason = "a command speaks to whoever typed it")]
 pub fn run(config: Option<&Path>, options: &Options) -> ExitCode {
-    let settings = match load_settings(config) {
-        Ok(settings) => settings,
-        Err(listing) => {
-            eprint!("{listing}");
-            return ExitCode::from(BAD_CONFIGURATION);
+    run_with_settings(config, |settings| {
+        let Restored { manifest, set_aside, warning } = block_on(restore(settings, options))?;
+        let to = settings.storage.data_dir.display();
+        println!("Restored the backup of {} into {to}: {}.", manifest.created_at, manifest.summary());
+        if let Some(aside) = set_aside {
+            println!("What was there is in {}.", aside.display());
         }
-    };
-    match backup::block_on(restore(&settings, options)) {
-        Ok(Restored { manifest, set_aside, warning }) => {
-            let to = settings.storage.data_dir.display();
-            println!("Restored the backup of {} into {to}: {}.", manifest.created_at, manifest.summary());
-            if let Some(aside) = set_aside {
-                println!("What was there is in {}.", aside.display());
-            }
-            if let Some(warning) = warning {
-                println!("{warning}");
-            }
-            println!(
-                "Calls that were running when the backup was made are booked as interrupted at the next start."
-            );
-            ExitCode::SUCCESS
+        if let Some(warning) = warning {
+            println!("{warning}");
         }
-        Err(reason) => {
-            eprintln!("{reason}");
-            ExitCode::FAILURE
-        }
-    }
+        println!(
+            "Calls that were running when the backup was made are booked as interrupted at the next start."
+        );
+        Ok(())
+    })
 }
 
 pub async fn restore(settings: &Settings, options: &Options) -> Result<Restored, String> {

@@ -14,7 +14,7 @@ use domain::ids::Entropy;
 use store::{SealedCounts, SecretReset};
 
 use super::serve::assemble;
-use super::{BAD_CONFIGURATION, load_settings};
+use super::{block_on, run_with_settings};
 use crate::settings::Settings;
 use crate::world::{SystemClock, SystemEntropy};
 
@@ -31,30 +31,12 @@ pub enum Action {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to whoever typed it")]
 pub fn run(config: Option<&Path>, action: &Action) -> ExitCode {
-    let settings = match load_settings(config) {
-        Ok(settings) => settings,
-        Err(listing) => {
-            eprint!("{listing}");
-            return ExitCode::from(BAD_CONFIGURATION);
-        }
-    };
     let Action::Reset = action;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let prompt = |text: &str| eprint!("{text}");
-    let outcome = match runtime {
-        Ok(runtime) => runtime.block_on(reset(&settings, &mut std::io::stdin().lock(), prompt)),
-        Err(error) => Err(format!("The runtime could not be started: {error}")),
-    };
-    match outcome {
-        Ok(done) => {
-            println!("{done}");
-            ExitCode::SUCCESS
-        }
-        Err(reason) => {
-            eprintln!("{reason}");
-            ExitCode::FAILURE
-        }
-    }
+    run_with_settings(config, |settings| {
+        let prompt = |text: &str| eprint!("{text}");
+        println!("{}", block_on(reset(settings, &mut std::io::stdin().lock(), prompt))?);
+        Ok(())
+    })
 }
 
 /// Clears nothing unless the next line of `answer` is the confirmation.

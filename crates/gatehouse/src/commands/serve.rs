@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use super::{BAD_CONFIGURATION, check, load_settings};
+use super::{check, settings_or_exit};
 use crate::logging::{self, LogLevel};
 use crate::master_key;
 use crate::settings::Settings;
@@ -29,12 +29,9 @@ const LAST_DRAIN: Duration = Duration::from_secs(10);
 
 #[expect(clippy::print_stderr, reason = "a command that cannot start says why to whoever typed it")]
 pub fn run(config: Option<&Path>) -> ExitCode {
-    let settings = match load_settings(config) {
+    let settings = match settings_or_exit(config) {
         Ok(settings) => settings,
-        Err(listing) => {
-            eprint!("{listing}");
-            return ExitCode::from(BAD_CONFIGURATION);
-        }
+        Err(status) => return status,
     };
     let logging = match logging::start(&settings.log) {
         Ok(logging) => logging,
