@@ -5,9 +5,9 @@ use std::sync::Arc;
 use aho_corasick::AhoCorasick;
 use bytes::{Bytes, BytesMut};
 
-/// The secrets to look for.
+/// The secrets that a [`Masker`] looks for.
 #[derive(Clone)]
-pub(super) struct Words(Arc<Inner>);
+pub(super) struct SecretSet(Arc<Inner>);
 
 struct Inner {
     finder: AhoCorasick,
@@ -18,13 +18,13 @@ struct Inner {
     first: [bool; 256],
 }
 
-impl Words {
+impl SecretSet {
     /// `sorted` holds no empty text.
     pub(super) fn new(finder: AhoCorasick, sorted: Vec<String>) -> Self {
         let longest = sorted.iter().map(String::len).max().unwrap_or(0);
         let mut first = [false; 256];
-        for word in &sorted {
-            if let Some(byte) = word.bytes().next() {
+        for secret in &sorted {
+            if let Some(byte) = secret.bytes().next() {
                 first[usize::from(byte)] = true;
             }
         }
@@ -34,8 +34,8 @@ impl Words {
     /// Whether a secret begins with `text` and goes on behind it.
     fn continues(&self, text: &[u8]) -> bool {
         let sorted = &self.0.sorted;
-        let from = sorted.partition_point(|word| word.as_bytes() <= text);
-        sorted.get(from).is_some_and(|word| word.as_bytes().starts_with(text))
+        let from = sorted.partition_point(|secret| secret.as_bytes() <= text);
+        sorted.get(from).is_some_and(|secret| secret.as_bytes().starts_with(text))
     }
 
     /// Where the end of `text` could be the start of a secret; its length if nowhere.
@@ -46,16 +46,16 @@ impl Words {
     }
 }
 
-/// One body on its way. Secrets become as many stars: the length of the body may have been announced.
+/// Masks the secrets in one body, chunk by chunk. The length is kept, because it may have been announced.
 pub struct Masker {
-    words: Option<Words>,
-    /// The end of what has come, which could be the start of a secret.
+    secrets: Option<SecretSet>,
+    /// The end of the last chunk, where it could be the start of a secret.
     held: Bytes,
 }
 
 impl Masker {
-    pub(super) fn new(words: Option<Words>) -> Self {
-        Self { words, held: Bytes::new() }
+    pub(super) fn new(secrets: Option<SecretSet>) -> Self {
+        Self { secrets, held: Bytes::new() }
     }
 
     pub fn held(&self) -> usize {
@@ -64,11 +64,11 @@ impl Masker {
 
     /// The part that may be sent now; all of it with the `last` chunk.
     pub fn mask(&mut self, chunk: Bytes, last: bool) -> Bytes {
-        let Some(words) = &self.words else { return chunk };
+        let Some(secrets) = &self.secrets else { return chunk };
         let mut text = join(std::mem::take(&mut self.held), chunk);
-        let mut until = if last { text.len() } else { words.open_end(&text) };
+        let mut until = if last { text.len() } else { secrets.open_end(&text) };
         let mut found = Vec::new();
-        for secret in words.0.finder.find_iter(&text) {
+        for secret in secrets.0.finder.find_iter(&text) {
             if secret.start() < until && secret.end() > until {
                 // It could be the beginning of a longer one.
                 until = secret.start();

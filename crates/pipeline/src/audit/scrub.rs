@@ -8,7 +8,7 @@ use domain::fault::Fault;
 use domain::resources::provider::Provider;
 use domain::secret::Secret;
 
-use super::masker::{Masker, Words};
+use super::masker::{Masker, SecretSet};
 use super::redact::{HIDDEN, is_sensitive};
 
 /// What is shorter is no secret, and taking it out would spoil what is left.
@@ -18,7 +18,7 @@ const SHORTEST: usize = 8;
 #[derive(Default)]
 pub struct Scrubber {
     finder: Option<AhoCorasick>,
-    words: Option<Words>,
+    set: Option<SecretSet>,
 }
 
 impl Scrubber {
@@ -37,13 +37,13 @@ impl Scrubber {
             let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(words);
             built.inspect_err(|error| tracing::error!(%error, "secrets cannot be looked for")).ok()
         });
-        let words = finder.clone().map(|finder| Words::new(finder, words));
-        Self { finder, words }
+        let set = finder.clone().map(|finder| SecretSet::new(finder, words));
+        Self { finder, set }
     }
 
     /// Masks secrets in a body that passes in chunks.
     pub fn masker(&self) -> Masker {
-        Masker::new(self.words.clone())
+        Masker::new(self.set.clone())
     }
 
     pub fn finds_in(&self, text: &[u8]) -> bool {
