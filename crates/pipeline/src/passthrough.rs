@@ -6,6 +6,7 @@ mod download;
 mod endpoint;
 mod fare;
 mod headers;
+mod prepare;
 mod reservation;
 mod upload;
 mod wrap;
@@ -15,33 +16,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::receipt::Attempt;
-use domain::scope::{Action, Scope};
 use egress::{BodyError, Inbound, InboundBody, Outbound};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use store::Owner;
 use tokio::time::{Instant, timeout_at};
 
 use crate::arrival::Arrival;
-use crate::authenticate;
 use crate::gateway::Gateway;
-use crate::ownership;
 use crate::reply::{self, Refused};
 use crate::reserve::Reservation;
-use crate::resolve::access::Access;
-use crate::responses;
 use crate::settle::Ticket;
-use crate::snapshot::Snapshot;
 use crate::snapshot::routes::{Instance, Lane};
-use crate::spending;
 
 use decode::{BodyDecoder, Encoding};
 pub use download::Download;
-use endpoint::{Endpoint, Made, Purpose};
+use endpoint::{Endpoint, Purpose};
 use fare::Fare;
-use reservation::Said;
+use prepare::prepare;
 use upload::{Sent, Upload};
 
 /// The route as receipts and metrics name it.
@@ -111,108 +104,6 @@ struct Journey {
     parent: Option<Owner>,
     /// Of the attempt's client span, where the call is traced.
     span_id: Option<String>,
-}
-
-async fn prepare(
-    snapshot: &Snapshot,
-    arrival: &Arrival,
-    wanted: &Wanted,
-    mut upload: Upload,
-    ticket: &mut Ticket,
-) -> Result<Journey, Fault> {
-    let caller = authenticate::caller(snapshot, arrival)?;
-    let user_path = ticket.identify(&caller, arrival)?;
-    caller.require(Scope::Inference)?;
-    let policy = &ticket.gateway().policy;
-    let instance = admit::find(&snapshot.routes, &policy.passthrough, &wanted.provider)?;
-    let destination = admit::destination(&instance)?;
-    let token = authenticate::credential(&arrival.headers, arrival.query.as_deref()).unwrap_or_default();
-    let endpoint = Endpoint::parse(
-        &wanted.endpoint,
-        destination.base_path(),
-        endpoint::query(arrival.query.as_deref(), token, instance.core.api_version.as_deref()),
-        policy.passthrough.drop_version,
-    )?;
-    let access = Access::new(policy, snapshot, &caller, &user_path);
-    let stake = admit::Stake::of(&access, &instance, &wanted.method);
-    let bills = wanted.method == Method::POST && !endpoint.is_free;
-    let budgeted = bills && spending::concerns(ticket.gateway(), &ticket.occasion(&caller, &user_path));
-    let purpose = endpoint.purpose(&wanted.method);
-    if budgeted {
-        admit::refuse_unmetered(&policy.passthrough, &endpoint)?;
-        upload.apply_budget(purpose.infers, admit::unfollowed(&policy.passthrough, &instance))?;
-    }
-    let parent = refuse_others_objects(&caller, &endpoint, &wanted.method, ticket).await?;
-    let reader = responses::visible_to(&caller, &ticket.owner(), Action::Read);
-    let restricted = reader.is_some();
-    if let Some(owner) = reader {
-        upload.check_references(ownership::check_for(ticket.gateway(), owner), purpose.infers)?;
-    }
-    let lanes = judge(&access, &instance, &endpoint, &mut upload, stake, restricted).await?;
-    let sent = upload.sent();
-    let lane = lanes.first().cloned().unwrap_or_else(|| instance.passing_lane(""));
-    ticket.names(&lane.target.model);
-    let reservation = reservation::reservation(&lane, &sent, purpose);
-    let said = || Said::of(upload.whole(), upload.most_answers());
-    let worst = || bills.then(|| reservation::worst(&instance, &lanes, &said(), purpose)).flatten();
-    let occasion = || ticket.occasion(&caller, &user_path);
-    if let Some(occasion) = spending::budgeted(ticket.gateway(), occasion)? {
-        let worst = worst();
-        let held = spending::hold(ticket.gateway(), &occasion, worst).map_err(|exceeded| {
-            spending::exhausted(ticket.gateway(), &occasion, worst);
-            spending::refused(ticket.gateway(), &caller, &exceeded)
-        })?;
-        ticket.hold(held, None, None);
-    }
-    if purpose.infers {
-        ticket.limit_tokens(|| reservation.token_demand(&lane))?;
-    }
-    let span_id = ticket.new_span_id();
-    let headers = headers::up(&arrival.headers, &instance, ticket.trace_headers(span_id.as_deref()));
-    let outbound = Outbound {
-        destination,
-        method: wanted.method.clone(),
-        path_and_query: endpoint.path_and_query.clone(),
-        headers,
-        body: upload.into_outbound(),
-    };
-    Ok(Journey { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id })
-}
-
-/// An object that this gateway handed out is its owner's here, too. What it never saw is between key and provider.
-async fn refuse_others_objects(
-    caller: &Caller,
-    endpoint: &Endpoint,
-    method: &Method,
-    ticket: &Ticket,
-) -> Result<Option<Owner>, Fault> {
-    let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
-    let action = if reads { Action::Read } else { Action::Write };
-    // The list of stored completions shows what everybody's say.
-    if reads && endpoint.makes == Some(Made::Completion) && !responses::reaches_all(caller, Action::Read) {
-        caller.require(Scope::Admin(None, Action::Read))?;
-        return Err(fault::not_found("The list is not shown to a key that is bound to a user path."));
-    }
-    let visible = responses::visible_to(caller, &ticket.owner(), action);
-    ownership::refuse_others(ticket.gateway(), visible.as_ref(), &endpoint.objects).await
-}
-
-/// Every model the call is known to name must be allowed; with limits on models there must be one.
-async fn judge(
-    access: &Access<'_>,
-    instance: &Instance,
-    endpoint: &Endpoint,
-    upload: &mut Upload,
-    stake: admit::Stake,
-    restricted: bool,
-) -> Result<Vec<Arc<Lane>>, Fault> {
-    upload.peek(stake.limited || stake.priced, restricted).await?;
-    let in_body = upload.sent().models();
-    let models: Vec<&str> =
-        endpoint.model.as_deref().into_iter().chain(in_body.iter().map(String::as_str)).collect();
-    admit::judge(access, instance, &models, stake)?;
-    upload.seal().await?;
-    Ok(models.iter().map(|model| instance.passing_lane(model)).collect())
 }
 
 impl Journey {

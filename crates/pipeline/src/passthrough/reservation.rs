@@ -1,4 +1,4 @@
-//! The bounds of a passing call: what it is charged after a crash, and what it can cost at most.
+//! Reservations of passthrough calls: the charge after a crash, and the most that a call can cost.
 
 use std::sync::Arc;
 
@@ -26,47 +26,50 @@ pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reserva
     Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, bound: None }
 }
 
-/// What the call can cost at most; none for what has no price. Its own bound on the output may be under a name that is not
+/// The most that the call can cost; none for what has no price. Its own bound on the output may be under a name that is not
 /// known here, so it is the model's. Of several models that it names the dearest counts; one that names none may be for
 /// the dearest of all.
 pub(super) fn worst(
     instance: &Instance,
     named: &[Arc<Lane>],
-    said: &Said,
+    size: &RequestSize,
     purpose: Purpose,
 ) -> Option<Nanos> {
     if named.is_empty() {
-        return instance.lanes.values().filter_map(|lane| most(lane, said, purpose)).max();
+        return instance.lanes.values().filter_map(|lane| most(lane, size, purpose)).max();
     }
-    named.iter().filter_map(|lane| most(lane, said, purpose)).max()
+    named.iter().filter_map(|lane| most(lane, size, purpose)).max()
 }
 
-fn most(lane: &Lane, said: &Said, purpose: Purpose) -> Option<Nanos> {
+fn most(lane: &Lane, size: &RequestSize, purpose: Purpose) -> Option<Nanos> {
     let price = lane.price()?;
     let facts = lane.facts.as_ref();
     let known = facts.and_then(|facts| facts.max_output_tokens);
-    let output = known.unwrap_or(said.output.max(ASSUMED_OUTPUT)).saturating_mul(said.choices);
-    let input = match &said.body {
-        Some(body) => reserve::most_input(lane, body, said.refers),
+    let output = known.unwrap_or(size.output.max(ASSUMED_OUTPUT)).saturating_mul(size.choices);
+    let input = match &size.body {
+        Some(body) => reserve::most_input(lane, body, size.refers),
         None => facts.and_then(|facts| facts.context_window).unwrap_or(ASSUMED_WINDOW),
     };
-    let images = if purpose.draws { said.choices } else { 0 };
+    let images = if purpose.draws { size.choices } else { 0 };
     let pictures =
         Nanos(price.per_image.unwrap_or(0).saturating_mul(i64::try_from(images).unwrap_or(i64::MAX)));
     Some(catalog::bound(price, input, output, catalog::Incurs::ALL) + pictures)
 }
 
-/// Size facts of a passthrough call.
-pub(super) struct Said {
-    /// Where all of it could be read.
+/// The members of a request body that bound its cost.
+pub(super) struct RequestSize {
+    /// The whole body; none where it was too long or could not be read.
     body: Option<Vec<u8>>,
+    /// It refers to input that the provider keeps.
     refers: bool,
+    /// The largest limit on output tokens that it sets; 0 without one.
     output: u64,
+    /// Answers that it asks for.
     choices: u64,
 }
 
-impl Said {
-    /// A body that could not be read may name, keep and multiply what it likes; `most` is how many answers it can ask for.
+impl RequestSize {
+    /// For a body that could not be read, the worst is assumed; `most` is how many answers it can ask for.
     pub(super) fn of(body: Option<Vec<u8>>, most: u64) -> Self {
         let unread = Self { body: None, refers: true, output: 0, choices: most };
         let Some(body) = body else { return unread };

@@ -8,7 +8,7 @@ use testkit::{Answer as Scripted, Script, Step};
 
 use crate::house::{self, Call, House, Wishes};
 
-const PAUSE: Duration = Duration::from_millis(1200);
+const PAUSE: Duration = Duration::from_millis(600);
 
 const CHAT: [&str; 3] = [
     "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"},\"finish_reason\":null}]}\n\n",

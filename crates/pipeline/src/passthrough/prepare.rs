@@ -1,0 +1,176 @@
+//! Admission of a passthrough call: its caller, provider and endpoint, the objects and models it names, its reservations.
+
+use std::sync::Arc;
+
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::scope::{Action, Scope};
+use domain::user_path::UserPath;
+use egress::{Destination, Outbound};
+use http::Method;
+use store::Owner;
+
+use super::endpoint::{self, Endpoint, Made, Purpose};
+use super::reservation::{self, RequestSize};
+use super::upload::Upload;
+use super::{Journey, Wanted, admit, headers};
+use crate::arrival::Arrival;
+use crate::authenticate;
+use crate::ownership;
+use crate::reserve::Reservation;
+use crate::resolve::access::Access;
+use crate::responses;
+use crate::settle::Ticket;
+use crate::snapshot::Snapshot;
+use crate::snapshot::routes::{Instance, Lane};
+use crate::spending;
+
+/// Admits the call, or says why it is refused. Nothing is sent to the provider.
+pub(super) async fn prepare(
+    snapshot: &Snapshot,
+    arrival: &Arrival,
+    wanted: &Wanted,
+    mut upload: Upload,
+    ticket: &mut Ticket,
+) -> Result<Journey, Fault> {
+    let caller = authenticate::caller(snapshot, arrival)?;
+    let user_path = ticket.identify(&caller, arrival)?;
+    caller.require(Scope::Inference)?;
+    let address = Address::find(snapshot, arrival, wanted, ticket)?;
+    let access = Access::new(&ticket.gateway().policy, snapshot, &caller, &user_path);
+    let stake = admit::Stake::of(&access, &address.instance, &wanted.method);
+    if address.bills && spending::concerns(ticket.gateway(), &ticket.occasion(&caller, &user_path)) {
+        apply_budget(&address, &mut upload, ticket)?;
+    }
+    let parent = refuse_others_objects(&caller, &address.endpoint, &wanted.method, ticket).await?;
+    let restricted = check_references(&caller, &address, &mut upload, ticket)?;
+    let lanes = judge(&access, &address, &mut upload, stake, restricted).await?;
+    let lane = lanes.first().cloned().unwrap_or_else(|| address.instance.passing_lane(""));
+    ticket.names(&lane.target.model);
+    let reservation = reserve(&caller, &user_path, &address, (&lane, &lanes), &upload, ticket)?;
+    let span_id = ticket.new_span_id();
+    let trace = ticket.trace_headers(span_id.as_deref());
+    let Address { instance, destination, endpoint, purpose, .. } = address;
+    let sent = upload.sent();
+    let outbound = Outbound {
+        destination,
+        method: wanted.method.clone(),
+        path_and_query: endpoint.path_and_query.clone(),
+        headers: headers::up(&arrival.headers, &instance, trace),
+        body: upload.into_outbound(),
+    };
+    Ok(Journey { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id })
+}
+
+/// The provider and endpoint that a call is addressed to.
+struct Address {
+    instance: Arc<Instance>,
+    destination: Arc<Destination>,
+    endpoint: Endpoint,
+    purpose: Purpose,
+    /// The provider may charge for the call.
+    bills: bool,
+}
+
+impl Address {
+    fn find(snapshot: &Snapshot, arrival: &Arrival, wanted: &Wanted, ticket: &Ticket) -> Result<Self, Fault> {
+        let rules = &ticket.gateway().policy.passthrough;
+        let instance = admit::find(&snapshot.routes, rules, &wanted.provider)?;
+        let destination = admit::destination(&instance)?;
+        let token = authenticate::credential(&arrival.headers, arrival.query.as_deref()).unwrap_or_default();
+        let endpoint = Endpoint::parse(
+            &wanted.endpoint,
+            destination.base_path(),
+            endpoint::query(arrival.query.as_deref(), token, instance.core.api_version.as_deref()),
+            rules.drop_version,
+        )?;
+        let purpose = endpoint.purpose(&wanted.method);
+        let bills = wanted.method == Method::POST && !endpoint.is_free;
+        Ok(Self { instance, destination, endpoint, purpose, bills })
+    }
+}
+
+/// Applies the rules for user paths with a budget: unmetered work is refused, and the body has to be readable.
+fn apply_budget(address: &Address, upload: &mut Upload, ticket: &Ticket) -> Result<(), Fault> {
+    let rules = &ticket.gateway().policy.passthrough;
+    admit::refuse_unmetered(rules, &address.endpoint)?;
+    upload.apply_budget(address.purpose.infers, admit::unfollowed(rules, &address.instance))
+}
+
+/// Has the objects that the body refers to checked for a caller that may not read everybody's; true for such a caller.
+fn check_references(
+    caller: &Caller,
+    address: &Address,
+    upload: &mut Upload,
+    ticket: &Ticket,
+) -> Result<bool, Fault> {
+    let Some(owner) = responses::visible_to(caller, &ticket.owner(), Action::Read) else { return Ok(false) };
+    upload.check_references(ownership::check_for(ticket.gateway(), owner), address.purpose.infers)?;
+    Ok(true)
+}
+
+/// Reserves the most that the call can cost against budgets, and its tokens against the key's limits. Returns the charge
+/// after a crash.
+fn reserve(
+    caller: &Caller,
+    user_path: &UserPath,
+    address: &Address,
+    (lane, named): (&Lane, &[Arc<Lane>]),
+    upload: &Upload,
+    ticket: &mut Ticket,
+) -> Result<Reservation, Fault> {
+    let Address { instance, purpose, bills, .. } = address;
+    let reservation = reservation::reservation(lane, &upload.sent(), *purpose);
+    let size = || RequestSize::of(upload.whole(), upload.most_answers());
+    let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
+    let occasion = || ticket.occasion(caller, user_path);
+    if let Some(occasion) = spending::budgeted(ticket.gateway(), occasion)? {
+        let worst = worst();
+        let held = spending::hold(ticket.gateway(), &occasion, worst).map_err(|exceeded| {
+            spending::exhausted(ticket.gateway(), &occasion, worst);
+            spending::refused(ticket.gateway(), caller, &exceeded)
+        })?;
+        ticket.hold(held, None, None);
+    }
+    if purpose.infers {
+        ticket.limit_tokens(|| reservation.token_demand(lane))?;
+    }
+    Ok(reservation)
+}
+
+/// Refuses ids in the path that are recorded for another owner. Ids that were never recorded are left to the provider.
+/// Returns the owner of the object that the path names.
+async fn refuse_others_objects(
+    caller: &Caller,
+    endpoint: &Endpoint,
+    method: &Method,
+    ticket: &Ticket,
+) -> Result<Option<Owner>, Fault> {
+    let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let action = if reads { Action::Read } else { Action::Write };
+    // The list of stored completions shows the texts of every key's.
+    if reads && endpoint.makes == Some(Made::Completion) && !responses::reaches_all(caller, Action::Read) {
+        caller.require(Scope::Admin(None, Action::Read))?;
+        return Err(fault::not_found("The list is not shown to a key that is bound to a user path."));
+    }
+    let visible = responses::visible_to(caller, &ticket.owner(), action);
+    ownership::refuse_others(ticket.gateway(), visible.as_ref(), &endpoint.objects).await
+}
+
+/// Checks that every model that the call names is allowed; with limits on models it must name one. Returns their lanes.
+async fn judge(
+    access: &Access<'_>,
+    address: &Address,
+    upload: &mut Upload,
+    stake: admit::Stake,
+    restricted: bool,
+) -> Result<Vec<Arc<Lane>>, Fault> {
+    let Address { instance, endpoint, .. } = address;
+    upload.peek(stake.limited || stake.priced, restricted).await?;
+    let in_body = upload.sent().models();
+    let models: Vec<&str> =
+        endpoint.model.as_deref().into_iter().chain(in_body.iter().map(String::as_str)).collect();
+    admit::judge(access, instance, &models, stake)?;
+    upload.seal().await?;
+    Ok(models.iter().map(|model| instance.passing_lane(model)).collect())
+}
