@@ -110,9 +110,9 @@ const A_BREATH: Duration = Duration::from_secs(1);
 /// Longest cooldown that a provider's `Retry-After` can cause.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Owns all it needs: a client that is waiting is sent heartbeats while this goes on.
+/// Tries the plan's targets until one answers. Owns all it needs: a client that is waiting is sent heartbeats meanwhile.
 pub async fn dispatch(
-    mut call: Box<Call>,
+    call: Box<Call>,
     plan: Plan,
     reservation: Reservation,
     mut ticket: Box<Ticket>,
@@ -120,58 +120,80 @@ pub async fn dispatch(
     let deadline = Instant::now() + patience(&plan, &ticket);
     hedge::count(&ticket);
     let resumable = resume::targets(&plan, &call, &ticket);
-    let mut course = Course::new(plan.lanes);
+    let outcome = try_targets(call, plan.lanes, &reservation, &mut ticket, deadline).await;
+    let outcome = outcome.map(|(call, answer)| resume::arm(answer, call, resumable, reservation));
+    (ticket, outcome)
+}
+
+/// The first answer, with the call it is for; or the error that says most about why there is none.
+async fn try_targets(
+    mut call: Box<Call>,
+    lanes: Vec<Arc<Lane>>,
+    reservation: &Reservation,
+    ticket: &mut Ticket,
+    deadline: Instant,
+) -> Result<(Box<Call>, Answer), Fault> {
+    let mut course = Course::new(lanes);
     // Held while the retry it was given for goes on.
     let mut _retrying = None;
     while let Some(lane) = course.target().cloned() {
-        let Some(admission) = admit(&lane, &mut course, &ticket) else {
+        let Some(admission) = admit(&lane, &mut course, ticket) else {
             _retrying = None;
             continue;
         };
-        let prepared = match call.is_large() {
-            false => outbound::prepare(&call, &lane, &*ticket),
-            true => match Box::pin(outbound::prepare_large(call, lane.clone(), &ticket)).await {
-                Ok((returned, prepared)) => {
-                    call = returned;
-                    prepared
-                }
-                Err(fault) => return (ticket, Err(fault)),
-            },
-        };
+        let prepared;
+        (call, prepared) = prepare(call, &lane, ticket).await?;
         let trying = match prepared {
-            Ok(leaving) => Trying { leaving, asked: Asked::new(lane, admission, &ticket) },
+            Ok(leaving) => Trying { leaving, asked: Asked::new(lane, admission, ticket) },
             Err(fault) => {
                 course.lacks(fault);
                 _retrying = None;
                 continue;
             }
         };
-        let Tried { lane, outcome } =
-            ask(&call, trying, &mut course, &reservation, &mut ticket, deadline).await;
+        let Tried { lane, outcome } = ask(&call, trying, &mut course, reservation, ticket, deadline).await;
         let fault = match outcome {
-            Ok(answer) => return (ticket, Ok(resume::arm(answer, call, resumable, reservation))),
+            Ok(answer) => return Ok((call, answer)),
             Err(fault) => fault,
         };
-        // What was lost has to be paid, too: without room for both there is no other attempt.
+        // The failed attempt has to be paid, too: without room for both there is no other one.
         if !ticket.covers(1) {
-            return (ticket, Err(fault));
+            return Err(fault);
         }
-        match after(fault, &mut course, &ticket, deadline) {
-            Next::Nowhere(fault) => return (ticket, Err(fault)),
+        match after(fault, &mut course, ticket, deadline) {
+            Next::Nowhere(fault) => return Err(fault),
             Next::Elsewhere => {
                 _retrying = None;
-                tell::fallback(&lane, course.target(), &ticket);
+                tell::fallback(&lane, course.target(), ticket);
             }
             Next::Again(pause, guard) => {
                 _retrying = Some(guard);
-                let before = ticket.now();
-                Box::pin(tokio::time::sleep(pause)).await;
-                ticket.waited(ticket.now().saturating_sub(before));
+                wait(pause, ticket).await;
             }
         }
     }
-    let now = ticket.now();
-    (ticket, Err(course.verdict(now)))
+    Err(course.verdict(ticket.now()))
+}
+
+/// Encodes the call for a target, a large body off the connection's thread. The outer error ends the call, the inner one
+/// rules out this target.
+async fn prepare(
+    call: Box<Call>,
+    lane: &Arc<Lane>,
+    ticket: &Ticket,
+) -> Result<(Box<Call>, Result<Leaving, Fault>), Fault> {
+    if call.is_large() {
+        return Box::pin(outbound::prepare_large(call, lane.clone(), ticket)).await;
+    }
+    let prepared = outbound::prepare(&call, lane, ticket);
+    Ok((call, prepared))
+}
+
+/// Waits before a retry; the time does not count as the gateway's own.
+async fn wait(pause: Duration, ticket: &mut Ticket) {
+    let before = ticket.now();
+    Box::pin(tokio::time::sleep(pause)).await;
+    ticket.waited(ticket.now().saturating_sub(before));
 }
 
 /// Admission to the target, if its health allows a call now; else the course moves on.
