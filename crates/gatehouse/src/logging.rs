@@ -62,7 +62,7 @@ pub fn start(settings: &LogSettings) -> io::Result<Logging> {
     Ok(Logging { queue, level: LogLevel(handle) })
 }
 
-/// The default hook writes to standard error itself, which may block.
+/// Logs panics. The default hook writes to standard error itself, which may block.
 fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string).unwrap_or_default();

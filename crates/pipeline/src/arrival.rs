@@ -17,8 +17,7 @@ pub struct Arrival {
     /// The route, e.g. `/v1/chat/completions`.
     pub endpoint: &'static str,
     pub surface: Surface,
-    /// What the path said, for dialects that say it there: the model, and whether the answer is streamed unless the body
-    /// says that.
+    /// The model in the path, for formats that name it there, and whether the answer is streamed unless the body says so.
     pub addressed: Option<(String, Option<bool>)>,
     /// As the client wrote it; only where the audit log wants it.
     pub path: Option<String>,

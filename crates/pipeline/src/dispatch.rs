@@ -79,7 +79,7 @@ struct Asked {
     lane: Arc<Lane>,
     admission: Admission,
     progress: Progress,
-    /// Of the attempt's client span, where the call is traced.
+    /// The id of the attempt's client span, where the call is traced.
     span_id: Option<String>,
 }
 

@@ -18,7 +18,7 @@ use crate::content_encoding;
 use crate::snapshot::routes::Instance;
 
 const TIME_LIMIT: Duration = Duration::from_secs(15);
-/// An error's body is read so far.
+/// Most bytes that are read of an error's body.
 const ERROR_LIMIT: usize = 64 * 1024;
 const SIZE_LIMIT: usize = 16 * 1024 * 1024;
 

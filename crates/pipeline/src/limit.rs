@@ -142,16 +142,16 @@ pub fn refused(gateway: &Gateway, standing: &Standing) {
     gateway.metrics.limited(standing.bound.name());
 }
 
-/// How the next call of a key would stand with its limits.
+/// The limits of a key as its next call would meet them.
 pub struct Foresight {
     pub standings: Vec<Standing>,
-    /// Refused before anything else is looked at.
+    /// The refusal by a request limit, which comes before every other check.
     pub request_refused: Option<Fault>,
-    /// Refused last, after the budgets.
+    /// The refusal by a token limit, which comes last, after the budgets.
     pub tokens_refused: Option<Fault>,
 }
 
-/// How a call would stand, and what would refuse it. Nothing is taken.
+/// The limits as the caller's next call would meet them, and their refusals. Nothing is taken.
 pub fn foresee(gateway: &Gateway, caller: &Caller) -> Option<Foresight> {
     let standings = gateway.limiter.look(limited(caller)?, gateway.clock.tick());
     let refused = |of_tokens: bool| {

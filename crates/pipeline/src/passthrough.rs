@@ -48,7 +48,7 @@ pub struct Rules {
     pub providers: Vec<String>,
     /// A leading `v1`, or the base URL's own last segment, is dropped from the endpoint.
     pub drop_version: bool,
-    /// Work whose cost is never told may be started on paths with a budget.
+    /// Allows work whose cost no answer tells on user paths with a budget.
     pub unmetered: bool,
 }
 
@@ -102,7 +102,7 @@ struct Journey {
     reservation: Reservation,
     /// The owner of the object that the path names, where it is recorded.
     parent: Option<Owner>,
-    /// Of the attempt's client span, where the call is traced.
+    /// The id of the attempt's client span, where the call is traced.
     span_id: Option<String>,
 }
 
@@ -194,7 +194,7 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
     Ok(Passed { status, headers: ours, body: Download::streamed(body, decoder, fare, idle) })
 }
 
-/// An error answer is read whole, to see whether it has the shape that clients know.
+/// Reads an error answer whole and puts it into the gateway's envelope unless it has that shape already.
 async fn wrapped(
     mut fare: Fare,
     status: StatusCode,

@@ -146,7 +146,7 @@ impl Refresher {
         Ok(())
     }
 
-    /// A key that cannot be read is refused, and reported.
+    /// Reads changed keys again. One that cannot be read is refused, and reported.
     async fn refresh_keys(&self, snapshot: &mut Snapshot, changes: &[Change]) -> Result<(), StoreError> {
         let keys = changes.iter().filter(|change| change.kind == AuthKey::KIND);
         let ids: BTreeSet<&str> = keys.map(|change| &*change.name).collect();
@@ -292,7 +292,7 @@ impl Refresher {
         providers
     }
 
-    /// Where an instance of this name is configured outside of storage.
+    /// The source of the instance of this name outside of storage: file or environment.
     pub fn configured_source(&self, name: &str) -> Option<Source> {
         let configured = self.fixed();
         let mut fixed = configured.providers.iter();

@@ -41,7 +41,7 @@ pub struct Previous {
     at_provider: Option<String>,
     /// Nobody has told us of it: only a provider may know it.
     unknown: bool,
-    /// Everything that was said before, oldest first: JSON arrays of items, as they were stored.
+    /// The earlier turns, oldest first: JSON arrays of items, as they were stored.
     items: Vec<Bytes>,
     /// An earlier turn is gone: what is left is not the conversation.
     broken: bool,
@@ -120,8 +120,8 @@ async fn find(id: &str, caller: &Caller, owner: &Owner, responses: &Responses) -
     }
 }
 
-/// Admin scopes reach every response, or those of the key's subtree when it is bound to a user path; other callers reach
-/// their own.
+/// The owners whose responses a caller reaches: with admin scopes all, or those of the key's subtree when it is bound to a
+/// user path; otherwise the caller itself.
 pub fn visible_to(caller: &Caller, owner: &Owner, action: Action) -> Option<OwnerFilter> {
     if !caller.may(Scope::Admin(None, action)) {
         return Some(OwnerFilter::Exact(owner.clone()));

@@ -277,8 +277,8 @@ fn closing_comment(ticket: &Ticket, more: &str) -> Bytes {
 pub const READ_ON_TIME: Duration = Duration::from_secs(5);
 pub const READ_ON_BYTES: usize = 1 << 20;
 
-/// The client went away: what passed until now is what the estimate is made of. If only usage was still to come, it is
-/// read in the background, because the provider charges for the whole answer.
+/// Settles a call whose client went away, estimated from what has passed. If only usage was still to come, it is read in
+/// the background, because the provider charges for the whole answer.
 impl Drop for EventStream {
     fn drop(&mut self) {
         let Phase::Flowing(mut flow, mut ticket) = std::mem::replace(&mut self.phase, Phase::Closed(None))

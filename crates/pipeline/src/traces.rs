@@ -32,7 +32,7 @@ pub struct Traces {
     pub dropped: Counter,
 }
 
-/// Where spans are sent, and as what.
+/// The collector that spans are sent to, and the resource they belong to.
 pub struct Collector {
     pub destination: Arc<Destination>,
     /// `OTEL_EXPORTER_OTLP_HEADERS`.

@@ -63,7 +63,7 @@ impl Patch {
         read(Value::Object(self.merged(stored, read_only)?))
     }
 
-    /// What was sent, nulls included, without the members that nobody can set.
+    /// The body as it was sent, nulls included, without read-only members.
     pub fn strict<T: DeserializeOwned>(&self, read_only: &[&str]) -> Result<T, Fault> {
         let settable = self.0.iter().filter(|(name, _)| !read_only.contains(&name.as_str()));
         read(Value::Object(settable.map(|(name, value)| (name.clone(), value.clone())).collect()))

@@ -30,8 +30,8 @@ fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
     trusted.iter().any(|network| network.contains(&address))
 }
 
-/// In the order they were added. Most proxies write X-Forwarded-For and pass a client's Forwarded on untouched: it is read
-/// only where the other is absent.
+/// The forwarded addresses, in the order they were added. Most proxies write X-Forwarded-For and pass a client's Forwarded
+/// on untouched: it is read only where the other is absent.
 fn hops(headers: &HeaderMap) -> Vec<String> {
     let elements = |name: &str| -> Vec<String> {
         let lines = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"));

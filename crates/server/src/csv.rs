@@ -12,7 +12,7 @@ pub fn write_row(text: &mut String, cells: &[String]) {
     text.push_str("\r\n");
 }
 
-/// What a spreadsheet would take for a formula gets a quote before it, and is text then. In many countries a semicolon
+/// Writes a cell. One that a spreadsheet would take for a formula gets a quote in front. In many countries a semicolon
 /// separates cells: there a formula may begin in the middle of ours.
 fn write_cell(text: &mut String, value: &str) {
     const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];

@@ -34,7 +34,7 @@ pub struct Door {
     router: Router,
     /// Where nearly all calls go: they are led past the framework's machinery.
     chat_path: Arc<str>,
-    /// Everything lies below it; without a slash at its end.
+    /// `BASE_PATH`, which every route lies below; without a slash at its end.
     base_path: Arc<str>,
 }
 

@@ -40,8 +40,8 @@ pub fn check(parts: &Parts) -> Result<(), Fault> {
     Ok(())
 }
 
-/// None for a route outside of the admin API. Inference routes take any parameter: clients send some that mean something
-/// to their provider only.
+/// The query parameters of the matched admin route; none for other routes. Inference routes take any parameter: clients
+/// send some that are meant for their provider.
 fn known_parameters(parts: &Parts) -> Option<&'static Vec<String>> {
     let matched = parts.extensions.get::<MatchedPath>()?.as_str();
     // Below a base path the template begins with it.

@@ -48,7 +48,7 @@ pub struct App {
     /// Held while costs are recalculated.
     recalculating: Arc<tokio::sync::Mutex<()>>,
     draining: AtomicBool,
-    /// What `/ready` last found of the disks, and when.
+    /// The last disk check of `/ready`, and its time.
     room: tokio::sync::Mutex<Option<(Duration, inference::health::Room)>>,
 }
 
@@ -63,7 +63,7 @@ pub struct Config {
     pub dashboard_enabled: bool,
     pub combos_enabled: bool,
     pub cors_origins: Vec<String>,
-    /// Reverse proxies whose word on the client's address is taken.
+    /// `TRUSTED_PROXIES`: peers whose forwarding headers give the client's address.
     pub trusted_proxies: Vec<IpNet>,
     /// `/ready` is 503 while no provider can be called.
     pub ready_needs_provider: bool,

@@ -80,12 +80,12 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// While it lives, no process can start on the data directory.
+/// Exclusive access to a data directory: no process can start on it until this is dropped.
 pub struct ExclusiveAccess {
     _gate: File,
 }
 
-/// None while a process uses the journal below `root`.
+/// Takes exclusive access to the journal below `root`; none while a process uses it.
 pub fn exclusive_access(root: &Path) -> io::Result<Option<ExclusiveAccess>> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
     let Some(gate) = segment::close_gate(root)? else { return Ok(None) };

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 const FILE: &str = ".write-probe";
-/// A block: less may still fit where nothing else does.
+/// Bytes that the probe writes. A whole block: less may still fit on a full disk.
 const SIZE: usize = 4096;
 
 /// Writes a block to a file of its own and removes it again.

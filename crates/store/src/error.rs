@@ -16,7 +16,7 @@ pub enum StoreError {
     PreconditionFailed,
     /// The document itself is not acceptable.
     Invalid(Fault),
-    /// Another encryption key sealed what is stored. Fingerprints; `stored` is absent where none was kept.
+    /// Storage is sealed with another encryption key. Holds fingerprints; `stored` is absent where none was kept.
     WrongKey {
         stored: Option<String>,
         own: String,

@@ -68,7 +68,7 @@ pub struct StoreConfig {
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// The way out when the encryption key is lost: clears all sealed values, so that the key in use can take over.
+/// Recovery from a lost encryption key: clears all sealed values, so that storage opens with the key in use.
 pub struct SecretReset {
     store: Store,
     own: String,
@@ -81,7 +81,7 @@ impl SecretReset {
         Ok(Self { store: Store::open_with_any_key(config, clock).await?, own, entropy })
     }
 
-    /// What `run` would clear.
+    /// Counts the documents that `run` would clear.
     pub async fn sealed(&self) -> Result<SealedCounts, StoreError> {
         self.store.documents().sealed_counts().await
     }

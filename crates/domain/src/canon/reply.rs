@@ -36,7 +36,7 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// By the name that chat completions have for it, or its own.
+    /// The `finish_reason` of chat completions that it corresponds to, or its own name.
     pub fn as_finish_reason(&self) -> &'static str {
         match self {
             Self::EndTurn | Self::StopSequence(_) => "stop",

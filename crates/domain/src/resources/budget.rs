@@ -112,7 +112,7 @@ impl BudgetKey {
         }
     }
 
-    /// The reverse of `name`.
+    /// Parses the text that `name` writes.
     pub fn parse(name: &str) -> Option<Self> {
         let (scope, seconds) = name.rsplit_once('|')?;
         let period = Period::from_seconds(seconds.parse().ok()?).ok()?;

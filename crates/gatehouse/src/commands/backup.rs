@@ -44,7 +44,7 @@ pub fn run(config: Option<&Path>, options: &Options) -> ExitCode {
     })
 }
 
-/// Backups are for SQLite; PostgreSQL has tools of its own.
+/// Refuses PostgreSQL, which has backup tools of its own.
 pub fn require_sqlite(settings: &Settings) -> Result<(), String> {
     match settings.storage.kind {
         StorageType::Sqlite => Ok(()),
@@ -88,7 +88,7 @@ async fn back_up(settings: &Settings, options: &Options) -> Result<Manifest, Str
         .map_err(|error| format!("{} cannot be written: {error}", options.file.display()))
 }
 
-/// Under another name until it is whole.
+/// Writes the archive under a temporary name and renames it when it is complete.
 fn write(file: &Path, files: &[(String, PathBuf)]) -> io::Result<Manifest> {
     let mut partial = file.as_os_str().to_owned();
     partial.push(".partial");

@@ -107,7 +107,7 @@ fn existing(settings: &Settings) -> io::Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|path| path.exists()).collect())
 }
 
-/// A key stays where the backup has none.
+/// Whether the backup replaces this file: all but keys that it does not hold.
 fn is_replaced(path: &Path, manifest: &Manifest) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     !KEYS.contains(&name) || manifest.files.iter().any(|entry| entry.name == name)
@@ -129,7 +129,7 @@ fn set_aside(data_dir: &Path, paths: &[PathBuf]) -> io::Result<Option<PathBuf>> 
     Ok(Some(aside))
 }
 
-/// The journal first: with it in place and the database missing nothing starts that could book it.
+/// Moves the files of the backup into the data directory, the database last: without it no gateway can book the journal.
 fn put_in_place(settings: &Settings, manifest: &Manifest, staging: &Path) -> io::Result<()> {
     let data_dir = &settings.storage.data_dir;
     for entry in manifest.files.iter().filter(|entry| entry.name != DATABASE) {
@@ -151,7 +151,7 @@ fn make_private(directory: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-/// The database may be on another file system than the data directory.
+/// Moves a file, also to another file system: the database need not be on that of the data directory.
 fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {

@@ -18,7 +18,7 @@ use super::{block_on, run_with_settings};
 use crate::settings::Settings;
 use crate::world::{SystemClock, SystemEntropy};
 
-/// In the change records.
+/// The actor in the change records.
 const ACTOR: &str = "cli";
 const CONFIRMATION: &str = "reset";
 

@@ -14,7 +14,7 @@ pub type Check<T> = fn(&T) -> Result<(), &'static str>;
 pub struct Reader<'a> {
     file: BTreeMap<&'static str, Given>,
     environment: &'a BTreeMap<String, String>,
-    /// Where variables come from that are not in the environment of the process.
+    /// The source of each variable that is not in the environment of the process.
     locations: &'a BTreeMap<String, String>,
     pub faults: Vec<SettingsFault>,
     pub origins: Vec<SettingOrigin>,

@@ -28,14 +28,14 @@ pub struct Leaving {
     pub surface: Surface,
     pub body: Vec<Bytes>,
     pub passage: Passage,
-    /// What this target cannot be told.
+    /// Parameters that this target cannot take.
     dropped: Dropped,
     /// `traceparent` and `tracestate`, set when the attempt starts.
     pub trace_headers: TraceHeaders,
 }
 
 impl Leaving {
-    /// What this target cannot be told.
+    /// Parameters that this target cannot take.
     pub fn dropped(&self) -> Dropped {
         self.dropped.clone()
     }

@@ -172,7 +172,7 @@ pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// What the gateway or an orderly shutdown causes must not open a provider's circuit breaker.
+    /// Failures caused by the gateway or by an orderly shutdown must not open a provider's circuit breaker.
     #[test]
     fn only_failures_of_the_provider_count_in_its_health() {
         let fault = |kind| unreachable("x", &EgressError::new(kind, "reason"));

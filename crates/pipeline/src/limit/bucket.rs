@@ -10,7 +10,7 @@ const TOKEN: u128 = 60_000_000;
 #[derive(Default)]
 pub struct TokenBucket {
     limit: u64,
-    /// More than the limit is debt.
+    /// Units taken and not refilled yet; beyond the limit they are debt.
     used: u128,
     /// The parts of `used`, oldest first: the oldest is refilled first.
     entries: VecDeque<Entry>,
@@ -18,7 +18,7 @@ pub struct TokenBucket {
     updated: Duration,
 }
 
-/// What is not refilled yet of one open charge, or of neighbouring closed ones.
+/// The part of one open charge, or of neighbouring closed ones, that is not refilled yet.
 struct Entry {
     number: u64,
     left: u128,
@@ -48,12 +48,12 @@ impl TokenBucket {
         }
     }
 
-    /// From now on the bucket holds, and refills at, this limit.
+    /// Sets the capacity and the refill per minute.
     pub fn set_limit(&mut self, limit: u64) {
         self.limit = limit;
     }
 
-    /// Some part of the limit is left: then a call of any size is admitted, so that large ones cannot starve.
+    /// Whether some part of the limit is left. Then a call of any size is admitted, so that large ones cannot starve.
     pub fn is_open(&self) -> bool {
         self.used < self.capacity()
     }

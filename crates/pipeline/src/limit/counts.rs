@@ -28,7 +28,7 @@ pub struct Standing {
     pub bound: Bound,
     pub limit: u64,
     pub remaining: u64,
-    /// Until more remains, of `tokens_per_minute` until all does; zero when nothing is taken.
+    /// Time until more remains, of `tokens_per_minute` until all does; zero when nothing is taken.
     pub reset: Duration,
     /// How long a call has to wait for its share, if it has to.
     pub wait: Option<Duration>,

@@ -7,7 +7,7 @@ use super::{Live, process};
 use crate::gateway::Gateway;
 use crate::health::{BreakerState, Health};
 
-/// What the server knows and the gateway does not.
+/// Values of the metrics page that the server supplies.
 pub struct Surroundings {
     pub version: &'static str,
     pub storage_up: bool,

@@ -91,7 +91,7 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// Work that is paid for later, and not told of in any answer, cannot be held against a budget.
+/// Refuses work that is billed later and not reported in any answer: it cannot be held against a budget.
 pub(super) fn refuse_unmetered(rules: &Rules, endpoint: &Endpoint) -> Result<(), Fault> {
     if rules.unmetered || !endpoint.is_unmetered {
         return Ok(());

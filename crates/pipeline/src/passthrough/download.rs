@@ -17,7 +17,7 @@ use super::fare::Fare;
 /// Dropping it before its end cancels the call at the provider.
 pub struct Download {
     source: Source,
-    /// Where the provider compresses what it sends.
+    /// Decodes the answer, where the provider compresses it.
     decoder: Option<BodyDecoder>,
     fare: Fare,
     idle: Duration,

@@ -74,7 +74,7 @@ impl Fare {
         }
     }
 
-    /// Whose the objects are that the answer names, and what kind the call makes.
+    /// Sets the owner of the objects that the answer names, and the kind of object that the call makes.
     pub(super) fn owned_by(&mut self, parent: Option<Owner>, makes: Option<Made>) {
         self.parent = parent;
         self.makes = makes;
@@ -89,13 +89,13 @@ impl Fare {
         &self.routes
     }
 
-    /// An answer of any kind may repeat what the provider was sent, our credential included. What could be the start
-    /// of a secret is held back until more has come.
+    /// Masks secrets in a part of the answer: providers may repeat what they were sent, our credential included. The
+    /// possible start of a secret is held back until the next part.
     pub(super) fn clean(&mut self, data: Bytes, last: bool) -> Bytes {
         self.masker.mask(data, last)
     }
 
-    /// How much is held back.
+    /// Bytes that are held back.
     pub(super) fn held_back(&self) -> usize {
         self.masker.held()
     }
@@ -325,7 +325,8 @@ impl Fare {
         }
     }
 
-    /// Objects that were made here are the caller's; what an object of somebody's led to is that one's.
+    /// Records the caller as owner of the objects that the call made; those that follow from an existing object get its
+    /// owner.
     fn record_owners(&self, metered: &Metered) {
         let Some(ticket) = self.ticket.as_ref().filter(|_| self.status < 400) else { return };
         let gateway = ticket.gateway();

@@ -78,7 +78,7 @@ pub(super) fn up(client: &HeaderMap, instance: &Instance, trace_headers: TraceHe
     Headers::from(headers)
 }
 
-/// A header whose value repeats a secret stays behind.
+/// The provider's headers that reach the client. One whose value repeats a secret is dropped.
 pub(super) fn down(theirs: &HeaderMap, scrubber: &Scrubber) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(16);
     let known = theirs.iter().filter(|(name, _)| listed(name, DOWN, DOWN_PREFIXES));

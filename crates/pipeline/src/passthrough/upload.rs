@@ -66,7 +66,7 @@ struct Record {
     answers: Option<u64>,
     /// The body says whether the answer is to be kept.
     store: Option<bool>,
-    /// The work goes on after the answer.
+    /// The request asks for work that goes on after the answer.
     background: bool,
     trouble: Option<Fault>,
     moved: Instant,
@@ -152,7 +152,7 @@ impl Upload {
         }
     }
 
-    /// All of the body is wanted before it leaves, as far as it is not too long; one that cannot be read is refused.
+    /// Has the body read before it leaves, as far as it is not too long, and refuses one that cannot be read.
     /// `unfollowed` is the answer to a call that is to go on in the background. An endpoint that `infers` takes JSON.
     pub(super) fn apply_budget(&mut self, infers: bool, unfollowed: Option<Fault>) -> Result<(), Fault> {
         self.budgeted = true;
@@ -168,8 +168,8 @@ impl Upload {
         }
     }
 
-    /// Objects that the body refers to are checked before it leaves. What is compressed, or labelled as something that
-    /// the endpoint does not take, cannot be checked.
+    /// Has the objects that the body refers to checked before it leaves. Refuses a body that cannot be checked: one that is
+    /// compressed, or labelled as something that the endpoint does not take.
     pub(super) fn check_references(&mut self, check: Check, infers: bool) -> Result<(), Fault> {
         self.check = Some(check);
         match self.kind {

@@ -18,7 +18,7 @@ pub struct Keeping {
     pub previous: Option<String>,
     /// False when the client wants nothing kept: then only the owner is recorded.
     pub store: bool,
-    /// Where the input is in the request's body.
+    /// Position of the input in the request's body.
     pub input: Option<Range<usize>>,
 }
 

@@ -4,7 +4,7 @@ use domain::call::Format;
 use serde_json::{Value, json};
 use wire::codec::Request;
 
-/// A parameter that is longer says nothing useful in a trace.
+/// Longest parameter that becomes an attribute, in bytes.
 const LONGEST_PARAMETER: usize = 4096;
 
 pub fn text(key: &str, value: &str) -> Value {

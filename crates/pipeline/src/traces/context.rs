@@ -7,7 +7,7 @@ use crate::arrival::Arrival;
 use crate::gateway::Gateway;
 
 const SAMPLED: u8 = 1;
-/// What the standard asks systems to carry at least.
+/// Longest `tracestate` that is carried; the standard requires at least this much.
 const LONGEST_STATE: usize = 512;
 
 /// Trace headers of one request to a provider.

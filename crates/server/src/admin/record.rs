@@ -51,7 +51,7 @@ pub fn name(param: &str, sent: Option<String>, path: String) -> Result<String, F
 /// Members of most views that nobody can set.
 pub const TIMES: [&str; 2] = ["created_at", "updated_at"];
 
-/// A document that storage holds and nobody can read.
+/// The error for a stored document that cannot be read.
 pub fn unreadable(title: &str, name: &str) -> Fault {
     fault::conflict(format!("The stored {title} '{name}' cannot be read. Delete it, then create it again."))
 }

@@ -220,7 +220,7 @@ impl House {
         self.neighbour().await
     }
 
-    /// Where the journal is.
+    /// The data directory, which holds the journal.
     pub fn data_directory(&self) -> &std::path::Path {
         self.directory.path()
     }

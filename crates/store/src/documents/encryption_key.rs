@@ -17,10 +17,10 @@ use crate::seal::Fields;
 /// A row of its own kind in `documents`, which has no change record.
 const KIND: &str = "encryption_key";
 const NAME: &str = "fingerprint";
-/// So many sealed documents are tried where no fingerprint is stored yet.
+/// Most sealed documents that are tried where no fingerprint is stored yet.
 const TRIED: i64 = 100;
 
-/// Tells keys apart without telling anything about them.
+/// Fingerprint of an encryption key, which does not reveal the key.
 pub fn fingerprint(key: &[u8; 32]) -> String {
     let mut hash = Sha256::new();
     hash.update(b"gatehouse encryption key v1");

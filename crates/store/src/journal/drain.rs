@@ -194,8 +194,8 @@ impl Drainer {
 }
 
 impl Journal {
-    /// The last act of an orderly stop, after the drainer has ended: removes the directory of this process when everything
-    /// in it is booked.
+    /// Removes the directory of this process when everything in it is booked: the last step of an orderly stop, after the
+    /// drainer has ended.
     pub async fn retire(&self, store: &Store) {
         let journal = self.clone();
         match blocking(move || journal.remove_settled()).await {

@@ -98,7 +98,7 @@ impl Source {
         matches!(self.place, Place::Live)
     }
 
-    /// Everything is booked, no call is open and nothing has to be kept for a person to look at.
+    /// Whether everything is booked, no call is open and nothing damaged has to be kept.
     pub fn is_settled(&self) -> bool {
         let cursor_is_done =
             self.cursor.as_ref().is_none_or(|cursor| !cursor.damaged && self.stretch().is_none());

@@ -76,7 +76,7 @@ pub enum Place {
 pub struct Member<'a> {
     pub place: Place,
     pub name: &'static str,
-    /// As it was written; none when it is longer than what is kept.
+    /// The value as it was written; none when it is longer than the limit.
     pub value: Option<&'a [u8]>,
 }
 

@@ -140,7 +140,8 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
     })
 }
 
-/// The settings judge a configured key; this one also judges what stands in the data directory.
+/// Refuses a weak master key on a listener that others can reach, also one from the data directory, which the settings
+/// do not check.
 fn refuse_weak(master_key: &MasterKey, listener: &TcpListener, data_dir: &Path) -> Result<(), String> {
     let local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     match master_key::weakness(&master_key.key).filter(|_| !local) {

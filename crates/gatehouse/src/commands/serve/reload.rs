@@ -45,7 +45,7 @@ impl Reloader {
         }
     }
 
-    /// A configuration with a fault in it changes nothing.
+    /// Loads the configuration and applies it; one with a fault changes nothing.
     async fn reload(&mut self) {
         let loaded = settings::load(
             settings::process_environment(),

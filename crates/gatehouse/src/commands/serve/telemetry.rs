@@ -7,7 +7,7 @@ use pipeline::traces::{self, Collector, Resource};
 
 use crate::settings::TelemetrySettings;
 
-/// The lists were checked when the settings were read.
+/// The trace collector of the settings, whose lists were checked when they were read.
 pub fn collector(telemetry: &TelemetrySettings, destination: Arc<Destination>) -> Collector {
     let headers = telemetry.otlp_headers.as_ref().and_then(|list| traces::parse_headers(list.reveal()));
     let attributes = telemetry.resource_attributes.as_deref().and_then(traces::parse_list);

@@ -12,7 +12,7 @@ const COUNTED: [&str; 6] =
 
 pub(super) struct Inspector {
     gleaner: Gleaner,
-    /// Calls itself JSON; of anything else no model is taken.
+    /// The content type is JSON; otherwise no model is read.
     json: bool,
     /// Refuses what is not valid UTF-8 JSON, where limits, lists, budgets or ownership depend on reading it.
     validator: Option<StreamValidator>,
@@ -28,7 +28,7 @@ pub(super) struct Inspector {
     multiplied: bool,
     /// Some of the body leaves before the rest has come.
     streamed: bool,
-    /// Why the work may not go on after the answer.
+    /// The refusal of work that goes on after the answer, where that cannot be followed.
     unfollowed: Option<Fault>,
 }
 

@@ -24,7 +24,7 @@ fn refuse_file_1(ids: Vec<String>) -> Checking {
     })
 }
 
-/// What left, and the code of the refusal.
+/// The bytes that left, and the code of the refusal.
 async fn sent(mut upload: Upload, guarded: bool, strict: bool) -> (String, Option<String>) {
     let record = upload.sent();
     let refused = |fault: Fault| Some(fault.code.to_string());

@@ -103,8 +103,8 @@ fn kept(
 const READ_ONLY: [&str; 5] = ["source", "overrides", "api_key_set", "api_key_last4", "health"];
 
 impl ProviderBody {
-    /// What is stored, with the members of a PUT laid over it. The key is left out where it is not sent: it is kept by
-    /// `provider`, if the address allows.
+    /// The stored instance with the members of a PUT laid over it. A key that is not sent is left out: `provider` keeps it,
+    /// if the address allows.
     pub fn over(stored: Option<&Provider>, patch: &Patch) -> Result<Self, Fault> {
         let shown = stored.map(|stored| Provider { api_key: None, ..stored.clone() });
         let mut merged = patch.merged(shown.as_ref(), &READ_ONLY)?;

@@ -23,7 +23,7 @@ use crate::principal::{Principal, Read, Usage};
 use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
 
-/// More dimensions make a table that nobody reads.
+/// Most dimensions of one breakdown.
 const MOST_DIMENSIONS: usize = 3;
 /// The largest table that is put together for one answer.
 const MOST_GROUPS: usize = 100_000;
@@ -46,7 +46,7 @@ const DIMENSIONS: [(&str, Dimension); 5] = [
 ];
 
 impl Dimension {
-    /// The columns it is told by, and what the ledger calls them.
+    /// The columns of this dimension, and their axes in the ledger.
     fn columns(self) -> &'static [(&'static str, Axis)] {
         match self {
             Self::UserPath => &[("user_path", Axis::UserPath)],

@@ -50,7 +50,7 @@ fn resources(house: &House) -> Vec<Resource> {
     ]
 }
 
-/// Without what moves on by itself.
+/// The view without members that change by themselves.
 fn settled(mut view: Value) -> Value {
     for name in ["updated_at", "health", "members_status", "last_used_at"] {
         view.as_object_mut().unwrap().remove(name);
