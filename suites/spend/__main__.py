@@ -11,7 +11,7 @@ import backends
 import rig
 import traffic
 from kill9.audit import drained_rows
-from spend import books, limits, passthrough, race, stage
+from spend import agent, books, limits, passthrough, race, stage
 
 
 def main():
@@ -21,11 +21,11 @@ def main():
     parser.add_argument("--kills", type=int)
     parser.add_argument("--workers", type=int, default=32)
     parser.add_argument("--backend", choices=backends.NAMES, action="append", help="default: both; quick: SQLite")
-    parser.add_argument("--only", choices=["books", "race", "limits", "passthrough"], action="append")
+    parser.add_argument("--only", choices=["books", "race", "limits", "passthrough", "agent"], action="append")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     options = parser.parse_args()
     chosen = options.backend or (["sqlite"] if options.quick else backends.NAMES)
-    parts = options.only or ["books", "race", "limits", "passthrough"]
+    parts = options.only or ["books", "race", "limits", "passthrough", "agent"]
     options.calls = (options.calls or (3000 if options.quick else 100_000)) // len(chosen)
     options.kills = options.kills if options.kills is not None else (2 if options.quick else 10)
     print(f"spend: seed {options.seed}", flush=True)
@@ -39,6 +39,8 @@ def main():
         checks += staged("sqlite", limits.run, options)
     if "passthrough" in parts:
         checks += staged("sqlite", passthrough.run, options)
+    if "agent" in parts:
+        checks += staged("sqlite", agent.run, options)
     for what, faults in checks:
         print(f"{'MISSED' if faults else 'ok    '} {what}")
         for fault in faults[:8]:

@@ -10,6 +10,8 @@ PATHS = ["/spend/one", "/spend/two/deep", "/spend/two"]
 # Everything that answers a call in the end, by its selector.
 OPENAI = ["text", "cached", "reasoning", "long-20", "drip-5", "every-5", "every-9-cut-mid-stream", "no-usage"]
 ANTHROPIC = ["text", "cached", "long-20"]
+# What the agent of `agent.py` asks.
+AGENT_MODEL = "long-400"
 BACKUP = ["text", "text@lame"]
 PRICED = [f"openai/{m}" for m in OPENAI] + [f"anthropic/{m}" for m in ANTHROPIC] + [f"openai-backup/{m}" for m in BACKUP]
 COMBOS = {
@@ -26,7 +28,7 @@ def settings(upstream, further):
         "OPENAI_BACKUP_MODELS": ",".join(BACKUP),
         "ANTHROPIC_API_KEY": rig.PROVIDER_KEY,
         "ANTHROPIC_BASE_URL": upstream.url,
-        "ANTHROPIC_MODELS": ",".join(ANTHROPIC),
+        "ANTHROPIC_MODELS": ",".join([*ANTHROPIC, AGENT_MODEL]),
         "GATEWAY_EDITION": "enterprise",
     }
 

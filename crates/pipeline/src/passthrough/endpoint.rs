@@ -70,6 +70,11 @@ impl Endpoint {
         })
     }
 
+    /// Whether a `GET` lists objects that any key may have made. A list below an object is its owner's.
+    pub(super) fn lists_account(&self) -> bool {
+        self.objects.is_empty() && matches!(self.makes, Some(Made::Completion | Made::Object))
+    }
+
     pub(super) fn purpose(&self, method: &Method) -> Purpose {
         if *method == Method::POST { self.made } else { Purpose::default() }
     }

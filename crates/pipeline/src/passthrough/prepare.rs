@@ -148,8 +148,8 @@ async fn refuse_others_objects(
 ) -> Result<Option<Owner>, Fault> {
     let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let action = if reads { Action::Read } else { Action::Write };
-    // The list of stored completions shows the texts of every key's.
-    if reads && endpoint.makes == Some(Made::Completion) && !responses::reaches_all(caller, Action::Read) {
+    // A provider lists the objects of its whole account, whichever key made them.
+    if reads && endpoint.lists_account() && !responses::reaches_all(caller, Action::Read) {
         caller.require(Scope::Admin(None, Action::Read))?;
         return Err(fault::not_found("The list is not shown to a key that is bound to a user path."));
     }

@@ -191,12 +191,23 @@ async fn a_media_type_does_not_hide_a_reference() {
 }
 
 #[tokio::test]
-async fn the_list_of_stored_completions_is_for_admins() {
+async fn lists_of_the_whole_account_are_for_admins() {
     house::each(async |house| {
-        let (_, key) = house.key(json!({"name": "k"})).await;
-        assert_eq!(house.get("/p/openai/v1/chat/completions").key(&key).refusal().await.0, 403);
-        assert!(house.upstream.requests().is_empty());
-        assert!(reaches(&house, house::MASTER, Method::GET, "chat/completions", None).await);
+        let (_, mine) = house.key(json!({"name": "mine"})).await;
+        let (_, theirs) = house.key(json!({"name": "theirs"})).await;
+        for list in ["files", "batches", "chat/completions", "vector_stores", "assistants", "videos", "files/"] {
+            let refused = house.get(format!("/p/openai/v1/{list}")).key(&mine).refusal().await;
+            assert_eq!(refused.0, 403, "{list}");
+            assert!(house.upstream.requests().is_empty(), "{list}");
+        }
+        for list in ["files?limit=1", "chat/completions"] {
+            assert!(reaches(&house, house::MASTER, Method::GET, list, None).await, "{list}");
+        }
+        made(&house, &mine, "vector_stores", "vs_p1").await;
+        let below = "vector_stores/vs_p1/files";
+        assert!(reaches(&house, &mine, Method::GET, below, None).await, "a list below an own object");
+        assert!(!reaches(&house, &theirs, Method::GET, below, None).await);
+        assert!(reaches(&house, &theirs, Method::GET, "models", None).await);
     })
     .await;
 }
