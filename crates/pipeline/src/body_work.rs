@@ -67,6 +67,18 @@ impl BodyWork {
     }
 }
 
+/// Runs `work` on a body of so many bytes: at once if it is small, off the connection's thread if it is large.
+pub async fn with_bytes<T: Send + 'static>(
+    gateway: &Gateway,
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Fault> {
+    match bytes < LARGE_BODY {
+        true => Ok(work()),
+        false => Box::pin(gateway.body_work.run(&gateway.tasks, work)).await,
+    }
+}
+
 /// Runs `work` on a call: at once for a small body, off the connection's thread for a large one.
 pub async fn with_call<T: Send + 'static>(
     gateway: &Gateway,

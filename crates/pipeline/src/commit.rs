@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use wire::codec::{self, Native, Served};
 
 use crate::arrival::Arrival;
+use crate::body_work::{self, LARGE_BODY};
 use crate::dispatch::{Answer, Translation};
 use crate::gateway::Gateway;
 use crate::idempotency::Record;
@@ -32,7 +33,7 @@ pub async fn whole(answering: Answering, record: Option<Box<Record>>) -> Result<
         Ok(Answer::Native(native, bytes, answer)) => {
             Ok(pass_on(ticket, native, bytes, &answer, record).await)
         }
-        Ok(Answer::Translated(translation, reply)) => Ok(render(ticket, *translation, &reply, record).await),
+        Ok(Answer::Translated(translation, reply)) => render(ticket, *translation, reply, record).await,
         Ok(Answer::Stream(_)) => Err(ticket.refuse(fault::internal_error())),
         Err(fault) => Err(ticket.refuse(fault)),
     }
@@ -107,10 +108,10 @@ async fn pass_on(
     let requested_model = ticket.receipt().map(|receipt| &*receipt.requested_model).unwrap_or_default();
     let served = Served { provider, model, requested_model, latency_ms };
     let pieces = native.splice_answer(&bytes, answer, &served);
-    if responses::background::is_to_be_followed(&ticket, &bytes) {
+    if responses::background::is_to_be_followed(&ticket, &bytes, &answer.object) {
         let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
         take_down(&mut ticket, &reply.headers, &pieces);
-        responses::keep_whole(&mut ticket, &pieces);
+        responses::keep_whole(&mut ticket, &pieces).await;
         write_down(record, &reply, &ticket);
         responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
         return reply;
@@ -121,22 +122,35 @@ async fn pass_on(
 async fn render(
     mut ticket: Box<Ticket>,
     translation: Translation,
-    answer: &CanonReply,
+    answer: Box<CanonReply>,
     record: Option<Box<Record>>,
-) -> Reply {
+) -> Result<Reply, Refused> {
     let overhead_us = ticket.first_byte();
     if let Some(id) = &answer.id {
         ticket.provider_id(id.clone());
     }
-    ticket.produced(answer.parts.iter().map(|part| content_bytes(&part.content)).sum());
+    let length: u64 = answer.parts.iter().map(|part| content_bytes(&part.content)).sum();
+    ticket.produced(length);
     if translation.client_format == Format::Chat {
-        ticket.gateway().recall.remember(&ticket.owner(), answer);
+        ticket.gateway().recall.remember(&ticket.owner(), &answer);
     }
-    let mut rendering = translation.rendering;
+    let (client, mut rendering) = (translation.client, translation.rendering);
     rendering.latency_ms = ticket.elapsed().as_millis() as u64;
-    let body = translation.client.render(answer, &mut rendering);
-    let usage = answer.usage.clone().map(|usage| (usage, &answer.raw_usage[..]));
-    finish(ticket, overhead_us, usage, vec![body], record).await
+    let (usage, raw) = (answer.usage.clone(), answer.raw_usage.clone());
+    // The client may leave while a large answer is rendered: it is billed all the same.
+    if let Some(usage) = usage.clone().filter(|_| length >= LARGE_BODY as u64) {
+        ticket.consumed(usage, &raw);
+    }
+    let rendered = body_work::with_bytes(ticket.gateway(), length as usize, move || {
+        client.render(&answer, &mut rendering)
+    });
+    match rendered.await {
+        Ok(body) => {
+            let usage = usage.map(|usage| (usage, &raw[..]));
+            Ok(finish(ticket, overhead_us, usage, vec![body], record).await)
+        }
+        Err(fault) => Err(ticket.refuse(fault)),
+    }
 }
 
 async fn finish(
@@ -156,7 +170,7 @@ async fn finish(
     if let Some(cost) = cost {
         headers.insert(reply::COST, cost);
     }
-    responses::keep_whole(&mut ticket, &pieces);
+    responses::keep_whole(&mut ticket, &pieces).await;
     take_down(&mut ticket, &headers, &pieces);
     let reply = whole_reply(headers, pieces);
     write_down(record, &reply, &ticket);

@@ -12,7 +12,7 @@ use wire::vendors::Lifecycle;
 
 use crate::arrival::Arrival;
 use crate::ask::{self, Ask};
-use crate::body_work::SMALL_BODY;
+use crate::body_work::{self, SMALL_BODY};
 use crate::estimate;
 use crate::gateway::Gateway;
 use crate::receive::Call;
@@ -75,7 +75,9 @@ where
         let crate::Prepared { call, plan, .. } = prepared;
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
         // State that was sealed for the client is not the provider's to read.
-        let sealed = codec::carries_sealed_state(&call.request.body);
+        let body = call.request.body.clone();
+        let sealed =
+            body_work::with_bytes(gateway, body.len(), move || codec::carries_sealed_state(&body)).await?;
         match path(lane).filter(|_| !sealed) {
             Some(path) => asked(gateway, &call, lane, &path).await,
             None => {

@@ -54,11 +54,7 @@ impl Answer {
     /// Model and finish reasons of a whole answer; a stream tells them at its end.
     fn facts(&self) -> Option<ResponseFacts> {
         match self {
-            Self::Native(_, bytes, _) => {
-                let mut facts = ResponseFacts::default();
-                facts.read(bytes);
-                Some(facts)
-            }
+            Self::Native(_, bytes, _) => Some(ResponseFacts::of(bytes)),
             Self::Translated(_, reply) => Some(ResponseFacts {
                 model: reply.model.clone(),
                 finish_reasons: vec![reply.stop.as_finish_reason().to_owned()],
@@ -274,7 +270,8 @@ fn conclude(
         Err(fault) => (fault.upstream_status.map_or(fault.status, u16::from), Some(fault.code.to_string())),
     };
     ticket.attempted(&lane, lane.attempt(status, error, duration), span_id);
-    if let Some(facts) = outcome.as_ref().ok().filter(|_| ticket.is_traced()).and_then(Answer::facts) {
+    let answer = outcome.as_ref().ok().filter(|_| ticket.is_traced());
+    if let Some(facts) = answer.and_then(|answer| progress.facts().or_else(|| answer.facts())) {
         ticket.trace_response(facts);
     }
     match &mut outcome {

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use store::{Claimed, KeptAnswer, Repeatable};
 
 use crate::arrival::Arrival;
+use crate::body_work;
 use crate::receive::Call;
 use crate::reply::{self, Reply, ReplyBody};
 use crate::settle::Ticket;
@@ -48,7 +49,8 @@ async fn claim_key(key: &str, arrival: &Arrival, call: &Call, ticket: &Ticket) -
     let gateway = ticket.gateway();
     let repeatable = Repeatable {
         id: scope(key, arrival, ticket),
-        fingerprint: fingerprint(arrival, call),
+        fingerprint: body_work::with_bytes(gateway, call.request.body.len(), fingerprint(arrival, call))
+            .await?,
         token: ticket.seed(),
     };
     match gateway.idempotency.claim(repeatable).await? {
@@ -91,15 +93,14 @@ fn scope(key: &str, arrival: &Arrival, ticket: &Ticket) -> String {
 }
 
 /// What was asked: what a path or a query says beside it is part of that.
-fn fingerprint(arrival: &Arrival, call: &Call) -> String {
-    let addressed = arrival.addressed.as_ref().map(|(model, _)| model.as_bytes());
-    digest(&[
-        arrival.method.as_bytes(),
-        arrival.endpoint.as_bytes(),
-        addressed.unwrap_or_default(),
-        &[u8::from(call.stream)],
-        &call.request.body,
-    ])
+fn fingerprint(arrival: &Arrival, call: &Call) -> impl FnOnce() -> String + Send + 'static {
+    let (method, endpoint, stream) = (arrival.method, arrival.endpoint, call.stream);
+    let addressed = arrival.addressed.as_ref().map(|(model, _)| model.clone()).unwrap_or_default();
+    let body = call.request.body.clone();
+    move || {
+        let stream = [u8::from(stream)];
+        digest(&[method.as_bytes(), endpoint.as_bytes(), addressed.as_bytes(), &stream, &body])
+    }
 }
 
 /// Each part with its length, so that nothing moves from one to the next.

@@ -4,11 +4,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use store::{OwnedObject, Owner, OwnerFilter};
 use wire::meter::{Gleaner, Place};
 
+use crate::body_work;
 use crate::gateway::Gateway;
 
 /// No request names more objects than that.
@@ -79,6 +81,12 @@ pub fn references_in(body: &[u8]) -> Vec<String> {
     });
     found.extend(gleaner.take_references());
     found
+}
+
+/// The same, off the connection's thread where the body is large.
+pub async fn references_of(gateway: &Gateway, body: &Bytes) -> Result<Vec<String>, Fault> {
+    let shared = body.clone();
+    body_work::with_bytes(gateway, body.len(), move || references_in(&shared)).await
 }
 
 /// Records whose these objects are. `temporary` ones are forgotten by their provider after some weeks.

@@ -57,6 +57,13 @@ struct Incomplete {
 }
 
 impl ResponseFacts {
+    /// What a whole answer names.
+    pub fn of(document: &[u8]) -> Self {
+        let mut facts = Self::default();
+        facts.read(document);
+        facts
+    }
+
     /// A whole answer.
     pub fn read(&mut self, document: &[u8]) {
         if let Ok(document) = std::str::from_utf8(document) {

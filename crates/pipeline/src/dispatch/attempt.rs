@@ -11,10 +11,12 @@ use egress::EgressError;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::time::{Instant, timeout_at};
 use wire::codec::Native;
+use wire::response_facts::ResponseFacts;
 
 use super::outbound::{Leaving, Passage};
 use super::upstream::{self, UpstreamBody};
 use super::{Answer, Asked, Loss, Progress, gate};
+use crate::body_work::{self, LARGE_BODY};
 use crate::receive::Call;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
@@ -87,7 +89,7 @@ async fn send_and_read(
         Ok(Err(error)) => Err(broken(lane, &error)),
         Err(_) => Err(too_slow()),
     };
-    read(lane, passage, bytes?, progress)
+    read_sized(lane, passage, bytes?, progress, ticket).await
 }
 
 /// Error answers are read boundedly and become a fault of their own.
@@ -154,22 +156,51 @@ fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     ))
 }
 
-fn read(lane: &Lane, passage: Passage, bytes: Bytes, progress: &Progress) -> Result<Answer, Fault> {
-    let instance = &lane.target.instance;
+/// Reads a whole answer, a large one off the connection's thread.
+async fn read_sized(
+    lane: &Lane,
+    passage: Passage,
+    bytes: Bytes,
+    progress: &Progress,
+    ticket: &Ticket,
+) -> Result<Answer, Fault> {
+    let (instance, is_traced) = (lane.target.instance.clone(), ticket.is_traced());
+    let reading = body_work::with_bytes(ticket.gateway(), bytes.len(), move || {
+        // Facts of a small answer are read where they are needed.
+        let facts = (is_traced && bytes.len() >= LARGE_BODY).then(|| ResponseFacts::of(&bytes));
+        (facts, read(&instance, passage, bytes))
+    });
+    let (facts, answer) = reading.await?;
+    progress.names(facts);
+    answer.map_err(|unreadable| {
+        progress.told(unreadable.usage);
+        unreadable.fault
+    })
+}
+
+/// Why an answer is not one, and what it says was consumed all the same.
+struct Unreadable {
+    fault: Fault,
+    usage: Option<Usage>,
+}
+
+fn read(instance: &str, passage: Passage, bytes: Bytes) -> Result<Answer, Box<Unreadable>> {
     let native = passage.upstream();
+    let unreadable = |fault, usage| Box::new(Unreadable { fault, usage });
     let answer = native.read_answer(&bytes).map_err(|_| {
-        progress.told(usage_alone(native, &bytes));
-        fault::upstream_invalid_response(instance, "it is not what was asked for")
+        let fault = fault::upstream_invalid_response(instance, "it is not what was asked for");
+        unreadable(fault, usage_alone(native, &bytes))
     })?;
     if let Some(error) = &answer.error {
-        return Err(native.read_stream_error(&bytes[error.clone()], instance));
+        return Err(unreadable(native.read_stream_error(&bytes[error.clone()], instance), None));
     }
     match passage {
         Passage::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
         Passage::Translated(mut translation) => {
             let decoded = translation.upstream.decode(&bytes, &mut translation.decoding);
-            let mut reply = decoded.inspect_err(|_| {
-                progress.told(answer.usage.clone().and_then(|range| native.read_usage(&bytes[range], None)));
+            let mut reply = decoded.map_err(|fault| {
+                let usage = answer.usage.clone().and_then(|range| native.read_usage(&bytes[range], None));
+                unreadable(fault, usage)
             })?;
             translation.renames.restore_reply(&mut reply);
             Ok(Answer::Translated(translation, Box::new(reply)))

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use domain::fault::Fault;
 use domain::usage::Usage;
+use wire::response_facts::ResponseFacts;
 
 #[derive(Default)]
 pub struct Progress {
     begun: AtomicBool,
     bytes: AtomicU64,
     usage: OnceLock<Box<Usage>>,
+    facts: OnceLock<Box<ResponseFacts>>,
 }
 
 /// An answer that a provider began and nobody got.
@@ -36,6 +38,17 @@ impl Progress {
         if let Some(usage) = usage {
             let _ = self.usage.set(Box::new(usage));
         }
+    }
+
+    /// Model and finish reasons of a large answer.
+    pub fn names(&self, facts: Option<ResponseFacts>) {
+        if let Some(facts) = facts {
+            let _ = self.facts.set(Box::new(facts));
+        }
+    }
+
+    pub fn facts(&self) -> Option<ResponseFacts> {
+        self.facts.get().map(|facts| ResponseFacts::clone(facts))
     }
 
     /// What is owed for an attempt that came to nothing.

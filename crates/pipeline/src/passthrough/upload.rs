@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 
 use crate::audit::Recording;
+use crate::body_work::LARGE_BODY;
 use crate::ownership::{Check, Checking};
 use inspector::Inspector;
 
@@ -52,6 +53,8 @@ pub(super) struct Upload {
     timer: Option<Pin<Box<Sleep>>>,
     /// Takes down what comes, where the audit log wants it.
     recording: Option<Arc<Recording>>,
+    /// Bytes that were inspected since other connections had their turn.
+    inspected: usize,
 }
 
 /// What is known of the body so far; outlives it.
@@ -149,6 +152,7 @@ impl Upload {
             patience,
             timer: None,
             recording,
+            inspected: 0,
         }
     }
 
@@ -321,11 +325,18 @@ impl Upload {
     /// The next part of the body, once it may leave.
     fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Fault>> {
         if self.checking.is_none() {
+            // A client that sends without a pause must not keep the thread from other connections.
+            if self.inspected >= LARGE_BODY {
+                self.inspected = 0;
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             let Some(data) = ready!(self.poll_read(context))? else {
                 self.look_at_end()?;
                 return Poll::Ready(Ok(None));
             };
             self.look(&data)?;
+            self.inspected += data.len();
             if self.ended {
                 self.look_at_end()?;
             }

@@ -13,7 +13,7 @@ use wire::json;
 use wire::vendors::Lifecycle;
 
 use super::keep::renew;
-use super::lifecycle::{is_pending, named_after, native};
+use super::lifecycle::{is_pending, is_pending_object, named_after, native};
 use super::told;
 use crate::gateway::Gateway;
 use crate::settle::Ticket;
@@ -30,8 +30,8 @@ const TAKE_OVER: Duration = Duration::from_secs(1);
 const LOOK_UP: Duration = Duration::from_millis(250);
 
 /// Only a provider that can be asked about its responses is waited for.
-pub fn is_to_be_followed(ticket: &Ticket, body: &[u8]) -> bool {
-    ticket.keeping().is_some() && is_pending(body) && can_be_asked(ticket)
+pub fn is_to_be_followed(ticket: &Ticket, body: &[u8], object: &json::Object) -> bool {
+    ticket.keeping().is_some() && is_pending_object(body, object) && can_be_asked(ticket)
 }
 
 /// Whether a streamed response goes on at its provider although its client has gone.

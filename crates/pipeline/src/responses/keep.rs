@@ -9,6 +9,7 @@ use store::{Owner, StoreError, StoredResponse};
 use wire::formats::responses as format;
 use wire::{json, splice};
 
+use crate::body_work;
 use crate::gateway::Gateway;
 use crate::settle::Ticket;
 
@@ -23,17 +24,21 @@ pub struct Keeping {
 }
 
 /// A response that was answered whole: it can be read back before its last byte has left.
-pub fn keep_whole(ticket: &mut Ticket, pieces: &[Bytes]) {
-    if ticket.keeping().is_none() {
-        return;
-    }
+pub async fn keep_whole(ticket: &mut Ticket, pieces: &[Bytes]) {
+    let Some(keeping) = ticket.keeping() else { return };
     let body = splice::concat(pieces);
-    let Some(seen) = Seen::read(&body) else { return };
+    let (prompt, place, store) = (ticket.prompt().clone(), keeping.input.clone(), keeping.store);
+    let read = body_work::with_bytes(ticket.gateway(), body.len().max(prompt.len()), move || {
+        let seen = Seen::read(&body)?;
+        let input = (store && seen.complete).then(|| input_items(&prompt, place));
+        Some((seen, input, body))
+    });
+    let Ok(Some((seen, input, body))) = read.await else { return };
     ticket.known_as(&seen.id);
     let Some(keeping) = ticket.keeping() else { return };
     let upstream_id = ticket.receipt().map(|receipt| receipt.provider_id.as_str()).unwrap_or_default();
     let native = upstream_id == seen.id;
-    put(ticket, keeping, seen, keeping.store.then_some(body), native);
+    put(ticket, keeping, seen, input, keeping.store.then_some(body), native);
 }
 
 /// A streamed response: not read back, but its owner is known and the conversation can go on from it.
@@ -52,7 +57,9 @@ pub fn keep_stream(ticket: &mut Ticket, provider_id: Option<&str>, native: bool,
         ticket.known_as(&seen.id);
         let Some(keeping) = ticket.keeping() else { return };
         let native = provider_id == Some(seen.id.as_str());
-        put(ticket, keeping, seen, None, native);
+        let usable = keeping.store && seen.complete;
+        let input = usable.then(|| input_items(ticket.prompt(), keeping.input.clone()));
+        put(ticket, keeping, seen, input, None, native);
     }
 }
 
@@ -95,12 +102,22 @@ fn response_in(last_words: &[u8]) -> Option<String> {
     read(text).or_else(|| text.lines().filter_map(|line| line.strip_prefix("data: ")).find_map(read))
 }
 
-fn put(ticket: &Ticket, keeping: &Keeping, seen: Seen, body: Option<Bytes>, native: bool) {
+fn input_items(prompt: &[u8], place: Option<Range<usize>>) -> Bytes {
+    format::input_items(prompt, place).unwrap_or_default()
+}
+
+/// `input`: of a response that can be gone on from.
+fn put(
+    ticket: &Ticket,
+    keeping: &Keeping,
+    seen: Seen,
+    input: Option<Bytes>,
+    body: Option<Bytes>,
+    native: bool,
+) {
     let gateway = ticket.gateway();
     let now = gateway.clock.now();
-    let usable = keeping.store && seen.complete;
-    let input =
-        usable.then(|| format::input_items(ticket.prompt(), keeping.input.clone()).unwrap_or_default());
+    let usable = input.is_some();
     let ttl = i64::try_from(gateway.policy.response_ttl.as_micros()).unwrap_or(i64::MAX);
     gateway.responses.put(StoredResponse {
         owner: keeping.owner.clone(),

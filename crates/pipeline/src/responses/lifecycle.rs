@@ -223,7 +223,11 @@ pub(super) fn named_after(instance: &str, body: Bytes) -> Bytes {
 }
 
 pub(super) fn is_pending(body: &[u8]) -> bool {
-    let Ok(object) = json::scan(body) else { return false };
+    json::scan(body).is_ok_and(|object| is_pending_object(body, &object))
+}
+
+/// The same of a body that is scanned already.
+pub(super) fn is_pending_object(body: &[u8], object: &json::Object) -> bool {
     let status = object.value(body, "status").map(|range| &body[range]);
     matches!(status, Some(b"\"queued\"" | b"\"in_progress\""))
 }

@@ -119,3 +119,29 @@ async fn bodies_beyond_the_memory_for_all_get_503() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn large_answers_are_passed_on_and_translated_whole() {
+    house::each_with(Wishes::every_dialect, async |house| {
+        let text = "x".repeat(2 * pipeline::body_work::LARGE_BODY);
+        let messages = json!([{"role": "user", "content": text}]);
+        for provider in ["openai", "anthropic"] {
+            let model = format!("{provider}/text");
+            for (path, body) in [
+                ("/v1/chat/completions", json!({"model": model, "messages": messages})),
+                ("/v1/responses", json!({"model": model, "input": text})),
+                ("/v1/messages", json!({"model": model, "max_tokens": 9, "messages": messages})),
+            ] {
+                let key = format!("{provider}{path}");
+                for replayed in [None, Some("true")] {
+                    let call = house.post(path, body.clone()).header("idempotency-key", &key);
+                    let answer = call.send().await.expect_status(200);
+                    assert!(answer.text().contains(&text), "{path} at {provider}");
+                    assert_eq!(answer.header("idempotent-replayed"), replayed, "{path} at {provider}");
+                }
+            }
+        }
+        assert_eq!(house.gateway.body_work.held_bytes(), 0);
+    })
+    .await;
+}
