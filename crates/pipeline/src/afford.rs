@@ -1,5 +1,5 @@
-//! Station: what a call may cost at worst is held against the budgets of its path. Where that does not fit, the bound is
-//! counted more exactly, then the call's output bound is lowered, then a cheaper model may serve it.
+//! Admission against budgets: reserves the worst cost of a call. Where that does not fit, the bound is counted more exactly,
+//! then the call's output bound is lowered, then a cheaper model may serve it.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use domain::fault::Fault;
 use domain::money::Nanos;
 
 use crate::Prepared;
-use crate::arrival::Arrival;
 use crate::gateway::Gateway;
 use crate::receive::Call;
 use crate::reserve::{self, WorstCost};
@@ -38,7 +37,7 @@ pub struct Misfit {
 /// Holds what the call may cost. The call comes back with its output bound, where that was missing or had to be lowered.
 pub fn afford(
     gateway: &Gateway,
-    arrival: &Arrival,
+    draw: u64,
     prepared: Prepared,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
@@ -53,7 +52,7 @@ pub fn afford(
         Err(misfit) => misfit,
     };
     spending::exhausted(gateway, &occasion, misfit.need);
-    if let Some(plan) = downgraded(gateway, arrival, &prepared, &misfit.exceeded) {
+    if let Some(plan) = downgraded(gateway, draw, &prepared, &misfit.exceeded) {
         let prepared = Prepared { plan, ..prepared };
         if let Ok(fit) = hold(&prepared) {
             return bounded(gateway, prepared, fit, ticket);
@@ -144,7 +143,7 @@ pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Faul
 /// The targets of the budget's `downgrade_to`, as far as the caller may use them.
 fn downgraded(
     gateway: &Gateway,
-    arrival: &Arrival,
+    draw: u64,
     prepared: &Prepared,
     exceeded: &Exceeded,
 ) -> Option<Plan> {
@@ -152,7 +151,7 @@ fn downgraded(
     let access = Access::new(&gateway.policy, snapshot, caller, user_path);
     let asking = downgrade(gateway, access, call, exceeded.downgrade_to.as_deref()?);
     let resolved = resolve::resolve(&asking, &mut ()).ok()?;
-    Some(resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), true)))
+    Some(resolved.plan(|| call.circumstances(gateway, draw, true)))
 }
 
 pub fn downgrade<'a>(

@@ -79,8 +79,11 @@ where
         Ok(Turn::Again(head, body)) => return Ok(idempotency::replay(ticket, &head, body)),
         Err(fault) => return Err(ticket.refuse(fault)),
     };
-    let prepared = route(gateway, &arrival, heard, &mut ticket, true).await;
-    let admitted = prepared.and_then(|prepared| admit(gateway, &arrival, prepared, &mut ticket));
+    let prepared = match route(gateway, &arrival, heard, &mut ticket, true).await {
+        Ok(prepared) => prepared,
+        Err(fault) => return Err(ticket.refuse(fault)),
+    };
+    let (ticket, admitted) = admit_sized(gateway, &arrival, prepared, ticket).await?;
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
@@ -176,21 +179,45 @@ async fn refuse_others_objects(
     ticket: &Ticket,
 ) -> Result<(), Fault> {
     let Some(owner) = responses::visible_to(caller, &ticket.owner(), Action::Read) else { return Ok(()) };
-    let ids = ownership::references_in(&call.request.body);
+    let ids = ownership::references_of(gateway, &call.request.body).await?;
     if ids.is_empty() {
         return Ok(());
     }
     Box::pin(ownership::refuse_others(gateway, Some(&owner), &ids)).await.map(drop)
 }
 
-/// What a call takes before it leaves, of the budgets on its path and of its key's limits.
+type Admitted = (Box<Ticket>, Result<(Prepared, Reservation), Fault>);
+
+/// Admits a call. What a large body may cost is estimated off the connection's thread.
+async fn admit_sized(
+    gateway: &Arc<Gateway>,
+    arrival: &Arrival,
+    prepared: Prepared,
+    mut ticket: Box<Ticket>,
+) -> Result<Admitted, Refused> {
+    let draw = arrival.request_id.number();
+    if !prepared.call.is_large() {
+        let admitted = admit(gateway, draw, prepared, &mut ticket);
+        return Ok((ticket, admitted));
+    }
+    let shared = gateway.clone();
+    let work = move || {
+        let admitted = admit(&shared, draw, prepared, &mut ticket);
+        (ticket, admitted)
+    };
+    let admitted = Box::pin(gateway.body_work.run(&gateway.tasks, work)).await;
+    admitted.map_err(|fault| Refused { fault, headers: http::HeaderMap::new() })
+}
+
+/// What a call takes before it leaves, of the budgets on its path and of its key's limits. `draw` is the number that
+/// random choices of the call are made from.
 fn admit(
     gateway: &Gateway,
-    arrival: &Arrival,
+    draw: u64,
     prepared: Prepared,
     ticket: &mut Ticket,
 ) -> Result<(Prepared, Reservation), Fault> {
-    let prepared = afford::afford(gateway, arrival, prepared, ticket)?;
+    let prepared = afford::afford(gateway, draw, prepared, ticket)?;
     // Last: a call that a budget refuses takes no tokens of its key's limits.
     let reservation = reserve::reserve(&prepared.plan, &prepared.call);
     if let Some(lane) = prepared.plan.first() {
