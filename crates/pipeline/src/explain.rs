@@ -118,6 +118,7 @@ impl Explainer<'_> {
         let Self { gateway, snapshot, arrival, .. } = *self;
         let principal = &mut explanation.principal;
         let user_path = caller.user_path(arrival::user_path(&arrival.headers)?)?;
+        gateway.user_paths.foresee(&caller, &user_path, gateway.clock.tick())?;
         caller.require(Scope::Inference)?;
         principal.user_path = user_path.as_str().to_owned();
         let body = receive::receive(Full::new(body), &arrival.headers, gateway).await?;

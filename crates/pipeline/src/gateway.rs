@@ -18,7 +18,7 @@ use crate::body_work::BodyWork;
 use crate::budget::{HedgeBudget, RetryBudget};
 use crate::console::Console;
 use crate::key_uses::KeyUses;
-use crate::limit::Limiter;
+use crate::limit::{Limiter, UserPaths};
 use crate::metrics::Metrics;
 use crate::passthrough;
 use crate::recall::Recall;
@@ -145,6 +145,7 @@ pub struct Gateway {
     pub limiter: Limiter,
     pub spending: Arc<Spending>,
     pub key_uses: KeyUses,
+    pub user_paths: UserPaths,
     pub idempotency: Idempotency,
     pub body_work: BodyWork,
     /// Audit entries of callers without a valid key.

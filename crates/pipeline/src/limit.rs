@@ -7,6 +7,7 @@ mod counts;
 mod limiter;
 mod token_estimates;
 mod told;
+mod user_paths;
 mod window;
 
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use bound::{Bound, TokenDemand, Unit};
 pub use counts::Standing;
 pub use limiter::Limiter;
 pub use told::{Told, refusal, seconds};
+pub use user_paths::{PATHS_PER_KEY, UserPaths};
 
 /// A call's share of its key's limits, held until the call is settled or dropped.
 pub struct Permit {

@@ -218,7 +218,9 @@ impl Ticket {
         }
         self.limit_request(caller)?;
         run_id?;
-        path
+        let path = path?;
+        self.gateway.user_paths.admit(caller, &path, self.now())?;
+        Ok(path)
     }
 
     /// Refused calls are free, and a client can name any path below its own: so that they cannot fill the sums of usage,

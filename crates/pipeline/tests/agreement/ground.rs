@@ -107,6 +107,7 @@ impl Ground {
             limiter: Default::default(),
             spending: Default::default(),
             key_uses: Default::default(),
+            user_paths: Default::default(),
             idempotency: self.idempotency.clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),

@@ -160,6 +160,7 @@ impl House {
             limiter: Default::default(),
             spending: Default::default(),
             key_uses: Default::default(),
+            user_paths: Default::default(),
             idempotency: store.idempotency().clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),

@@ -19,5 +19,6 @@ mod responses;
 mod resume;
 mod routing;
 mod translation;
+mod user_paths;
 mod vendors;
 mod websocket;

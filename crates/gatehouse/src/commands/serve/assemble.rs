@@ -107,6 +107,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         limiter: Default::default(),
         spending: Default::default(),
         key_uses: Default::default(),
+        user_paths: Default::default(),
         idempotency: store.idempotency().clone(),
         body_work: Default::default(),
         unknown_callers: Default::default(),
