@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use egress::{EgressError, EgressErrorKind, InboundBody};
 use http::{HeaderMap, header};
 use http_body::Body as _;
@@ -14,6 +14,8 @@ use parking_lot::Mutex;
 /// A zstd window of 8 MiB, the most that HTTP allows (RFC 9659).
 const ZSTD_WINDOW_LOG: u32 = 23;
 const BROTLI_BUFFER: usize = 8 * 1024;
+/// Input that is decoded at a time: a kilobyte of gzip becomes at most about a megabyte.
+const STEP: usize = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
@@ -42,16 +44,53 @@ pub fn of(headers: &HeaderMap) -> Option<Coding> {
     }
 }
 
-/// Decodes a body piece by piece. All that a piece completes is delivered with it, so streams are not delayed.
+/// Decodes a body in small steps, so that it is not unpacked faster than it is taken. All that a piece of input completes
+/// can be taken at once, so streams are not delayed.
 pub struct Decoder {
     writer: Writer,
     output: Output,
+    input: Bytes,
 }
 
 enum Writer {
     /// Made by the first byte.
     NotBegun(Coding),
-    Begun(Box<dyn Write + Send>),
+    Begun(Box<dyn FinishingWrite>),
+}
+
+/// A decoder that gives out what is left at the end. Those of gzip and Brotli also tell whether the input was cut off.
+trait FinishingWrite: Write + Send {
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+impl FinishingWrite for flate2::write::MultiGzDecoder<Output> {
+    fn finish(&mut self) -> io::Result<()> {
+        self.try_finish()
+    }
+}
+
+impl FinishingWrite for flate2::write::ZlibDecoder<Output> {
+    fn finish(&mut self) -> io::Result<()> {
+        self.try_finish()
+    }
+}
+
+impl FinishingWrite for flate2::write::DeflateDecoder<Output> {
+    fn finish(&mut self) -> io::Result<()> {
+        self.try_finish()
+    }
+}
+
+impl FinishingWrite for brotli_decompressor::DecompressorWriter<Output> {
+    fn finish(&mut self) -> io::Result<()> {
+        self.close()
+    }
+}
+
+impl FinishingWrite for zstd::stream::write::Decoder<'static, Output> {
+    fn finish(&mut self) -> io::Result<()> {
+        self.flush()
+    }
 }
 
 /// The writers own their output and most do not lend it, so it is shared with them. One task uses it.
@@ -85,16 +124,45 @@ impl Decoder {
     /// `limit`: the most bytes that are decoded in all.
     pub fn new(coding: Coding, limit: usize) -> Self {
         let buffer = Buffer { decoded: Vec::new(), left: limit, too_large: false };
-        Self { writer: Writer::NotBegun(coding), output: Output(Arc::new(Mutex::new(buffer))) }
+        let output = Output(Arc::new(Mutex::new(buffer)));
+        Self { writer: Writer::NotBegun(coding), output, input: Bytes::new() }
     }
 
-    pub fn decode(&mut self, bytes: &[u8]) -> Result<Bytes, EgressError> {
-        let Some(first) = bytes.first() else { return Ok(Bytes::new()) };
+    /// Everything that was given before must have been taken.
+    pub fn give(&mut self, chunk: Bytes) {
+        self.input = chunk;
+    }
+
+    /// The next decoded part; none when more input is needed.
+    pub fn take(&mut self) -> Result<Option<Bytes>, EgressError> {
+        while !self.input.is_empty() {
+            let step = self.input.split_to(self.input.len().min(STEP));
+            let decoded = self.decode(&step)?;
+            if !decoded.is_empty() {
+                return Ok(Some(decoded));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The body has ended: what is still to come out, unless it was cut off.
+    pub fn finish(&mut self) -> Result<Bytes, EgressError> {
+        let Writer::Begun(writer) = &mut self.writer else { return Ok(Bytes::new()) };
+        let outcome = writer.finish();
+        self.decoded(outcome)
+    }
+
+    fn decode(&mut self, step: &[u8]) -> Result<Bytes, EgressError> {
+        let Some(first) = step.first() else { return Ok(Bytes::new()) };
         if let Writer::NotBegun(coding) = self.writer {
             self.writer = Writer::Begun(writer(coding, *first, self.output.clone())?);
         }
         let Writer::Begun(writer) = &mut self.writer else { return Ok(Bytes::new()) };
-        let outcome = writer.write_all(bytes).and_then(|()| writer.flush());
+        let outcome = writer.write_all(step).and_then(|()| writer.flush());
+        self.decoded(outcome)
+    }
+
+    fn decoded(&self, outcome: io::Result<()>) -> Result<Bytes, EgressError> {
         let mut buffer = self.output.0.lock();
         match outcome {
             Ok(()) => Ok(std::mem::take(&mut buffer.decoded).into()),
@@ -104,7 +172,7 @@ impl Decoder {
     }
 }
 
-fn writer(coding: Coding, first: u8, output: Output) -> Result<Box<dyn Write + Send>, EgressError> {
+fn writer(coding: Coding, first: u8, output: Output) -> Result<Box<dyn FinishingWrite>, EgressError> {
     Ok(match coding {
         Coding::Gzip => Box::new(flate2::write::MultiGzDecoder::new(output)),
         // The method in a zlib header is 8.
@@ -125,12 +193,22 @@ fn fault(reason: &'static str) -> EgressError {
     EgressError::new(EgressErrorKind::ContentEncoding, reason)
 }
 
-/// A whole body as it was meant.
+/// A whole body, decoded as its headers say.
 pub fn decode(headers: &HeaderMap, body: Bytes, limit: usize) -> Result<Bytes, EgressError> {
-    match of(headers) {
-        None => Ok(body),
-        Some(coding) => Decoder::new(coding, limit).decode(&body),
+    decode_whole(of(headers), body, limit)
+}
+
+/// A whole body, unless it is damaged, cut off or longer than `limit`.
+pub fn decode_whole(coding: Option<Coding>, body: Bytes, limit: usize) -> Result<Bytes, EgressError> {
+    let Some(coding) = coding else { return Ok(body) };
+    let mut decoder = Decoder::new(coding, limit);
+    decoder.give(body);
+    let mut decoded = BytesMut::new();
+    while let Some(part) = decoder.take()? {
+        decoded.extend_from_slice(&part);
     }
+    decoded.extend_from_slice(&decoder.finish()?);
+    Ok(decoded.freeze())
 }
 
 /// A body that is decoded as it arrives.
@@ -146,6 +224,9 @@ impl DecodedBody {
 
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EgressError>>> {
         loop {
+            if let Some(outcome) = self.decoder.take().transpose() {
+                return Poll::Ready(Some(outcome));
+            }
             let frame = match Pin::new(&mut self.inner).poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => frame,
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
@@ -153,10 +234,7 @@ impl DecodedBody {
                 Poll::Pending => return Poll::Pending,
             };
             let Ok(data) = frame.into_data() else { continue };
-            match self.decoder.decode(&data) {
-                Ok(decoded) if decoded.is_empty() => {}
-                outcome => return Poll::Ready(Some(outcome)),
-            }
+            self.decoder.give(data);
         }
     }
 }
@@ -216,6 +294,16 @@ mod tests {
         piece
     }
 
+    /// All that can be decoded once these bytes are there.
+    fn feed(decoder: &mut Decoder, bytes: &[u8]) -> Vec<u8> {
+        decoder.give(Bytes::copy_from_slice(bytes));
+        let mut decoded = Vec::new();
+        while let Some(part) = decoder.take().unwrap() {
+            decoded.extend_from_slice(&part);
+        }
+        decoded
+    }
+
     #[test]
     fn every_event_is_decoded_as_soon_as_it_is_flushed() {
         for encoding in ["gzip", "x-gzip", "deflate", "raw deflate", "br", "zstd"] {
@@ -224,22 +312,52 @@ mod tests {
             let pieces = pieces(encoding);
             let mut decoder = Decoder::new(coding, 1000);
             for (piece, event) in pieces.iter().zip(EVENTS) {
-                assert_eq!(decoder.decode(piece).unwrap(), event, "{encoding}");
+                assert_eq!(feed(&mut decoder, piece), event.as_bytes(), "{encoding}");
             }
             let mut decoder = Decoder::new(coding, 1000);
-            let bytewise =
-                pieces.concat().iter().flat_map(|byte| decoder.decode(&[*byte]).unwrap()).collect();
+            let bytewise = pieces.concat().iter().flat_map(|byte| feed(&mut decoder, &[*byte])).collect();
             assert_eq!(String::from_utf8(bytewise).unwrap(), EVENTS.concat(), "{encoding}");
             let whole = decode(&headers(name), pieces.concat().into(), 1000).unwrap();
             assert_eq!(whole, EVENTS.concat(), "{encoding}");
         }
     }
 
+    fn gzip(text: &[u8]) -> Bytes {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap().into()
+    }
+
+    #[test]
+    fn a_body_is_decoded_in_bounded_steps() {
+        let packed = gzip(&vec![b'x'; 16 << 20]);
+        let mut decoder = Decoder::new(Coding::Gzip, 16 << 20);
+        let (mut total, mut largest) = (0, 0);
+        for chunk in packed.chunks(5000) {
+            decoder.give(Bytes::copy_from_slice(chunk));
+            while let Some(part) = decoder.take().unwrap() {
+                total += part.len();
+                largest = largest.max(part.len());
+            }
+        }
+        total += decoder.finish().unwrap().len();
+        assert_eq!(total, 16 << 20);
+        assert!(largest < 4 << 20, "{largest}");
+    }
+
+    #[test]
+    fn bodies_that_are_cut_off_are_refused() {
+        for encoding in ["gzip", "br"] {
+            let mut whole = pieces(encoding).concat();
+            whole.truncate(whole.len() - 1);
+            let error = decode(&headers(encoding), whole.into(), 1000).unwrap_err();
+            assert!(error.reason().contains("broken"), "{encoding}");
+        }
+    }
+
     #[test]
     fn bombs_and_broken_bodies_are_refused() {
-        let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        bomb.write_all(&[b' '; 1 << 20]).unwrap();
-        let bomb = Bytes::from(bomb.finish().unwrap());
+        let bomb = gzip(&[b' '; 1 << 20]);
         let reason =
             |encoding, body, limit| decode(&headers(encoding), body, limit).unwrap_err().reason().to_owned();
         assert!(reason("gzip", bomb.clone(), 1000).contains("too large"));

@@ -1,7 +1,6 @@
 //! The passthrough: a provider's own API under the gateway's keys. One attempt, bodies streamed both ways, one receipt.
 
 mod admit;
-mod decode;
 mod download;
 mod endpoint;
 mod fare;
@@ -24,13 +23,13 @@ use store::Owner;
 use tokio::time::{Instant, timeout_at};
 
 use crate::arrival::Arrival;
+use crate::content_encoding::{self, Coding, Decoder};
 use crate::gateway::Gateway;
 use crate::reply::{self, Refused};
 use crate::reserve::Reservation;
 use crate::settle::Ticket;
 use crate::snapshot::routes::{Instance, Lane};
 
-use decode::{BodyDecoder, Encoding};
 pub use download::Download;
 use endpoint::{Endpoint, Purpose};
 use fare::Fare;
@@ -39,6 +38,9 @@ use upload::{Sent, Upload};
 
 /// The route as receipts and metrics name it.
 pub const ROUTE: &str = "/p/{provider}";
+
+/// The most that one compressed answer may decode to.
+const DECODED_LIMIT: usize = 64 * 1024 * 1024;
 
 /// Whether and for whom the passthrough is open, from the settings.
 #[derive(Clone, Debug)]
@@ -168,11 +170,9 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
         |name| theirs.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
     fare.answered(status.as_u16(), text(header::CONTENT_TYPE));
     let mut ours = headers::down(&theirs, &fare.routes().scrubber);
-    let encoding = if *method == Method::HEAD { Encoding::Identity } else { Encoding::of(&theirs) };
+    let coding = content_encoding::of(&theirs).filter(|_| *method != Method::HEAD);
     // A part of a compressed whole cannot be decoded.
-    if encoding == Encoding::Unknown
-        || (encoding != Encoding::Identity && status == StatusCode::PARTIAL_CONTENT)
-    {
+    if coding == Some(Coding::Unsupported) || (coding.is_some() && status == StatusCode::PARTIAL_CONTENT) {
         let reason = "it is compressed in a way that was not asked for";
         let fault = fault::upstream_invalid_response(fare.instance(), reason);
         return Err(fare.refuse_unread(fault));
@@ -185,12 +185,12 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
         ours.remove(header::CONTENT_ENCODING);
     }
     if wrap::concerns(status) && *method != Method::HEAD {
-        return wrapped(fare, status, ours, body, encoding).await;
+        return wrapped(fare, status, ours, body, coding).await;
     }
     ours.extend(fare.headers());
     fare.heads(&ours);
     let idle = fare.idle_limit(text(header::CONTENT_TYPE));
-    let decoder = BodyDecoder::new(encoding);
+    let decoder = coding.map(|coding| Decoder::new(coding, DECODED_LIMIT));
     Ok(Passed { status, headers: ours, body: Download::streamed(body, decoder, fare, idle) })
 }
 
@@ -200,10 +200,11 @@ async fn wrapped(
     status: StatusCode,
     mut ours: HeaderMap,
     body: InboundBody,
-    encoding: Encoding,
+    coding: Option<Coding>,
 ) -> Result<Passed, Refused> {
     let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
-    let read = read.ok().and_then(Result::ok).and_then(|bytes| decode::whole(encoding, bytes, wrap::LIMIT));
+    let decode = |bytes| content_encoding::decode_whole(coding, bytes, wrap::LIMIT).ok();
+    let read = read.ok().and_then(Result::ok).and_then(decode);
     let read = read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), &fare.routes().scrubber));
     let fault = match read {
         Some(Ok(bytes)) => {

@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::fault::{self, Fault};
-use egress::InboundBody;
+use egress::{EgressError, InboundBody};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-use super::decode::BodyDecoder;
 use super::fare::Fare;
+use crate::content_encoding::Decoder;
 
 /// Dropping it before its end cancels the call at the provider.
 pub struct Download {
     source: Source,
     /// Decodes the answer, where the provider compresses it.
-    decoder: Option<BodyDecoder>,
+    decoder: Option<Decoder>,
     fare: Fare,
     idle: Duration,
     /// Armed when the provider first falls silent, and moved only when it fires.
@@ -37,7 +37,7 @@ enum Source {
 impl Download {
     pub(super) fn streamed(
         body: InboundBody,
-        decoder: Option<BodyDecoder>,
+        decoder: Option<Decoder>,
         mut fare: Fare,
         idle: Duration,
     ) -> Self {
@@ -68,9 +68,12 @@ impl Download {
         Poll::Pending
     }
 
-    fn cut_undecodable(&mut self, context: &Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let reason = "its compression is broken";
-        let fault = fault::upstream_invalid_response(self.fare.instance(), reason);
+    fn cut_undecodable(
+        &mut self,
+        error: &EgressError,
+        context: &Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let fault = fault::upstream_invalid_response(self.fare.instance(), error.reason());
         self.cut(fault, context)
     }
 
@@ -118,7 +121,7 @@ impl Body for Download {
                         continue;
                     }
                     Ok(None) => {}
-                    Err(_) => return self.cut_undecodable(context),
+                    Err(error) => return self.cut_undecodable(&error, context),
                 }
             }
             let body = match &mut self.source {
@@ -153,8 +156,11 @@ impl Body for Download {
                     return self.cut(fault, context);
                 }
                 Poll::Ready(None) => {
-                    let rest = self.decoder.as_mut().map_or(Ok(Bytes::new()), BodyDecoder::finish);
-                    let Ok(rest) = rest else { return self.cut_undecodable(context) };
+                    let rest = self.decoder.as_mut().map_or(Ok(Bytes::new()), Decoder::finish);
+                    let rest = match rest {
+                        Ok(rest) => rest,
+                        Err(error) => return self.cut_undecodable(&error, context),
+                    };
                     let frame = self.pass(rest, true);
                     return Poll::Ready(frame.map(Ok));
                 }

@@ -16,11 +16,11 @@ use store::Owner;
 use wire::meter::{Meter, Metered};
 use wire::vendors::Lifecycle;
 
-use super::decode::BodyDecoder;
 use super::endpoint::{Made, Purpose};
 use super::told;
 use super::upload::Sent;
 use crate::audit::Masker;
+use crate::content_encoding::Decoder;
 use crate::ownership;
 use crate::reply::Refused;
 use crate::responses::background;
@@ -199,7 +199,7 @@ impl Fare {
     }
 
     /// Reads the rest of an answer whose client left, for its usage alone.
-    pub(super) fn read_on(mut self, mut body: Box<InboundBody>, mut decoder: Option<BodyDecoder>) {
+    pub(super) fn read_on(mut self, mut body: Box<InboundBody>, mut decoder: Option<Decoder>) {
         let Some(gateway) = self.ticket.as_ref().map(|ticket| ticket.gateway().clone()) else { return };
         gateway.tasks.spawn(async move {
             let rest = async {
