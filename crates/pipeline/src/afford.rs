@@ -141,12 +141,7 @@ pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Faul
 }
 
 /// The targets of the budget's `downgrade_to`, as far as the caller may use them.
-fn downgraded(
-    gateway: &Gateway,
-    draw: u64,
-    prepared: &Prepared,
-    exceeded: &Exceeded,
-) -> Option<Plan> {
+fn downgraded(gateway: &Gateway, draw: u64, prepared: &Prepared, exceeded: &Exceeded) -> Option<Plan> {
     let Prepared { snapshot, caller, user_path, call, .. } = prepared;
     let access = Access::new(&gateway.policy, snapshot, caller, user_path);
     let asking = downgrade(gateway, access, call, exceeded.downgrade_to.as_deref()?);

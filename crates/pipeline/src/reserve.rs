@@ -102,7 +102,7 @@ fn incurs(body: &[u8], refers: bool) -> Incurs {
 fn reported_input(lane: &Lane, call: &Call, prefixes: &ReportedPrefixes) -> Option<u64> {
     let body = &call.request.body;
     let mentions = |text: &&str| memchr::memmem::find(body, text.as_bytes()).is_some();
-    if refers(call) || NAMED.iter().any(|text| mentions(text)) {
+    if refers(call) || NAMED.iter().any(mentions) {
         return None;
     }
     let Prefix { tokens, rest } = prefixes.find((&lane.target.instance, &lane.target.model), body)?;
@@ -122,7 +122,7 @@ fn counted_input(lane: &Lane, call: &Call) -> Option<u64> {
     if !known || body.len() > LONGEST_COUNTED || refers(call) || hides_names(body) {
         return None;
     }
-    if NAMED.iter().chain(&PICTURES).any(|text| mentions(text)) || mentions(&"audio") {
+    if NAMED.iter().chain(&PICTURES).any(&mentions) || mentions(&"audio") {
         return None;
     }
     let count = catalog::count_tokens(&target.model, std::str::from_utf8(body).ok()?);

@@ -10,7 +10,7 @@ use egress::{Destination, Outbound};
 use http::Method;
 use store::Owner;
 
-use super::endpoint::{self, Endpoint, Made, Purpose};
+use super::endpoint::{self, Endpoint, Purpose};
 use super::reservation::{self, RequestSize};
 use super::upload::Upload;
 use super::{Journey, Wanted, admit, headers};

@@ -34,7 +34,8 @@ where
         served(&prepared.plan)?;
         // Sent as it came: this operation takes no output bound.
         let request = prepared.call.request.clone();
-        let (prepared, reservation) = crate::admit(gateway, &arrival, prepared, &mut ticket)?;
+        let (prepared, reservation) =
+            crate::admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
         let (lane, base) = served(&prepared.plan)?;
         ticket.leave(lane, &reservation);
         let target = Target {

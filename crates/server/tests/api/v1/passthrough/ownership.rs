@@ -195,7 +195,9 @@ async fn lists_of_the_whole_account_are_for_admins() {
     house::each(async |house| {
         let (_, mine) = house.key(json!({"name": "mine"})).await;
         let (_, theirs) = house.key(json!({"name": "theirs"})).await;
-        for list in ["files", "batches", "chat/completions", "vector_stores", "assistants", "videos", "files/"] {
+        for list in
+            ["files", "batches", "chat/completions", "vector_stores", "assistants", "videos", "files/"]
+        {
             let refused = house.get(format!("/p/openai/v1/{list}")).key(&mine).refusal().await;
             assert_eq!(refused.0, 403, "{list}");
             assert!(house.upstream.requests().is_empty(), "{list}");
