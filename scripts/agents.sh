@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the coding agents pinned in suites/agents/package-lock.json into .cache/agents and prints the directory of their commands.
+# Installs the coding agents pinned in suites/agents/package-lock.json into .cache/agents and prints the directory of
+# their commands.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 pinned="suites/agents"
@@ -26,9 +27,10 @@ echo "agents: installing $pinned/package-lock.json (about 1.5 GB on disk)" >&2
 mkdir -p "$home"
 rm -f "$stamp"
 cp "$pinned/package.json" "$pinned/package-lock.json" "$home/"
-# The agents are native programs: the Node version their packages ask for is that of their installers, which we run ourselves,
-# because newer versions of npm do not run them unasked.
-# `npm ci` refuses the lock where a registry lacks an optional package of another platform; `npm install` keeps to its versions.
+# The agents are native programs: the Node version their packages require is only needed by their installers, which run
+# here explicitly, because newer npm versions do not run them by default.
+# `npm ci` rejects the lock file if a registry lacks an optional package of another platform; `npm install` keeps its
+# versions.
 if ! (cd "$home" && npm install --ignore-scripts --no-audit --no-fund --loglevel=error) >&2; then
     echo "agents: the packages could not be installed. Once the package registry can be reached, run: scripts/agents.sh" >&2
     exit 1
@@ -36,7 +38,7 @@ fi
 (cd "$home/node_modules/@anthropic-ai/claude-code" && node install.cjs) >&2
 (cd "$home/node_modules/opencode-ai" && node postinstall.mjs) >&2
 for agent in claude codex opencode gemini qwen; do
-    # Qwen Code wants Node 22 or newer: where the system's is older, the pinned one in .bin comes first.
+    # Qwen Code requires Node 22 or newer: if the system's is older, the pinned one in .bin comes first.
     if ! HOME="$home" PATH="$home/node_modules/.bin:$PATH" "$home/node_modules/.bin/$agent" --version >/dev/null; then
         echo "agents: $agent was installed and does not start" >&2
         exit 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Figures of the build that is shipped, side by side with nginx as a plain reverse proxy and a bare proxy, in one run.
+# Benchmarks the release build side by side with nginx as a plain reverse proxy and a bare proxy, in one run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .cache
@@ -8,7 +8,7 @@ nginx_here() { command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; }
 
 if ! nginx_here && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "bench: installing nginx" >&2
-    # Only the program is wanted: the packaged service must not start and take port 80.
+    # Only the program is needed: the packaged service must not start and take port 80.
     policy=/usr/sbin/policy-rc.d
     if [ ! -e "$policy" ]; then
         printf '#!/bin/sh\nexit 101\n' >"$policy"

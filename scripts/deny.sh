@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks the dependencies against deny.toml. cargo-deny is built into .cache/tools when the PATH has none that fits.
+# Checks the dependencies against deny.toml. cargo-deny is built into .cache/tools if the PATH has no suitable version.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.20.2
 tools="$PWD/.cache/tools"
 
-# Another minor version may read deny.toml differently.
+# Other minor versions may interpret deny.toml differently.
 fits() { "$1" --version 2>/dev/null | grep -q "^cargo-deny ${version%.*}\."; }
 
 # The build is not optimised and has no debug information: cargo-deny runs for seconds, optimising it takes minutes.
@@ -30,7 +30,7 @@ fi
 
 "$deny" --log-level error check --hide-inclusion-graph bans licenses sources
 
-# A firewall that drops packets would let the download wait for minutes.
+# Bounds the download: a firewall that drops packets would block it for minutes.
 if timeout -k 5 60 "$deny" --log-level off fetch db >/dev/null 2>&1; then
     "$deny" --log-level error check --disable-fetch advisories
 else

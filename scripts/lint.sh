@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formatting, lints and the rules for dependencies. Only cargo-deny is installed for it (scripts/deny.sh).
+# Checks formatting, lints and dependency rules. Only cargo-deny is installed for it (scripts/deny.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

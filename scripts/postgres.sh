@@ -1,6 +1,6 @@
 #!/bin/sh
 # A private PostgreSQL for tests: scripts/postgres.sh start|stop|url [directory]
-# `start` prints its URL. It listens on 127.0.0.1 only, on a free port, and keeps nothing safe: fsync is off.
+# `start` prints its URL. It listens on 127.0.0.1 only, on a free port, and is not durable: fsync is off.
 set -eu
 
 verb=${1:-}
@@ -9,7 +9,7 @@ user=gatehouse
 
 say() { printf '%s\n' "$*" >&2; }
 
-# The newest of Debian's versions, else whatever is on the path.
+# The newest Debian version, else the one on the PATH.
 find_binaries() {
     for candidate in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV) "$(dirname "$(command -v postgres || echo /nowhere/x)")"; do
         if [ -x "$candidate/initdb" ] && [ -x "$candidate/pg_ctl" ]; then
@@ -27,7 +27,7 @@ install_binaries() {
         exit 1
     fi
     say "Installing PostgreSQL ..."
-    # Without this Debian would start a cluster of its own.
+    # Prevents Debian from starting its own cluster.
     mkdir -p /etc/postgresql-common
     [ -e /etc/postgresql-common/createcluster.conf ] ||
         echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
@@ -41,7 +41,7 @@ owner() {
     else echo nobody; fi
 }
 
-# The server's user must be able to pass through the directories above its own: root's home lets nobody in.
+# The server's user must be able to traverse the parent directories, which root's home does not allow.
 as_other() { setpriv --reuid="$(owner)" --regid="$(id -g "$(owner)")" --clear-groups "$@"; }
 
 default_directory() {
@@ -69,7 +69,7 @@ running() { [ -f "$directory/url" ] && [ -f "$directory/data/postmaster.pid" ] &
 start() {
     binaries=$(find_binaries) || { install_binaries; binaries=$(find_binaries) || { say "PostgreSQL is still missing."; exit 1; }; }
     mkdir -p "$directory"
-    # Two callers at once: the second waits for the first.
+    # Serialises concurrent callers.
     exec 9>"$directory/.start.lock"
     flock 9
     if [ "$(id -u)" -eq 0 ]; then chown "$(owner)" "$directory"; fi
@@ -84,7 +84,7 @@ start() {
             { cat "$directory/initdb.log" >&2; exit 1; }
     fi
     port=$(free_port)
-    # No socket directory: its path could be too long, and nobody uses it.
+    # No socket directory: its path could be too long, and it is not used.
     as_owner "$binaries/pg_ctl" -D "$directory/data" -l "$directory/data/server.log" -w -t 60 \
         -o "-p $port -h 127.0.0.1 -c unix_socket_directories='' -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=400 -c shared_buffers=64MB" \
         start 9>&- >"$directory/start.log" 2>&1 ||

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs one suite in full and prints its figures: scripts/suite.sh NAME [arguments]. Alone, it lists the suites.
+# Runs one suite in full and prints its figures: scripts/suite.sh NAME [arguments]. Without arguments, it lists the
+# suites.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +17,7 @@ if [ ! -d "suites/$name" ]; then
     exit 2
 fi
 
-# What needs neither the binary nor Python.
+# Suites that need neither the binary nor Python.
 if [ -e "suites/$name/run.sh" ]; then
     exec "suites/$name/run.sh" "$@"
 fi

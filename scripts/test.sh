@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that must hold: unit and integration tests on both databases, then the suites from outside, bounded.
+# Runs all tests: unit and integration tests on both databases, then the suites, time-limited.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .cache/test
@@ -12,7 +12,7 @@ give_up() {
     exit 1
 }
 
-# Runs a suite, shows its output as it comes, and keeps its closing line.
+# Runs a suite, shows its output, and keeps its summary line.
 suite() {
     local name=$1
     shift
@@ -27,7 +27,7 @@ suite() {
     summary+=("$(printf '%-8s %s' "$name" "$counts")")
 }
 
-# `N passed, N failed`, added up over every closing line that cargo, pytest and our own suites print.
+# Sums up `N passed, N failed` over all summary lines of cargo, pytest and our own suites.
 count() {
     awk '
         / passed/ || / failed/ || / errors?/ {
@@ -42,7 +42,7 @@ count() {
 
 trap 'scripts/postgres.sh stop "$postgres" >/dev/null 2>&1' EXIT
 trap 'exit 130' INT TERM
-# Into a file: a server that keeps our pipe open would keep us waiting.
+# Writes to a file: the server would keep a pipe open and block this script.
 scripts/postgres.sh start "$postgres" >.cache/test/postgres.out
 GATEHOUSE_TEST_POSTGRES_URL=$(tail -n 1 .cache/test/postgres.out)
 [ -n "$GATEHOUSE_TEST_POSTGRES_URL" ] \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes .cache/venv with the pinned packages of suites/requirements.txt and prints the path of its Python.
+# Creates .cache/venv with the pinned packages of suites/requirements.txt and prints the path of its Python.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv="$PWD/.cache/venv"

@@ -1,4 +1,5 @@
-"""The databases a suite runs the gateway on: SQLite, and a PostgreSQL of its own that can be stopped, frozen and started."""
+"""The databases a suite runs the gateway on: SQLite, and a private PostgreSQL that can be stopped, frozen and started.
+"""
 
 import os
 import pathlib
@@ -26,7 +27,7 @@ class Sqlite:
         return self.directory / "data" / "gatehouse.db"
 
     def run(self, *statements):
-        """Runs SQL while no gateway does."""
+        """Runs SQL while no gateway is running."""
         connection = sqlite3.connect(self.path, isolation_level=None)
         with_rows = [connection.execute(statement).fetchall() for statement in statements]
         connection.close()
@@ -44,9 +45,9 @@ class Postgres:
 
     def __init__(self, directory, password=""):
         self.cluster = pathlib.Path(directory) / "postgres"
-        # It runs as a user of its own, who must be able to walk through here.
+        # PostgreSQL runs as another user, who must be able to traverse this directory.
         pathlib.Path(directory).chmod(0o755)
-        # The server goes on running with what it inherits, so its output must not be our pipe.
+        # The server inherits open files, so its output must not be our pipe.
         with open(pathlib.Path(directory) / "postgres.out", "w+") as output:
             started = subprocess.run([SCRIPT, "start", str(self.cluster)], stdout=output)
             output.seek(0)
@@ -89,7 +90,7 @@ class Postgres:
         assert self.control("-l", log, "-o", self.options, "start") == 0, f"PostgreSQL does not start: {log}"
 
     def processes(self):
-        """The server and its children."""
+        """The process ids of the server and its children."""
         server = int((self.data / "postmaster.pid").read_text().split()[0])
         found = [server]
         for entry in pathlib.Path("/proc").glob("[0-9]*"):

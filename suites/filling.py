@@ -1,4 +1,4 @@
-"""Fills the books with many rows of the past, made from rows that the gateway itself has written."""
+"""Fills the database with many past usage rows, copied from rows that the gateway itself wrote."""
 
 import rig
 import traffic
@@ -10,7 +10,8 @@ HOUR = 3600
 
 
 def fill(gateway, backend, rows):
-    """Leaves the gateway stopped and the database with so many usage rows and their sums, all older than two days."""
+    """Leaves the gateway stopped and the database with that many usage rows and their rollups, all older than two days.
+    """
     gateway.start(models=["openai/text"])
     headers = rig.bearer(rig.MASTER_KEY) | {"x-gateway-user-path": PATH}
     wanted = min(TEMPLATES, rows)
@@ -23,7 +24,7 @@ def fill(gateway, backend, rows):
     gateway.stop()
     copies = rows // wanted
     multiply(backend, "usage", copies, {"at": f"at - CAST(1000000 AS BIGINT) * ({TWO_DAYS} + n * {HOUR})", "id": "id || '-' || n"})
-    # Quarter hours, told in seconds.
+    # Buckets of a quarter of an hour, in seconds.
     multiply(backend, "rollups", copies, {"bucket": f"bucket - ({TWO_DAYS} + n * {HOUR})"})
     backend.run("ANALYZE")
     return int(backend.run("SELECT COUNT(*) FROM usage")[0][0])

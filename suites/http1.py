@@ -1,11 +1,11 @@
-"""A small HTTP/1.1 client that sees every byte: what a library would repair or hide is what suites look for."""
+"""A small HTTP/1.1 client with access to every byte, which libraries would repair or hide."""
 
 import json
 import socket
 
 
 class Broken(Exception):
-    """The connection ended before the answer did."""
+    """The connection ended before the answer was complete."""
 
 
 class Response:
@@ -64,7 +64,7 @@ class Connection:
         return response
 
     def head(self):
-        """The status line and headers; interim answers are passed over."""
+        """Reads the status line and headers; interim responses are skipped."""
         while True:
             status_line, *lines = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
             headers = {}
@@ -76,7 +76,7 @@ class Connection:
                 return Response(status, headers)
 
     def pieces(self, response):
-        """The body as it comes. Raises Broken when it stops before its end."""
+        """Yields the body as it arrives. Raises Broken if it is incomplete."""
         if response.headers.get("transfer-encoding", "").lower() == "chunked":
             while size := int(self._until(b"\r\n").split(b";")[0], 16):
                 yield self._exactly(size)
@@ -91,7 +91,7 @@ class Connection:
                 yield piece
 
     def at_end(self):
-        """Whether the other side has closed, waiting for it a moment."""
+        """Whether the other side has closed, with a short wait."""
         try:
             self.socket.settimeout(2)
             return not self.buffer and self.socket.recv(1) == b""

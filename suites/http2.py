@@ -1,4 +1,4 @@
-"""A small HTTP/2 client with prior knowledge that sees every frame and decides itself what it reads."""
+"""A small HTTP/2 client with prior knowledge that sees every frame and controls what it reads."""
 
 import socket
 import struct
@@ -10,7 +10,7 @@ INITIAL_WINDOW_SIZE = 4
 
 
 class Connection:
-    """`window`: how much of each stream the server may send before it is told to go on, which this client never does."""
+    """A connection. `window` is the flow-control window of each stream, which this client never extends."""
 
     def __init__(self, port, window, timeout=15.0):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
@@ -25,7 +25,7 @@ class Connection:
         self.socket.close()
 
     def request(self, method, path, headers, body=b""):
-        """Sends a request and returns the number of its stream."""
+        """Sends a request and returns its stream id."""
         stream, self.next_stream = self.next_stream, self.next_stream + 2
         fields = {":method": method, ":path": path, ":scheme": "http", ":authority": "gateway"} | headers
         block = b"".join(literal(name, value) for name, value in fields.items())
@@ -35,7 +35,8 @@ class Connection:
         return stream
 
     def frames(self):
-        """(type, flags, stream, payload) of each frame, until the server closes the connection. Pings are answered."""
+        """Yields (type, flags, stream, payload) of each frame until the server closes the connection. Answers pings and
+        settings."""
         while True:
             head = self._take(9)
             if head is None:

@@ -1,4 +1,4 @@
-"""Starts and stops what a suite needs: the scripted upstream and the gateway, each a process of its own."""
+"""Starts and stops the processes of a suite: the scripted upstream and the gateway."""
 
 import os
 import pathlib
@@ -15,12 +15,12 @@ MASTER_KEY = "master-key-of-the-suites-0123456789"
 PROVIDER_KEY = "sk-upstream-secret-never-to-be-seen-4711"
 BACKUP_KEY = "sk-backup-secret-never-to-be-seen-4712"
 
-# Names the upstream serves but does not list: its table is in crates/testkit/src/upstream.rs.
+# Models that the upstream serves but does not list: see the table in crates/testkit/src/upstream.rs.
 EXTRA_MODELS = "drip-5,drip-20,drip-50,drip-100,slow-20,slow-1500,long-20,error-429-2,huge-event-1024,flaky-1"
 
 
 def binary(name):
-    """GATEHOUSE_BIN and its neighbours, else the newest build."""
+    """The path of a binary: GATEHOUSE_BIN and its neighbours, else the newest build."""
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     candidates = [target / profile / name for profile in ("debug", "release")]
     if chosen := os.environ.get("GATEHOUSE_BIN"):
@@ -39,7 +39,7 @@ def free_port():
 
 
 def eventually(probe, timeout=10.0, pause=0.02, what="the condition"):
-    """The first true answer of `probe`; an AssertionError when none comes in time."""
+    """Returns the first true result of `probe`; raises an AssertionError at the timeout."""
     deadline = time.monotonic() + timeout
     while True:
         if answer := probe():
@@ -70,7 +70,7 @@ class Upstream:
 
 
 class Gateway:
-    """The gateway with a data directory that outlives its process. The environment is ours alone."""
+    """The gateway with a data directory that outlives its process and a clean environment."""
 
     def __init__(self, directory, upstream=None, **settings):
         self.directory = pathlib.Path(directory)
@@ -95,7 +95,7 @@ class Gateway:
                 "OPENAI_BACKUP_BASE_URL": upstream.url,
             }
         self.settings |= settings
-        # None takes a setting back.
+        # None removes a setting.
         self.settings = {name: value for name, value in self.settings.items() if value is not None}
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", trust_env=False, timeout=30)
 
@@ -107,7 +107,7 @@ class Gateway:
             )
 
     def start(self, models=()):
-        """Returns the seconds until /ready said so; waits for the named models after that."""
+        """Starts the gateway and returns the seconds until /ready; waits for the named models after that."""
         begun = time.monotonic()
         self.spawn()
         eventually(self.is_ready, timeout=20, pause=0.002, what=f"/ready (log: {self.log_path})")
@@ -155,7 +155,7 @@ class Gateway:
         return answer.json()
 
     def usage_rows(self, **query):
-        """The whole log, page by page."""
+        """The whole usage log, page by page."""
         rows = []
         while True:
             page = self.usage_log(limit=200, offset=len(rows), **query)
@@ -164,7 +164,7 @@ class Gateway:
                 return rows
 
     def usage_row(self, request_id):
-        """The row of one call, once the journal has been drained that far."""
+        """The row of one call, once the journal has been drained."""
         rows = eventually(
             lambda: self.usage_log(search=request_id)["entries"], what=f"a usage row for {request_id}"
         )
@@ -177,7 +177,7 @@ def bearer(key):
 
 
 def entries(body):
-    """The records of an admin list, bare or with its paging around it."""
+    """The records of an admin list, bare or with paging."""
     return body if isinstance(body, list) else next(value for value in body.values() if isinstance(value, list))
 
 

@@ -1,4 +1,4 @@
-"""Reads an answer of each format, whole or streamed, and says where it breaks the format's grammar."""
+"""Parses an answer of each format, complete or streamed, and reports violations of the format's grammar."""
 
 import dataclasses
 import json
@@ -6,18 +6,18 @@ import json
 
 @dataclasses.dataclass
 class Told:
-    """What a client understood."""
+    """The answer as a client understands it."""
 
     text: str = ""
     # (name, arguments as text), in order.
     calls: list = dataclasses.field(default_factory=list)
     ids: set = dataclasses.field(default_factory=set)
     finish: str | None = None
-    # Events that end the answer well.
+    # Number of regular end events.
     ends: int = 0
     error: dict | None = None
     comments: list = dataclasses.field(default_factory=list)
-    # What no client of the format has to put up with.
+    # Violations of the format.
     faults: list = dataclasses.field(default_factory=list)
 
     def expect(self, condition, what):
@@ -26,7 +26,8 @@ class Told:
 
 
 def events(body):
-    """(name, data) of each event and (None, comment) of each comment, from bytes; the rest is an unfinished event."""
+    """Returns (name, data) of each event and (None, comment) of each comment, and whether an unfinished event remains.
+    """
     found, name, data = [], "", []
     lines = body.decode().replace("\r\n", "\n").split("\n")
     for line in lines[:-1]:
@@ -176,7 +177,7 @@ def responses_stream(told, found):
                 last = kind
                 told.error = event["response"].get("error")
     told.expect(last is not None, "no end")
-    # Behind a failure that the provider itself told, a native stream has its [DONE] too.
+    # After a failure reported by the provider itself, a native stream also has its [DONE].
     passed_on = last == "response.failed" and found[-1] == ("", "[DONE]")
     told.expect(done == (1 if told.ends or passed_on else 0), f"{done} [DONE] after {last}")
     told.expect(len(told.ids) == 1, f"ids {told.ids}")
@@ -248,7 +249,7 @@ def messages_document(told, document):
 STREAMS = {"chat": chat_stream, "responses": responses_stream, "messages": messages_stream}
 DOCUMENTS = {"chat": chat_document, "responses": responses_document, "messages": messages_document}
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}
-# How each says that the answer came to its own end, and that it calls tools.
+# Finish reasons of a regular end and of tool calls, by format.
 FINISHES = {"chat": ("stop", "tool_calls"), "responses": ("completed", "completed"), "messages": ("end_turn", "tool_use")}
 
 

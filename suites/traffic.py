@@ -1,4 +1,4 @@
-"""Calls without pause in every format, some of them left before their end; each remembers how far its answer came."""
+"""Continuous calls in every format, some abandoned before their end; each records how far its answer came."""
 
 import dataclasses
 import json
@@ -12,7 +12,7 @@ import sse
 
 PASSTHROUGH = "/p/openai/chat/completions"
 PATHS = sse.PATHS | {"passthrough": PASSTHROUGH}
-# The event with which a stream of each format is at its end; what passes through ends where its body does.
+# The terminal event of a stream, by format; a passthrough stream ends with its body.
 ENDS = {"chat": b"data: [DONE]", "responses": b"event: response.completed", "messages": b"event: message_stop"}
 PAUSE = 0.01
 
@@ -24,19 +24,19 @@ class Call:
     format: str
     model: str
     stream: bool
-    # Leaves after this many pieces of the answer; zero is before its head.
+    # Disconnects after this many pieces of the answer; zero is before its head.
     leave: int | None = None
     max_tokens: int | None = None
-    # Further headers, e.g. the user path.
+    # Additional headers, e.g. the user path.
     extra: dict = dataclasses.field(default_factory=dict, repr=False)
-    # Whether the answer came to its end, be it an error.
+    # Whether the answer was received to its end, even if it is an error.
     acknowledged: bool = False
     status: int = 0
     code: str = ""
     headers: dict = dataclasses.field(default_factory=dict, repr=False)
     started: float = 0.0
     ended: float = 0.0
-    # What came, where it is no success.
+    # The answer, if it is not successful.
     told: str = ""
 
     @property
@@ -45,7 +45,7 @@ class Call:
 
 
 def body_of(call):
-    """The request id is the first word of the prompt, by which the upstream's bill names the call."""
+    """The body; the request id is the first word of the prompt, by which the upstream's bill identifies the call."""
     text = f"{call.request_id} {' '.join(['word'] * (len(call.request_id) * 7 % 11))}"
     format = "chat" if call.format == "passthrough" else call.format
     model = call.model.removeprefix("openai/") if call.format == "passthrough" else call.model
@@ -58,7 +58,7 @@ def body_of(call):
 
 
 def make(connection, call, headers):
-    """Raises http1.Broken where the answer breaks off, and where this client does."""
+    """Makes a call. Raises http1.Broken if the answer is interrupted, or when this client disconnects."""
     call.started = time.monotonic()
     try:
         headers = headers | call.extra | {"content-type": "application/json", "x-request-id": call.request_id}
@@ -75,7 +75,7 @@ def make(connection, call, headers):
 
 
 def take(connection, response, call):
-    """A stream is acknowledged with its last event, even if the connection breaks right after it."""
+    """Reads the answer. A stream is acknowledged with its last event, even if the connection breaks right after it."""
     streams = "event-stream" in response.headers.get("content-type", "")
     mark = ENDS.get(call.format) if streams else None
     tail, pieces = b"", 0
@@ -97,7 +97,7 @@ def take(connection, response, call):
 
 
 def code_of(body):
-    """The error's code; Anthropic's format has none, and its type stands in."""
+    """The error's code; Anthropic's format has none, and its type is used instead."""
     try:
         error = json.loads(body)["error"]
         return error.get("code") or error["type"]
@@ -106,10 +106,11 @@ def code_of(body):
 
 
 class Load:
-    """Workers that each make the next call once the last one is over, until they are stopped or have made enough."""
+    """Workers that each make the next call once the last one is complete, until stopped or a number of calls is
+    reached."""
 
     def __init__(self, port, workers, seed, plan, headers=None, most=None):
-        """`plan(chance, request_id)` gives the next Call; `most` is how many are made in all."""
+        """`plan(chance, request_id)` returns the next Call; `most` is the total number of calls."""
         self.port, self.seed, self.plan, self.most = port, seed, plan, most
         self.headers = headers or rig.bearer(rig.MASTER_KEY)
         self.stopping = threading.Event()
@@ -131,7 +132,7 @@ class Load:
         return sum(call.acknowledged for calls in self.calls for call in list(calls))
 
     def hold(self):
-        """No new calls until `go_on`; gives when none is under way any more."""
+        """Pauses new calls until `go_on`; returns once none is in flight."""
         self.held.clear()
         rig.eventually(lambda: all(not calls or calls[-1].ended for calls in self.calls), 30, what="the last answers")
 
@@ -148,7 +149,7 @@ class Load:
         return [call for calls in self.calls for call in calls]
 
     def stop(self):
-        """Lets the calls in flight end and gives them all."""
+        """Waits for the calls in flight and returns all calls."""
         self.stopping.set()
         self.held.set()
         return self.join()
@@ -156,7 +157,7 @@ class Load:
     def _work(self, number):
         try:
             self._call_on(number)
-        except Exception as fault:  # a worker's end must be known to the suite
+        except Exception as fault:  # a worker's failure must be reported to the suite
             self.faults.append(fault)
 
     def _call_on(self, number):

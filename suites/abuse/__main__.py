@@ -1,4 +1,4 @@
-"""Hostile clients and slow readers from outside: bounds on CPU, memory and latency that hold during an attack."""
+"""Hostile clients and slow readers: checks that CPU, memory and latency stay bounded during an attack."""
 
 import argparse
 import sys
@@ -31,7 +31,7 @@ def main():
 
 
 def run(case, quick):
-    """The checks of one case as (what, faults). A case that breaks off is one failed check."""
+    """Runs one case and returns its checks as (what, faults). A case that raises counts as one failed check."""
     stage = Stage(case.name, quick)
     broken = []
     try:

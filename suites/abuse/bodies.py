@@ -1,4 +1,4 @@
-"""Hostile bodies: megabytes of tiny JSON values on every endpoint, several at once, while others are served."""
+"""Hostile bodies: megabytes of tiny JSON values on every endpoint, several at once, alongside regular requests."""
 
 import concurrent.futures
 import threading
@@ -15,19 +15,19 @@ AT_ONCE = 8
 
 USER = '[{"role":"user","content":"Hi"}]'
 
-# Values that cost many times their length once they are parsed.
+# Values that take many times their length once parsed.
 SHAPES = {
     "small numbers": "1",
     "empty objects": "{}",
     "one-member objects": '{"":0}',
     "empty strings": '""',
     "nested arrays": "[[[]]]",
-    # About 160,000 of them: just below the bound on elements, so that they are parsed and translated.
+    # About 160,000 elements, just below the limit, so that they are parsed and translated.
     "strings below the bound": '"' + "x" * 58 + '"',
     "parts below the bound": '{"type":"text","text":"' + "x" * 280 + '"}',
 }
 
-# Endpoint → the body around one hostile value. `{x}` is a JSON array.
+# Body around one hostile value, by endpoint. `{x}` is a JSON array.
 ENDPOINTS = {
     "/v1/chat/completions": '{"model":"openai/text","messages":' + USER + ',"tools":[{"type":"function","function":{"name":"f","parameters":{"x":{x}}}}]}',
     "/v1/chat/completions#translated": '{"model":"anthropic/text","messages":' + USER + ',"tools":[{"type":"function","function":{"name":"f","parameters":{"x":{x}}}}]}',
@@ -58,7 +58,7 @@ def hostile(template, shape, size=SIZE):
 
 
 class Watch:
-    """Peak memory of the gateway and the latency of /health, sampled beside the attack."""
+    """Samples the gateway's peak memory and the latency of /health during the attack."""
 
     def __init__(self, gateway):
         self.gateway = gateway
@@ -92,7 +92,8 @@ class Watch:
 
 
 def post(gateway, path, body):
-    """The status of the answer. A refusal may come before the body was read: then the connection may break."""
+    """Returns the status. A rejection may be sent before the body was read, in which case the connection may break
+    (None)."""
     headers = {"content-type": "application/json", **rig.bearer(rig.MASTER_KEY)}
     try:
         with http1.Connection(gateway.port, timeout=120) as connection:
@@ -112,13 +113,13 @@ def settings(upstream, **more):
 
 
 def endpoints(stage):
-    """RSS growth and /health while eight hostile bodies are sent to each endpoint at once."""
+    """Measures RSS growth and /health while eight hostile bodies are sent to each endpoint at once."""
     upstream = stage.upstream()
     gateway = stage.gateway(upstream, **settings(upstream))
     shapes = ["small numbers", "parts below the bound"] if stage.quick else list(SHAPES)
     quick = ("/v1/chat/completions#content", "/v1/messages", "/v1/messages/count_tokens")
     paths = [path for path in ENDPOINTS if not stage.quick or path in quick]
-    # Buffers and threads that stay are not what is measured.
+    # Warms up buffers and threads, which are not part of the measurement.
     post(gateway, "/v1/chat/completions", hostile(ENDPOINTS["/v1/chat/completions"], "small numbers"))
     time.sleep(0.5)
     sent = SIZE * AT_ONCE
@@ -149,7 +150,7 @@ def endpoints(stage):
 
 
 def memory_limit(stage):
-    """More large bodies than fit are refused with 503 and Retry-After, and the memory is given back."""
+    """Checks that large bodies beyond the memory limit get 503 with Retry-After, and that the memory is released."""
     upstream = stage.upstream()
     gateway = stage.gateway(upstream, BODY_MEMORY_LIMIT="20M")
     body = hostile('{"model":"openai/slow-1500","messages":' + USER + ',"x":{x}}', "small numbers")

@@ -1,4 +1,4 @@
-"""Connections that send nothing useful: one byte, a close, an endless head, or nothing at all."""
+"""Connections without a useful request: one byte, a close, an endless head, or nothing at all."""
 
 import contextlib
 import socket
@@ -17,7 +17,7 @@ def connect(port, data=b""):
 
 @contextlib.contextmanager
 def held(port, count, data=b""):
-    """That many open connections, each with `data` sent."""
+    """Holds that many connections open, each with `data` sent."""
     connections = []
     try:
         for _ in range(count):
@@ -29,7 +29,7 @@ def held(port, count, data=b""):
 
 
 def one_byte(stage):
-    """A client that sends the first byte of the HTTP/2 preface and stops."""
+    """Sends only the first byte of the HTTP/2 preface."""
     gateway = stage.gateway()
     count = 1_000 if stage.quick else 5_000
     with held(gateway.port, count, b"P"):
@@ -40,7 +40,7 @@ def one_byte(stage):
 
 
 def opened_and_closed(stage):
-    """Connections that are closed after one byte must give their slot back at once, not at the header timeout."""
+    """Checks that connections closed after one byte release their slot at once, not at the header timeout."""
     limit = 500 if stage.quick else 10_000
     gateway = stage.gateway(MAX_CONNECTIONS=str(limit))
     files = open_files(gateway)
@@ -54,19 +54,19 @@ def opened_and_closed(stage):
     stage.check_at_most("file handles that stay open", open_files(gateway) - files, 10)
 
 
-# The bound holds for release builds: the state of async functions is larger without optimisation.
+# Bounds by build profile: the state of async functions is larger without optimisation.
 KIB_PER_CONNECTION = {"release": 16.0, "debug": 24.0}
 
 
 def idle_keep_alive(stage):
-    """Memory of a connection that has made a call and waits for the next one."""
+    """Measures the memory of an idle keep-alive connection after one call."""
     gateway = stage.gateway(stage.upstream(), MAX_CONNECTIONS="9000")
     rig.eventually(lambda: "openai/text" in gateway.models(), what="the list of models")
     count = 1_000 if stage.quick else 5_000
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {rig.MASTER_KEY}\r\n"
     body = '{"model": "openai/text", "messages": [{"role": "user", "content": "hi"}]}'
     request = f"{head}content-length: {len(body)}\r\n\r\n{body}".encode()
-    # Everything that is made on first use is there before the first measurement.
+    # Warms up everything that is created on first use.
     for connection in [connect(gateway.port, request) for _ in range(50)]:
         read_answer(connection)
         connection.close()
@@ -92,7 +92,8 @@ def read_answer(connection):
 
 
 def was_refused(connection):
-    """A connection that is closed while we still send may be reset before its answer can be read."""
+    """Whether the head was rejected. A connection closed while data is still sent may be reset before the answer is
+    read."""
     try:
         return connection.recv(100)[:13] in (b"HTTP/1.1 431 ", b"")
     except ConnectionError:
@@ -100,7 +101,7 @@ def was_refused(connection):
 
 
 def large_heads(stage):
-    """Heads that never end are refused at 64 KiB, before any key is looked at."""
+    """Checks that endless heads are rejected at 64 KiB, before authentication."""
     gateway = stage.gateway()
     count = 100 if stage.quick else 500
     before, peak = rss_bytes(gateway), 0

@@ -1,4 +1,4 @@
-"""Clients that stop reading: over HTTP/2 each stream is reset by itself, over HTTP/1.1 the connection is closed."""
+"""Clients that stop reading: with HTTP/2 only their stream is reset, with HTTP/1.1 the connection is closed."""
 
 import json
 import time
@@ -8,7 +8,7 @@ import http2
 import rig
 from abuse.stage import Case
 
-# WRITE_TIMEOUT of these cases, and how much later the end may come.
+# WRITE_TIMEOUT of these cases, and the tolerance for the cancellation.
 TIMEOUT = 2.0
 SLACK = 3.0
 MODELS = "endless,huge-event-1024"
@@ -40,7 +40,7 @@ def stalled_http2(stage):
 
 
 def still_running(stage, model):
-    """Calls of the model that the provider is still sending."""
+    """Reports calls of the model that the provider is still sending."""
     upstream = stage.stoppable[0]
     try:
         rig.eventually(lambda: all(line["ended_ms"] is not None for line in upstream.bill() if line["model"] == model), 3.0, 0.1)
@@ -54,7 +54,7 @@ def stalled_http1(stage):
         headers = {"authorization": f"Bearer {rig.MASTER_KEY}"}
         client.request("POST", "/v1/chat/completions", headers, chat("openai/endless", True))
         time.sleep(TIMEOUT + SLACK)
-        # The socket's buffers can still be read for a while, so the provider's side is looked at.
+        # The socket's buffers remain readable for a while, so the provider's side is checked.
         stage.check("the provider's stream is cancelled", *still_running(stage, "endless"))
 
 

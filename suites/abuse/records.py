@@ -1,4 +1,4 @@
-"""What refused calls and log lines leave behind: audit rows, usage rows, a blocked standard error."""
+"""Records of rejected calls and log lines: audit rows, usage rows, a blocked standard error."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from abuse.stage import Case, rss_bytes
 
 
 def refuse_many(gateway, count, headers, path="/v1/chat/completions", body=b"{}"):
-    """Sends refused calls over one connection; the statuses."""
+    """Sends rejected calls over one connection and returns the statuses."""
     statuses = set()
     connection = http1.Connection(gateway.port)
     for _ in range(count):
@@ -33,7 +33,7 @@ def data_bytes(gateway):
 
 
 def audit_flood(stage):
-    """Callers without a key send heads of 50 KB: neither journal nor database may grow by them."""
+    """Checks that unauthenticated calls with heads of 50 KB grow neither journal nor database."""
     gateway = stage.gateway(LOGGING_ENABLED="true")
     count = 1_000 if stage.quick else 10_000
     before = data_bytes(gateway)
@@ -48,7 +48,7 @@ def audit_flood(stage):
 
 
 def user_paths(stage):
-    """Refused calls with a new user path each: their sums stay per key and status."""
+    """Checks that rejected calls with distinct user paths are aggregated per key and status."""
     gateway = stage.gateway()
     key = gateway.admin("POST", "/auth-keys", json={"name": "k"}).json()["key"]
     count = 200 if stage.quick else 5_000
@@ -62,14 +62,14 @@ def user_paths(stage):
 
 
 def blocked_stderr(stage):
-    """Standard error is a pipe that nobody reads: every call is served, and what is dropped is counted."""
+    """Checks that all calls are served while standard error is an unread pipe, and that dropped lines are counted."""
     gateway = rig.Gateway(stage.directory, None, LOG_LEVEL="debug")
     stage.stoppable.append(gateway)
     reader, writer = os.pipe()
     with open(gateway.log_path, "ab") as log:
         gateway.process = subprocess.Popen([rig.binary("gatehouse"), "serve"], env=gateway.settings, cwd=gateway.directory, stdout=log, stderr=writer)
     os.close(writer)
-    # Until it is ready the pipe is read, so that the start itself is not what blocks.
+    # The pipe is read until the gateway is ready, so that the start itself does not block.
     reading = threading.Event()
     reading.set()
     seen = bytearray()

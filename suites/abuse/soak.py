@@ -1,4 +1,4 @@
-"""Memory after many mixed calls: whole answers, streams, disconnects and refusals."""
+"""Memory after many mixed calls: complete answers, streams, disconnects and rejections."""
 
 import concurrent.futures
 import itertools
@@ -18,7 +18,7 @@ def question(model, stream=False, **more):
 
 
 def mixed_calls(gateway, count):
-    """That many calls, spread over connections that are used again where the answer allows it."""
+    """Makes that many calls, reusing connections if the answer allows it."""
     numbers = iter(range(count))
     kinds = [whole, stream, disconnect, unknown_model, bad_body, unknown_key]
 
@@ -30,7 +30,7 @@ def mixed_calls(gateway, count):
             except http1.Broken:
                 connection = None
 
-    # `next` on a shared iterator is atomic enough in CPython: each number is taken once.
+    # `next` on a shared iterator is atomic in CPython: each number is taken once.
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(work, range(WORKERS)))
 
@@ -71,7 +71,7 @@ def unknown_key(_, connection):
 
 
 def settled(gateway):
-    """RSS once the journal is drained and nothing is under way."""
+    """RSS once it is stable, after the journal is drained and no call is in progress."""
     last = None
     for _ in itertools.repeat(None, 20):
         time.sleep(0.5)

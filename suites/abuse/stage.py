@@ -1,4 +1,4 @@
-"""Gateway, upstream and measurements of one case."""
+"""Gateway, upstream and measurements of a case."""
 
 import dataclasses
 import os
@@ -40,11 +40,11 @@ class Stage:
         return gateway
 
     def check(self, what, *wrong):
-        """One check: `wrong` holds the faults; empty and None entries do not count."""
+        """Adds a check: `wrong` holds the faults; empty and None entries do not count."""
         self.checks.append((what, [fault for fault in wrong if fault]))
 
     def check_at_most(self, what, value, bound, unit=""):
-        """A check of a figure; the figure is printed in any case."""
+        """Adds a check of a value against a bound; the value is printed in any case."""
         self.check(f"{what}: {value:.4g}{unit} (at most {bound:.4g}{unit})", value > bound and "over the bound")
 
     def note(self, text):
@@ -60,7 +60,7 @@ class Stage:
 
 
 def cpu_seconds(gateway):
-    """User and system time of the gateway's process so far."""
+    """User and system CPU time of the gateway's process so far."""
     fields = pathlib.Path(f"/proc/{gateway.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -84,7 +84,7 @@ def open_files(gateway):
 
 
 def percentile(values, share):
-    """The value below which `share` of the values lie (0.99: p99)."""
+    """The quantile `share` of the values (0.99: p99)."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 

@@ -1,4 +1,5 @@
-"""Stalled readers and slow streams on one provider, over HTTP/2 and HTTP/1.1: other calls are not slowed down."""
+"""Stalled readers and slow streams on one provider, over HTTP/2 and HTTP/1.1: checks that other calls are not slowed
+down."""
 
 import datetime
 import json
@@ -19,17 +20,17 @@ import http1
 import rig
 from abuse.stage import Case, percentile
 
-# The provider's own limit of concurrent streams.
+# The provider's limit of concurrent streams.
 MAX_STREAMS = 128
 STALLED, SLOW = 64, 400
-# Percentiles of a few hundred calls on a busy machine differ by this much anyway.
+# Tolerance in seconds: percentiles of a few hundred calls vary this much on a busy machine.
 NOISE = 0.025
-# A debug build encrypts and frames so slowly that the attack's own traffic fills a core.
+# Tolerance for debug builds, where encryption and framing of the attack's traffic saturate a core.
 DEBUG_NOISE = 0.75
 
 
 class TlsUpstream(rig.Upstream):
-    """The scripted upstream with a certificate of its own; the client chooses the protocol."""
+    """The scripted upstream over TLS with its own certificate; the client selects the protocol."""
 
     def __init__(self, directory):
         self.certificate, key = write_identity(pathlib.Path(directory))
@@ -60,7 +61,7 @@ def request(model, stream):
 
 
 class SlowStreams:
-    """Streams of one event a second, each read to its end."""
+    """Streams with one event per second, each read to its end."""
 
     def __init__(self, port, count):
         self.selector = selectors.DefaultSelector()
@@ -104,7 +105,7 @@ def stalled_readers(port, count):
 
 
 def honest_calls(port, count):
-    """The seconds that each call took, and the faults of those that failed."""
+    """Returns the duration of each call in seconds, and the faults of those that failed."""
     seconds, faults = [], []
     with http1.Connection(port, timeout=30) as connection:
         for number in range(count):

@@ -1,1 +1,1 @@
-"""Coding agents at work through the gateway."""
+"""Coding agents run through the gateway."""

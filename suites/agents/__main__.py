@@ -1,5 +1,5 @@
-"""Claude Code, Codex, opencode, Gemini CLI and Qwen Code, run without a terminal through the gateway: tasks on every upstream
-format, a wrong key, thinking under another name of the model, and limits that a run fits into."""
+"""Runs Claude Code, Codex, opencode, Gemini CLI and Qwen Code headless through the gateway: tasks on every upstream
+format, a wrong key, thinking with a model alias, and limits that a run fits into."""
 
 import argparse
 import pathlib
@@ -15,7 +15,7 @@ from agents.running import HOMES, Run, Stage, ask
 from agents.tasks import TASKS
 
 CASES = ["tasks", "wrong-key", "thinking", "limits"]
-# Each on a format that it does not speak itself, and every ingress once: opencode takes seconds to start.
+# Each agent on a foreign upstream format, and every ingress once: opencode takes seconds to start.
 QUICK = {
     "claude-code": "openai",
     "codex-sse": "gemini",
@@ -25,7 +25,7 @@ QUICK = {
     "gemini-cli": "openai",
     "qwen-code": "anthropic",
 }
-# The five programs, each on the format it speaks, for the cases beside the tasks.
+# The five programs, each on its native format, for the cases besides the tasks.
 PROGRAMS = {
     "claude-code": "anthropic",
     "codex-sse": "openai",
@@ -64,7 +64,7 @@ def main():
 
 
 def installed():
-    """The directory of the agents' commands; the first time, they are fetched."""
+    """The directory of the agents' commands, which are installed on first use."""
     script = subprocess.run([rig.ROOT / "scripts" / "agents.sh"], stdout=subprocess.PIPE, text=True)
     if script.returncode:
         raise SystemExit("agents: the agents are not installed (see above)")
@@ -72,8 +72,8 @@ def installed():
 
 
 def plan(options, stage):
-    """All runs, each made when it is asked for."""
-    # Limits take two runs of every program.
+    """Yields all runs, each executed on demand."""
+    # Limits need two runs of every program.
     wanted = options.only or (CASES if not options.quick else [case for case in CASES if case != "limits"])
     if "tasks" in wanted:
         yield from tasks(options, stage)

@@ -1,4 +1,4 @@
-"""What a run cost: the upstream's bill, and whether the gateway booked the same."""
+"""Cost of a run: the upstream's bill, compared with the gateway's accounting."""
 
 import dataclasses
 
@@ -9,11 +9,11 @@ FIELDS = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 
 @dataclasses.dataclass
 class Vendor:
-    """A provider as the gateway is told of it, and as the scripted upstream plays it."""
+    """A provider: its gateway settings, and its behaviour on the scripted upstream."""
 
     name: str
     model: str
-    # Of the upstream's dialects, those this provider has.
+    # The upstream's formats that this provider has.
     dialects: set
     path: str = "/v1"
 
@@ -35,7 +35,7 @@ VENDORS = [
 
 
 def audit(vendor, lines, gateway):
-    """The faults of one run: answers of another provider or format, and what was not booked token for token."""
+    """Yields the faults of one run: answers from another provider or format, and differences in booked tokens."""
     for line in lines:
         if line["model"] != vendor.model or line["dialect"] not in vendor.dialects:
             yield f"{line['model']} was called by {line['dialect']}"

@@ -1,7 +1,7 @@
-"""Every agent under limits that its own run fits into: it finishes a tool round trip without waiting.
+"""Runs every agent under limits that its run fits into: it must finish a tool round trip without waiting.
 
-The same task is run twice: with a key that has no limit, and with one whose tokens per minute are 1.2 times what the first
-run used, on a path with a daily budget of 5 dollars.
+The same task is run twice: with a key without limits, and with one whose tokens per minute are 1.2 times the usage of
+the first run, on a path with a daily budget of 5 dollars.
 """
 
 import urllib.parse
@@ -12,18 +12,18 @@ from agents.tasks import TASKS
 
 SHARE = 1.2
 DOLLARS = 5
-# What the second run may take beyond the first: programs start more or less quickly.
+# Additional seconds the second run may take: program start times vary.
 MOST_SECONDS_MORE = 5.0
 PRICE = {"input_per_mtok": 3.0, "output_per_mtok": 15.0}
 
 
 def settings():
-    """Budgets need a capability."""
+    """Settings with the capability that budgets need."""
     return {"GATEWAY_CAPABILITIES": "advancedBudgets"}
 
 
 def prepare(stage, vendors):
-    """Without a price a budget has nothing to count."""
+    """Sets prices, without which budgets have no cost to count."""
     for vendor in vendors:
         path = f"/model-pricing/{vendor.name}/{vendor.model}"
         answer = stage.gateway.admin("PUT", path, json=PRICE)
@@ -60,7 +60,7 @@ def faults(agent, vendor, stage, run):
 
 
 class RoundTrip:
-    """One run of the tool task under a key of its own."""
+    """One run of the tool task with its own key."""
 
     def __init__(self, agent, vendor, stage, name, limits, run):
         path = f"/agents/{agent.name}/{name}"

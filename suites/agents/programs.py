@@ -1,11 +1,11 @@
-"""The coding agents: how each is started without a terminal, a network or a past, and how its answer is read."""
+"""The coding agents: headless start without network and earlier state, and parsing of the answer."""
 
 import dataclasses
 import json
 import os
 import pathlib
 
-# Nothing that has to be fetched, reported or asked.
+# Disables updates, telemetry and prompts.
 QUIET_CLAUDE = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
@@ -23,19 +23,19 @@ QUIET_OPENCODE = {
 
 @dataclasses.dataclass
 class Seat:
-    """Where an agent works: its own home, an empty project, and the gateway as its only model."""
+    """An agent's working environment: its own home, an empty project, and the gateway as its only provider."""
 
     home: pathlib.Path
     project: pathlib.Path
     address: str
     key: str
     model: str
-    # Whether it may try again when a request fails, as it does by default.
+    # Whether it may retry failed requests, as it does by default.
     retries: bool = False
 
 
 class Misread(Exception):
-    """The agent did not end well, or did not say what it should have."""
+    """The agent failed, or its answer was not the expected one."""
 
 
 class ClaudeCode:
@@ -45,7 +45,7 @@ class ClaudeCode:
     def prepare(self, seat):
         environment = {
             "CLAUDE_CONFIG_DIR": str(seat.home / "claude"),
-            # Without it, root may not go without permission prompts.
+            # Required to skip permission prompts as root.
             "IS_SANDBOX": "1",
             "ANTHROPIC_BASE_URL": seat.address,
             "ANTHROPIC_AUTH_TOKEN": seat.key,
@@ -74,21 +74,21 @@ class Codex:
         environment = {
             "CODEX_HOME": str(seat.home),
             "GATEHOUSE_KEY": seat.key,
-            # So that it tells which transport it came by.
+            # Makes it log the transport it uses.
             "RUST_LOG": "error,codex_api=info",
         }
         return ["exec", "--skip-git-repo-check", "--strict-config", "--json"], environment
 
     def configuration(self, seat):
-        """JSON strings are TOML strings."""
+        """Renders the TOML configuration; JSON strings are valid TOML strings."""
         top = {"model": seat.model, "model_provider": "gatehouse", "approval_policy": "never"}
         top |= {"sandbox_mode": "danger-full-access", "check_for_update_on_startup": False}
         provider = {"name": "gatehouse", "base_url": f"{seat.address}/v1", "env_key": "GATEHOUSE_KEY"}
         provider |= {"wire_api": "responses", "supports_websockets": self.websocket}
-        # A second try would hide what went wrong with the first.
+        # A retry would hide the first failure.
         if not seat.retries:
             provider |= {"request_max_retries": 0, "stream_max_retries": 0}
-        # It repeats even a 401 this often, by default five times, and knows no header that would stop it.
+        # It retries even a 401, by default five times, and no response header stops it.
         else:
             provider |= {"stream_max_retries": 1}
         tables = {None: top, "analytics": {"enabled": False}, "model_providers.gatehouse": provider}
@@ -102,7 +102,7 @@ class Codex:
         events = [json.loads(line) for line in output.splitlines()]
         items = [event["item"] for event in events if event["type"] == "item.completed"]
         faults = [item["message"] for item in items if item["type"] == "error"]
-        # It does not know every model, and says so; it goes on with defaults.
+        # It warns about unknown models and continues with defaults.
         faults = [fault for fault in faults if not fault.startswith("Model metadata for")]
         faults += [event["error"]["message"] for event in events if event["type"] == "turn.failed"]
         if faults:
@@ -116,7 +116,7 @@ class Codex:
 
 
 class OpenCode:
-    """Its provider packages speak one format each; all four are part of the program."""
+    """opencode with one provider package per format; all four packages are bundled."""
 
     command = "opencode"
 
@@ -226,8 +226,8 @@ AGENTS = [
 
 
 def environment_of(seat, extra, commands):
-    """Ours alone: no proxy, no credential and no setting of whoever runs the suite gets in. Among the commands is a Node
-    that is new enough for all of them."""
+    """A clean environment without proxies, credentials and settings of the user. The commands include a Node version
+    that is recent enough for all of them."""
     scratch = seat.home / "tmp"
     scratch.mkdir(exist_ok=True)
     path = f"{commands}{os.pathsep}{os.environ.get('PATH', '')}"

@@ -1,4 +1,4 @@
-"""One agent at work: where it sits, how it is started and ended, and what is reported about it."""
+"""Running an agent: its environment, start and end, and the report."""
 
 import dataclasses
 import os
@@ -12,14 +12,14 @@ import rig
 from agents.programs import Misread, Seat, environment_of
 
 PATIENCE = 60
-# Agents refuse some things below the system's temporary directory, so their homes are here. Their projects must not be:
-# they would take this repository for theirs.
+# Agents restrict some operations below the system's temporary directory, so their homes are here. Their projects are
+# not: agents would treat this repository as their own.
 HOMES = rig.ROOT / ".cache" / "agents" / "homes"
 
 
 @dataclasses.dataclass
 class Stage:
-    """What all runs share."""
+    """Shared state of all runs."""
 
     commands: pathlib.Path
     directory: pathlib.Path
@@ -48,7 +48,7 @@ class Run:
     calls: int = 0
     faults: list = dataclasses.field(default_factory=list)
     evidence: str = ""
-    # What the case measured, for the report.
+    # Measured values for the report.
     figures: str = ""
 
     def cells(self):
@@ -56,7 +56,7 @@ class Run:
         return [self.agent, self.upstream, self.case, verdict, f"{self.seconds:.1f}", str(self.calls), self.figures]
 
     def judge(self, check):
-        """Adds the faults that `check` finds; an answer that cannot be read is one."""
+        """Adds the faults that `check` finds; an unreadable answer counts as one."""
         try:
             self.faults += check()
         except (Misread, ValueError, LookupError, StopIteration) as fault:
@@ -64,7 +64,7 @@ class Run:
 
 
 def start(agent, seat, commands, prompt, *, more=(), environment=None):
-    """The agent's process; `more` are further arguments."""
+    """Starts the agent's process; `more` are additional arguments."""
     arguments, own = agent.prepare(seat)
     return subprocess.Popen(
         [commands / agent.command, *more, *arguments, prompt],
@@ -79,7 +79,7 @@ def start(agent, seat, commands, prompt, *, more=(), environment=None):
 
 
 def finish(process, run):
-    """Its output, once it and all that it started are gone."""
+    """Waits for the process and its children to end and returns the output."""
     patience = threading.Timer(PATIENCE, end, [process])
     patience.start()
     begun = time.monotonic()
@@ -95,7 +95,7 @@ def finish(process, run):
 
 
 def ask(agent, seat, stage, prompt, run, **different):
-    """The agent's answer."""
+    """Runs the agent and returns its answer."""
     process = start(agent, seat, stage.commands, prompt, **different)
     output, errors = finish(process, run)
     if process.returncode:

@@ -1,4 +1,4 @@
-"""What an agent is asked to do, and whether it was done."""
+"""The tasks given to the agents, and their expected results."""
 
 import dataclasses
 
@@ -9,18 +9,18 @@ GREETING = "Hello from the upstream."
 class Task:
     name: str
     prompt: str
-    # What the scripted model ends with.
+    # Expected end of the answer by the scripted model.
     says: str
-    # Left in the project directory by the agent's own tool.
+    # Files that the agent's own tool leaves in the project directory.
     files: dict
-    # Without a tool one call is enough; with one, its result goes back in another.
+    # Minimum number of calls: one without a tool; a tool's result is sent in another.
     least_calls: int
 
     def faults(self, answer, project):
         if not answer.strip().startswith(self.says):
             yield f"the answer is {answer[:200]!r}, not {self.says!r}"
         found = {path.name: path.read_text() for path in project.iterdir() if path.is_file()}
-        # Tools that take a patch end their lines.
+        # Patch tools append a newline.
         found = {name: text.removesuffix("\n") for name, text in found.items()}
         if found != self.files:
             yield f"the project holds {found}, not {self.files}"
@@ -28,7 +28,7 @@ class Task:
 
 TASKS = [
     Task("answer", "Which bird stands longest on one leg?", GREETING, {}, 1),
-    # The line ends with the content: one of the agents puts quotes around the whole prompt.
+    # The content ends at the line break: one of the agents quotes the whole prompt.
     Task(
         "write-file",
         "Please write the file heron.txt with grey-heron-42\nThen tell me that it is done.",

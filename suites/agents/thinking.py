@@ -1,7 +1,7 @@
-"""Claude Code under another name for its model, thinking, with a tool call: later turns carry the earlier thinking.
+"""Claude Code with a model alias, thinking and a tool call: later turns must contain the earlier thinking.
 
-It drops the thinking blocks of turns whose `model` is not the one it asks for. Anthropic, and so the scripted upstream,
-refuses a turn that answers calls when the thinking before those calls is missing.
+It drops the thinking blocks of turns whose `model` is not the one it requested. Anthropic, and therefore the scripted
+upstream, rejects tool results if the thinking before their calls is missing.
 """
 
 import json
@@ -41,7 +41,7 @@ def faults(agent, seat, stage, run):
     answer = ask(agent, seat, stage, task.prompt, run, environment=BUDGET)
     yield from task.faults(answer, seat.project)
     yield from thoughtless(stage, "the turn with the result")
-    # A new process knows the earlier turns from its transcript only.
+    # A new process only knows the earlier turns from its transcript.
     stage.upstream.http.post("/reset")
     answer = ask(agent, seat, stage, TASKS[0].prompt, run, more=["--continue"], environment=BUDGET)
     yield from thoughtless(stage, "the turn after a restart")
@@ -52,7 +52,7 @@ def read(body):
 
 
 def thoughtless(stage, which):
-    """Turns of the last request that lost their thinking. The upstream thinks before every call."""
+    """Yields turns of the last request without thinking. The upstream thinks before every call."""
     bodies = [read(request["body"]) for request in stage.upstream.requests()]
     bodies = [body for body in bodies if "messages" in body]
     turns = [turn for turn in bodies[-1]["messages"] if turn["role"] == "assistant"] if bodies else []

@@ -1,4 +1,4 @@
-"""A wrong key: every agent gives up after its first requests instead of retrying for minutes."""
+"""A wrong key: every agent must give up after its first requests instead of retrying for minutes."""
 
 import http.client
 import http.server
@@ -9,13 +9,13 @@ from agents.programs import Misread
 from agents.running import Run, finish, start
 
 MOST_REQUESTS = 2
-# From the first request until the program has ended.
+# Seconds from the first request until the program has ended.
 MOST_SECONDS = 3.0
 HOP_BY_HOP = {"connection", "content-length", "host", "keep-alive", "transfer-encoding"}
 
 
 class Recorder(http.server.ThreadingHTTPServer):
-    """Stands between an agent and the gateway and notes every request with its time and the answer's status."""
+    """Proxy between an agent and the gateway that records every request with its time and status."""
 
     daemon_threads = True
 
@@ -72,7 +72,7 @@ def run(agent, vendor, stage):
     run = Run(agent.name, vendor.name, "wrong-key")
     recorder = Recorder(stage.gateway.port)
     name = f"{agent.name}-wrong-key"
-    # With the retries that its users have.
+    # With the default retries.
     seat = stage.seat(name, vendor.model, address=recorder.address, key="gh-not-a-key", retries=True)
     try:
         run.judge(lambda: list(faults(agent, seat, stage, recorder, run)))
@@ -90,7 +90,7 @@ def faults(agent, seat, stage, recorder, run):
         yield str(fault)
         output = errors = run.evidence
     ended = time.monotonic()
-    # Claude Code looks first whether there is anything at all.
+    # Claude Code first sends a HEAD request as a connectivity check.
     asked = [request for request in recorder.noted if request[1] != "HEAD"]
     run.calls = len(asked)
     if not asked:

@@ -1,1 +1,1 @@
-"""Secrets in every place, and a search of every byte that left."""
+"""Canary secrets in every configuration, and a search of all output for them."""

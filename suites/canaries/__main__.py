@@ -1,4 +1,4 @@
-"""Puts a secret of its own into every place, uses every route, and searches every byte that left for any of them."""
+"""Places a unique secret in every configuration, calls every route, and searches all output for the secrets."""
 
 import argparse
 import collections
@@ -94,7 +94,7 @@ def search(house, streams, heard, found_files):
 
 
 def files(directory, backend):
-    """What lies on the disk now: while the gateway runs, and after it has ended."""
+    """The files on disk, while the gateway runs and after it has ended."""
     roots = [directory / "data"] + ([directory / "postgres"] if backend == "postgres" else [])
     found = [path for root in roots for path in root.rglob("*") if path.is_file()]
     kept = []
@@ -107,7 +107,7 @@ def files(directory, backend):
 
 
 def command_lines(house):
-    """The commands with the same environment, and with settings that are wrong and hold a secret."""
+    """Runs the commands with the same environment, and with invalid settings that contain a secret."""
     runs = [["check"], ["keys", "list"], ["audit", "verify"], ["models"], ["--help"]]
     environments = [{}] * len(runs)
     secret = house.cage.values["key from YAML"]
@@ -122,7 +122,7 @@ def command_lines(house):
 
 
 class Stream:
-    """Follows a live stream to the end of the tour."""
+    """Reads a live stream until the end of the tour."""
 
     def __init__(self, house, path):
         self.path, self.taken, self.ending = path, b"", threading.Event()

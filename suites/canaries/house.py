@@ -1,4 +1,4 @@
-"""A gateway with a canary in every place that holds a secret, and a record of everything that leaves it."""
+"""A gateway with a canary in every secret setting, and a record of all its output."""
 
 import http.server
 import json
@@ -15,7 +15,7 @@ MODELS = ["text", "long-20", "tattle-401", "tattle-400", "tattle-403", "tattle-4
 
 
 class Sink:
-    """Takes whatever is sent to it, traces and webhooks, and keeps it."""
+    """HTTP server that records traces and webhooks sent to it."""
 
     def __init__(self):
         self.taken = taken = []
@@ -44,7 +44,7 @@ class Sink:
 class House:
     def __init__(self, backend, directory):
         self.directory, self.cage = directory, secrets.Cage()
-        # (what was asked, the answer's bytes, the canaries that it may show)
+        # (request, response bytes, canaries that it may contain)
         self.answers = []
         self.sink = Sink()
         self.upstreams = {name: rig.Upstream() for name in (ENV, YAML, ADMIN)}
@@ -79,13 +79,13 @@ class House:
         key = self.cage.add("key from YAML", secrets.make("yaml"))
         header = self.cage.add("header from YAML", secrets.make("yamlheader"))
         provider = {"type": "openai", "api_key": key, "base_url": self.upstreams[YAML].url, "models": MODELS, "headers": {"x-team-secret": header}}
-        # JSON is YAML.
+        # JSON is valid YAML.
         far = {"type": "openai", "api_key": key, "base_url": "http://far.invalid/v1", "models": ["text"]}
         self.directory.mkdir(parents=True, exist_ok=True)
         (self.directory / "gatehouse.yaml").write_text(json.dumps({"providers": {YAML: provider, "far": far}}))
 
     def ask(self, method, path, key="", shows=(), headers=None, **options):
-        """Records the answer; `shows` are the canaries that this one answer may show."""
+        """Sends a request and records the answer; `shows` are the canaries that this answer may contain."""
         headers = (rig.bearer(key) if key else {}) | (headers or {})
         try:
             answer = self.gateway.http.request(method, path, headers=headers, **options)

@@ -1,4 +1,4 @@
-"""Secrets that are known by their value, the forms in which one could leak, and the search for them."""
+"""Canary secrets, the encodings in which one could leak, and the search for them."""
 
 import base64
 import re
@@ -7,17 +7,17 @@ import urllib.parse
 
 
 def make(name):
-    """Unique, with characters that change when they are encoded."""
+    """A unique secret with characters that change when encoded."""
     return f"canary-{name}-{secrets.token_hex(12)}+/=~{secrets.token_hex(4)}"
 
 
 def plain(name):
-    """The same for places that take no such characters."""
+    """A unique secret for places that do not allow such characters."""
     return f"canary{name}{secrets.token_hex(16)}"
 
 
 def forms(value):
-    """By how it is written: as it is, quoted for URLs and JSON, in hex and in base64 at every alignment."""
+    """The encodings of a value: plain, quoted for URLs and JSON, hex, and base64 at every alignment."""
     raw = value.encode()
     found = {
         "plain": raw,
@@ -31,7 +31,7 @@ def forms(value):
     }
     for shift in range(3):
         coded = base64.b64encode(b"\0" * shift + raw)
-        # What neighbours share a group of four characters with is not ours alone.
+        # Outer groups of four characters depend on neighbouring bytes and are excluded.
         inner = coded[4 if shift else 0 : len(coded) // 4 * 4 - 4]
         found[f"base64+{shift}"] = inner
         found[f"base64url+{shift}"] = inner.translate(bytes.maketrans(b"+/", b"-_"))
@@ -39,7 +39,7 @@ def forms(value):
 
 
 class Cage:
-    """All canaries, and one pattern that finds any of them."""
+    """All canaries, and one pattern that matches any of them."""
 
     def __init__(self):
         self.values = {}
@@ -61,7 +61,7 @@ class Cage:
         return self.pattern
 
     def search(self, place, data, allowed=()):
-        """(place, name, form, what stands around it) of everything found that is not allowed there."""
+        """Returns (place, name, form, context) of every match that is not allowed there."""
         found = []
         for hit in self.compiled().finditer(data):
             name, form = self.meaning[hit.group()]

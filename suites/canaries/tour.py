@@ -1,4 +1,4 @@
-"""The tour: every route, every error that could quote a secret, every way in which a client sends one."""
+"""The tour: every route, every error that could quote a secret, every way in which a client can send one."""
 
 import re
 
@@ -13,7 +13,7 @@ BODIES = {
 
 
 def furnish(house):
-    """Providers, keys, budgets and webhooks through the admin API."""
+    """Creates providers, keys, budgets and webhooks through the admin API."""
     key = house.cage.add("key from the admin API", secrets.make("admin"))
     header = house.cage.add("header from the admin API", secrets.make("adminheader"))
     provider = {"type": "openai", "api_key": key, "base_url": house.upstreams[ADMIN].url, "models": MODELS, "headers": {"x-team-secret": header}}
@@ -36,7 +36,7 @@ def furnish(house):
     made = house.admin("PUT", "/budgets/settings", shows=("webhook secret of the gateway's making",), json={"webhook_url": f"{house.sink.url}/hook", "webhook_secret": None})
     if made.status_code == 200 and made.json().get("webhook_secret"):
         house.cage.add("webhook secret of the gateway's making", made.json()["webhook_secret"])
-    # Crossed by the first calls of the tour.
+    # Exceeded by the first calls of the tour.
     house.admin("PUT", f"/model-pricing/{ENV}/text", json={"input_per_mtok": 1000, "output_per_mtok": 1000})
     house.admin("PUT", "/budgets/%2Fhook/daily", json={"amount": 1})
     for _ in range(40):
@@ -52,7 +52,7 @@ def new_key(house, name):
 
 
 def inference(house, key):
-    """Every behaviour in every format, streamed and whole, by every provider, and as it passes through."""
+    """Every behaviour in every format, streamed and complete, with every provider, and through the passthrough."""
     for instance in (ENV, YAML, ADMIN, "far"):
         for model in MODELS if instance != "far" else ["text"]:
             for path, body in BODIES.items():
@@ -65,7 +65,7 @@ def inference(house, key):
 
 
 def foreign(house, key):
-    """Secrets of the client's own, in headers and addresses, beside a right key and instead of one."""
+    """The client's own secrets in headers and URLs, besides a valid key and instead of one."""
     for number, name in enumerate(["x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization", "x-auth-token"]):
         value = house.cage.add(f"client's {name}", secrets.plain(f"foreign{number}"))
         text = f"session={value}" if name == "cookie" else value
@@ -86,7 +86,7 @@ def foreign(house, key):
 
 
 def routes(house, ids):
-    """Every path of the API's own description: read, and written to with bodies that are wrong and hold secrets."""
+    """Calls every path in the OpenAPI description: reads, and writes with invalid bodies that contain secrets."""
     described = house.admin("GET", "/openapi.json").json()
     for path, methods in described["paths"].items():
         filled = re.sub(r"\{\*?([a-z_]+)\}", lambda found: sample(path, found.group(1), ids), path)
@@ -95,10 +95,10 @@ def routes(house, ids):
                 if "stream" not in filled:
                     house.ask("GET", filled, house.master)
                 continue
-            # What passes through is the client's own word to the provider; what exists stays.
+            # Passthrough requests belong to the provider, and existing objects are kept.
             if filled.startswith("/p/") or method == "delete" and "sample" not in filled:
                 continue
-            # PUT changes the named members and keeps the rest: to a provider in use these bodies would not be wrong.
+            # PUT merges the given members: for a provider in use these bodies would be valid.
             target = filled.replace(f"/providers/{ADMIN}", "/providers/sample") if method == "put" else filled
             for options in [{}, *bad_bodies(house)] if method != "delete" else [{}]:
                 house.ask(method.upper(), target, house.master, **options)
@@ -106,11 +106,12 @@ def routes(house, ids):
 
 
 def bad_bodies(house):
-    """Under a name that tells what it is, a secret nobody knows; anywhere else, one that the gateway knows by its value."""
+    """Invalid bodies: members with sensitive names contain an unknown secret, all others one the gateway knows by
+    value."""
     unknown = house.cage.values.get("secret in a wrong body") or house.cage.add("secret in a wrong body", secrets.make("misplaced"))
     known = house.cage.values["key from YAML"]
     named = ["api_key", "secret", "password", "webhook_secret", "client_secret", "access_token"]
-    # Names are no secrets: whoever calls something by one has published it.
+    # Names are not treated as secrets.
     others = ["priority", "amount", "enabled", "rate_limits", "headers", "thresholds", "overlap_seconds", "confirmation", "zzz"]
     return [
         {"json": known},
@@ -132,7 +133,7 @@ def sample(path, name, ids):
 
 
 def exports(house):
-    """What is made to be taken away, and what shows live state."""
+    """Exports and views of live state."""
     pages = ["/metrics", "/health", "/ready", "/", "/admin/dashboard", "/v1/models"]
     for page in pages:
         house.ask("GET", page, house.master)
@@ -154,7 +155,7 @@ def exports(house):
 
 
 def prompts(house, key):
-    """A secret of ours in the middle of a prompt must not be kept with the body."""
+    """Checks that a known secret in a prompt is not stored with the body."""
     values = house.cage.values
     text = f"my key is {values['key from the environment']} and stays here"
     body = {"model": f"{ENV}/long-20", "messages": [{"role": "user", "content": text}]}

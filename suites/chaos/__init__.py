@@ -1,1 +1,1 @@
-"""One of three providers is faulty in turns; nobody must notice."""
+"""One of three providers fails in turns; clients must not notice."""

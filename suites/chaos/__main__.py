@@ -1,4 +1,4 @@
-"""Mixed load on pools and combos over three providers, one of them faulty in turns: every call succeeds all the same."""
+"""Mixed load on pools and combos over three providers, one of which fails in turns: every call must succeed."""
 
 import argparse
 import pathlib
@@ -83,7 +83,7 @@ def suffer(fault, provider, load, options):
 
 
 class Watch:
-    """What the gateway itself says about its breakers, ten times a second."""
+    """Polls the breaker states reported by the gateway ten times a second."""
 
     def __init__(self, gateway):
         self.gateway = gateway
@@ -106,12 +106,12 @@ class Watch:
         self.thread.join(timeout=5)
 
     def opened(self, phase):
-        """The seconds until a breaker of the faulty provider was open."""
+        """Seconds until a breaker of the faulty provider opened."""
         times = [at for at, states in self.seen if phase.begun < at < phase.ended and states.get(phase.provider) != "closed"]
         return min(times) - phase.begun if times else None
 
     def closed(self, phase):
-        """The seconds after the fault until none was."""
+        """Seconds after the fault until all of them were closed."""
         times = [at for at, states in self.seen if at > phase.ended and states.get(phase.provider) == "closed"]
         return min(times) - phase.ended if times else None
 

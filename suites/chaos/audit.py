@@ -1,4 +1,4 @@
-"""The figures of a run: success, attempts, the breaker's opening and recovery, the books."""
+"""Figures of a run: success rate, attempts, breaker opening and recovery, accounting."""
 
 import collections
 import dataclasses
@@ -8,7 +8,7 @@ import rig
 
 SUCCESS = 0.9999
 ATTEMPTS = 1.2
-# A call may already be under way when the last failure is known; this machine is busy.
+# Tolerance for calls in flight when the last failure becomes known, on a busy machine.
 SLACK = 0.25
 
 
@@ -20,11 +20,11 @@ class Phase:
     provider: str
     begun: float
     ended: float = 0.0
-    # By model, when the calls came that met the fault; empty where nobody could note them.
+    # Times of the calls that met the fault, by model; empty if they could not be recorded.
     met: dict = dataclasses.field(default_factory=dict)
-    # By model, the seconds until the provider was called again.
+    # Seconds until the provider was called again, by model.
     returned: dict = dataclasses.field(default_factory=dict)
-    # The seconds until the gateway said that its breakers are closed; None where it never did.
+    # Seconds until the gateway reported its breakers closed; None if it never did.
     closed: float | None = None
 
     def calls(self, calls):
@@ -32,7 +32,7 @@ class Phase:
 
 
 def late(phase, calls, open_seconds):
-    """Calls that still went to a model after it had failed often enough, while it should have been left alone."""
+    """Calls that went to a model after it had failed often enough, while its breaker should have been open."""
     rest = phase.fault.rest or open_seconds
     found = []
     for model, times in phase.met.items():
@@ -47,7 +47,7 @@ def late(phase, calls, open_seconds):
 
 
 def stubborn(starts, ends, fault, rest):
-    """Starts that lie where nobody may call any more; that begins somewhere between the last start and end allowed."""
+    """Start times in the forbidden interval, which begins between the start and the end of the last allowed call."""
     if len(starts) < fault.patience:
         return []
     last = fault.patience - 1
@@ -55,7 +55,7 @@ def stubborn(starts, ends, fault, rest):
 
 
 def burst(phase, open_seconds):
-    """The most calls that one model got before it was left alone for the first time."""
+    """Maximum number of calls that one model got before its first pause."""
     most = 0
     rest = 0.6 * (phase.fault.rest or open_seconds)
     for times in phase.met.values():
@@ -71,7 +71,7 @@ def percentile(values, share):
 
 
 def rows_of(gateway, calls):
-    """Rows by request, once the journal has been drained that far."""
+    """Usage rows by request, once the journal has been drained."""
     wanted = {call.request_id for call in calls}
 
     def drained():

@@ -1,4 +1,4 @@
-"""Three providers on scripted upstreams, each a process that can be put in a mood, stopped, frozen and started again."""
+"""Three providers on scripted upstreams, each a process that can be set to fail, stopped, frozen and restarted."""
 
 import signal
 import subprocess
@@ -9,7 +9,7 @@ import httpx
 import rig
 
 NAMES = ["one", "two", "three"]
-# Each of another kind, so that a call that goes on elsewhere is translated again.
+# Different vendors, so that a failover also translates the call again.
 KINDS = {"one": ("openai", "/v1"), "two": ("anthropic", "/v1"), "three": ("gemini", "/v1beta")}
 MODELS = ["text", "long-20", "drip-5", "tools"]
 
@@ -33,7 +33,7 @@ class Provider(rig.Upstream):
         assert answer.status_code == 200, answer.text
 
     def met(self):
-        """Since the mood was set: when each call of each model came, in seconds; and how many answers are under way."""
+        """Call times in seconds by model since the mood was set, and the number of unfinished answers."""
         told = self.http.get("/mood").json()
         calls = {}
         for milliseconds, model in told["calls"]:
@@ -41,7 +41,7 @@ class Provider(rig.Upstream):
         return calls, told["unfinished"]
 
     def finish(self):
-        """Waits until every answer begun is at its end: a stream that breaks after content is not this suite's."""
+        """Waits for all started answers to end: streams that break after content are not part of this suite."""
         rig.eventually(lambda: not self.met()[1], timeout=5, what=f"the end of {self.name}'s answers")
         time.sleep(0.1)
 
@@ -53,7 +53,7 @@ class Provider(rig.Upstream):
 
 
 def equip(gateway, providers, open_ms, silence_ms):
-    """Provider instances, a pool for each strategy, and combos that each begin with another provider."""
+    """Creates provider instances, a pool for each strategy, and combos that each begin with another provider."""
     for provider in providers:
         kind, path = KINDS[provider.name]
         body = {

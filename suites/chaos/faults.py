@@ -1,4 +1,4 @@
-"""The ways in which a provider fails, each with its beginning and its end."""
+"""The faults of a provider, each with its start and end."""
 
 import dataclasses
 import time
@@ -8,15 +8,15 @@ import time
 class Fault:
     name: str
     mood: dict
-    # What happens to the process once the calls that were well have ended.
+    # Action on the process once the earlier calls have ended.
     process: str = ""
-    # After this many failures of one model nobody calls it any more; for a while.
+    # Number of failures of one model after which it is not called for a while.
     patience: int = 5
-    # That while, where it is not the breaker's.
+    # Length of that pause, if it is not the breaker's.
     rest: float | None = None
-    # It is the breaker that keeps callers away, not the provider's own word.
+    # Whether the breaker keeps calls away, not the provider's Retry-After.
     opens: bool = True
-    # The calls came to a process that could note them.
+    # Whether the calls reached a process that could record them.
     noted: bool = True
 
     def begin(self, provider):
@@ -29,7 +29,7 @@ class Fault:
             provider.freeze()
 
     def end(self, provider):
-        """The calls that met the fault, by model; from now on the provider is well and notes anew."""
+        """Ends the fault, restarts the recording and returns the calls that met the fault, by model."""
         calls = {}
         if self.process == "kill":
             provider.spawn()

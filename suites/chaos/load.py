@@ -1,4 +1,4 @@
-"""The load: paced workers in three formats that judge every answer by its content."""
+"""The load: paced workers in three formats that check the content of every answer."""
 
 import dataclasses
 import json
@@ -27,7 +27,7 @@ class Call:
     status: int = 0
     attempts: int = 0
     provider: str = ""
-    # Why it is no success.
+    # Reason of the failure.
     fault: str = ""
 
     @property
@@ -49,7 +49,7 @@ class Load:
             thread.start()
 
     def visit(self, routes, seconds):
-        """Calls these, one after the other and over again: who is well again must not wait for a caller."""
+        """Calls these routes in turn, repeatedly, so that a recovered provider does not have to wait for traffic."""
         until = time.monotonic() + seconds
         with http1.Connection(self.port, timeout=30) as connection:
             while time.monotonic() < until:
@@ -63,7 +63,7 @@ class Load:
                 time.sleep(0.25)
 
     def stop(self):
-        """Lets the calls in flight end and gives them all, in the order in which they began."""
+        """Waits for the calls in flight and returns all calls in order of their start."""
         self.stopping.set()
         for thread in self.threads:
             thread.join(timeout=40)
@@ -119,7 +119,7 @@ def make(connection, call):
 
 
 def judge(call, told, text):
-    """Empty when the answer is complete and right."""
+    """Returns the fault, or an empty string if the answer is complete and correct."""
     if told.error:
         return f"in-band: {told.error}"
     if told.faults:

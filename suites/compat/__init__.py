@@ -1,1 +1,1 @@
-"""Any client to any model: the official SDKs against every kind of provider, feature by feature."""
+"""Any client with any model: the official SDKs against every type of provider, feature by feature."""

@@ -1,4 +1,4 @@
-"""python -m compat [--write] [--only TEXT]: the whole grid, then what stands outside it; prints the coverage."""
+"""python -m compat [--write] [--only TEXT]: runs the whole grid, then the checks outside it; prints the coverage."""
 
 import argparse
 import concurrent.futures
@@ -39,7 +39,7 @@ class Check:
     name: str
     run: object
     cell: object = None
-    # It measures time, and wants the machine for itself.
+    # Whether it measures time and must run alone.
     alone: bool = False
     faults: list = dataclasses.field(default_factory=list)
     seconds: float = 0.0
@@ -60,7 +60,7 @@ def perform(house, check):
     begun = time.monotonic()
     try:
         check.run()
-    except Exception as error:  # Whatever ends a check is its result.
+    except Exception as error:  # Any exception is the check's result.
         check.faults.append(summary(error))
     check.seconds = time.monotonic() - begun
 

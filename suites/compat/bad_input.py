@@ -1,4 +1,4 @@
-"""Requests that are wrong: 400 with the field's path, before any provider is asked. Answers that are wrong: 502."""
+"""Invalid requests: 400 with the field's path, before any provider is called. Invalid provider answers: 502."""
 
 import anthropic
 import openai
@@ -8,7 +8,7 @@ from compat.cells import PROMPT, PROVIDERS
 from compat.opaque import cell_of
 from compat.probes import raises
 
-# Translated for each of the three formats.
+# Models that need a translation, by client format.
 ELSEWHERE = {
     "chat": "anthropic/claude-sonnet-4-5",
     "responses": "gemini/gemini-3-pro",
@@ -19,7 +19,7 @@ PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages
 TEXT = {"role": "user", "content": PROMPT}
 LARGE = "A" * (7 * 1024 * 1024)
 
-# What is asked, and the path that the refusal must name.
+# Requests, and the path that the error must name.
 WRONG = {
     "chat": [
         ({"messages": [TEXT, {"role": "robot", "content": "x"}]}, "messages[1].role"),
@@ -158,14 +158,14 @@ def refusal_fault(answer, ingress, path):
         return shown
     if ingress == "messages":
         return None if path in error["message"] else shown
-    # An oversize image may be named as a whole or by the member that is too large.
+    # An oversized image may be named as a whole or by the member that is too large.
     return (
         None if error["param"] == path or (path.endswith("]") and str(error["param"]).startswith(path)) else shown
     )
 
 
 def malformed(house):
-    """A provider's answer that cannot be read is its fault, not the client's."""
+    """Checks that an unreadable provider answer is a provider error, not a client error."""
     faults = []
     for provider in PROVIDERS:
         for behaviour in ("html", "bad-json", "empty-body"):
@@ -175,7 +175,8 @@ def malformed(house):
                 ("messages", messages.ask, anthropic.APIStatusError),
             ):
                 for stream in (False, True):
-                    # Of two generations: a model that fails five times in a row is given a pause.
+                    # Two generations are used, because the circuit breaker opens after five consecutive failures of a
+                    # model.
                     cell = cell_of(house, ingress, provider.instance, 0 if ingress == "responses" else 1)
                     name = f"{ingress} → {provider.instance} {behaviour} stream={stream}"
                     try:
@@ -215,7 +216,7 @@ def strict_translation(house):
         ),
     )
     assert "top_k" in str(refused.body), refused.body
-    # What stays in its own format loses nothing.
+    # A request in the provider's own format loses nothing.
     client.chat.completions.create(model="openai/gpt-4.1~text", messages=chat.user(), seed=7)
 
 

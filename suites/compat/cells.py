@@ -1,4 +1,4 @@
-"""The grid: who asks, who answers, what is tried, and what may be expected of each."""
+"""The grid: clients, providers, features, and the expectations for each."""
 
 import dataclasses
 
@@ -7,28 +7,28 @@ INGRESSES = ("chat", "responses", "messages", "generate")
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """A generation of models. Its name chooses the rules that the scripted upstream holds a request to."""
+    """A model generation. Its name selects the scripted upstream's validation rules."""
 
     name: str
     thinks: bool = True
-    # Counts its thoughts and does not show them in the chat format.
+    # Whether reasoning is counted but not shown in the chat format.
     secretive: bool = False
     sampling: bool = True
-    # The only format it is served in, whatever its provider speaks otherwise.
+    # The only format it is served in, regardless of its provider.
     only: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Provider:
     title: str
-    # Its name in the gateway, and how it is written in the environment.
+    # Instance name in the gateway; the environment variables derive from it.
     instance: str
     path: str
     families: tuple
-    # The format it is called in, unless the client speaks another that it serves.
+    # The upstream format, unless the provider also serves the client's format.
     format: str = "chat"
     others: tuple = ()
-    # Names without a behaviour: these the gateway's catalogue knows.
+    # Names without a behaviour, which the gateway's catalogue contains.
     catalogued: tuple = ()
 
     def dialect(self, ingress):
@@ -71,7 +71,7 @@ PROVIDERS = (
     Provider("Ollama", "ollama", "/ollama/v1", (Family("qwen3"), Family("llama3", thinks=False))),
 )
 
-# In the order of the tables. The last is ours: every parameter of a format, carried or named as dropped.
+# In the order of the tables. The last one is our own: every parameter of a format is translated or reported as dropped.
 FEATURES = {
     "text": "text",
     "stream": "stream",
@@ -121,7 +121,7 @@ BEHAVIOURS = (
     "empty",
 )
 
-# What the scripted upstream says.
+# The scripted upstream's texts.
 PROMPT = "one two three"
 GREETING = "Hello from the upstream. You said: one two three"
 GREETING_PIECES = 9
@@ -145,7 +145,7 @@ PIXEL_SEEN = "I see 1 images: image/png 70 bytes"
 
 @dataclasses.dataclass
 class Cell:
-    """One family of one provider, asked one thing in one format."""
+    """One feature of one model family, called in one client format."""
 
     house: object
     ingress: str
@@ -168,7 +168,7 @@ class Cell:
 
     @property
     def shows_thoughts(self):
-        # Summaries must be asked for, and chat completions have no word for that.
+        # Summaries must be requested, and chat completions have no parameter for that.
         return not (self.family.secretive and (self.dialect == "chat" or self.ingress == "chat"))
 
     def model(self, behaviour):
@@ -192,7 +192,7 @@ def grid(house):
 
 
 def system_texts(body, dialect):
-    """What a provider was told above the conversation, in order."""
+    """The system instructions in a provider's request, in order."""
     if dialect == "messages":
         system = body.get("system") or []
         return [system] if isinstance(system, str) else [block["text"] for block in system]

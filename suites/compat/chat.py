@@ -49,7 +49,7 @@ def told(usage):
 
 
 def create(cell, behaviour, messages=None, **options):
-    """One whole answer; its usage is compared with the bill."""
+    """One complete answer; its usage is compared with the bill."""
     call = cell.call()
     answer = cell.house.openai.chat.completions.create(
         model=cell.model(behaviour), messages=messages or user(), extra_headers=call.headers, **options
@@ -104,7 +104,7 @@ def stream_text(cell):
 
 
 def without_usage(cell):
-    """Who did not ask for usage gets no usage chunk; the row has it all the same."""
+    """Without include_usage there is no usage chunk, but the usage row is complete."""
     call = cell.call()
     chunks = list(
         cell.house.openai.chat.completions.create(
@@ -143,7 +143,7 @@ def check_call(cell, call, made, index):
 
 
 def keep_ids(cell, call, made, index):
-    """Where the provider names its calls, the client sees that very name."""
+    """Checks that the client gets the provider's call ids, if it has any."""
 
     def check(row, line):
         name = line["id"]
@@ -189,17 +189,17 @@ def parallel(cell):
 
 
 def assistant(message):
-    """The turn as a client keeps it: everything that came, unset members left out."""
+    """The turn as a client keeps it: all received members, unset ones omitted."""
     kept = message.model_dump(exclude_none=True, exclude={"parsed": True})
     for call in kept.get("tool_calls", []):
         call["function"].pop("parsed_arguments", None)
-        # The helper's snapshot keeps the number that only streams have.
+        # The helper's snapshot keeps the index that only streams have.
         call.pop("index", None)
     return kept
 
 
 def loop(cell, choice, behaviour, **options):
-    """Answers every call of a turn, and gives the next turn's text."""
+    """Answers every call of a turn and checks the text of the next one."""
     turns = [*user(), assistant(choice.message)]
     for made, result in zip(choice.message.tool_calls, RESULTS):
         turns.append({"role": "tool", "tool_call_id": made.id, "content": result})
@@ -263,7 +263,7 @@ def stops(cell):
     assert choice.finish_reason == "stop"
     choice, _ = create(cell, "max-tokens", max_completion_tokens=64)
     assert choice.finish_reason == "length" and choice.message.content.startswith("word0 word1 ")
-    # The helper turns these two ends into exceptions of its own.
+    # The helper raises its own exceptions for these two finish reasons.
     raises(openai.LengthFinishReasonError, lambda: stream(cell, "max-tokens", max_completion_tokens=64))
     check_end(cell, "max-tokens", "length", max_completion_tokens=64)
     assert create(cell, "content-filter")[0].finish_reason == "content_filter"
@@ -277,7 +277,7 @@ def stops(cell):
 
 
 def check_end(cell, behaviour, reason, **options):
-    """The same stream without the helper, so that its usage is compared too."""
+    """The same stream without the helper, to compare its usage too."""
     call = cell.call()
     chunks = list(
         cell.house.openai.chat.completions.create(
@@ -331,7 +331,7 @@ def error(cell):
         assert (denied.status_code, denied.body["code"]) == (502, "upstream_auth_failed"), denied.body
         busy = raises(openai.InternalServerError, lambda: ask(cell, "error-503", streams))
         assert busy.status_code == 503 and busy.body["type"] == "provider_error", busy.body
-    # An error as the first event has not begun a stream for the client. Chat's has a code, but no status of its own.
+    # An error as the first event precedes the client's stream. Chat errors have a code, but no status of their own.
     first = raises(openai.InternalServerError, lambda: ask(cell, "error-in-stream", True))
     assert first.status_code in (500, 503) and first.body["type"] == "provider_error", first.body
 

@@ -1,4 +1,4 @@
-"""Requests as today's agents write them."""
+"""Requests as current coding agents send them."""
 
 import json
 
@@ -8,7 +8,7 @@ from compat.opaque import cell_of
 
 
 def rich_tools(house):
-    """Schemas as real agents write them: references, unions, limits."""
+    """Tool schemas as real agents send them: references, unions, limits."""
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "type": "object",
@@ -33,7 +33,7 @@ def rich_tools(house):
 
 
 def codex(house):
-    """Its request: reasoning items in the input, tools that only its own vendor has, nothing stored."""
+    """Codex's request: reasoning items in the input, vendor-specific tools, nothing stored."""
     tools = [
         {
             "type": "function",
@@ -89,7 +89,7 @@ def codex(house):
 
 
 def custom_tool(house):
-    """A tool that takes free text is called with free text, whatever stands behind."""
+    """Checks that a custom tool is called with free text on every provider."""
     tools = [{"type": "custom", "name": "apply_patch", "description": "x"}]
     for instance in ("openai", "anthropic", "gemini", "ollama"):
         cell = cell_of(house, "responses", instance)
@@ -112,7 +112,7 @@ def custom_tool(house):
 
 
 def claude_code(house):
-    """Its request: beta header and query, many marks, an id of its user that is JSON."""
+    """Claude Code's request: beta header and query, many cache marks, a user id that is JSON."""
     beta = {"anthropic-beta": "context-management-2025-06-27,interleaved-thinking-2025-05-14"}
     mark = {"type": "ephemeral"}
     body = {

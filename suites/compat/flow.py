@@ -1,4 +1,4 @@
-"""What flows and when: events at once, estimates for who leaves early, no credential upstream."""
+"""Timing and isolation: events without delay, estimates after disconnects, no client credential upstream."""
 
 import json
 import time
@@ -7,14 +7,15 @@ import rig
 from compat import cells, chat, messages, responses
 from compat.opaque import cell_of
 
-# The bound of an estimate's error, as a share of what the upstream billed.
+# Bounds of an estimate, as a ratio to the upstream's bill.
 LEAST, MOST = 0.5, 2.0
 
 MODULES = {"chat": chat, "responses": responses, "messages": messages}
 
 
 def nothing_waits(house):
-    """The provider falls silent after three pieces: all three have left, for no event waits for the next."""
+    """Checks that no event waits for the next one: the provider stalls after three pieces, and all three must have
+    arrived."""
     for provider in cells.PROVIDERS:
         for ingress, module in MODULES.items():
             cell = cell_of(house, ingress, provider.instance, 1)
@@ -30,7 +31,7 @@ def nothing_waits(house):
 
 
 def disconnects(house):
-    """A client that leaves is booked by estimate; the estimate's error against the bill is printed."""
+    """Checks that disconnected calls are booked by estimate; the ratio of estimate to bill is printed."""
     errors = []
     for provider in cells.PROVIDERS:
         for ingress in MODULES:
@@ -57,7 +58,7 @@ def estimate(row, line, errors):
     assert row["estimated"] is True and row["output_tokens"] > 0 and row["input_tokens"] > 0, row
     assert line is not None and line["cancelled"], line
     errors.append((row["output_tokens"] / line["completion_tokens"], row["input_tokens"] / line["prompt_tokens"]))
-    # The upstream counts words; a tokenizer sees one or two tokens in each of these.
+    # The upstream counts words; a tokenizer counts one or two tokens for each of these.
     assert all(LEAST <= ratio <= MOST for ratio in errors[-1]), (row, line)
 
 
@@ -72,7 +73,7 @@ def bound(errors):
 
 
 def no_client_credentials(house):
-    """The client's key stays here, the provider's key stays there."""
+    """Checks that the client's key is not sent upstream."""
     requests = house.upstream.requests()
     assert requests
     for request in requests:
@@ -85,5 +86,5 @@ CHECKS = {
     "no client credential goes up": no_client_credentials,
 }
 
-# They watch the clock, or all that went before.
+# Checks that measure time, or inspect everything before them.
 ALONE = (disconnects, no_client_credentials)

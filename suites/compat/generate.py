@@ -169,7 +169,7 @@ def thinking(cell):
 
 
 def thinking_config(cell):
-    """Each of Gemini's generations has a member of its own."""
+    """The thinking config, which differs between Gemini generations."""
     if cell.family.name.startswith("gemini-2"):
         return {"include_thoughts": True, "thinking_budget": 2048}
     return {"include_thoughts": True, "thinking_level": "LOW"}

@@ -1,4 +1,4 @@
-"""One upstream and one gateway with every kind of provider, the SDKs' clients, and the books at the end."""
+"""One upstream and one gateway with every type of provider, the SDK clients, and the accounting checks at the end."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ JINA_MODELS = "jina-reranker-v3,jina-embeddings-v4"
 
 @dataclasses.dataclass
 class Told:
-    """What an answer said it cost; None where its format cannot tell."""
+    """The usage reported in an answer; None if its format does not report it."""
 
     input: int
     output: int
@@ -36,7 +36,7 @@ class Told:
 
 
 class Call:
-    """One request with an id of its own, by which its head, its row and its bill are found again."""
+    """One request with a unique id, by which its headers, usage row and bill line are found."""
 
     def __init__(self, house, cell=None):
         self.house = house
@@ -53,12 +53,12 @@ class Call:
         return names_dropped(self.head)
 
     def note(self):
-        """Remembers in its cell what this call lost on its way."""
+        """Records in the cell which parameters this call dropped."""
         if self.cell is not None:
             self.cell.dropped |= self.dropped
 
     def booked(self, told):
-        """To be compared with the upstream's bill and the gateway's row, once all is done."""
+        """Registers the call for comparison with the upstream's bill and the gateway's row at the end."""
         self.note()
         self.house.expect(self, told, estimated=False)
 
@@ -85,11 +85,11 @@ class House:
         self.inspections = []
         self.place = threading.local()
         self.others = []
-        # Figures that checks want printed.
+        # Figures that checks want to print.
         self.notes = []
 
     def settings(self, **more):
-        """Every kind of provider, all at the one upstream."""
+        """Settings with every type of provider, all on the one upstream."""
         settings = {}
         for provider in PROVIDERS:
             models = [f"{family.name}~{behaviour}" for family in provider.families for behaviour in BEHAVIOURS]
@@ -101,7 +101,7 @@ class House:
             }
         settings |= {
             "JINA_API_KEY": rig.PROVIDER_KEY,
-            # One attempt each, so that a call and its bill can be held against each other.
+            # One attempt per call, so that each call can be compared with its bill line.
             "RETRY_MAX_RETRIES": "0",
             "JINA_BASE_URL": f"{self.origin}/v1",
             "JINA_MODELS": JINA_MODELS,
@@ -145,14 +145,14 @@ class House:
         )
 
     def another(self, **settings):
-        """A gateway of a check's own, at the same upstream."""
+        """Starts a separate gateway for a check, on the same upstream."""
         gateway = rig.Gateway(self.directory / f"gateway-{len(self.others)}", **self.settings(**settings))
         self.others.append(gateway)
         gateway.start(models=["openai/gpt-4.1~text", "anthropic/claude-sonnet-4-5~text"])
         return gateway
 
     def key(self, name):
-        """A managed key, fresh."""
+        """Creates a managed key."""
         answer = self.gateway.admin("POST", "/auth-keys", json={"name": f"{name}-{uuid.uuid4().hex[:8]}"})
         assert answer.status_code in (200, 201), answer.text
         return answer.json()["key"]
@@ -165,7 +165,7 @@ class House:
         return Call(self, cell)
 
     def sent(self, marker):
-        """The body of the one request in which the upstream saw this text."""
+        """The body of the single upstream request that contains this text."""
         [found] = [request["body"] for request in self.upstream.requests() if marker in request["body"]]
         return json.loads(found)
 
@@ -176,7 +176,7 @@ class House:
         self.expectations.append((self.current(), call, told, estimated))
 
     def audit(self):
-        """Yields (check, what is wrong) for every call whose row, bill and answer disagree."""
+        """Yields (check, fault) for every call whose row, bill and answer disagree."""
         wanted = {call.id for _, call, _, _ in self.expectations} | {call.id for _, call, _ in self.inspections}
         rows = self.rows(wanted)
         bill = {line["id"]: line for line in self.upstream.bill()}
@@ -212,7 +212,7 @@ class House:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-# Dialects that tell how much of the output was reasoning.
+# Formats that report the reasoning part of the output.
 TELLS_REASONING = ("chat", "responses", "generate")
 
 

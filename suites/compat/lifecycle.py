@@ -1,4 +1,4 @@
-"""The life of a response after its creation, on providers that keep them and on those that do not."""
+"""The lifecycle of stored responses, on providers that store them and on those that do not."""
 
 import json
 
@@ -7,7 +7,7 @@ import openai
 from compat.cells import GREETING, PROMPT, PROVIDERS
 from compat.probes import raises
 
-# A provider that keeps responses itself, and one of each that does not.
+# A provider that stores responses itself, and several that do not.
 NATIVE = "openai/gpt-4.1"
 TRANSLATED = (
     "anthropic/claude-sonnet-4-5",
@@ -66,7 +66,7 @@ def input_items(house):
         rest = house.http.get(path, params={"limit": 2, "after": first["last_id"]}).json()
         assert rest["data"] == sent[2:] and rest["has_more"] is False
         assert house.http.get(path, params={"limit": 101}).status_code == 400
-        # The SDK pages by itself.
+        # The SDK follows the pages.
         assert len(list(house.openai.responses.input_items.list(made.id, order="asc"))) == 3
 
 
@@ -114,7 +114,7 @@ def goes_on_everywhere(house):
 
 
 def crosses_providers(house):
-    """A conversation begun at one provider goes on at another."""
+    """A conversation that moves from one provider to another."""
     for model, other in (
         (NATIVE, TRANSLATED[0]),
         (TRANSLATED[0], NATIVE),
@@ -144,7 +144,7 @@ def streamed_is_not_retrievable(house):
 
 
 def owned(house):
-    """Another key's response does not exist for this one; an admin sees all."""
+    """Checks that another key's response does not exist for this one; an admin sees all."""
     mine, theirs = (house.openai_client(house.key(name)) for name in ("mine", "theirs"))
     for model in (NATIVE, TRANSLATED[0]):
         made = make(house, f"{model}~text", client=mine)
@@ -180,7 +180,7 @@ def unsupported(house):
 
 
 def native_lookup(house):
-    """A response made at the provider itself is found there, by those who may see all."""
+    """Checks that a response created directly at the provider is found there, for admins only."""
     body = {"model": "gpt-4.1~text", "input": PROMPT, "store": True}
     headers = {"authorization": "Bearer straight"}
     made = house.upstream.http.post("/v1/responses", json=body, headers=headers).json()
@@ -235,7 +235,7 @@ def survives_a_restart(house):
 
 
 def unchanged_fields(house):
-    """What a native provider is sent is what the client wrote, but for the model."""
+    """Checks that a native provider gets the client's body unchanged, except for the model."""
     body = {
         "model": f"{NATIVE}~echo",
         "input": PROMPT,

@@ -19,7 +19,7 @@ def user(text=PROMPT):
 
 
 def told(usage):
-    """Here the buckets of the input are disjoint."""
+    """The usage; in this format the input buckets are disjoint."""
     read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
     return Told(usage.input_tokens + read + written, usage.output_tokens, read, written)
 
@@ -30,7 +30,7 @@ def check_message(cell, message):
 
 
 def cell_model(cell, message):
-    # The provider's own name for the model, with or without the instance in front.
+    # The provider's own model name, with or without the instance prefix.
     return message.model if message.model.endswith(cell.family.name + "~" + message.model.split("~")[-1]) else None
 
 
@@ -63,7 +63,7 @@ def listen(cell, behaviour, messages=None, **options):
     return events, message, call
 
 
-# What the helper adds to the events of the wire.
+# Events that the helper adds to those of the wire.
 HELPERS = ("text", "input_json", "thinking", "signature", "citation", "ping")
 
 
@@ -168,7 +168,7 @@ def results(cell):
 
 
 def failed_tool(cell):
-    """A result that is an error, as blocks: carried, or `is_error` is named."""
+    """A tool error as blocks: translated, or `is_error` is reported as dropped."""
     message, _ = create(cell, "tools", tools=TOOLS)
     result = {
         "type": "tool_result",
@@ -190,7 +190,7 @@ def images(cell):
 
 
 def schema(cell):
-    # The SDK's own helpers need a generation that has the field; older ones are asked through other formats.
+    # The SDK's helpers need a generation that has the field; older ones are tested through other formats.
     call = cell.call()
     if cell.native and cell.family is cells.OLD_SONNET:
         forced_schema(cell)
@@ -210,7 +210,7 @@ def schema(cell):
 
 
 def forced_schema(cell):
-    """The provider refuses the field for this generation, and its refusal comes back as it is."""
+    """Checks that the provider's rejection of the field for this generation is forwarded unchanged."""
     refused = raises(
         anthropic.BadRequestError,
         lambda: create(
@@ -257,7 +257,7 @@ def stops(cell):
         if cell.dialect == "messages":
             assert (message.stop_reason, message.stop_sequence) == ("stop_sequence", "STOPWORD")
         else:
-            # The other formats end with one word for both.
+            # The other formats use one finish reason for both.
             assert message.stop_reason in ("end_turn", "stop_sequence"), message.stop_reason
     for message in (create(cell, "max-tokens", max_tokens=64)[0], listen(cell, "max-tokens", max_tokens=64)[1]):
         assert message.stop_reason == "max_tokens" and said(message).startswith("word0 word1 ")
@@ -288,7 +288,7 @@ def ask(cell, behaviour, stream, **options):
 
 
 def check_shape(error, kind):
-    """Anthropic's own error body."""
+    """Checks for Anthropic's error body."""
     body = error.body
     assert body["type"] == "error" and body["error"]["type"] == kind and body["error"]["message"], body
     assert body.get("request_id"), body
@@ -350,7 +350,7 @@ def settings(cell):
         if not cell.native:
             options["top_p"] = (0.75, ["0.75"], ("top_p",))
     values = {name: value for name, (value, _, _) in options.items()}
-    # The SDK has no arguments for sampling any more.
+    # The SDK no longer has arguments for sampling.
     older = {name: values.pop(name) for name in ("temperature", "top_p", "top_k") if name in values}
     message, call = create(cell, "echo", tools=TOOLS, extra_body=older, **values)
     check_settings(call, said(message), options)

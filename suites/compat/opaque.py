@@ -1,4 +1,4 @@
-"""State that only its model can read: signatures and redacted thoughts travel through every format untouched."""
+"""Opaque state: signatures and redacted thinking pass through every format unchanged."""
 
 import anthropic
 
@@ -14,7 +14,7 @@ def cell_of(house, ingress, instance, family=0):
 
 
 def redacted(house):
-    """Thoughts that nobody may read come back with the next turn all the same."""
+    """Checks that redacted thinking is sent back with the next turn."""
     for family in (0, 1):
         cell = cell_of(house, "messages", "anthropic", family)
         options = messages.thinking_options(cell)
@@ -38,13 +38,13 @@ def redacted(house):
 
 
 def check_redacted(house, call):
-    """The upstream vouches for the data: it refuses any but its own."""
+    """Checks the blocks; the upstream itself rejects data it did not issue."""
     blocks = house.sent(call.id)["messages"][1]["content"]
     assert [block["type"] for block in blocks] == ["redacted_thinking", "text"], blocks
 
 
 def strict(house):
-    """The upstream refuses what was altered: the round trips above prove something."""
+    """Checks that the upstream rejects an altered signature, so that the round trips above are meaningful."""
     cell = cell_of(house, "messages", "anthropic", 1)
     options = messages.thinking_options(cell)
     message, _ = messages.create(cell, "tools", tools=messages.TOOLS, **options)
@@ -59,7 +59,7 @@ def strict(house):
 
 
 def other_model(house):
-    """A conversation with one model's thoughts in it goes on with another, which does not see them."""
+    """Continues a conversation with another model, which does not get the first model's thinking."""
     for begun in SEALING:
         for other in (provider.instance for provider in cells.PROVIDERS):
             if other == begun:
@@ -78,7 +78,7 @@ def other_model(house):
 
 
 def other_generation(house):
-    """The same within one provider: a signature belongs to the model that made it."""
+    """The same within one provider: a signature belongs to the model that created it."""
     for instance in ("anthropic", "gemini"):
         for first, second in ((0, 1), (1, 0)):
             cell, following = cell_of(house, "chat", instance, first), cell_of(house, "chat", instance, second)
@@ -87,7 +87,7 @@ def other_generation(house):
 
 
 def invented_calls(house):
-    """A history with calls that no thinking model made is taken by those who want signatures."""
+    """Checks that models which require signatures accept calls that no thinking model made."""
     call = {"id": "call_1", "type": "function", "function": {"name": cells.TOOL, "arguments": '{"city": "Paris"}'}}
     turns = [
         *chat.user(),
@@ -103,7 +103,7 @@ def invented_calls(house):
 
 
 def gemini_clients(house):
-    """Gemini's own clients keep another provider's state as a thought signature."""
+    """Checks that Gemini clients keep another provider's state as a thought signature."""
     for instance in ("anthropic", "openai"):
         cell = cell_of(house, "generate", instance)
         options = {"thinking_config": generate.thinking_config(cell)}

@@ -1,4 +1,4 @@
-"""What is not a conversation: counting tokens, embeddings, rerank, completions of old."""
+"""Operations without a conversation: token counting, embeddings, rerank, legacy completions."""
 
 import anthropic
 import openai

@@ -1,10 +1,10 @@
-"""Small questions that every ingress asks."""
+"""Small checks shared by all client formats."""
 
 import json
 
 
 def raises(kind, act):
-    """The error that `act` ends in, which must be of that kind."""
+    """Returns the error that `act` raises, which must be of that type."""
     try:
         answer = act()
     except kind as error:
@@ -13,7 +13,7 @@ def raises(kind, act):
 
 
 def check_settings(call, echoed, options):
-    """Every parameter is in what the provider got, or is named as dropped: one of the two, never neither."""
+    """Checks that every parameter is either in the provider's request or reported as dropped."""
     body = json.dumps(json.loads(echoed), separators=(",", ":"))
     dropped = call.dropped
     silent, claimed = [], []

@@ -1,4 +1,4 @@
-"""What the run found: tables on the terminal, and docs/compatibility.md."""
+"""Results of the run: tables on the terminal, and docs/compatibility.md."""
 
 import collections
 import re
@@ -10,7 +10,7 @@ TITLES = {"chat": "Chat completions", "responses": "Responses", "messages": "Mes
 
 
 def gather(checks):
-    """By (ingress, provider, feature): whether every generation passed, and what was dropped on the way."""
+    """By (ingress, provider, feature): whether every generation passed, and the dropped parameters."""
     cells = collections.defaultdict(lambda: {"passed": True, "dropped": set()})
     for check in checks:
         if check.cell is not None:
@@ -21,7 +21,7 @@ def gather(checks):
 
 
 def coverage(cells):
-    """Ingress by provider: how many features passed, of how many."""
+    """Passed features of all features, by ingress and provider."""
     rows = []
     for ingress in INGRESSES:
         row = [TITLES[ingress]]
@@ -52,7 +52,7 @@ def mark(cell, feature):
         return "–"
     if not cell["passed"]:
         return "✗"
-    # The settings have a list of their own below.
+    # Settings are listed separately below.
     lost = () if feature == "settings" else sorted(cell["dropped"])
     return "✓" + "".join(f" −{name}" for name in lost)
 
@@ -138,13 +138,13 @@ REASONS = {
 
 
 def reason(name):
-    """Gemini's names say the same with a prefix and in another case."""
+    """The reason for a dropped parameter; Gemini's names have a prefix and camel case."""
     plain = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name.removeprefix("generationConfig."))
     return REASONS.get(plain, "the provider has nothing like it")
 
 
 def losses(checks):
-    """(ingress, provider) → parameter → the generations that lose it."""
+    """The generations that lose a parameter, by (ingress, provider) and parameter."""
     lost = collections.defaultdict(lambda: collections.defaultdict(set))
     for check in checks:
         if check.cell is not None:

@@ -38,7 +38,7 @@ def told(usage):
 
 def check_response(cell, response, behaviour, streamed=False):
     assert response.object == "response" and response.id.startswith("resp_") and response.created_at > 0
-    # A native stream is passed on as it is: there the model has its provider's name.
+    # A native stream is forwarded unchanged and has the provider's model name.
     shown = {cell.model(behaviour), *([f"{cell.family.name}~{behaviour}"] if streamed and cell.native else [])}
     assert response.model in shown, response.model
     assert isinstance(response.tools, list) and response.tool_choice is not None
@@ -59,7 +59,7 @@ def create(cell, behaviour, content=PROMPT, **options):
 
 
 def listen(cell, behaviour, content=PROMPT, **options):
-    """The helper's events in their order, the last one's response, and the call."""
+    """The helper's events in order, the last one's response, and the call."""
     call = cell.call()
     with cell.house.openai.responses.stream(
         model=cell.model(behaviour), input=content, extra_headers=call.headers, **options
@@ -115,7 +115,7 @@ def stream_text(cell):
 
 
 def ends_with_done(cell):
-    """The bytes: every event is named, and the last line is the marker that the SDK swallows."""
+    """Checks the raw bytes: every event is named, and the last line is the marker that the SDK hides."""
     call = cell.call()
     body = {"model": cell.model("text"), "input": PROMPT, "stream": True}
     answer = cell.house.http.post("/v1/responses", json=body, headers=call.headers)
@@ -200,7 +200,7 @@ def loop(cell, response, behaviour, **options):
 
 
 def go_on(cell, response, behaviour, **options):
-    """The same by the id of the response instead of its items."""
+    """The same with the id of the response instead of its items."""
     options |= {"previous_response_id": response.id, "tools": TOOLS}
     check_said(cell, response, create(cell, behaviour, outputs(response), **options)[0])
 
@@ -311,7 +311,7 @@ def broken(cell):
         call, opened = ask(cell, behaviour, True)
         seen = []
         if cell.native and behaviour == "error-after-content":
-            # The provider's own end of a failed response is passed on as it is.
+            # The provider's own end of a failed response is forwarded unchanged.
             seen.extend(opened)
         else:
             raised = raises(openai.APIError, lambda: seen.extend(opened))

@@ -1,4 +1,4 @@
-"""Translation rules that break agents when wrong, each read off what the provider got."""
+"""Translation rules that break agents when wrong, each checked on the provider's request."""
 
 import json
 
@@ -8,7 +8,7 @@ from compat.opaque import cell_of
 
 
 def sent(house, ingress, instance, family=0, **request):
-    """The body that arrived at the provider, and the names of what was dropped."""
+    """The body received by the provider, and the names of the dropped parameters."""
     cell = cell_of(house, ingress, instance, family)
     path, text = {
         "chat": ("/v1/chat/completions", lambda body: body["choices"][0]["message"]["content"]),
@@ -55,7 +55,7 @@ def results_in_one_turn(house):
 
 
 def odd_ids(house):
-    """Ids of other vendors do not fit everywhere: they are mapped there and come back as they were."""
+    """Checks that ids of other vendors are mapped for providers that do not accept them, and restored."""
     name = "functions.get_weather:0"
     history = [
         *chat.user(),
@@ -162,7 +162,7 @@ def schemas(house):
 
 
 def media(house):
-    """Addresses of images, documents, and images that tools return: seen by the provider, or named."""
+    """Image URLs, documents, and images in tool results: sent to the provider, or reported as dropped."""
     pdf = "JVBERi0xLjQKJSVFT0YK"
     link = {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}}
     document = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": pdf}}
@@ -202,7 +202,7 @@ def several_choices(house):
 
 
 def letters(house):
-    """Text that is more than one byte a letter, whole and in pieces."""
+    """Multi-byte text, complete and streamed."""
     text = 'grüße 你好 🎉👩‍🚀 \u2028 end"\\'
     for provider in cells.PROVIDERS:
         cell = cell_of(house, "chat", provider.instance, 1)
@@ -214,7 +214,7 @@ def letters(house):
 
 
 def long_names(house):
-    """A tool's name may have 128 letters for Anthropic and 64 elsewhere: the client sees the one it gave."""
+    """Checks that the client sees its own tool names, which may have 128 characters for Anthropic and 64 elsewhere."""
     tool = messages.TOOLS[0] | {"name": "mcp__" + "very_long_" * 10 + "name"}
     for provider in cells.PROVIDERS:
         cell = cell_of(house, "messages", provider.instance)
@@ -226,7 +226,7 @@ def long_names(house):
 
 
 def bare_tools(house):
-    """A function without parameters, and no functions at all."""
+    """A function without parameters, and an empty list of tools."""
     bare = [{"type": "function", "function": {"name": cells.TOOL}}]
     for provider in cells.PROVIDERS:
         cell = cell_of(house, "chat", provider.instance, 1)
@@ -237,7 +237,8 @@ def bare_tools(house):
 
 
 def thinking_and_the_rest(house):
-    """What Claude refuses beside thinking is left out by name, and the limit leaves room for the thoughts."""
+    """Checks that parameters Claude rejects with thinking are reported as dropped, and that the limit leaves room for
+    thinking."""
     for family in (0, 1):
         low = {"messages": chat.user(), "reasoning_effort": "low"}
         body, dropped = sent(house, "chat", "anthropic", family, temperature=0.5, top_p=0.5, **low)
@@ -260,7 +261,7 @@ def any_json(house):
 
 
 def loose_schema(house):
-    """Limits that a provider refuses in a schema are left out of it; the answer is still JSON."""
+    """Checks that unsupported limits are removed from a schema and the answer is still JSON."""
     schema = {
         "type": "object",
         "properties": {
@@ -298,7 +299,7 @@ def many_stops(house):
 
 
 def prefilled(house):
-    """An assistant's turn at the end: gone on with where the model can, never an error of the gateway's making."""
+    """A trailing assistant turn is sent on to every provider without an error by the gateway."""
     history = [*chat.user("apples"), {"role": "assistant", "content": "pears"}]
     for provider in cells.PROVIDERS:
         for family in range(len(provider.families)):
@@ -307,7 +308,7 @@ def prefilled(house):
 
 
 def large_limits(house):
-    """Anthropic wants a limit: the model's own, where the client names none or one above it."""
+    """Checks that Anthropic gets the model's own limit if the client sends none or a higher one."""
     for model, most in (("claude-opus-4-1", 32_000), ("claude-sonnet-4-5", 64_000)):
         for options in ({}, {"max_tokens": 1_000_000}, {"max_completion_tokens": 1_000_000}):
             call = house.call()

@@ -17,7 +17,7 @@ def connect(house, key=rig.MASTER_KEY):
 
 
 def ask(socket, **request):
-    """Sends one request and gives its events up to the last."""
+    """Sends one request and returns its events up to the last."""
     socket.send(json.dumps({"type": "response.create"} | request))
     events = []
     while not events or events[-1]["type"] not in (*TERMINAL, "error"):
@@ -48,7 +48,7 @@ def events(house):
 
 
 def conversation(house):
-    """Goes on within the connection although nothing is stored."""
+    """Continues a conversation within the connection although nothing is stored."""
     for model in EVERYWHERE:
         with connect(house) as socket:
             first = ask(socket, model=f"{model}~text", input="apples", store=False)[-1]["response"]
@@ -113,7 +113,7 @@ def error_frames(house):
         assert (limited["type"], limited["status"]) == ("error", 429), limited
         cut = ask(socket, model="anthropic/claude-sonnet-4-5~error-after-content", input=PROMPT)
         assert cut[-1]["type"] == "response.failed", cut[-1]
-        # The connection outlives all of them.
+        # The connection survives all of them.
         after = json.loads(socket.recv(timeout=10))
         assert after["type"] == "error", after
         assert text_of(ask(socket, model="openai/gpt-4.1~text", input=PROMPT)[-1]) == GREETING

@@ -1,1 +1,1 @@
-"""Every fault of the table, from outside: the official SDKs judge what the gateway makes of it."""
+"""Every row of the fault table, checked through the official SDKs."""

@@ -1,4 +1,4 @@
-"""python -m faults [--quick] [--only TEXT]: the fault table from outside; a line per row, and every miss in full."""
+"""python -m faults [--quick] [--only TEXT]: runs the fault table; prints a line per row, and every miss in full."""
 
 import argparse
 import collections
@@ -15,7 +15,7 @@ from faults.house import ROUNDS, House  # noqa: E402
 from faults.outcomes import GRACE, SLACK  # noqa: E402
 from faults.weather import CALM, Weather  # noqa: E402
 
-# How many run at a time: retries share a budget of at least three, and memory is measured alone.
+# Concurrency per lane: retries share a budget of at least three, and memory is measured alone.
 LANES = (("wait", 12), ("retry", 2), ("slow", 3), ("alone", 1))
 
 
@@ -31,7 +31,7 @@ def perform(house, case):
     case.faults, case.heard, case.seconds = [], [], 0.0
     try:
         case.run(house)
-    except Exception as error:  # Whatever ends a case is its result.
+    except Exception as error:  # Any exception is the case's result.
         case.faults.append(told(error))
     ended = time.monotonic()
     case.seconds = case.seconds or ended - begun
@@ -116,7 +116,7 @@ def main():
 
 
 def repeat(house, pool, found):
-    """Once more, few at a time, what missed while the machine itself was late."""
+    """Repeats cases that missed while the machine was busy, a few at a time."""
     repeated = 0
     for attempt in range(1, ROUNDS):
         again = [case for case in found if case.stormy]

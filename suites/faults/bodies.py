@@ -1,4 +1,4 @@
-"""Requests that are wrong as bytes: too large, too deep, twice the same key, no UTF-8, too slow, ambiguous."""
+"""Invalid requests at byte level: too large, too deep, duplicate keys, invalid UTF-8, too slow, ambiguous."""
 
 import json
 import time
@@ -26,7 +26,7 @@ def head(path, request_id, *lines):
 
 
 def wrong(make, status, code, row=True, closes=False):
-    """`make(scene)` gives the body."""
+    """Returns an act that sends the body of `make(scene)`."""
 
     def act(scene):
         request_id = scene.next_id()
@@ -35,7 +35,7 @@ def wrong(make, status, code, row=True, closes=False):
             try:
                 connection.send(head(PATHS[scene.dialect], request_id, f"content-length: {len(body)}") + body)
             except http1.Broken:
-                pass  # Refused before all of it was sent.
+                pass  # Rejected before all of it was sent.
             answer = connection.response()
             expect(scene, answer, status, code)
             if closes:
@@ -97,12 +97,12 @@ def slow_head(scene):
         try:
             fits("status", connection.response().status, [408])
         except http1.Broken:
-            pass  # Closed without a word.
+            pass  # Closed without a response.
     scene.seconds = time.monotonic() - begun
     assert scene.seconds <= 1 + GRACE + SLACK, f"HEADER_TIMEOUT is 1 s, it took {scene.seconds:.2f} s"
 
 
-# Each is refused although its body is a valid call: an empty one would be refused for being empty.
+# Each is rejected although its body is a valid call: an empty one would be rejected for being empty.
 SMUGGLED = {
     "two lengths": ["content-length: 2", "content-length: 4"],
     "length and chunks": ["content-length: 2", "transfer-encoding: chunked"],
@@ -125,7 +125,7 @@ def smuggled(lines):
             try:
                 fits("status", connection.response().status, [400, 501])
             except http1.Broken:
-                return  # Closed without a word.
+                return  # Closed without a response.
             assert connection.at_end(), "the connection was not closed: what follows could be taken for a request"
 
     return act

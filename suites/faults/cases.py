@@ -1,4 +1,4 @@
-"""One row in one column: a call by an SDK, judged; and what is looked up in the books afterwards."""
+"""One row in one column: a call by an SDK and its checks, and the accounting checks afterwards."""
 
 import dataclasses
 import itertools
@@ -7,7 +7,7 @@ from faults.clients import DIALECTS, HANGS, PATHS
 from faults.house import Memory
 from faults.outcomes import GRACE, SLACK, Refused, Served
 
-# Where a dialect's calls go: to its own kind, or to another, with another yet to fall back on.
+# Provider types of a format's calls: its own or another, with another one as fallback.
 ROUTES = {
     ("chat", "own"): ("oa", "oa"),
     ("responses", "own"): ("oa", "oa"),
@@ -17,13 +17,13 @@ ROUTES = {
     ("messages", "other"): ("oa", "an"),
 }
 COUNTER = itertools.count(1)
-# What the SDK itself takes for an answer of 64 MiB.
+# Seconds the SDK itself needs for an answer of 64 MiB.
 PARSING = 2.0
 COUNTING = 2.0
 
 
 class Marked:
-    """What a case and a scene are known by: their place in the table, and marks of their own on what they make."""
+    """Identification of a case or scene: its position in the table, and unique marks on its objects."""
 
     @property
     def place(self):
@@ -50,9 +50,9 @@ class Case(Marked):
     faults: list = dataclasses.field(default_factory=list)
     heard: list = dataclasses.field(default_factory=list)
     seconds: float = 0.0
-    # Whether what it needs could be configured.
+    # Whether its configuration succeeded.
     ready: bool = True
-    # Each repetition has models of its own, without a past.
+    # Each repetition uses fresh models.
     round: int = 0
 
     def __post_init__(self):
@@ -61,7 +61,7 @@ class Case(Marked):
 
     @property
     def by_rule(self):
-        """The other target is named by a rule of the settings, not by a combo: both must lead to the same."""
+        """Whether the fallback is a rule of the settings instead of a combo: both must behave the same."""
         return self.route == "other"
 
     @property
@@ -102,7 +102,7 @@ class Case(Marked):
         if self.fallback and self.row.with_another:
             return self.row.with_another
         if self.fallback and isinstance(plain, Refused) and plain.moves:
-            # Nothing is waited for that another target could answer, but what was spent on the first.
+            # With a fallback there is no waiting, apart from the time spent on the first target.
             return Served("good", plain.tries_before_moving, within=plain.within + 0.5, least=plain.least)
         return plain
 
@@ -123,7 +123,7 @@ class Case(Marked):
         self.heard.append((heard, outcome))
         self.seconds = heard.seconds
         limit = outcome.within + GRACE + SLACK + (PARSING if self.row.memory else 0)
-        # Whoever counts first reads the tables that tokens are counted with.
+        # The first count loads the tokenizer's tables.
         limit += COUNTING if getattr(outcome, "estimated", False) else 0
         assert heard.seconds <= limit, f"time: expected ≤ {limit:.2f} s, took {heard.seconds:.2f} s: {heard.short()}"
         assert heard.seconds >= outcome.least, f"time: expected ≥ {outcome.least:.2f} s, took {heard.seconds:.2f} s"
@@ -136,7 +136,7 @@ class Case(Marked):
 
     def judge(self, outcome, heard):
         if self.row.memory and heard.error is None and heard.header("x-gateway-provider") == self.target("bad")[0]:
-            # The huge answer may also come as a whole.
+            # The huge answer may also arrive complete.
             assert heard.finished and len(heard.text) == 64 << 20, heard.short()
             self.heard[-1] = (heard, Served())
             return
@@ -146,7 +146,7 @@ class Case(Marked):
         return self.house.calls(self.target("bad")[1])
 
     def audit(self, house, rows):
-        """One row for each call, and the right one."""
+        """Checks that each call has exactly one correct usage row."""
         for heard, outcome in self.heard:
             found = rows.get(heard.request_id, [])
             assert len(found) == 1, f"usage rows: expected 1, found {len(found)}"
@@ -165,7 +165,7 @@ def grid(rows, quick):
 
 
 def sample(cases, index):
-    """Two of a row, over the rows every dialect and form in turn: one alone, one with another target."""
+    """Two cases per row, alternating through every format and form: one without fallback, one with."""
     for fallback in (False, True):
         fitting = [case for case in cases if case.fallback is fallback]
         yield fitting[(index * 5 + fallback * 3) % len(fitting)]

@@ -1,4 +1,4 @@
-"""One call by an official SDK, and everything that was heard of it."""
+"""One call by an official SDK, and everything received for it."""
 
 import dataclasses
 import time
@@ -9,12 +9,12 @@ import openai
 
 import rig
 
-# Split characters are part of every fault: two bytes, three and four.
+# Contains characters of two, three and four bytes, which faults may split.
 PROMPT = "one two Grüße € 🙂"
 GREETING = f"Hello from the upstream. You said: {PROMPT}"
 DIALECTS = ("chat", "responses", "messages")
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}
-# A call that is not over by then hangs.
+# A call that takes longer counts as hanging.
 HANGS = 8.0
 
 
@@ -22,20 +22,20 @@ HANGS = 8.0
 class Heard:
     request_id: str
     seconds: float = 0.0
-    # Of the head; None when there was none.
+    # Status of the head; None if there was none.
     status: int | None = None
     headers: dict = dataclasses.field(default_factory=dict)
     raw: bytes = b""
     text: str = ""
-    # The dialect's own sign that the answer is whole.
+    # Whether the format's own end of the answer was received.
     finished: bool = False
-    # A response that said of itself that it failed.
+    # Whether the response reported itself as failed.
     failed: bool = False
     error: Exception | None = None
 
     @property
     def inside(self):
-        """The error object, wherever the SDK keeps it."""
+        """The error object, from any of the SDKs' exceptions."""
         body = getattr(self.error, "body", None)
         if isinstance(body, dict) and isinstance(body.get("error"), dict):
             body = body["error"]
@@ -55,7 +55,7 @@ class Heard:
 
 
 class Tee(httpx2.BaseTransport):
-    """Keeps the head and every byte of each answer, by the id of its request."""
+    """Records the head and body of each answer, by request id."""
 
     def __init__(self):
         limits = httpx2.Limits(max_keepalive_connections=0)
@@ -80,7 +80,7 @@ class TeeStream(httpx2.SyncByteStream):
 
     def __iter__(self):
         for piece in self.inner:
-            # Of a huge answer the beginning is enough.
+            # The beginning of a huge answer is sufficient.
             if len(self.sink) < 1 << 20:
                 self.sink.extend(piece)
             yield piece
@@ -90,7 +90,7 @@ class TeeStream(httpx2.SyncByteStream):
 
 
 class Clients:
-    """The SDKs at one gateway, without retries of their own and without connections kept."""
+    """The SDKs on one gateway, without their own retries and without keep-alive."""
 
     def __init__(self, port, key=rig.MASTER_KEY):
         self.tee = Tee()
@@ -112,7 +112,7 @@ class Clients:
         begun = time.monotonic()
         try:
             SPEAKERS[dialect](self, heard, stream, options)
-        except Exception as error:  # Whatever the SDK raises is what is judged.
+        except Exception as error:  # Any exception of the SDK is checked.
             heard.error = error
         heard.seconds = time.monotonic() - begun
         if record := self.tee.records.pop(request_id, None):
@@ -144,7 +144,7 @@ def responses(clients, heard, stream, options):
 
 
 class Failed(Exception):
-    """A response object that says of itself that it failed."""
+    """A response object that reports itself as failed."""
 
 
 def messages(clients, heard, stream, options):
@@ -178,14 +178,14 @@ BY_STATUS = {
 
 
 def exception_for(dialect, status):
-    """What the SDK raises on a status."""
+    """The SDK's exception for a status."""
     default = "InternalServerError" if status >= 500 else "APIStatusError"
     names = BY_STATUS.get(status, (default, default))
     return getattr(anthropic, names[1]) if dialect == "messages" else getattr(openai, names[0])
 
 
 def exception_in_band(dialect):
-    """What it raises on an error event. Anthropic's makes it a status error of the 200 that it came in."""
+    """The SDK's exception for an error event. Anthropic's raises a status error with the 200 of the stream."""
     return anthropic.APIStatusError if dialect == "messages" else openai.APIError
 
 

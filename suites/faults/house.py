@@ -1,4 +1,4 @@
-"""The processes and what is configured in them: faulty and healthy instances of three kinds, at one upstream."""
+"""The processes and their configuration: faulty and healthy instances of three types, on one upstream."""
 
 import json
 import pathlib
@@ -15,17 +15,17 @@ from faults.clients import DIALECTS, Clients
 
 TTFT = 1.0
 IDLE = 1.0
-# Of the faulty instances alone, so that time is left for the healthy ones.
+# Total timeout of the faulty instances only, so that time is left for the healthy ones.
 TOTAL_OF_BAD = 1.2
 TOTAL = 3.0
 BACKOFFS = 0.25 + 0.5
 
-# How often a case may be played when the machine was too busy for it.
+# Maximum number of rounds of a case if the machine was too busy.
 ROUNDS = 3
 
-# Kind → type and the path of its base URL.
+# Provider type and path of its base URL.
 KINDS = {"oa": ("openai", "/v1"), "an": ("anthropic", "/v1"), "ge": ("gemini", "/v1beta")}
-# By the first word of an instance's name. Refused, dns and tls cannot be reached; calm and good have none.
+# By the first word of an instance's name. Refused, dns and tls are unreachable; calm and good have no limits.
 LIMITS = {
     "bad": {"total_timeout_ms": int(TOTAL_OF_BAD * 1000)},
     "fragile": {"breaker_open_ms": 1000, "max_retries": 0},
@@ -52,9 +52,9 @@ class House:
         self.origin = self.upstream.url.removesuffix("/v1")
         self.local = threading.local()
         self.dropped = []
-        # By gateway: the models of each instance.
+        # The models of each instance, by gateway.
         self.furniture = {}
-        # One that holds answers back for long, and one that hardly does, with little patience for slow clients.
+        # One gateway that holds answers back for long, and one that hardly does, with short timeouts for slow clients.
         hasty = {"STREAM_HEARTBEAT": "200ms", "BODY_TIMEOUT": "1s", "HEADER_TIMEOUT": "1s", "SHUTDOWN_GRACE": "1s"}
         self.gateway = rig.Gateway(self.directory / "gateway", SHUTDOWN_GRACE="1s", **SETTINGS)
         self.hasty = rig.Gateway(self.directory / "hasty", **(SETTINGS | hasty))
@@ -62,7 +62,7 @@ class House:
     def start(self, cases):
         self.write_rules(cases)
         for gateway in (self.gateway, self.hasty):
-            # The hasty one closes connections that rest, perhaps just when one is used again.
+            # The hasty gateway closes idle connections, possibly just when one is reused.
             limits = httpx.Limits(max_keepalive_connections=0)
             url = f"http://127.0.0.1:{gateway.port}"
             gateway.http = httpx.Client(base_url=url, trust_env=False, timeout=30, limits=limits)
@@ -74,7 +74,7 @@ class House:
             self.warm_up(gateway)
 
     def write_rules(self, cases):
-        """For the cases that have their other target by a rule, not by a combo."""
+        """Writes the rules for the cases whose fallback is a rule, not a combo."""
         for gateway in (self.gateway, self.hasty):
             rules = []
             for case in self.in_every_round([case for case in cases if case.gateway_of(self) is gateway]):
@@ -84,7 +84,7 @@ class House:
             (gateway.directory / "gatehouse.yaml").write_text(text)
 
     def warm_up(self, gateway):
-        """The SDKs make their types at the first call, and that would be measured."""
+        """The SDKs create their types at the first call, which would be measured."""
         self.instance(gateway, "warm-oa", ["text@warm"])
         for dialect in DIALECTS:
             for stream in (False, True):
@@ -93,7 +93,7 @@ class House:
                 self.call(gateway, dialect, "warm-oa/nothing", stream, f"warm-error-{dialect}-{stream}")
 
     def furnish(self, gateway, cases):
-        """What these cases need in this round, beside what there is already."""
+        """Creates what these cases need in this round, besides what exists already."""
         known = self.furniture.setdefault(id(gateway), {})
         wanted = [(instance, model) for case in cases for instance, model in case.models()]
         for instance in sorted({instance for instance, _ in wanted}):
@@ -121,7 +121,7 @@ class House:
             "dns": f"http://no-such-host.invalid{path}",
             "tls": self.origin.replace("http:", "https:") + path,
         }.get(side, self.origin + path)
-        # Discovery finds the upstream's own list; what is named here is added to it.
+        # Discovery finds the upstream's own list; the models named here are added to it.
         body = {"name": name, "type": provider_type, "base_url": base, "api_key": rig.PROVIDER_KEY, "models": models}
         body["resilience"] = LIMITS.get(side, {})
         method, path = ("POST", "/providers") if new else ("PUT", f"/providers/{name}")
@@ -144,7 +144,7 @@ class House:
 
     @property
     def http(self):
-        """A connection to the upstream for each thread."""
+        """The upstream's HTTP client of this thread."""
         if not hasattr(self.local, "http"):
             self.local.http = httpx.Client(base_url=self.origin, trust_env=False, timeout=30)
         return self.local.http
@@ -156,7 +156,7 @@ class House:
         return self.http.get(f"/bill?model={model}").json()
 
     def closed(self, model, within):
-        """Whether every answer of this model was left by its client; gives the seconds it took."""
+        """Seconds until every answer of this model was cancelled by its client; None if that takes too long."""
         begun = time.monotonic()
         while not all(line["cancelled"] for line in self.bill(model)):
             if time.monotonic() - begun > within:
@@ -165,7 +165,7 @@ class House:
         return time.monotonic() - begun
 
     def rows(self, gateway, wanted):
-        """The usage rows of these requests, once they are all there or two seconds have gone."""
+        """The usage rows of these requests, once all exist or three seconds have passed."""
         wanted, found = set(wanted), {}
         deadline = time.monotonic() + 3
         while True:
@@ -185,7 +185,7 @@ class House:
 
 
 class Memory:
-    """The most a process has held since this began, above what it held then; in MiB."""
+    """Growth of a process's peak memory since the start of the measurement, in MiB."""
 
     def __init__(self, process):
         self.path = pathlib.Path(f"/proc/{process.pid}")

@@ -1,17 +1,18 @@
-"""What may come out of a call, as data, and the judge of each."""
+"""The possible outcomes of a call as data, each with its checks."""
 
 import dataclasses
 import re
 
 from faults.clients import ANTHROPIC_TYPES, GREETING, exception_for, exception_in_band, type_for
 
-# Promised: the deadline and 100 ms. The rest is for the measurement: an unoptimised build on a busy machine.
+# The specified grace is 100 ms after the deadline. The slack is for the measurement: an unoptimised build on a busy
+# machine.
 GRACE = 0.1
 SLACK = 0.3
 
 
 def several(*checks):
-    """Runs them all, so that one miss does not hide the next."""
+    """Runs all checks, so that one miss does not hide the next."""
     missed = []
     for check in checks:
         try:
@@ -32,7 +33,7 @@ def between(name, found, bounds):
 
 @dataclasses.dataclass
 class Served:
-    """The whole answer, from this side ("good", "bad" or "either")."""
+    """A complete answer from this side ("good", "bad" or "either")."""
 
     by: str = "bad"
     # Calls of the faulty target.
@@ -40,7 +41,7 @@ class Served:
     within: float = 1.0
     least: float = 0.0
     estimated: bool = False
-    # A figure of the usage was nonsense, and is flagged.
+    # Whether a usage value was implausible and is flagged.
     caveat: bool = False
     text: str = GREETING
 
@@ -67,7 +68,8 @@ class Served:
     def judge_row(self, case, heard, row):
         fits("row status_code", row["status_code"], [200])
         fits("row provider_name", row["provider_name"], [case.target(self.who(case, heard))[0]])
-        # No model here has a price; who had begun to answer before another served the call is paid for, by estimate.
+        # No model here has a price; an attempt that had begun to answer before another one served the call is charged
+        # by estimate.
         caveats = [caveat for caveat in (row.get("caveat") or "").split("; ") if caveat not in ("", "unpriced")]
         lost = "an answer was lost" in caveats and heard.header("x-gateway-attempts") != "1"
         if lost:
@@ -81,20 +83,20 @@ class Served:
 
 @dataclasses.dataclass
 class Refused:
-    """An error with its status, before anything was sent."""
+    """An error status before anything was sent."""
 
     status: tuple
     codes: tuple
     tries: tuple = (1, 1)
     within: float = 0.5
     least: float = 0.0
-    # Bounds of Retry-After; None forbids it, "any" leaves it open (1..300 if it is there).
+    # Bounds of Retry-After; None forbids it, "any" allows it (1..300 if present).
     retry_after: object = None
-    # Whether another target could have taken the call.
+    # Whether another target could have served the call.
     moves: bool = True
-    # Calls of the faulty target when there is another; at once, when it is one.
+    # Calls of the faulty target if there is another; one means immediate failover.
     tries_before_moving: tuple = (1, 1)
-    # Whether the error follows attempts of ours, so that x-should-retry must say no.
+    # Whether the error follows attempts of the gateway, so that x-should-retry must be false.
     final: bool = True
 
     def judge(self, case, heard):
@@ -116,7 +118,7 @@ class Refused:
         assert "<html" not in heard.raw.decode(errors="replace"), "the provider's page is shown to the client"
         if case.dialect != "messages":
             assert {"type", "message", "param", "code"} <= set(inside), f"the envelope lacks a key: {inside}"
-            # Google's codes are numbers, and are kept as text.
+            # Google's codes are numbers and are kept as text.
             kept = (str(heard.status),) if "upstream_error" in self.codes else ()
             fits("error.code", inside.get("code"), self.codes + kept)
 
@@ -131,12 +133,12 @@ class Refused:
 
 @dataclasses.dataclass
 class Cut:
-    """Some content, then an error in the client's dialect, and no clean end."""
+    """Some content, then an error in the client's format, and no regular end."""
 
     codes: tuple
     within: float = 1.0
     least: float = 0.0
-    # The upstream ended it with an event of its own, which a native stream of responses passes on as it is.
+    # Whether the upstream ended it with an event of its own, which a native Responses stream forwards unchanged.
     own_end: bool = False
 
     def judge(self, case, heard):
@@ -175,7 +177,7 @@ def judge_in_band(case, heard, codes):
 
 
 def judge_end(case, heard):
-    """A stream ends once, as its dialect does."""
+    """Checks that a stream has exactly one end of its format."""
     if not case.stream:
         return
     raw = heard.raw.decode(errors="replace")
@@ -198,7 +200,7 @@ def judge_retry_after(heard, bounds):
 
 
 def judge_tries(case, heard, tries, extra=0):
-    """The upstream's own count, and what the header says of it."""
+    """Checks the upstream's own count, and the attempts header against it."""
     attempts = heard.attempts
     low, high = tries
     if case.countable:

@@ -1,4 +1,4 @@
-"""The passthrough route by its own rules: one attempt, the status kept, a body that dies is cut."""
+"""The rules of the passthrough route: one attempt, the status kept, an interrupted body is cut."""
 
 import time
 
@@ -23,13 +23,13 @@ class Passed(Scene):
         return f'POST {self.path} {{"model": "{model}", "stream": {str(self.stream).lower()}}}'
 
     def ask(self, booked, within=0.7):
-        """The whole answer, or the beginning of one and how it broke."""
+        """Returns the answer, or its beginning and the error that interrupted it."""
         request_id = self.next_id()
         begun = time.monotonic()
         broken = None
         body = self.body(self.target("bad")[1])
         if self.dialect == "chat" and self.stream:
-            # Nobody asks for it in the client's name here.
+            # The passthrough does not request usage on the client's behalf.
             body["stream_options"] = {"include_usage": True}
         connection = self.raw(request_id, body, self.path)
         with connection:
@@ -51,7 +51,7 @@ class Passed(Scene):
 
 
 def arriving(connection, answer):
-    """The body in the pieces it comes in: gathered first, a huge one would take long."""
+    """Yields the body in pieces: collecting a huge one first would take long."""
     if "content-length" not in answer.headers:
         yield from connection.pieces(answer)
         return
@@ -119,7 +119,7 @@ def passes_huge(scene):
 
 
 def cuts_bomb(scene):
-    """Compressed answers are decoded, up to 64 MiB; then the body is cut."""
+    """Checks that compressed answers are decoded up to 64 MiB and then cut."""
     memory = Memory(scene.gateway.process)
     answer, broken = scene.ask(Booked((502,), estimated=True), within=5)
     assert broken is not None, f"the body ends as if it were whole: {answer.body[-200:]!r}"

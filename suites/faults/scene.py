@@ -1,4 +1,4 @@
-"""A case of several calls, told as a function."""
+"""A case of several calls, written as a function."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ from faults.outcomes import fits
 
 @dataclasses.dataclass
 class Booked:
-    """What the row of a call must say."""
+    """Expected usage row of a call."""
 
     status: tuple
     estimated: bool | None = None
@@ -26,13 +26,13 @@ class Booked:
 
 @dataclasses.dataclass
 class Noted:
-    """A call that no SDK made."""
+    """A call made without an SDK."""
 
     request_id: str
 
 
 class Scene(Marked):
-    """`act(scene)` runs it. `bad` and `good` are behaviours; with `good` there is a combo of both."""
+    """A case run by `act(scene)`. `bad` and `good` are behaviours; with `good` there is a combo of both."""
 
     by_rule = False
 
@@ -66,13 +66,13 @@ class Scene(Marked):
 
     def models(self):
         sides = ("bad", "good") if self.fallback else ("bad",)
-        # A sound model of the faulty instance: what happens to one must not happen to the other.
+        # A healthy model of the faulty instance, which must not be affected by the other one's failures.
         beside = (self.target("bad")[0], f"text@beside-{self.tag}")
         return [*(self.target(side) for side in sides), beside, *self.more]
 
     @property
     def more(self):
-        """Further models of the faulty instance."""
+        """Additional models of the faulty instance."""
         return [(self.target("bad")[0], f"{model}-{self.tag}") for model in self.options.get("more", ())]
 
     @property
@@ -99,7 +99,7 @@ class Scene(Marked):
             assert len(found) == 1, f"usage rows of {heard.request_id}: expected 1, found {len(found)}"
             expected.judge_row(self, heard, found[0])
 
-    # What the functions use.
+    # Helpers for the act functions.
 
     def next_id(self):
         with self.lock:
@@ -146,7 +146,7 @@ class Scene(Marked):
         return body | more
 
     def raw(self, request_id, body=None, path=None, timeout=15.0):
-        """The request on a connection of its own, sent and not yet answered."""
+        """Sends the request on a new connection without reading the answer."""
         connection = http1.Connection(self.gateway.port, timeout=timeout)
         headers = rig.bearer(rig.MASTER_KEY) | {
             "content-type": "application/json",

@@ -1,4 +1,4 @@
-"""What one call cannot show: cooldowns, breakers, clients that leave or do not read, heads sent early."""
+"""Cases of several calls: cooldowns, breakers, clients that disconnect or do not read, early heads."""
 
 import concurrent.futures
 import time
@@ -28,7 +28,7 @@ def cools_down_and_moves(scene):
     scene.served(by="good", attempts=2)
     scene.served(by="good", attempts=1)
     fits("calls of the faulty target", scene.calls_of(), [1])
-    # The combo goes round the cooldown; who asks for the target itself is told how long.
+    # The combo avoids the target in cooldown; a direct call gets its Retry-After.
     judge_retry_after(scene.refused(429, LIMITED, "/".join(scene.target("bad"))), (25, 30))
 
 
@@ -112,7 +112,8 @@ def leaves_after_the_first_byte(scene):
 
 
 def leave(scene, until, lines):
-    """Sends, waits for the upstream to have it, hangs up, and measures until the upstream knows."""
+    """Sends a request, waits until it reaches the upstream, disconnects, and measures the time to the upstream's
+    cancellation."""
     request_id = scene.next_id()
     connection = scene.raw(request_id)
     model = scene.target("bad")[1]
@@ -161,7 +162,7 @@ def slow_start_is_named(scene):
 
 
 def named_at_the_end(scene, side, attempts):
-    """What the head could not say; after the end, so that an SDK does not read it."""
+    """Checks the final comment with the values missing in the head; it follows the end, so that SDKs do not read it."""
     request_id = scene.next_id()
     with scene.raw(request_id) as connection:
         text = connection.response().body.decode()
@@ -173,7 +174,8 @@ def named_at_the_end(scene, side, attempts):
 
 
 def pings_without_content(scene):
-    """Alive, by the first event's limit and the idle one: it may go on, in bounded memory, until the client leaves."""
+    """Checks that ping events satisfy the first-event and idle timeouts: the stream continues in bounded memory until
+    the client disconnects."""
     memory = Memory(scene.gateway.process)
     request_id = scene.next_id()
     connection = scene.raw(request_id)
@@ -187,10 +189,11 @@ def pings_without_content(scene):
 
 
 def slow_reader(scene):
-    """Reads nothing: what waits for it is bounded, and after a minute without progress it is closed."""
+    """Checks that buffering for a client that does not read is bounded, and that it is closed after a minute without
+    progress."""
     memory = Memory(scene.gateway.process)
     request_id = scene.next_id()
-    # The kernel's own buffers take some megabytes before anything is felt.
+    # The kernel's buffers absorb some megabytes before backpressure takes effect.
     connection = scene.raw(request_id)
     model = scene.target("bad")[1]
     rig.eventually(lambda: scene.house.bill(model), what="the call at the upstream")
@@ -215,7 +218,7 @@ def huge_stream_in_order(scene):
 
 
 def deadline_covers_all(scene):
-    """Each try takes 1.4 s and fails; three would take 4.2 s."""
+    """Each attempt takes 1.4 s and fails; three would take 4.2 s."""
     heard = scene.call()
     assert heard.status in (503, 504), f"expected 503 or 504, found {heard.short()}"
     limit = TOTAL + GRACE + SLACK
@@ -223,7 +226,7 @@ def deadline_covers_all(scene):
 
 
 def storm_is_stopped(scene):
-    """Everything fails at the same time: of thirty calls six may be retried at once, not thirty."""
+    """All thirty calls fail at the same time: the retry budget allows only a few retries, not one for each."""
     with concurrent.futures.ThreadPoolExecutor(STORM) as pool:
         begun = [pool.submit(scene.call, f"{instance}/{model}") for instance, model in scene.more]
         statuses = {one.result().status for one in begun}

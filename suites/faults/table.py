@@ -1,4 +1,4 @@
-"""The fault table, row by row: what each behaviour of the upstream must become."""
+"""The fault table, row by row: the expected outcome of each upstream behaviour."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ from faults.outcomes import Cut, Refused, Served
 
 INVALID = ("upstream_invalid_response",)
 UNREACHABLE = ("upstream_unreachable",)
-# A connection that ended before an answer began is either, by the table.
+# The table allows either code for a connection that ended before an answer began.
 BROKEN = UNREACHABLE + INVALID
 TIMEOUT = ("upstream_timeout",)
 
@@ -16,20 +16,20 @@ TIMEOUT = ("upstream_timeout",)
 class Row:
     name: str
     behaviour: str
-    # Without another target: a document, a stream.
+    # Outcomes without a fallback: a document, a stream.
     document: object
     stream: object
-    # Retries share a budget, so that such rows run few at a time; "alone" measures memory.
+    # Retries share a budget, so few of these rows run at a time; "alone" measures memory.
     lane: str = "wait"
-    # Which kinds of upstream it makes sense at.
+    # The upstream types it applies to.
     kinds: tuple = ("oa", "an", "ge")
-    # The upstream's connection must be closed when the client has its answer.
+    # Whether the upstream's connection must be closed once the client has its answer.
     hangs: bool = False
-    # MiB that it may cost.
+    # Memory limit in MiB.
     memory: int | None = None
-    # With another target, where that does not follow from the rest.
+    # Outcome with a fallback, if it does not follow from the others.
     with_another: object = None
-    # The side that is faulty: "bad", or one that cannot be reached.
+    # The faulty side: "bad", or an unreachable one.
     side: str = "bad"
 
 
@@ -38,7 +38,7 @@ def same(name, behaviour, outcome, **more):
 
 
 def retried(status, codes, retry_after=None):
-    """Tried three times in all; with another target left, at most that often before it is asked."""
+    """Three attempts in all; with a fallback, at most three before it is used."""
     return Refused(
         (status,), codes, tries=(3, 3), within=BACKOFFS, retry_after=retry_after, tries_before_moving=(1, 3)
     )
@@ -49,7 +49,7 @@ def at_once(status, codes, **more):
 
 
 def broken(codes=INVALID, **more):
-    """Not on the list of what is retried, and not forbidden either."""
+    """Neither listed as retried nor excluded from it."""
     return Refused((502,), codes, tries=(1, 3), within=BACKOFFS, tries_before_moving=(1, 3), **more)
 
 
@@ -97,7 +97,7 @@ def waiting_times():
         refused = Refused((429,), codes, tries=(3, 3), within=BACKOFFS, retry_after="any")
         yield same(f"429, Retry-After: {name}", form, refused, lane="retry")
     quota = at_once(429, ("insufficient_quota", "upstream_error"), retry_after=(1, 600))
-    # Google has one word for both limits, and Anthropic says it with a 400.
+    # Google has one code for both limits, and Anthropic uses a 400.
     yield same("429, quota spent", "insufficient-quota", quota, kinds=("oa",))
 
 
@@ -148,7 +148,7 @@ def framings():
 
 
 def floods():
-    # Complete or an error, by the limits of the house; what counts is memory and time.
+    # A complete answer or an error, depending on the limits; memory and time are what is checked.
     big = Refused(
         (502, 504), INVALID + TIMEOUT, tries=(1, 3), within=TOTAL_OF_BAD * 3, tries_before_moving=(1, 3)
     )
@@ -163,7 +163,7 @@ def recoveries():
         tries = (3, 3) if "-2-" in behaviour else (2, 2)
         outcome = Served(tries=tries, within=1.5)
         yield same(f"then it works: {behaviour}", behaviour, outcome, lane="retry", with_another=either)
-    # What is limited is not waited for while another can answer.
+    # A rate-limited target is not waited for while another can answer.
     at_once = Served("good", within=0.5)
     limited = Served(tries=(3, 3), within=1.5)
     yield same("then it works: 429", "flaky-2-error-429-none", limited, lane="retry", with_another=at_once)

@@ -1,11 +1,11 @@
-"""How busy the machine is: what a call costs that does not go through the gateway, all the while."""
+"""Machine load, measured continuously as the delay of calls that bypass the gateway."""
 
 import threading
 import time
 
 import httpx
 
-# Above this, a case that missed may have been the machine's fault and is repeated.
+# Delay in seconds above which a missed case may be due to the machine and is repeated.
 CALM = 0.08
 PAUSE = 0.04
 

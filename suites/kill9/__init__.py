@@ -1,1 +1,1 @@
-"""Random kills under load; the books must still be right."""
+"""Random kills under load; the accounting must remain correct."""

@@ -1,4 +1,5 @@
-"""Kills the gateway at random instants under load, restarts it, and holds its books against the upstream's bill."""
+"""Kills the gateway at random instants under load, restarts it, and compares its accounting with the upstream's bill.
+"""
 
 import argparse
 import pathlib
@@ -16,7 +17,7 @@ from kill9.audit import audit
 
 PATH = "/kill9"
 READY_SECONDS = 1.0
-# Quick and slow, short and long, well and ill, so that a kill finds calls in every state.
+# Fast and slow, short and long, healthy and faulty models, so that a kill meets calls in every state.
 MIX = ["text", "text", "cached", "reasoning", "long", "drip-5", "drip-20", "slow-20"]
 ILL = ["error-500@kill9", "every-4", "every-5-cut-mid-stream", "error-400", "no-usage"]
 FORMATS = ["chat", "chat", "responses", "messages", "passthrough"]
@@ -52,7 +53,7 @@ def run(name, kills, options):
     directory = pathlib.Path(tempfile.mkdtemp(prefix=f"kill9-{name}-"))
     backend = backends.start(name, directory)
     upstream = rig.Upstream()
-    # Named, so that a kill before the first discovery does not make them unknown.
+    # Configured by name, so that a kill before the first discovery does not make them unknown.
     models = ",".join(sorted({*MIX, *ILL}))
     settings = backend.settings | {"LOGGING_ENABLED": "true", "GATEWAY_EDITION": "enterprise"}
     gateway = rig.Gateway(directory, upstream, OPENAI_MODELS=models, **settings)
@@ -84,7 +85,7 @@ def plan(chance, request_id):
 def campaign(name, gateway, upstream, kills, options):
     chance = random.Random(f"{options.seed}-{name}")
     gateway.start(models=["openai/text"])
-    # What was spent so far must be known again after every kill.
+    # The spend so far must be restored after every kill.
     budget = gateway.admin("PUT", "/budgets/%2F/monthly", json={"amount": 1_000_000})
     assert budget.status_code in (200, 201), budget.text
     headers = rig.bearer(rig.MASTER_KEY) | {"x-gateway-user-path": PATH}

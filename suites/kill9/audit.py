@@ -1,4 +1,4 @@
-"""The books against the bill: every acknowledged call exactly once and token for token, the rest marked."""
+"""Compares the usage rows with the bill: every acknowledged call exactly once with exact tokens, the others marked."""
 
 import collections
 import dataclasses
@@ -18,7 +18,7 @@ class Report:
     backend: str
     calls: int
     acknowledged: int
-    # Clients that went away, and answers that were no success.
+    # Clients that disconnected, and unsuccessful answers.
     left: int
     refused: int
     rows: int
@@ -26,13 +26,13 @@ class Report:
     ready_times: list
     # Acknowledged calls without a row.
     lost: int = 0
-    # Calls with more than one.
+    # Calls with more than one row.
     doubled: int = 0
-    # Rows that claim to be exact and are not what the upstream billed.
+    # Rows not marked as estimated that differ from the upstream's bill.
     wrong: int = 0
-    # Rows of calls whose end nobody saw that are not marked as estimated.
+    # Rows of calls whose end was not seen that are not marked as estimated.
     unmarked: int = 0
-    # Answers the upstream finished for which there is no row, not even an interrupted one.
+    # Answers finished by the upstream without any row, not even an interrupted one.
     unbooked: int = 0
     faults: list = dataclasses.field(default_factory=list)
 
@@ -80,7 +80,7 @@ def check_row(report, row, call, line):
         report.wrong += 1
         report.faults.append(f"wrong: a row for a call that was never made: {row}")
     elif row["estimated"]:
-        # An attempt before it may have begun to answer: that part is an estimate.
+        # An earlier attempt may have begun to answer: that part is an estimate.
         if call.served and "no-usage" not in call.model and "lost" not in (row["caveat"] or ""):
             report.wrong += 1
             report.faults.append(f"wrong: acknowledged, yet estimated: {row}")
@@ -93,7 +93,7 @@ def check_row(report, row, call, line):
 
 
 def check_bill(report, lines, rows, calls):
-    """What the upstream finished and nobody has booked under its id belongs to a call that was interrupted."""
+    """Checks that every finished bill line without a row of its id belongs to a call marked as interrupted."""
     booked = {row["provider_id"] for row in rows}
     marked = {row["request_id"] for row in rows if row["estimated"]}
     for line in lines:
@@ -103,7 +103,7 @@ def check_bill(report, lines, rows, calls):
 
 
 def drained_rows(gateway, expected, user_path, patience=30.0, quiet=2.0):
-    """The rows once there are as many as expected and no more come, or once patience is at its end."""
+    """The rows, once there are as many as expected and no more arrive, or at the timeout."""
     wanted = {"user_path": user_path, "days": 2}
     deadline = time.monotonic() + patience
     total, since = -1, time.monotonic()

@@ -1,4 +1,4 @@
-"""The audit log after the kills: each acknowledged call exactly one entry, and a chain without a break."""
+"""The audit log after the kills: exactly one entry per acknowledged call, and an unbroken chain."""
 
 import collections
 import subprocess
@@ -7,7 +7,7 @@ import rig
 
 
 def faults(gateway, calls):
-    """What is wrong with it; stops the gateway, because the chain is verified by the command line."""
+    """Returns the faults; stops the gateway, because the chain is verified by the command line."""
     wanted = {call.request_id for call in calls if call.acknowledged}
     found = collections.Counter(entry["request_id"] for entry in entries(gateway))
     missing = [request_id for request_id in wanted if not found[request_id]]
@@ -20,7 +20,7 @@ def faults(gateway, calls):
 
 
 def entries(gateway):
-    """All of them, by the cursor that each page ends with."""
+    """Yields all entries, following the cursor of each page."""
     query = {"days": 2, "user_path": "/kill9", "limit": 100}
     while True:
         answer = gateway.admin("GET", "/audit/log", params=query)

@@ -1,1 +1,1 @@
-"""How long reports take on many rows: `python -m reports`."""
+"""Duration of reports on many rows: `python -m reports`."""

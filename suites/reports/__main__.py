@@ -1,4 +1,4 @@
-"""Fills a database with generated usage, starts the gateway on it and measures its reports, and what calls cost on it."""
+"""Fills a database with generated usage, starts the gateway on it and measures its reports and the cost of calls."""
 
 import argparse
 import pathlib
@@ -11,12 +11,12 @@ import rig
 import backends
 from reports import inference
 
-# Milliseconds that 95 of 100 calls may take.
+# Upper bound of the p95 in milliseconds.
 MOST = 100
 ROUTES = ["/usage/summary", "/usage/daily", "/usage/models", "/usage/user-paths", "/usage/log", "/audit/log"]
 RANGES = [("30 days", {"days": 30}), ("90 days", {"days": 90})]
 ZONES = ["UTC", "Asia/Kolkata"]
-# One call in so many is also in the audit log, the newest ones.
+# One in this many calls is also in the audit log, the newest ones.
 AUDITED = 10
 
 
@@ -44,10 +44,10 @@ def main():
 def run(backend, options):
     directory = pathlib.Path(options.directory or tempfile.mkdtemp(prefix=f"reports-{backend}-"))
     directory.mkdir(parents=True, exist_ok=True)
-    # PostgreSQL runs as a user of its own, who must be able to walk through here.
+    # PostgreSQL runs as another user, who must be able to traverse this directory.
     directory.chmod(0o755)
     database = backends.start(backend, directory)
-    # The generated calls are as old as rows may get: none is to be forgotten meanwhile.
+    # The generated calls are as old as the retention allows: none may be deleted meanwhile.
     settings = {"USAGE_RETENTION_DAYS": "0", "LOGGING_RETENTION_DAYS": "0", "LOGGING_ENABLED": "true"}
     # The generator opens the database with this key.
     settings["ENCRYPTION_KEY"] = "00" * 32
@@ -58,7 +58,7 @@ def run(backend, options):
         print(f"{backend}: /ready after {ready * 1000:.0f} ms")
         yield check_total(gateway, options, is_new)
         for verdict in [*measure(backend, gateway, options), weigh(backend, gateway, directory, settings, options)]:
-            # A debug build on a busy machine says nothing about time.
+            # Timings of a debug build on a busy machine are not meaningful.
             yield verdict or options.quick
     finally:
         gateway.stop()
@@ -68,7 +68,7 @@ def run(backend, options):
 
 
 def weigh(backend, full, directory, settings, options):
-    """Whether a call costs the same on the full database as on an empty one of the same kind."""
+    """Whether a call costs the same on the full database as on an empty one of the same type."""
     empty_place = directory / "empty"
     rig.remove(empty_place)
     empty_place.mkdir(mode=0o755)
@@ -100,7 +100,7 @@ def fill(directory, settings, options):
 
 
 def check_total(gateway, options, is_new):
-    """What was filled in is what is reported, by a sum, by days and by rows; a database met again has more."""
+    """Checks that summary, daily report and log agree with the generated rows; a reused database has more."""
     query = {"days": options.days + 1, "cache_mode": "all"}
     summary = gateway.admin("GET", "/usage/summary", params=query).json()["total_requests"]
     daily = sum(line["requests"] for line in gateway.admin("GET", "/usage/daily", params=query).json())
@@ -130,7 +130,7 @@ def measure(backend, gateway, options):
 
 
 def timed(gateway, route, query, zone, calls):
-    """Milliseconds of each call."""
+    """The duration of each call in milliseconds."""
     headers = rig.bearer(rig.MASTER_KEY) | {"x-gateway-timezone": zone}
     times = []
     for _ in range(calls):

@@ -1,4 +1,4 @@
-"""What a call costs on a full database and on an empty one: CPU of the gateway, its booking included."""
+"""Cost of a call on a full database and on an empty one: CPU of the gateway, including accounting."""
 
 import os
 import pathlib
@@ -9,21 +9,21 @@ import traffic
 
 WORKERS = 8
 ROUNDS = 5
-# Of the cost on the empty database.
+# Maximum ratio to the cost on the empty database.
 MOST_MORE = 1.10
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def compare(full, empty, calls):
-    """CPU-µs a call on each, in turns, and what the full one costs in empty ones."""
+    """CPU-µs per call on each, measured alternately, and the ratio of full to empty."""
     spent = {full: [], empty: []}
     for turn in range(ROUNDS + 1):
         for gateway in (full, empty) if turn % 2 else (empty, full):
             cost = load(gateway, f"{os.getpid()}-{turn}", calls)
-            # The first round warms up.
+            # The first round is a warm-up.
             spent[gateway] += [cost] if turn else []
     full_cost, empty_cost = statistics.median(spent[full]), statistics.median(spent[empty])
-    # Neighbours in time have met the same weather.
+    # Adjacent measurements had the same machine load.
     ratio = statistics.median(mine / other for mine, other in zip(spent[full], spent[empty]))
     return full_cost, empty_cost, ratio
 

@@ -1,1 +1,1 @@
-"""Streams that die in the middle and are told to their end by another model."""
+"""Streams that are interrupted and completed by another model."""

@@ -1,4 +1,5 @@
-"""Kills streams at random offsets of their text; another model goes on, and the client sees one unbroken answer."""
+"""Interrupts streams at random offsets of their text; another model continues, and the client must see one unbroken
+answer."""
 
 import argparse
 import collections
@@ -96,7 +97,7 @@ def report(groups):
 
 
 def tell_apart(group, wrong):
-    """Where the wrong ones are thick."""
+    """Prints the distribution of the failed cases."""
     views = {
         "client": lambda case: case.client,
         "first": lambda case: case.path[0],

@@ -1,4 +1,4 @@
-"""The cases: kills at random offsets, and the ones that need a name."""
+"""The cases: interruptions at random offsets, and specific situations."""
 
 import json
 
@@ -16,7 +16,7 @@ class Writer:
         self.cases = []
 
     def add(self, saga, kinds, client=None, **more):
-        """A case along these kinds, each on a model that dies as the saga says."""
+        """Adds a case along these provider types, each with a model that fails as the saga specifies."""
         selectors = []
         for life, kind in enumerate(kinds, 1):
             kind, model = kind if isinstance(kind, tuple) else (kind, f"saga-{life}")
@@ -31,7 +31,7 @@ class Writer:
 
 
 def kills(stage, chance, count):
-    """A text cut at a random offset, one time in six another time where it went on."""
+    """A text interrupted at a random offset, and in one of six cases a second time in the continuation."""
     writer = Writer(stage, chance, "kill")
     for number in range(count):
         lives = 2 if number % 6 == 5 else 1
@@ -41,7 +41,7 @@ def kills(stage, chance, count):
 
 
 def untouched(stage, chance, count):
-    """Nobody dies: nothing is flagged."""
+    """Without interruption nothing is flagged."""
     writer = Writer(stage, chance, "calm")
     for _ in range(count):
         writer.add(texts.Saga(texts.make(chance)), writer.kinds(2), resumes=False)
@@ -49,7 +49,7 @@ def untouched(stage, chance, count):
 
 
 def calls(stage, chance, count):
-    """One call or two after a text, cut in their arguments."""
+    """One or two calls after a text, interrupted within their arguments."""
     writer = Writer(stage, chance, "call")
     for number in range(count):
         text = chance.choice(["", texts.make(chance)])
@@ -59,14 +59,14 @@ def calls(stage, chance, count):
         death = texts.death(chance, len(text) + 1, whole - 1)
         saga = texts.Saga(text, [death], calls=made)
         first = chance.choice(["openai", "groq", "prefill", "claude"])
-        # Calls are told when they are complete: without a text there may be nothing to go on with.
+        # Calls are sent when complete: without a text there may be nothing to continue.
         resumes = True if text else None
         writer.add(saga, [first, chance.choice(sorted(KINDS))], resumes=resumes)
     return writer.cases
 
 
 def detours(stage, chance, count):
-    """Who should go on cannot: a third does."""
+    """The second model fails, and a third one continues."""
     writer = Writer(stage, chance, "detour")
     for _ in range(count):
         first, second, third = writer.kinds(3)
@@ -76,13 +76,13 @@ def detours(stage, chance, count):
 
 
 def hopeless(stage, chance, count):
-    """Everyone dies: an error in the stream, and no end."""
+    """All models fail: an error in the stream, and no regular end."""
     writer = Writer(stage, chance, "lost")
     for number in range(count):
         client = (RAW + SDKS)[number % 6]
         saga = texts.saga(chance, 2)
         saga.deaths[0]["after"] = max(1, saga.deaths[0]["after"] // 2)
-        # Who has nothing left to tell would end well.
+        # A model with no text left to send would end successfully.
         saga.deaths[1]["after"] = min(len(saga.text) - 1, saga.deaths[1]["after"])
         writer.add(saga, writer.kinds(2), client, hopeless=True)
     return writer.cases

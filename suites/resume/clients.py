@@ -1,4 +1,4 @@
-"""The clients: the official SDKs' streaming helpers, and one that sees every byte."""
+"""The clients: the official SDKs' streaming helpers, and a raw one."""
 
 import json
 
@@ -15,7 +15,7 @@ RAW = ["chat", "responses", "messages"]
 
 
 def listen(stage, client, model, order, request_id, tools=False):
-    """What this client understood; an exception of an SDK is its error."""
+    """Returns what this client received; an exception of an SDK is recorded as its error."""
     format = client.removeprefix("sdk-")
     body = sse.request(format, model, order, True, TOOL if tools else None)
     if client in RAW:

@@ -1,4 +1,4 @@
-"""One call and what must be true of it."""
+"""One call and the conditions it must satisfy."""
 
 import dataclasses
 import difflib
@@ -7,7 +7,7 @@ import json
 import sse
 from resume.clients import RAW
 
-# The word by which a receipt and a final comment say that a stream was continued.
+# The word that marks a continued stream in a receipt and in a final comment.
 FLAG = "resumed"
 
 
@@ -18,9 +18,9 @@ class Case:
     path: tuple
     model: str
     saga: object
-    # Nobody tells it to the end.
+    # Whether no model completes the text.
     hopeless: bool = False
-    # Some teller says something and dies; None where it may have said nothing yet.
+    # Whether a model fails after sending content; None if it may have sent nothing yet.
     resumes: bool | None = True
     told: object = None
     faults: list = dataclasses.field(default_factory=list)

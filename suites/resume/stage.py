@@ -1,4 +1,4 @@
-"""The gateway with providers of every kind on one scripted upstream, and combos that lead from teller to teller."""
+"""The gateway with every type of provider on one scripted upstream, and combos from model to model."""
 
 import pathlib
 import tempfile
@@ -8,7 +8,7 @@ import openai
 
 import rig
 
-# Kind: type, path of its base URL, what stands before the behaviour in its models' names.
+# Type, path of the base URL, and prefix of the model names, by kind.
 KINDS = {
     "openai": ("openai", "/v1", ""),
     "groq": ("groq", "/v1", ""),
@@ -16,7 +16,7 @@ KINDS = {
     "claude": ("anthropic", "/v1", "claude-opus-4-8~"),
     "gemini": ("gemini", "/v1beta", ""),
 }
-# So few of one model's calls die that no breaker minds.
+# Failures per model, few enough to keep the circuit breaker closed.
 DEATHS_PER_LANE = 5
 LANES = 60
 SILENCE_MS = 400
@@ -50,7 +50,7 @@ class Stage:
         self.anthropic = anthropic.Anthropic(base_url=url, api_key=rig.MASTER_KEY, max_retries=0, timeout=30)
 
     def selector(self, kind, model, dies=False):
-        """`kind/model`; a model whose calls die is changed before it has died too often."""
+        """The selector `kind/model`; a failing model is replaced before its breaker opens."""
         if dies:
             lane = self.used.get((kind, model), 0)
             self.used[kind, model] = lane + 1
@@ -59,7 +59,7 @@ class Stage:
         return f"{kind}/{KINDS[kind][2]}{model}"
 
     def combo(self, *selectors):
-        """The name of the combo that leads along these."""
+        """The name of the combo with these selectors."""
         name = ":".join(selector.replace("/", ".").replace("~", "_") for selector in selectors)
         if name not in self.combos:
             body = {"name": name, "selectors": list(selectors)}

@@ -1,4 +1,4 @@
-"""Texts that are hard to cut and to join again, and where and how each teller of them dies."""
+"""Texts that are hard to split and join, and the faults of the models that send them."""
 
 import dataclasses
 import json
@@ -36,7 +36,7 @@ def make(chance):
 
 @dataclasses.dataclass
 class Saga:
-    """The text, its tellers' deaths, and how who is asked to go on hears that."""
+    """The text, the faults of its models, and the way a request to continue is handled."""
 
     text: str
     deaths: list = dataclasses.field(default_factory=list)
@@ -63,7 +63,7 @@ def death(chance, least, most):
 
 
 def saga(chance, lives=1):
-    """A text with as many deaths before somebody tells it to the end."""
+    """A text with this many faults before a model completes it."""
     text = make(chance)
     deaths = [death(chance, 1, len(text))]
     for _ in range(lives - 1):
@@ -77,7 +77,7 @@ def saga(chance, lives=1):
 
 
 def doubtful(said, rest, manner):
-    """In a repetitive text nobody can tell what is new from a repetition other than the one that was asked for."""
+    """Whether repetitions in the text make the continuation ambiguous for this manner."""
     if manner == "plain":
         words = said.rstrip()
         shared = any(words.endswith(rest[:length]) for length in range(8, min(len(words), len(rest)) + 1))
@@ -88,6 +88,6 @@ def doubtful(said, rest, manner):
 
 
 def again(chance, said):
-    """The characters of the last one to eight words."""
+    """The number of characters of the last one to eight words."""
     words = said.split(" ")
     return len(" ".join(words[-chance.randint(1, 8) :]))

@@ -1,1 +1,1 @@
-"""Conformance: the official OpenAI Python SDK is the judge."""
+"""Conformance tests with the official OpenAI Python SDK."""

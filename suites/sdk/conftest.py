@@ -1,4 +1,4 @@
-"""One upstream and one gateway for the session; tests that stop or configure a gateway start their own."""
+"""One upstream and one gateway per session; tests that stop or configure a gateway start their own."""
 
 import os
 import uuid
@@ -36,7 +36,7 @@ def gateway(upstream, tmp_path_factory):
 
 @pytest.fixture
 def start_gateway(tmp_path):
-    """A gateway of the test's own: start_gateway(upstream, SETTING="value")."""
+    """Starts a gateway for the test: start_gateway(upstream, SETTING="value")."""
     started = []
 
     def start(upstream=None, **settings):
@@ -63,7 +63,7 @@ def client(gateway):
 
 @pytest.fixture(scope="session")
 def http(gateway):
-    """Plain HTTP with the master key, where the SDK would hide what is looked at."""
+    """A plain HTTP client with the master key, for details that the SDK hides."""
     with httpx.Client(
         base_url=f"http://127.0.0.1:{gateway.port}",
         headers=rig.bearer(rig.MASTER_KEY),
@@ -83,7 +83,7 @@ def user(text="one two three"):
 
 
 def raw_stream(http, model, **body):
-    """The events of a stream as text, whatever they are; and the answer's head."""
+    """The response and the raw text of its stream."""
     body = {"model": model, "messages": user(), "stream": True} | body
     with http.stream("POST", "/v1/chat/completions", json=body) as answer:
         text = "".join(answer.iter_text())
@@ -91,7 +91,7 @@ def raw_stream(http, model, **body):
 
 
 def envelope(answer, status, kind, code):
-    """Checks the error envelope, all four keys, and gives its inside."""
+    """Checks the error envelope with all four keys and returns its content."""
     assert answer.status_code == status, answer.text
     error = answer.json()["error"]
     assert {"type", "message", "param", "code"} <= set(error), error

@@ -1,4 +1,4 @@
-"""The AzureOpenAI client of the OpenAI SDK: deployments are models, and `api-version` means nothing."""
+"""The AzureOpenAI client of the OpenAI SDK: deployments are models, and `api-version` is ignored."""
 
 import httpx
 import openai

@@ -1,4 +1,4 @@
-"""Backup of a running gateway and its restore: every acknowledged call once, keys only when wanted."""
+"""Backup and restore of a running gateway: every acknowledged call once, keys only on request."""
 
 import stat
 import subprocess

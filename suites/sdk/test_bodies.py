@@ -1,4 +1,4 @@
-"""Faulty requests over raw sockets: a clear 4xx, and a connection that is usable or closed, never confused."""
+"""Invalid requests over raw sockets: a clear 4xx, and a connection that is either usable or closed."""
 
 import json
 
@@ -24,7 +24,7 @@ def check_envelope(response, status, code):
 
 
 def check_honest(connection, response):
-    """Either the connection says that it ends and does, or it serves the next request."""
+    """Checks that the connection either announces its close and closes, or serves the next request."""
     if response.closes:
         assert connection.at_end()
         return
@@ -33,7 +33,7 @@ def check_honest(connection, response):
 
 
 @pytest.mark.parametrize(
-    # Without a code, any 400 that says what is wrong will do.
+    # Without a code, any descriptive 400 is accepted.
     ("body", "code"),
     [
         (b"{", "invalid_json"),
@@ -77,7 +77,7 @@ def test_a_chunked_body_over_the_limit_is_413(gateway):
             for _ in range(11_000_000 // 65536):
                 connection.send(chunk)
         except http1.Broken:
-            pass  # The refusal may come, and the connection close, before all is sent.
+            pass  # The rejection may arrive, and the connection close, before everything is sent.
         response = connection.response("POST")
         check_envelope(response, 413, "request_too_large")
         assert response.closes or connection.at_end()
@@ -140,10 +140,11 @@ def test_head_of_the_root_needs_no_key(gateway):
     ids=["length-and-chunked", "two-lengths", "negative-length", "odd-coding", "chunked-and-length", "gzip-and-chunked", "two-hosts"],
 )
 def test_smuggling_shapes_never_yield_two_answers(gateway, head):
-    """The second request is hidden in what a confused server would take for the first one's body."""
+    """Request smuggling: the second request is hidden in what an ambiguous framing could take for the first one's body.
+    """
     hidden = b"GET /health HTTP/1.1\r\nhost: gateway\r\n\r\n"
     request = f"POST {CHAT} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {rig.MASTER_KEY}\r\n".encode()
-    # The call itself is valid: a refusal can only be one of its framing.
+    # The call itself is valid: a rejection can only be due to its framing.
     chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(GOOD), GOOD)
     with http1.Connection(gateway.port) as connection:
         connection.send(request + head + b"\r\n" + chunks + hidden)

@@ -1,4 +1,4 @@
-"""Chat without streaming, as the SDK sees it."""
+"""Chat without streaming, through the SDK."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Failures: the SDK's typed exceptions, the envelope, and streams that die."""
+"""Failures: the SDK's typed exceptions, the error envelope, and interrupted streams."""
 
 import openai
 import pytest

@@ -1,4 +1,4 @@
-"""Google's GenAI SDK: models, embeddings, counting tokens, and errors it can read."""
+"""Google's GenAI SDK: models, embeddings, token counting, and readable errors."""
 
 import httpx
 import pytest
@@ -15,7 +15,7 @@ def google(gateway, key=rig.MASTER_KEY):
 
 def test_models_are_listed_and_retrieved(gateway):
     client = google(gateway)
-    # Page by page, as the SDK follows them.
+    # The SDK follows the pages.
     models = {model.name: model for model in client.models.list(config={"page_size": 7})}
     assert {"models/openai/text", "models/openai-backup/text"} <= set(models)
     assert len(models) == len(gateway.models())

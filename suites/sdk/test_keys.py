@@ -1,4 +1,4 @@
-"""Managed keys: made through the admin API, limited by their lists, path, expiry and scopes."""
+"""Managed keys: created through the admin API, restricted by their lists, path, expiry and scopes."""
 
 import datetime
 import time

@@ -112,7 +112,7 @@ def test_connections_beyond_the_cap_wait_for_a_place(start_gateway):
     address = ("127.0.0.1", gateway.port)
 
     def held():
-        """A connection that is being served."""
+        """Opens a connection that is being served."""
         line = socket.create_connection(address, timeout=5)
         line.sendall(HEALTH)
         assert line.recv(4096).startswith(b"HTTP/1.1 200")

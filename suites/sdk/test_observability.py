@@ -1,4 +1,4 @@
-"""What the gateway tells about itself: metrics, JSON logs, traces."""
+"""Observability: metrics, JSON logs, traces."""
 
 import http.server
 import json
@@ -16,7 +16,7 @@ PARENT = "00f067aa0ba902b7"
 
 @pytest.fixture
 def collector():
-    """An OTLP endpoint that keeps what it is sent."""
+    """An OTLP endpoint that records what it receives."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
@@ -55,7 +55,7 @@ def traced_gateway(start_gateway, upstream, collector, **settings):
 
 
 def of_kind(collector, kind, count=1):
-    """The spans of a kind (2 server, 3 client) by start, once there are so many."""
+    """The spans of a kind (2 server, 3 client) by start time, once there are that many."""
     found = lambda: [span for span in spans(collector) if span["kind"] == kind]
     rig.eventually(lambda: len(found()) >= count, what=f"{count} spans of kind {kind} at the collector")
     return sorted(found(), key=lambda span: int(span["startTimeUnixNano"]))
@@ -83,7 +83,7 @@ def test_a_call_becomes_a_span_of_the_callers_trace(start_gateway, upstream, col
         assert int(found["gen_ai.usage.output_tokens"]) == answer.usage.completion_tokens
     found = attributes(server)
     assert found["gatehouse.user_path"] == "/" and found["gatehouse.cache"] == "off"
-    # The provider sees the attempt's span as its parent.
+    # The provider gets the attempt's span as its parent.
     sent = [dict(call["headers"]) for call in upstream.requests() if call["path"].endswith("/chat/completions")][-1]
     assert sent["traceparent"] == f"00-{TRACE}-{client_span['spanId']}-01"
     assert sent["tracestate"] == "vendor=1"

@@ -1,4 +1,4 @@
-"""Providers through the admin API: made, tested, used, removed; secrets go in and never come out."""
+"""Providers through the admin API: created, tested, used, removed; secrets are write-only."""
 
 import openai
 import pytest

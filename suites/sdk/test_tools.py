@@ -1,4 +1,4 @@
-"""Tool calls: single, parallel, streamed, and the way back."""
+"""Tool calls: single, parallel, streamed, and the results."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Accounting: what the gateway booked equals what the upstream billed, token for token."""
+"""Accounting: the gateway's usage equals the upstream's bill, token for token."""
 
 import itertools
 import time
@@ -13,7 +13,7 @@ MODELS = ["text", "long", "tools", "parallel-tools", "reasoning", "cached", "usa
 
 
 def call(client, model, request_id, stream):
-    """Makes one call to its end and gives the upstream's id for it."""
+    """Completes one call and returns the upstream's id for it."""
     answer = client.chat.completions.create(
         model=f"openai/{model}",
         messages=user(f"count these words for {model}"),

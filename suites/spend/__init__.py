@@ -1,1 +1,1 @@
-"""Money that is right to the nano-dollar, whatever happens on the way."""
+"""Costs that are exact to the nano-dollar under all faults."""

@@ -1,4 +1,4 @@
-"""A hundred thousand calls with everything that can go wrong, then races: every token and nano-dollar must be accounted for."""
+"""A hundred thousand calls with every kind of fault, then races: every token and nano-dollar must be accounted for."""
 
 import argparse
 import pathlib
@@ -51,7 +51,7 @@ def main():
 
 
 def staged(name, part, options):
-    """Runs a part on a gateway of its own; it gives its checks, each a text and what speaks against it."""
+    """Runs a part on its own gateway and returns its checks, each a text and its faults."""
     directory = pathlib.Path(tempfile.mkdtemp(prefix="spend-"))
     backend = backends.start(name, directory)
     upstream = rig.Upstream()

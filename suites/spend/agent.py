@@ -1,15 +1,15 @@
-"""A coding agent under a small budget: how much of it is spent before the first refusal."""
+"""A coding agent with a small budget: the share of it that is spent before the first rejection."""
 
 import random
 
 import rig
 from spend import stage
 
-# US dollars for a million tokens, as of a large Anthropic model.
+# US dollars per million tokens, like a large Anthropic model.
 PRICE = {"input_per_mtok": 3, "output_per_mtok": 15, "cached_input_per_mtok": 0.3, "cache_write_per_mtok": 3.75}
 MAX_TOKENS = 32_000
 SYSTEM_TOKENS, RESULT_TOKENS = 12_000, 1_500
-# Shares that a simulation of the same rules gave were 65 % and 89 %.
+# Minimum share of the budget; a simulation of the same rules gave 65 % and 89 %.
 LEAST_SHARE = {1: 0.6, 5: 0.85}
 MOST_CALLS = 500
 
@@ -48,5 +48,5 @@ def converse(gateway, path, chance):
 
 
 def text(chance, tokens):
-    """Words of three letters: the upstream counts a word as a token, so that a token has four bytes."""
+    """Words of three letters: the upstream counts a word as a token, so a token has four bytes."""
     return " ".join("".join(chance.choices("abcdefgh", k=3)) for _ in range(tokens))

@@ -1,4 +1,4 @@
-"""The books of the long run: rows against the bill, costs against the prices, sums against the rows."""
+"""Accounting of the long run: rows against the bill, costs against the prices, sums against the rows."""
 
 import collections
 import statistics
@@ -9,7 +9,7 @@ from spend import prices, stage
 TOKENS = ["input_tokens", "output_tokens", "total_tokens"]
 COSTS = ["input_cost", "output_cost", "total_cost"]
 
-# Output that is reserved for a request that bounds none.
+# Output tokens reserved for a request without a limit.
 ASSUMED = 4096
 
 
@@ -37,7 +37,7 @@ class Books:
         return [f"a row for a call that was never made: {row}" for row in self.rows if row["request_id"] not in self.calls]
 
     def unequal(self):
-        """Where a terminal usage was seen, the row is the bill."""
+        """Rows not marked as estimated that differ from the bill."""
         found = []
         for row in self.exact:
             line = self.lines.get(row["provider_id"])
@@ -51,7 +51,8 @@ class Books:
         return found
 
     def unbooked(self):
-        """What the upstream finished has its row, or its call was cut short and is marked; what it began has some row."""
+        """Finished bill lines without a row that are not of a call marked as estimated, and started ones without any
+        row."""
         booked = {row["provider_id"] for row in self.rows}
         begun = [line for line in self.lines.values() if line["word"] in self.calls]
         unknown = [f"without any row: {line}" for line in begun if not self.by_request[line["word"]]]
@@ -60,7 +61,7 @@ class Books:
         return unknown + [f"not booked: {line}" for line in finished if line["id"] not in booked and line["word"] not in marked]
 
     def unmarked(self):
-        """Whoever received an answer whole and with its usage knows what it cost; nobody else does."""
+        """Rows that are wrongly marked: estimated although the usage was received, or exact although it was not."""
         found = []
         for row in self.rows:
             call = self.calls.get(row["request_id"])
@@ -87,9 +88,10 @@ class Books:
                 if row["total_cost"] is not None or row["cost_source"] != "none":
                     found.append(f"charged without a price: {row}")
                 continue
-            # The bill where it is known, so that the price of every bucket is judged and not the gateway's own count.
+            # The bill is used if known, so that the price of every bucket is checked independently of the gateway's
+            # counts.
             parts = self.parts(row, line)
-            # What was interrupted is charged at its reservation: at the dearest target it could have gone to.
+            # An interrupted call is charged its reservation: at the most expensive target it could have gone to.
             targets = stage.COMBOS.get(call.model, [selector]) if row["interrupted"] else [selector]
             known = [target for target in targets if target in self.tariff.before]
             charges = [charge(made, parts) for target in known for made in self.tariff.possible(target, call)]
@@ -98,7 +100,7 @@ class Books:
         return found
 
     def parts(self, row, line):
-        """What is priced by itself: the answer that came, and each that was lost before it."""
+        """The separately priced parts: the received answer, and each one lost before it."""
         if is_lost(row):
             came = [prices.of_line(line)] if line else []
             lost = max(1, len(self.by_word[row["request_id"]]) - len(came))
@@ -107,12 +109,12 @@ class Books:
             return [*came, *[prices.Buckets(incoming // lost, output=outgoing // lost)] * lost]
         attempts = row["output_tokens"] // ASSUMED if row["interrupted"] and row["output_tokens"] % ASSUMED == 0 else 1
         if attempts > 1:
-            # Reserved for an attempt that was lost and for the one that was under way.
+            # Reserved for a lost attempt and for the one in progress.
             return [prices.Buckets(row["input_tokens"] // attempts, output=ASSUMED)] * attempts
         return [prices.of_line(line) if line and not row["estimated"] else prices.of_row(row, line)]
 
     def errors(self):
-        """By the cause of the estimate: how far the estimated total is from the bill, in shares of the bill."""
+        """The relative error of the estimated total against the bill, by the cause of the estimate."""
         kinds = collections.defaultdict(list)
         for row in self.rows:
             if row["estimated"]:
@@ -124,7 +126,7 @@ class Books:
 
 
 def is_lost(row):
-    """An attempt before the last had begun to answer, which is estimated and added."""
+    """Whether an earlier attempt had begun to answer, whose estimate is added."""
     return "lost" in (row["caveat"] or "")
 
 
@@ -161,7 +163,7 @@ def describe(errors):
 
 
 def add(rows):
-    """Requests, tokens and costs of rows or of what a report tells, as one tuple."""
+    """Requests, tokens and costs of rows or of a report, as one tuple."""
     rows = list(rows)
     requests = sum(row.get("requests", 1) for row in rows)
     tokens = [sum(row[name] for row in rows) for name in TOKENS]
@@ -169,7 +171,7 @@ def add(rows):
 
 
 def sums(gateway, rows):
-    """Where a report or a budget says something else than the rows do."""
+    """Differences between reports or budgets and the rows."""
     whole, found = add(rows), []
     query = {"days": 2, "user_path": "/spend"}
 

@@ -1,4 +1,5 @@
-"""Keys with limits and 64 racing workers each: what arrives upstream, by the upstream's own clock, stays within them."""
+"""Keys with limits and 64 racing workers each: calls that reach the upstream, by its own clock, stay within the limits.
+"""
 
 import collections
 import threading
@@ -10,7 +11,7 @@ from spend import stage
 
 WORKERS = 64
 MINUTE = 60.0
-# Calls are counted when they are admitted and noted when they arrive: some are longer under way than others.
+# Tolerance in seconds: calls are counted on admission and recorded on arrival, and their delay varies.
 ON_THE_WAY = 0.5
 REQUESTS, TOKENS, PARALLEL = 60, 2000, 5
 MODELS = ["text@requests", "max-tokens@tokens", "slow-20@parallel"]
@@ -45,7 +46,7 @@ def run(gateway, upstream, options):
         "tokens": (busiest(tokens), TOKENS),
         "parallel": (overlap(bill["parallel"]), PARALLEL),
     }
-    # A bucket of tokens admits what it holds, what it refills meanwhile, and what the calls under way exceed their estimates by.
+    # A token bucket admits its content, its refill meanwhile, and the excess of calls in flight over their estimates.
     largest = max((weight for _, weight in tokens), default=0)
     allowed = {"requests": REQUESTS, "tokens": 2 * TOKENS + WORKERS * largest, "parallel": PARALLEL}
     checks = []
@@ -62,7 +63,7 @@ def run(gateway, upstream, options):
 
 def plan(model):
     def next_call(chance, request_id):
-        # The refused would otherwise take the machine from the served.
+        # Rejected calls would otherwise take the machine's capacity from the served ones.
         time.sleep(chance.uniform(0.1, 0.5) if not request_id.endswith("-0") else 0)
         call = traffic.Call(request_id, chance.choice(stage.FORMATS), model, chance.random() < 0.5)
         call.max_tokens = 20
@@ -72,7 +73,7 @@ def plan(model):
 
 
 def busiest(events):
-    """The most that lies in any minute."""
+    """The maximum sum of weights in any minute."""
     events, most, first, sum_of = sorted(events), 0, 0, 0
     for at, weight in events:
         sum_of += weight
@@ -107,7 +108,7 @@ def strange(calls):
 
 
 class Patient:
-    """Two calls a minute are allowed; a third waits exactly as long as it is told."""
+    """Two calls a minute are allowed; a third waits exactly as long as its Retry-After."""
 
     def __init__(self, gateway):
         made = gateway.admin("POST", "/auth-keys", json={"name": "patient", "rate_limits": {"requests_per_minute": 2}})

@@ -1,4 +1,5 @@
-"""The passthrough: ambiguous models, clients that leave before the usage, background responses across restarts, ownership."""
+"""The passthrough: ambiguous models, clients that disconnect before the usage, background responses across restarts,
+ownership."""
 
 import json
 
@@ -8,7 +9,7 @@ from spend import stage
 RESPONSES = "/p/openai/v1/responses"
 CHAT = "/p/openai/v1/chat/completions"
 PATH = "/passthrough"
-# A pause before every event, the usage included: there is time to leave before it.
+# A pause before every event including the usage, which leaves time to disconnect before it.
 DRIPPING = "drip-100"
 MODELS = [DRIPPING]
 

@@ -1,4 +1,4 @@
-"""Prices of the suite's own making, and what a call costs by them: reckoned in decimals, independently of the gateway."""
+"""Prices defined by the suite, and the cost of a call: computed in decimals, independently of the gateway."""
 
 import dataclasses
 from decimal import ROUND_HALF_UP, Decimal
@@ -9,7 +9,7 @@ MILLION = Decimal(1_000_000)
 
 @dataclasses.dataclass(frozen=True)
 class Buckets:
-    """Tokens, each counted once."""
+    """Disjoint token counts."""
 
     input: int
     cached: int = 0
@@ -24,7 +24,7 @@ class Buckets:
 
 
 def of_line(line):
-    """What the upstream billed: its totals hold the parts."""
+    """The upstream's bill line, whose totals include the parts."""
     parts = line["cached_tokens"] + line["cache_write_5m_tokens"] + line["cache_write_1h_tokens"]
     return Buckets(
         line["prompt_tokens"] - parts,
@@ -37,7 +37,7 @@ def of_line(line):
 
 
 def of_row(row, line):
-    """What the gateway booked; how long something was written for is told by the bill alone."""
+    """The gateway's row; only the bill has the lifetime of cache writes."""
     written = row["cache_write_input_tokens"]
     for_an_hour = line["cache_write_1h_tokens"] if line and written else 0
     return Buckets(
@@ -51,7 +51,7 @@ def of_row(row, line):
 
 
 def price(number, revision):
-    """Another price for every model and revision, odd enough that no two mistakes cancel out."""
+    """A different price for every model and revision, irregular enough that no two mistakes cancel out."""
     unit = Decimal(7 * number + 3) / 8 * (Decimal("1.37") if revision else 1)
     made = {
         "input_per_mtok": unit,
@@ -71,7 +71,7 @@ def price(number, revision):
 
 
 def document(made):
-    """As the admin API takes it."""
+    """The price as the admin API accepts it."""
     plain = {name: float(value) for name, value in made.items() if name != "tiers"}
     tiers = [{name: float(value) if name != "above_tokens" else value for name, value in tier.items()} for tier in made.get("tiers", [])]
     return {"currency": "USD", **plain, **({"tiers": tiers} if tiers else {})}
@@ -98,5 +98,5 @@ def rounded(amount):
 
 
 def usd(number):
-    """An amount as JSON told it, to the nano-dollar; nothing told is nothing."""
+    """A JSON amount, rounded to the nano-dollar; None is zero."""
     return Decimal(0) if number is None else Decimal(repr(number)).quantize(NANO, rounding=ROUND_HALF_UP)

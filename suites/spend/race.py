@@ -1,4 +1,4 @@
-"""One dollar and 64 racing workers: not a nano-dollar more is spent, and what was held and not spent comes back."""
+"""A one-dollar budget and 64 racing workers: it is never exceeded, and unspent reservations are released."""
 
 import collections
 import random
@@ -14,7 +14,7 @@ WORKERS = 64
 NAMES = ["calm", "stumbling", "killed"]
 AMOUNT = Decimal(1)
 BACK_SECONDS = 1.0
-# No answer of the upstream is longer; sixteen tokens of output are a thousandth of a dollar.
+# No answer of the upstream is longer; sixteen output tokens cost a thousandth of a dollar.
 LIMIT = 20
 PRICE = {name: Decimal("0.5") for name in ["input_per_mtok", "cached_input_per_mtok", "cache_write_per_mtok", "cache_write_1h_per_mtok"]}
 PRICE |= {"output_per_mtok": Decimal("62.5"), "reasoning_output_per_mtok": Decimal("62.5")}
@@ -33,7 +33,7 @@ def run(gateway, upstream, options):
 
 
 def models_of(name):
-    """Of this race alone, so that the bill tells what belongs to it."""
+    """Models of this race only, so that its bill lines can be identified."""
     return [f"{behaviour}@{name}" for behaviour in ("max-tokens", "every-4-error-503", "late-30-max-tokens")]
 
 
@@ -49,7 +49,7 @@ def publish(gateway, name):
 
 
 def compete(gateway, seed, path, models, kills):
-    """Calls until the budget has refused every worker several times over."""
+    """Makes calls until the budget has rejected every worker several times."""
 
     def plan(chance, request_id):
         if chance.random() < 0.2:
@@ -75,7 +75,7 @@ def compete(gateway, seed, path, models, kills):
 
 
 def outcome(call):
-    """Anthropic's format has no codes, but tells why in words."""
+    """The outcome of a call; Anthropic's format has no codes, only a message."""
     budgeted = call.format == "messages" and call.status == 429 and "budget" in call.told
     return "429 budget_exceeded" if budgeted else f"{call.status} {call.code}"
 
@@ -90,7 +90,7 @@ def judge(gateway, upstream, name, path, calls):
     booked = sum(prices.usd(row["total_cost"]) for row in rows)
     spent = prices.usd(stage.budgets(gateway)[path]["spent"])
     lines = [line for line in upstream.bill() if line["model"].endswith(f"@{name}")]
-    # What broke off, or was left, told nobody its usage: it is estimated, and the estimate is in the books.
+    # Interrupted and abandoned answers have no usage: they are booked by estimate.
     unheard = {call.request_id for call in calls if not call.acknowledged}
     whole = [line for line in lines if line["finished"] and line["word"] not in unheard]
     billed = sum((sum(prices.cost(PRICE, prices.of_line(line))) for line in whole), Decimal(0))

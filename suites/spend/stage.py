@@ -1,4 +1,4 @@
-"""The scene: providers that serve, stumble and die, their prices, and calls of every kind to them."""
+"""The stage: healthy and faulty providers, their prices, and calls of every kind."""
 
 import time
 
@@ -7,10 +7,10 @@ import traffic
 from spend import prices
 
 PATHS = ["/spend/one", "/spend/two/deep", "/spend/two"]
-# Everything that answers a call in the end, by its selector.
+# All models that can complete a call, by provider.
 OPENAI = ["text", "cached", "reasoning", "long-20", "drip-5", "every-5", "every-9-cut-mid-stream", "no-usage"]
 ANTHROPIC = ["text", "cached", "long-20"]
-# What the agent of `agent.py` asks.
+# The model of `agent.py`.
 AGENT_MODEL = "long-400"
 BACKUP = ["text", "text@lame"]
 PRICED = [f"openai/{m}" for m in OPENAI] + [f"anthropic/{m}" for m in ANTHROPIC] + [f"openai-backup/{m}" for m in BACKUP]
@@ -47,7 +47,7 @@ class Tariff:
         self.gateway = gateway
         self.before = {selector: prices.price(number, 0) for number, selector in enumerate(PRICED)}
         self.after = {selector: prices.price(number, 1) for number, selector in enumerate(PRICED)}
-        # When the change was asked for and when it was answered.
+        # Times of the request and of the response of the change.
         self.changed = {}
 
     def publish(self):
@@ -66,7 +66,7 @@ class Tariff:
         assert answer.status_code in (200, 201), (path, answer.text)
 
     def possible(self, selector, call):
-        """The prices a call may be charged: both, while the change was under way."""
+        """The prices a call may be charged: both, if it overlaps the change."""
         asked, answered = self.changed.get(selector, (float("inf"), float("inf")))
         found = []
         if call.started <= answered:

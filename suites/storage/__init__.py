@@ -1,1 +1,1 @@
-"""The database fails in every way it can; nobody who asks a model must notice."""
+"""The database fails in various ways; inference must not be affected."""

@@ -1,4 +1,5 @@
-"""Stops, freezes, locks, fills and starts the database again during load: inference goes on and the books are whole after."""
+"""Stops, freezes, locks, fills and restarts the database under load: inference continues and the accounting is complete
+afterwards."""
 
 import argparse
 import collections
@@ -16,10 +17,10 @@ from storage.watch import Watch, is_refusal
 
 MIX = ["text", "text", "long-20", "drip-5"]
 FORMATS = ["chat", "chat", "messages", "responses"]
-# A fault is noticed by whoever meets it next.
+# Seconds until a fault is noticed by the next operation.
 NOTICE = 0.3
 RECOVERY = 15.0
-# No admin call may hang for longer than this behind the end of the fault.
+# Maximum seconds an admin call may hang after the end of the fault.
 ADMIN_SECONDS = 10.0
 
 
@@ -134,7 +135,7 @@ def judge(kind, calls, rows, watch, begun, ended, recovered):
     checks.append(("/ready says degraded", [] if told[200, "degraded"] else [f"it said {dict(told)}"]))
     for what in ("read", "write"):
         seen = watch.asked(begun + NOTICE, ended, what)
-        # Who was still waiting when the fault ended may have been served then.
+        # Calls still waiting when the fault ended may have been served then.
         possible = kind.readable if what == "read" else kind.fits
         fine = [answer for answer in seen if is_refusal(*answer[:2]) or answer[0] in (200, 201) and (possible or answer[2] > ended)]
         strange = [f"{answer[0]} {answer[1]}"[:300] for answer in seen if answer not in fine]

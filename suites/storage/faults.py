@@ -1,4 +1,4 @@
-"""The ways in which storage fails, each with its beginning, its end, and what it needs to be possible here."""
+"""Storage faults, each with its start, end and requirements."""
 
 import contextlib
 import os
@@ -13,18 +13,18 @@ SIZE = 64 * 1024 * 1024
 
 
 class Fault:
-    """Prepared before the gateway starts; `settings` are what it needs of it."""
+    """A fault, prepared before the gateway starts; `settings` are the gateway settings it needs."""
 
     backend = "sqlite"
-    # Reading is still possible, so that only writing must be refused.
+    # Whether reads are still possible, so that only writes must be rejected.
     readable = True
-    # A write that is small enough may still fit.
+    # Whether a small write may still succeed.
     fits = False
-    # Lasts long enough to be noticed by whoever asks.
+    # Whether it lasts long enough to be noticed.
     degrades = True
-    # Lasts at least so long: until whoever waits for it gives up.
+    # Minimum duration in seconds, until pending operations time out.
     least = 0.0
-    # Part of the quick form.
+    # Whether it is part of the quick run.
     brief = True
 
     def __init__(self, directory):
@@ -34,7 +34,7 @@ class Fault:
 
     @staticmethod
     def missing():
-        """Why it cannot be done here, if so."""
+        """The reason why it is not possible on this machine, or an empty string."""
         return ""
 
     def end_all(self):
@@ -102,7 +102,8 @@ class ReadOnly(Fault):
         return ""
 
     def files(self):
-        """Not its shared memory: who writes to that, immutable, is killed by the kernel."""
+        """The files to make immutable, without the shared memory: a process writing to that would be killed by the
+        kernel."""
         return [f"{self.database.path}{ending}" for ending in ("", "-wal")]
 
     def begin(self):
@@ -118,7 +119,7 @@ class ReadOnly(Fault):
 
 
 class Full(Fault):
-    """A small disk of its own, filled to the last byte and freed again."""
+    """A small separate disk, filled to the last byte and freed again."""
 
     name = "data directory's disk full"
     mounted = "data"
@@ -150,7 +151,7 @@ class Full(Fault):
 
 
 class DatabaseFull(Full):
-    """The journal has room, the database has none."""
+    """Space for the journal, but none for the database."""
 
     name = "database's disk full"
     mounted = "small"
@@ -161,7 +162,7 @@ class DatabaseFull(Full):
 
 
 class Impossible(Exception):
-    """This machine does not let it be done."""
+    """The fault is not possible on this machine."""
 
 
 ALL = [Frozen, Stopped, Restarted, Locked, ReadOnly, Full, DatabaseFull]

@@ -1,4 +1,4 @@
-"""What the gateway says of itself while its storage fails: readiness, and admin calls that read and write."""
+"""State reported by the gateway during storage faults: readiness, and admin calls that read and write."""
 
 import itertools
 import threading
@@ -55,7 +55,7 @@ class Watch:
         return "write", http.put("/admin/api/v1/aliases/watched", headers=rig.bearer(rig.MASTER_KEY), json=body)
 
     def asked(self, begun, ended, what):
-        """Asked while the fault lasted: (status, body, when it was answered)."""
+        """Answers to requests made during the fault: (status, body, time of the answer)."""
         return [(status, body, answered) for asked, answered, kind, status, body in self.seen if kind == what and begun <= asked <= ended]
 
 
@@ -67,6 +67,6 @@ def body_of(answer):
 
 
 def is_refusal(status, body):
-    """503 in the envelope."""
+    """Whether this is a 503 with the error envelope."""
     error = body.get("error") if isinstance(body, dict) else None
     return status == 503 and isinstance(error, dict) and {"type", "message", "param", "code"} <= set(error)

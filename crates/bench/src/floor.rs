@@ -1,4 +1,5 @@
-//! The floor: a bare proxy with a key check over our own pool. What the gateway costs above it is the gateway's own.
+//! The baseline proxy of the benchmark: forwards requests through the gateway's own connection pool after a key check.
+//! The difference to it is the cost of the gateway itself.
 
 use std::io;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ pub async fn serve_floor(listener: TcpListener, upstream_url: &str, key: &str) -
             let floor = Arc::clone(&floor);
             async move { floor.answer(request).await }
         });
-        // A connection that breaks is the client's affair.
+        // Errors of a connection are ignored: they show up in the client's results.
         connections.spawn(async move {
             drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await)
         });
@@ -100,7 +101,7 @@ impl Floor {
     }
 }
 
-/// The frames as they came, not copied together.
+/// Collects the frames of a body without copying them into one buffer.
 async fn gather(mut body: Incoming) -> Result<Vec<Bytes>, hyper::Error> {
     let mut parts = Vec::with_capacity(1);
     while let Some(frame) = body.frame().await {
@@ -115,7 +116,7 @@ fn refusal(status: StatusCode) -> Response<FloorBody> {
     response
 }
 
-/// The floor keeps no records, so its wall time is never read.
+/// A clock without wall time, which this proxy never reads.
 struct SinceStart(Instant);
 
 impl Clock for SinceStart {

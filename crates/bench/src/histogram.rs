@@ -1,8 +1,8 @@
-//! Durations counted in buckets of under one percent width, so that millions of samples cost a few kilobytes.
+//! A histogram of durations with buckets of under one percent width, so that millions of samples take a few kilobytes.
 
 use std::time::Duration;
 
-/// Sub-buckets per power of two: the error is below 1 / 128.
+/// Bits of resolution per power of two: the error is below 1 / 128.
 const FINENESS: u32 = 7;
 
 #[derive(Clone, Default)]
@@ -37,7 +37,7 @@ impl Histogram {
         self.total
     }
 
-    /// Microseconds below which the given share of samples lies; 0 without samples.
+    /// The given quantile in microseconds; 0 without samples.
     pub fn quantile(&self, share: f64) -> f64 {
         let wanted = ((self.total as f64) * share.clamp(0.0, 1.0)).ceil().max(1.0) as u64;
         let mut seen = 0;

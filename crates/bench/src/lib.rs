@@ -1,4 +1,5 @@
-//! The pieces of `gatehouse bench`: a mock upstream, a bare proxy as the floor, load, process figures, nginx, a report.
+//! Building blocks of `gatehouse bench`: mock upstream, baseline proxy, load generator, process statistics, nginx and
+//! report.
 
 pub mod floor;
 pub mod histogram;

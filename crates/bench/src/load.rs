@@ -1,4 +1,4 @@
-//! A load generator: closed loop per connection, every answer read to its end and checked.
+//! A closed-loop load generator that reads every response to its end and checks it.
 
 mod answer;
 
@@ -19,12 +19,12 @@ use answer::{Answer, Reader};
 
 #[derive(Clone, Debug)]
 pub struct LoadConfig {
-    /// `http://host:port`, with a base path if need be; `/v1/chat/completions` is added.
+    /// `http://host:port`, with an optional base path; `/v1/chat/completions` is appended.
     pub url: String,
     pub key: String,
     pub model: String,
     pub stream: bool,
-    /// Length of the request's body.
+    /// Length of the request body.
     pub body_bytes: usize,
     pub connections: usize,
     pub stop: Stop,
@@ -52,7 +52,7 @@ pub enum Stop {
     Requests(u64),
 }
 
-/// Times in microseconds.
+/// Result of a load run; times in microseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LoadReport {
     pub requests: u64,
@@ -65,11 +65,11 @@ pub struct LoadReport {
     pub ttfb_p99: f64,
     pub bytes: u64,
     pub seconds: f64,
-    /// What the first failed request met.
+    /// The error of the first failed request.
     pub first_error: Option<String>,
 }
 
-/// Warms up, then measures.
+/// Runs the warm-up, then the measurement.
 pub async fn run_load(config: LoadConfig) -> io::Result<LoadReport> {
     let mut load = Load::open(&config).await?;
     if !config.warmup.is_zero() {
@@ -78,7 +78,8 @@ pub async fn run_load(config: LoadConfig) -> io::Result<LoadReport> {
     Ok(load.run(config.stop).await)
 }
 
-/// Open connections that can run more than once, so that process figures can be read between warm-up and measure.
+/// Open connections that can run more than once, so that process statistics can be read between warm-up and
+/// measurement.
 pub struct Load {
     clients: Vec<Client>,
 }
@@ -115,7 +116,7 @@ impl Load {
     }
 }
 
-/// The request's bytes, the same every time, and where they go.
+/// The bytes of the request, sent unchanged every time, and their destination.
 struct Template {
     address: String,
     bytes: Vec<u8>,
@@ -168,6 +169,7 @@ impl Client {
     async fn run(mut self, deadline: Option<Instant>, allowance: Arc<AtomicU64>) -> (Self, Tally) {
         let mut tally = Tally::default();
         let more = |count: u64| count.checked_sub(1);
+        // Relaxed is enough: the counter only limits the number of requests and guards no other data.
         while deadline.is_none_or(|deadline| Instant::now() < deadline)
             && allowance.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
         {

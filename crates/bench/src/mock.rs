@@ -1,4 +1,4 @@
-//! A mock OpenAI upstream that costs as little as it can: fixed answers, streams shaped by the model's name.
+//! A mock OpenAI upstream with minimal overhead: fixed responses, and streams whose shape the model name sets.
 
 mod messages;
 mod request;
@@ -16,9 +16,9 @@ use request::{Connection, Request};
 
 #[derive(Clone, Debug)]
 pub struct MockConfig {
-    /// Length of a whole (not streamed) answer.
+    /// Length of a non-streaming response.
     pub answer_bytes: usize,
-    /// How long the mock thinks before it answers.
+    /// Delay before each response.
     pub delay: Duration,
 }
 
@@ -39,7 +39,7 @@ pub async fn serve_mock(listener: TcpListener, config: MockConfig) -> io::Result
     }
 }
 
-/// A connection that breaks is the client's affair.
+/// Serves one connection. Errors are ignored: they show up in the client's results.
 async fn serve_connection(stream: TcpStream, config: MockConfig) {
     let mut connection = Connection::new(stream);
     let mut prepared = Prepared::default();
@@ -72,7 +72,7 @@ async fn answer(
     };
     let script = prepared.script(shape, config);
     let Some((gap, parts)) = script.paced() else { return stream.write_all(script.whole.as_bytes()).await };
-    // Counted from the start, so that the timer's coarseness does not add up.
+    // Deadlines are computed from the start, so that the timer's resolution does not accumulate.
     let mut due = Instant::now();
     for part in parts {
         stream.write_all(part.as_bytes()).await?;
@@ -82,7 +82,7 @@ async fn answer(
     stream.write_all(script.tail.as_bytes()).await
 }
 
-/// Each connection asks for the same thing over and over: the answer is written out once.
+/// Cache of the last response: a connection sends the same request over and over.
 #[derive(Default)]
 struct Prepared(Option<(Shape, Script)>);
 
@@ -91,14 +91,14 @@ struct Shape {
     model: String,
     streamed: bool,
     usage: bool,
-    /// In Anthropic's dialect; streams only.
+    /// In Anthropic's format; streams only.
     messages: bool,
 }
 
 #[derive(Default)]
 struct Script {
     whole: String,
-    /// Head and events one by one, when there are gaps between them.
+    /// Head and events, when there are gaps between them.
     parts: Vec<String>,
     gap: Duration,
     tail: String,
@@ -107,7 +107,7 @@ struct Script {
 const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n";
 
 impl Script {
-    /// Events without gaps leave in one piece.
+    /// Joins events without gaps into a single write.
     fn arrange(mut self, parts: Vec<String>) -> Self {
         if self.gap.is_zero() {
             self.whole = parts.concat() + &self.tail;
@@ -186,7 +186,8 @@ fn chunk(text: &str) -> String {
     chunk
 }
 
-/// `bench-e100-g5`: a hundred events, five milliseconds apart; ten at once for any other name.
+/// Parses the number and interval of events from a model name: `bench-e100-g5` sends a hundred events, five
+/// milliseconds apart. The default is ten events without gaps.
 fn pace(model: &str) -> (usize, Duration) {
     let number = |letter: char| {
         let field = model.split('-').find_map(|part| part.strip_prefix(letter)?.parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! nginx as the yardstick: a plain reverse proxy with keep-alive, its configuration in a directory of its own.
+//! nginx as the reference: a plain reverse proxy with keep-alive, configured in a directory of its own.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,12 +10,12 @@ pub struct NginxConfig {
     pub port: u16,
     /// `host:port` of the upstream.
     pub upstream: String,
-    /// Whole answers are buffered, as nginx does by default; streams are passed on as they come.
+    /// Whether nginx buffers responses, as by default; off for streams.
     pub buffering: bool,
     pub workers: usize,
 }
 
-/// Writes the configuration below `directory`; the answer is the command line that starts nginx in the foreground.
+/// Writes the configuration to `directory` and returns the command line that starts nginx in the foreground.
 pub fn prepare(directory: &Path, config: &NginxConfig) -> io::Result<Vec<OsString>> {
     let directory = fs::canonicalize(directory)?;
     for name in ["body", "proxy", "fastcgi", "uwsgi", "scgi"] {
@@ -35,7 +35,7 @@ pub fn prepare(directory: &Path, config: &NginxConfig) -> io::Result<Vec<OsStrin
     Ok(command)
 }
 
-/// Debian keeps it where an ordinary user's search path does not look.
+/// The nginx binary. Debian installs it outside of an ordinary user's search path.
 fn binary() -> PathBuf {
     ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
         .into_iter()

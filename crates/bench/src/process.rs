@@ -1,4 +1,4 @@
-//! What processes have cost: CPU time and memory, as the kernel counts them.
+//! CPU time and memory of processes, from the kernel's accounting.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// Sums over all processes that were looked at; memory in bytes.
+/// Sums over several processes; memory in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// User and system time, in microseconds.
@@ -29,12 +29,12 @@ impl Cost {
         Ok(total)
     }
 
-    /// Of a process and all its descendants (nginx works in its children).
+    /// The sums over a process and all its descendants (nginx works in its children).
     pub fn of_tree(root: u32) -> io::Result<Self> {
         Self::of(&tree(root)?)
     }
 
-    /// CPU-µs per request between two readings.
+    /// CPU microseconds per request between two readings.
     pub fn cpu_per_request(self, later: Self, requests: u64) -> f64 {
         later.cpu_micros.saturating_sub(self.cpu_micros) as f64 / requests.max(1) as f64
     }
@@ -47,7 +47,7 @@ pub fn tree(root: u32) -> io::Result<Vec<u32>> {
         let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        // A process may end while we look.
+        // A process may exit while /proc is read.
         let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
         parents.extend(Stat::parse(&stat).map(|stat| (pid, stat.parent)));
     }
@@ -60,7 +60,7 @@ pub fn tree(root: u32) -> io::Result<Vec<u32>> {
     Ok(found)
 }
 
-/// Waits until the processes have used no CPU for `quiet`: what works after the answers counts too.
+/// Waits until the processes have used no CPU for `quiet`, so that work after the responses counts too.
 pub async fn settle(pids: &[u32], quiet: Duration) -> io::Result<()> {
     let mut before = Cost::of(pids)?;
     loop {
@@ -79,7 +79,8 @@ struct Stat {
 }
 
 impl Stat {
-    /// The name, second field, may hold spaces and parentheses: fields are counted from its last one.
+    /// Parses `/proc/<pid>/stat`. The process name, its second field, may contain spaces and parentheses, so the fields
+    /// are counted from its last parenthesis.
     fn parse(text: &str) -> Option<Self> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let user: u64 = fields.get(11)?.parse().ok()?;

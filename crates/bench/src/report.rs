@@ -1,4 +1,4 @@
-//! The result of a bench: rows with what was measured, what to reach, and the verdict; as a table and as JSON.
+//! The benchmark report: measured values, targets and verdicts, as a table and as JSON.
 
 use serde::Serialize;
 
@@ -7,11 +7,11 @@ use crate::load::LoadReport;
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
     pub rows: Vec<Row>,
-    /// What the rows are made of.
+    /// The measurements that the rows are computed from.
     pub measurements: Vec<Measurement>,
 }
 
-/// One actor under one load, once.
+/// One run of one actor under one load.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measurement {
     pub name: String,
@@ -29,21 +29,21 @@ pub struct Row {
     pub nginx: Option<f64>,
     pub floor: Option<f64>,
     pub direct: Option<f64>,
-    /// What is compared with `reach` and `aim`.
+    /// The value that is compared with `reach` and `aim`.
     pub ratio: Option<f64>,
     pub reach: Option<f64>,
     pub aim: Option<f64>,
     pub verdict: Verdict,
 }
 
-/// How a row's figure is judged; smaller is better in all of them.
+/// The way a row's value is judged; smaller is better in all cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
-    /// The gateway's figure over nginx's.
+    /// The gateway's value divided by nginx's.
     Nginx,
-    /// The gateway's figure less nginx's.
+    /// The gateway's value minus nginx's.
     MoreThanNginx,
-    /// The gateway's figure as it is.
+    /// The gateway's own value.
     Itself,
 }
 
@@ -106,7 +106,8 @@ impl Report {
         align(std::iter::once(head).chain(self.rows.iter().map(cells)).collect())
     }
 
-    /// Throughput, latency and time to first byte (µs), CPU-µs per request and peak memory of every measurement.
+    /// A table of all measurements: throughput, latency and time to first byte (µs), CPU-µs per request and peak
+    /// memory.
     pub fn details(&self) -> String {
         let head =
             ["what", "actor", "req/s", "p50", "p99", "p99.9", "ttfb p50", "ttfb p99", "CPU-µs", "peak MiB"]
@@ -115,7 +116,7 @@ impl Report {
     }
 }
 
-/// Words to the left, numbers to the right.
+/// Aligns the columns: text to the left, numbers to the right.
 fn align<const COLUMNS: usize>(lines: Vec<[String; COLUMNS]>) -> String {
     let widest = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; COLUMNS] = std::array::from_fn(widest);

@@ -1,22 +1,22 @@
-//! The most that so many tokens can cost, whatever buckets and tiers they turn out to fall into.
+//! Upper bound on the cost of a number of tokens, for any split into billing buckets and any applicable tier.
 
 use domain::model::Price;
 use domain::money::{Nanos, Rate};
 
 use crate::price::all_at;
 
-/// The rates that a request can incur beside the plain ones.
+/// The rates besides plain input and output that a request can incur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incurs {
-    /// The request asks for its prompt to be written to a cache.
+    /// The request asks for its prompt to be written to the prompt cache.
     pub cache_write: bool,
-    /// For longer than usual.
+    /// The request asks for the one-hour cache lifetime instead of five minutes.
     pub cache_write_1h: bool,
     pub audio: bool,
 }
 
 impl Incurs {
-    /// Nothing is known about the request.
+    /// Every rate, for requests about which nothing is known.
     pub const ALL: Self = Self { cache_write: true, cache_write_1h: true, audio: true };
 }
 
@@ -32,7 +32,7 @@ pub fn bound(price: &Price, input: u64, output: u64, incurs: Incurs) -> Nanos {
         price.audio_input.filter(|_| incurs.audio),
     ];
     let outputs = [Some(price.output), price.reasoning, price.audio_output.filter(|_| incurs.audio)];
-    // Each half of a cost is rounded by itself.
+    // `cost` rounds input and output separately, so the bound does too.
     let input = all_at(input, dearest(inputs.into_iter().chain(tier_inputs)));
     let output = all_at(output, dearest(outputs.into_iter().chain(tiers.map(|tier| Some(tier.output)))));
     input.total() + output.total() + Nanos(price.per_request.unwrap_or(0))

@@ -1,11 +1,11 @@
-//! The family of a model: ids that differ in date, size or host and may stand in for one another.
+//! Model families: ids that differ only in date, size or host and may substitute for one another.
 
 use domain::model::Category;
 
 use crate::guess::likely_mode;
 
-/// How an id begins, somewhere at the start of a word, and the family it tells. Of several, the one that stands first
-/// in the id decides; of those at one place, the one that stands first here.
+/// Id prefixes, matched at the start of a word, and the family that each stands for. The match nearest to the start of
+/// the id wins; of several at the same position, the first in this list wins.
 const FAMILIES: &[(&str, &str)] = &[
     ("gpt-oss", "gpt-oss"),
     ("gpt-3.5", "gpt-3.5"),
@@ -67,7 +67,8 @@ const FAMILIES: &[(&str, &str)] = &[
     ("reka", "reka"),
 ];
 
-/// Lines of a family that are families of their own: they differ too much to stand in for one another.
+/// Product lines that are families of their own, as (family, word in the id, line): they differ too much to substitute
+/// for one another.
 const LINES: &[(&str, &str, &str)] = &[
     ("claude", "opus", "claude-opus"),
     ("claude", "sonnet", "claude-sonnet"),
@@ -80,7 +81,8 @@ const LINES: &[(&str, &str, &str)] = &[
 
 const O_SERIES: &str = "o-series";
 
-/// None for what is not known, and for what is not for conversations: vectors of two models of one family do not mix.
+/// The family of a model. `None` for unknown models and for models that do not generate text: embeddings of two models
+/// of one family are not comparable, for example.
 pub fn family(model: &str) -> Option<&'static str> {
     if likely_mode(model).category() != Category::TextGeneration {
         return None;
@@ -97,11 +99,11 @@ pub fn family(model: &str) -> Option<&'static str> {
     Some(LINES.iter().find(is_line).map_or(family, |line| line.2))
 }
 
-/// Without what stands before the model's own name: `meta-llama/`, `us.anthropic.`, `ft:`.
+/// Strips prefixes that precede the model's own name: `meta-llama/`, `us.anthropic.`, `ft:`.
 fn bare(lower: &str) -> &str {
     let mut bare = lower.rsplit('/').next().unwrap_or(lower);
     bare = bare.strip_prefix("ft:").unwrap_or(bare);
-    // A dot inside of a name stands behind a digit, as in gpt-4.1.
+    // A dot that belongs to the name follows a digit, as in `gpt-4.1`.
     while let Some((head, rest)) = bare.split_once('.') {
         let names_a_place = |c: char| c.is_ascii_lowercase() || c == '-';
         if rest.is_empty() || !head.chars().all(names_a_place) {
@@ -112,7 +114,7 @@ fn bare(lower: &str) -> &str {
     bare
 }
 
-/// `o1`, `o3-mini`: a letter and a number, and nothing else before the first dash.
+/// True for `o1`, `o3-mini` and the like: the letter `o` and digits only before the first separator.
 fn is_o_series(bare: &str) -> bool {
     let first = bare.split(['-', ':', '@']).next().unwrap_or(bare);
     first
@@ -126,7 +128,8 @@ fn word_starts(text: &str) -> impl Iterator<Item = usize> {
     (0..bytes.len()).filter(|at| bytes[*at].is_ascii_alphanumeric()).filter(starts)
 }
 
-/// A word ends where the letters do: `phi4` is one, `philosopher` is not; `gpt-4` is not in `gpt-45`.
+/// The family whose prefix the text starts with. The prefix must end at a word boundary: `phi` matches `phi4` but not
+/// `philosopher`, `gpt-4` does not match `gpt-45`.
 fn family_at(rest: &str) -> Option<&'static str> {
     let fits = |(word, _): &&(&str, &str)| {
         let Some(after) = rest.strip_prefix(word) else { return false };

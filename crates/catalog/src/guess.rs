@@ -1,8 +1,8 @@
-//! What kind of model an id is likely to be, for ids nobody has listed.
+//! Guesses the mode of a model from its id, for models that are not in the catalogue.
 
 use domain::model::Mode;
 
-/// Looked for anywhere in the id; the first that is found decides.
+/// Substrings that identify a mode; the first one found in the id decides.
 const PIECES: &[(&str, Mode)] = &[
     ("rerank", Mode::Rerank),
     ("embed", Mode::Embedding),
@@ -18,7 +18,7 @@ const PIECES: &[(&str, Mode)] = &[
     ("nano-banana", Mode::Image),
 ];
 
-/// Looked for as whole words: they are too short, or too common, to be pieces of one.
+/// Whole words that identify a mode; they are too short or too common to be matched as substrings.
 const WORDS: &[(&str, Mode)] = &[
     ("bge", Mode::Embedding),
     ("colbert", Mode::Rerank),
@@ -34,9 +34,9 @@ const WORDS: &[(&str, Mode)] = &[
     ("sdxl", Mode::Image),
 ];
 
-/// By its name alone: a model for conversations unless the name says otherwise.
+/// The likely mode of a model, judged by its id alone; chat unless the id indicates another mode.
 pub fn likely_mode(model: &str) -> Mode {
-    // What stands before the last slash names a vendor or a folder, not the model.
+    // The part before the last slash names a vendor or a folder, not the model.
     let bare = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     if let Some((_, mode)) = PIECES.iter().find(|(piece, _)| bare.contains(piece)) {
         return *mode;
@@ -79,7 +79,7 @@ mod tests {
             ("wan-video-2", Mode::Video),
             ("omni-moderation-latest", Mode::Moderation),
             ("meta-llama/Llama-Guard-4-12B", Mode::Moderation),
-            // Only the model's own name counts, and a word is a whole word.
+            // Only the last path segment counts, and words match only as a whole.
             ("embeddings-inc/chatty", Mode::Chat),
             ("veolia-7b", Mode::Chat),
             ("mattstt", Mode::Chat),
@@ -89,7 +89,7 @@ mod tests {
         }
     }
 
-    /// Where the catalogue knows better than to call a model one for conversations, the guess mostly agrees.
+    /// For models that the catalogue lists as something other than text generation, at least 70 % of the guesses agree.
     #[test]
     fn guesses_agree_with_the_catalogue() {
         let special =

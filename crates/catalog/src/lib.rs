@@ -1,4 +1,4 @@
-//! What is known about models: prices, windows, abilities, token counting. Pure; nothing is loaded before its first use.
+//! The model catalogue: prices, context windows, abilities and token counting. No I/O; data is parsed on first use.
 
 mod bound;
 mod family;

@@ -1,11 +1,14 @@
-//! Finding what is known about a model when its id is spelled with a date, a variant or another vendor's name.
+//! Looks up model facts by ids that may carry a date, a variant suffix or another vendor's prefix.
 
 use domain::model::ModelFacts;
 
 use crate::table::{self, Kind, Row};
 
-/// The id as it is, then without its date or `-latest`, then the vendor behind it.
-/// Prices are never borrowed from another house: a host's unlisted model and anything self-hosted is unpriced.
+/// The facts of a model: looked up by the exact id, then without its date or `-latest`, then at the vendor of the
+/// model.
+///
+/// Prices are never taken from another provider, except for resellers: the unlisted models of a host and all
+/// self-hosted models are unpriced.
 pub fn facts(provider_type: &str, model: &str) -> Option<&'static ModelFacts> {
     if let Some(row) = find(provider_type, model) {
         return Some(&row.facts);
@@ -33,14 +36,15 @@ fn exact(rows: &'static [Row], model: &str) -> Option<&'static Row> {
     rows.binary_search_by(|row| row.model.cmp(model)).ok().map(|index| &rows[index])
 }
 
-/// The last dated edition of a model that is listed only with dates.
+/// The latest dated version of a model that is listed only with dates.
 fn newest(rows: &'static [Row], undated_model: &str) -> Option<&'static Row> {
     let start = rows.partition_point(|row| row.model < undated_model);
     let editions = rows[start..].iter().take_while(|row| row.model.starts_with(undated_model));
     editions.filter(|row| undated(row.model) == undated_model).last()
 }
 
-/// A reseller's variant (`:online`, `:nitro`) costs what the model does; `:free` is an offer of its own.
+/// The row of a resold model. A variant such as `:online` or `:nitro` has the price of the base model; `:free` is a
+/// separate offer and is not resolved.
 fn resold(provider_type: &str, model: &str) -> Option<&'static Row> {
     let plain = match model.rsplit_once(':') {
         Some((_, "free")) => return None,
@@ -65,7 +69,7 @@ fn first_vendor_with(model: &str) -> Option<&'static Row> {
         .find(|row| table::kind(row.provider_type) == Kind::Vendor)
 }
 
-/// A guess by the bare id, whoever serves it and however it is capitalised; `gpt-oss:20b` is `gpt-oss-20b`.
+/// Finds a row by the bare id at any provider, ignoring case; `gpt-oss:20b` matches `gpt-oss-20b`.
 fn anywhere(model: &str) -> Option<&'static Row> {
     let bare = bare(model).replace(':', "-");
     (!bare.is_empty())
@@ -90,7 +94,7 @@ fn undated(model: &str) -> &str {
     };
     for pattern in ["-20999999", "@20999999", "-2099-99-99"] {
         let cut = model.len().saturating_sub(pattern.len());
-        // The digits 2, 0 of the century are given; every 9 stands for any digit.
+        // In a pattern, every `9` stands for any digit; all other characters match themselves.
         if model.is_char_boundary(cut) && cut > 0 && is_date(&model[cut..], pattern) {
             return &model[..cut];
         }

@@ -1,4 +1,4 @@
-//! What a call costs: integers throughout, each half rounded once.
+//! Cost of a call, in integer arithmetic; input and output are each rounded once.
 
 use std::time::Duration;
 
@@ -6,33 +6,35 @@ use domain::model::Price;
 use domain::money::{Cost, Nanos, Rate, Sum};
 use domain::usage::Tokens;
 
-/// Everything of a call that can have a price.
+/// The quantities of a call that can have a price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Billable {
     pub tokens: Tokens,
-    /// Pictures that were made.
+    /// Generated images.
     pub images: u64,
-    /// Sound that was sent.
+    /// Duration of the audio input.
     pub input_sound: Duration,
-    /// Text that was sent to be spoken.
+    /// Characters of the text input for speech synthesis.
     pub input_characters: u64,
-    /// It was part of a batch.
+    /// True if the call was part of a batch.
     pub batch: bool,
 }
 
-/// What tokens cost: all that most calls consume.
+/// The cost of tokens, which is all that most calls consume.
 ///
-/// Buckets without a rate of their own fall back: a cache read, a short cache write and audio to their side's plain rate,
-/// a long cache write to the short one's, reasoning to output. A flat price per request counts as input.
+/// Buckets without a rate of their own fall back: a cache read, a five-minute cache write and audio to the plain rate
+/// of their side, a one-hour cache write to the five-minute rate, reasoning to output. A flat price per request counts
+/// as input.
 pub fn cost(price: &Price, tokens: &Tokens) -> Cost {
     let rates = rates_in_force(price, tokens.total_input());
     let (input, output) = (input(price, tokens, &rates), output(price, tokens, &rates));
     Cost { input: input.total(), output: output.total() }
 }
 
-/// What is sent counts as input and what is made as output. In a batch, its rate for input takes the place of every rate
-/// for input, tiers and cache included, and its rate for output that of every rate for output; a side without one costs
-/// what it costs outside of a batch.
+/// The cost of all billable quantities: audio and characters count as input, images as output.
+///
+/// In a batch, the batch input rate replaces every input rate, tiers and cache included, and the batch output rate
+/// every output rate. A side without a batch rate costs the same as outside of a batch.
 pub fn cost_of(price: &Price, billable: &Billable) -> Cost {
     let Billable { tokens, images, input_sound, input_characters, batch } = billable;
     let rates = rates_in_force(price, tokens.total_input());
@@ -41,7 +43,7 @@ pub fn cost_of(price: &Price, billable: &Billable) -> Cost {
         None => input(price, tokens, &rates),
     };
     let micros = u64::try_from(input_sound.as_micros()).unwrap_or(u64::MAX);
-    // So many micro-seconds at so much a second are as many millionths as tokens at so much a million.
+    // Microseconds at a price per second scale like tokens at a price per million.
     input.add(micros, Rate(price.per_second_input.unwrap_or_default()));
     input.add_units(*input_characters, Nanos(price.per_character_input.unwrap_or_default()));
 
@@ -70,7 +72,7 @@ fn output(price: &Price, tokens: &Tokens, rates: &Rates) -> Sum {
     sum
 }
 
-/// So many tokens, and what each request costs besides.
+/// Tokens at one rate, plus the flat price per request.
 fn flat(price: &Price, tokens: u64, rate: Rate) -> Sum {
     let mut sum = all_at(tokens, rate);
     sum.add_nanos(Nanos(price.per_request.unwrap_or_default()));
@@ -89,7 +91,7 @@ struct Rates {
     cache_read: Rate,
 }
 
-/// A tier that names no cache rate keeps the base one: it replaces only what it names.
+/// The rates of the tier that applies. A tier without a cache rate keeps the base cache rate.
 fn rates_in_force(price: &Price, total_input: u64) -> Rates {
     let tier = price
         .tiers

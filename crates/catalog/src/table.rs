@@ -1,4 +1,4 @@
-//! The data files inside the binary, parsed once on first use into one table sorted by provider type and model id.
+//! The embedded data files, parsed once on first use into one table sorted by provider type and model id.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -24,13 +24,13 @@ pub struct Row {
 }
 
 impl Row {
-    /// The same facts without a price, for whoever serves the model at a price we do not know.
+    /// The same facts without a price, for providers that serve the model at an unknown price.
     pub fn unpriced(&self) -> &ModelFacts {
         self.unpriced.get_or_init(|| Box::new(ModelFacts { price: None, ..self.facts.clone() }))
     }
 }
 
-/// How a provider type relates to the models it serves; data/vendors.csv says what each kind means.
+/// The relation of a provider type to the models it serves; data/vendors.csv defines each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Vendor,
@@ -62,7 +62,7 @@ pub fn kind(provider_type: &str) -> Kind {
     relation.map_or(Kind::SelfHosted, |relation| relation.kind)
 }
 
-/// The provider type that stands behind the first part of an id such as `openai/gpt-4o`.
+/// The provider type for the prefix of an id such as `openai/gpt-4o`.
 pub fn vendor_of_prefix(prefix: &str) -> Option<&'static str> {
     let names = |relation: &&Relation| relation.prefixes.split('|').any(|name| name == prefix);
     RELATIONS.iter().find(names).map(|relation| relation.provider_type)
@@ -97,7 +97,7 @@ fn row(line: &'static str) -> Option<Row> {
     fields.next().is_none().then_some(Row { provider_type, model, facts, unpriced: OnceLock::new() })
 }
 
-/// `Some(None)` is a row without a price, `None` a line that cannot be read.
+/// Parses the price columns: `Some(None)` is a row without a price, `None` a malformed line.
 fn price(fields: &mut dyn Iterator<Item = &'static str>) -> Option<Option<Price>> {
     let input = rate(fields.next()?)?;
     let output = rate(fields.next()?)?;
@@ -120,7 +120,7 @@ fn price(fields: &mut dyn Iterator<Item = &'static str>) -> Option<Option<Price>
     Some(priced.then_some(price))
 }
 
-/// `above:input:output:cache_read`, several joined by `|`.
+/// Parses tiers written as `above:input:output:cache_read`, joined by `|`.
 fn tiers(text: &str) -> Option<Vec<Tier>> {
     if text.is_empty() {
         return Some(Vec::new());
@@ -139,7 +139,7 @@ fn number(text: &str) -> Option<Option<u64>> {
     if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
 }
 
-/// USD with up to nine decimals to nano-dollars, without a detour through floating point.
+/// Parses USD with up to nine decimals into nano-dollars, without floating point.
 fn rate(text: &str) -> Option<Option<Rate>> {
     if text.is_empty() {
         return Some(None);

@@ -1,10 +1,12 @@
-//! Counting tokens: exactly where a public vocabulary exists, roughly from bytes where speed matters more.
+//! Token counting: exact where a public vocabulary exists, estimated from bytes where speed matters more.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static LOADED: AtomicBool = AtomicBool::new(false);
 
-/// Tokens of a text in the model's own vocabulary; models without a public one are counted in the newest we have.
+/// Counts the tokens of a text in the vocabulary of the model; models without a public one are counted with the newest
+/// available.
+///
 /// The first call loads the vocabulary (tens of megabytes), so it belongs off the hot path.
 pub fn count_tokens(model: &str, text: &str) -> u64 {
     let tokenizer =
@@ -13,19 +15,19 @@ pub fn count_tokens(model: &str, text: &str) -> u64 {
     tokenizer.count(text) as u64
 }
 
-/// Whether the model's own vocabulary is known, so that its tokens can be counted exactly.
+/// True if the vocabulary of the model is public, so that its tokens can be counted exactly.
 pub fn has_public_vocabulary(provider_type: &str, model: &str) -> bool {
     let bare = model.rsplit('/').next().unwrap_or(model);
     let known = ["gpt-4", "gpt-3.5", "gpt-35", "o1", "o3", "o4", "text-embedding-3"];
     matches!(provider_type, "openai" | "azure") && known.iter().any(|prefix| bare.starts_with(prefix))
 }
 
-/// Whether a vocabulary is in memory already.
+/// True if a vocabulary has been loaded into memory.
 pub fn tokenizer_loaded() -> bool {
     LOADED.load(Ordering::Relaxed)
 }
 
-/// About four bytes a token, rounded up.
+/// Estimates four bytes per token, rounded up.
 pub fn estimate_tokens_from_bytes(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }
@@ -57,7 +59,7 @@ mod tests {
         assert_eq!(count_tokens("gpt-4o", "Hello, world!"), 4);
         assert_eq!(count_tokens("gpt-4", "Hello, world!"), 4);
         assert_eq!(count_tokens("gpt-4o", ""), 0);
-        // The newer vocabulary is better at languages other than English.
+        // The newer vocabulary needs fewer tokens for languages other than English.
         let text = "नमस्ते, मेरा नाम जीपीटी है।";
         assert!(count_tokens("gpt-4o", text) < count_tokens("gpt-4", text));
         assert!(tokenizer_loaded());

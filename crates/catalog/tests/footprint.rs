@@ -1,4 +1,5 @@
-//! The catalogue is idle weight in every gateway: what its first use may cost. One test, so that nothing else runs beside it.
+//! Memory and time of the first catalogue lookup. The only test in this file, so that no other test runs in the
+//! process.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
@@ -12,7 +13,7 @@ fn the_first_lookup_takes_little_memory_and_time() {
     let grown = resident_kilobytes() - before;
     println!("first lookup: {elapsed:?}, {grown} kB");
     assert!(grown <= 3 * 1024, "{grown} kB");
-    // Twenty milliseconds are the aim; an unoptimised build on a busy machine gets more.
+    // The target is 20 ms; the limit leaves room for unoptimised builds on busy machines.
     assert!(elapsed.as_millis() <= 200, "{elapsed:?}");
     assert!(!catalog::tokenizer_loaded());
 }

@@ -1,5 +1,6 @@
-//! Where data/models.csv comes from: genai-prices for prices, data/own.csv for the rest.
-//! `UPDATE_CATALOG=1 cargo test -p catalog --test sources` writes it anew; otherwise a stale file fails.
+//! Generates data/models.csv: prices from genai-prices, everything else from data/own.csv.
+//!
+//! `UPDATE_CATALOG=1 cargo test -p catalog --test sources` writes the file; without it, a stale file fails the test.
 #![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "all of it is a test")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,10 +9,10 @@ use std::time::{Duration, SystemTime};
 
 use genai_prices::{Calculator, PriceRequest, Usage};
 
-/// The day the prices are read for, 2026-11-15 12:00 UTC: some have a date from which they hold.
+/// The date for which prices are read, 2026-11-15 12:00 UTC; some prices are valid only from a certain date.
 const AS_OF: Duration = Duration::from_secs(1_794_744_000);
 
-/// Our provider types and the names genai-prices has for them.
+/// Our provider types and their names in genai-prices.
 const NAMES: [(&str, &str); 19] = [
     ("anthropic", "anthropic"),
     ("azure", "azure"),
@@ -80,7 +81,8 @@ fn the_data_file_is_what_its_sources_say() {
     );
 }
 
-/// A change here is a price that moved in one source only: look at the vendor's page before accepting it.
+/// Snapshot of the prices in which the sources differ. A change means that a price moved in one source only: check the
+/// vendor's price page before accepting it.
 #[test]
 fn the_sources_disagree_only_where_it_is_known() {
     let mut listing = String::new();
@@ -128,7 +130,8 @@ fn merge() -> BTreeMap<Key, Row> {
     rows
 }
 
-/// genai-prices has one list for both of Google's platforms, and a few ids that only stand for a group.
+/// False for ids that the provider does not serve: genai-prices has one list for both of Google's platforms, and a few
+/// ids that stand for a group of models.
 fn is_served(provider: &str, model: &str) -> bool {
     let other_platform = provider == "gemini" && model.contains("claude");
     !other_platform && !model.contains([',', ' ']) && !model.ends_with('-')
@@ -174,7 +177,7 @@ fn own() -> BTreeMap<Key, Row> {
             Some(nanos(text)).filter(|rate| !text.is_empty() && *rate != fallback)
         };
         let (plain_input, plain_output) = (nanos(input), nanos(output));
-        // Two zeros are how price lists say "not priced by tokens"; an offer that is free says so in its id.
+        // Price lists write two zeros for "not priced by tokens"; offers that are really free have `:free` in their id.
         let priced = plain_input != 0 || plain_output != 0 || (model.ends_with(":free") && !input.is_empty());
         let prices = priced.then(|| Prices {
             input: plain_input,
@@ -197,7 +200,7 @@ fn own() -> BTreeMap<Key, Row> {
     rows
 }
 
-/// What genai-prices charges, asked token by token since it does not show its rates.
+/// Rates according to genai-prices, determined by pricing single tokens because the crate does not expose its rates.
 fn genai(provider: &str, model: &str) -> Option<Prices> {
     let name = NAMES.iter().find(|(ours, _)| *ours == provider)?.1;
     let ask = |pairs: &[(&str, u64)], batch: bool| -> Option<(i64, i64)> {
@@ -240,7 +243,7 @@ fn genai(provider: &str, model: &str) -> Option<Prices> {
     })
 }
 
-/// The steps of a price by the size of the input, found by bisection.
+/// The price tiers by input size, found by bisection.
 fn tiers(input: i64, output: i64, ask: Ask) -> Vec<(u64, i64, i64, Option<i64>)> {
     let at = |total: u64| {
         let (sum, output) =
@@ -266,7 +269,7 @@ fn tiers(input: i64, output: i64, ask: Ask) -> Vec<(u64, i64, i64, Option<i64>)>
     found
 }
 
-/// The price of one token in USD, to nano-dollars per million.
+/// Converts the price of one token in USD to nano-dollars per million tokens.
 fn rate(usd: f64) -> i64 {
     (usd * 1e15).round() as i64
 }

@@ -1,6 +1,6 @@
-//! The web dashboard as a leaf: until it is built, a plain page says so.
+//! The web dashboard; for now a placeholder page.
 
-/// Shown at `/admin/dashboard`.
+/// The page at `/admin/dashboard`.
 pub const PAGE: &str = r#"<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Gatehouse</title></head>

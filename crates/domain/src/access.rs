@@ -1,8 +1,8 @@
-//! Allow and deny lists with `*` wildcards: who may use which provider and model.
+//! Allow and deny lists with `*` wildcards for providers and models.
 
 use serde::{Deserialize, Serialize};
 
-/// `*` matches any run of characters; everything else matches itself.
+/// Matches a pattern in which `*` stands for any run of characters, and every other character for itself.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(head) else { return false };
@@ -19,7 +19,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     true
 }
 
-/// A key's lists: absent = no limit, empty = nothing, deny wins.
+/// The access lists of a key. An absent list sets no limit, an empty allow list allows nothing, and denial wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessLists {
     pub allowed_providers: Option<Vec<String>>,
@@ -39,10 +39,12 @@ impl AccessLists {
         self.allowed_providers.is_none() && self.allowed_models.is_none() && self.denied_models.is_empty()
     }
 
-    /// Judged on the resolved target. A provider entry names an instance or a type; a model entry names
-    /// `instance/model`, `type/model` or the bare model id. As in selectors, an instance wins over a type of the
-    /// same name: where the type's name `is_taken`, only a denial still reaches the whole type. `by_name`: the call was
-    /// made by a name that `allowed_models` has, so that it does not matter which model that leads to.
+    /// Decides on access to a resolved target. A provider entry names an instance or a type; a model entry names
+    /// `instance/model`, `type/model` or the bare model id.
+    ///
+    /// As in selectors, an instance takes precedence over a type of the same name: where the name of the type
+    /// `is_taken` by an instance, only denials still apply to the whole type. `by_name` is true if the requested name
+    /// itself is in `allowed_models`; then any model that it resolves to is allowed.
     pub fn judge(
         &self,
         instance: &str,

@@ -1,10 +1,10 @@
-//! What a client asked for, as far as the gateway acts on it; the body itself stays bytes.
+//! The parts of a client request that the gateway acts on. The body itself stays raw bytes.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The dialects the gateway serves and calls.
+/// The API formats that the gateway serves and calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -23,14 +23,14 @@ impl Format {
     pub const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Generate];
 }
 
-/// What is asked of a provider: an answer in one of the dialects, or one of the plain operations beside them.
+/// The operation requested of a provider: generation in one of the API formats, or a plain operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Surface {
     Converse(Format),
     /// Legacy text completions.
     Completions,
     Embeddings,
-    /// Embeddings asked for in Gemini's shape, one content or a list; providers are asked in OpenAI's.
+    /// Embeddings requested in Gemini's format, one content or a list; providers are called in OpenAI's format.
     EmbedContent {
         batch: bool,
     },
@@ -38,7 +38,7 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// The dialect its errors are told in.
+    /// The API format of its error responses.
     pub fn format(self) -> Format {
         match self {
             Self::Converse(format) => format,
@@ -48,7 +48,7 @@ impl Surface {
     }
 }
 
-/// A resolved place to send a call: a configured provider instance and the model id as that provider knows it.
+/// A resolved target: a configured provider instance and the model id as that provider knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     pub instance: Arc<str>,
@@ -57,7 +57,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// `instance/model`, as `X-Gateway-Model` shows it.
+    /// `instance/model`, as in the `X-Gateway-Model` header.
     pub fn selector(&self) -> String {
         format!("{}/{}", self.instance, self.model)
     }

@@ -1,4 +1,4 @@
-//! Who is calling: the result of authentication, pinned for the whole journey.
+//! The authenticated caller of a request; fixed for the lifetime of the request.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use crate::resources::auth_key::RateLimits;
 use crate::scope::Scope;
 use crate::user_path::UserPath;
 
-/// A compiled managed key, as the snapshot holds it.
+/// A managed key, compiled for the configuration snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyFacts {
     pub id: Arc<str>,
     pub name: Arc<str>,
-    /// For whoever searches for it; no call looks at it.
+    /// Used only by searches in the admin API.
     pub description: Box<str>,
     pub digest: [u8; 32],
     pub scopes: Vec<Scope>,
     pub user_path: Option<UserPath>,
     pub tenant_id: Option<Arc<str>>,
     pub lists: AccessLists,
-    /// The pool whose members alone may serve its calls.
+    /// The provider pool that calls of this key are restricted to.
     pub provider_pool: Option<Arc<str>>,
     pub rate_limits: RateLimits,
     pub expires_at: Option<Timestamp>,
@@ -53,12 +53,12 @@ impl Caller {
         if self.may(needed) { Ok(()) } else { Err(fault::insufficient_scope(needed.to_string())) }
     }
 
-    /// The subtree this caller is confined to: none for the master key and for keys bound to no path or to the root.
+    /// The subtree this caller is confined to; `None` for the master key and for keys bound to no path or to the root.
     pub fn subtree(&self) -> Option<&UserPath> {
         self.key()?.user_path.as_ref().filter(|path| path.as_str() != "/")
     }
 
-    /// Refuses callers confined to a subtree where an object concerns the whole installation.
+    /// Rejects callers confined to a subtree; for objects that concern the whole installation.
     pub fn require_no_subtree(&self) -> Result<(), Fault> {
         match self.subtree() {
             Some(own) => Err(fault::user_path_denied("/", own.as_str())),
@@ -66,7 +66,7 @@ impl Caller {
         }
     }
 
-    /// Who did it, for change records: `master` or the key's id.
+    /// The actor written to change records: `master` or the id of the key.
     pub fn actor(&self) -> &str {
         self.key().map_or("master", |key| &key.id)
     }
@@ -78,7 +78,7 @@ impl Caller {
         }
     }
 
-    /// The path this call is booked on. A key's own path wins: the header may only narrow it.
+    /// The path this call is booked on. The header may only name a path at or below the key's own path.
     pub fn user_path(&self, header: Option<&str>) -> Result<UserPath, Fault> {
         let own = self.key().and_then(|key| key.user_path.clone());
         let Some(header) = header else { return Ok(own.unwrap_or_default()) };

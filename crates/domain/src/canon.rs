@@ -1,7 +1,8 @@
-//! The canonical model: what any client can ask and any provider can answer, in one set of words.
+//! The canonical request and response model: the union of the API formats.
 //!
-//! Each format reads into it and writes from it, so that n dialects need n codecs and not n². Typed where the gateway
-//! acts on it; what only one format knows is kept as raw JSON under that format's name and never crosses to another.
+//! Each format decodes into it and encodes from it, so that n formats need n codecs and not n². Fields that the gateway
+//! acts on are typed; fields that only one format has are kept as raw JSON under that format's name and never
+//! translated to another.
 
 mod event;
 mod fields;

@@ -1,4 +1,4 @@
-//! Editions: everything is in the one binary; a capability decides what answers.
+//! Editions and capabilities. All features are in one binary; capabilities decide which are available.
 
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +61,7 @@ impl Capability {
     }
 }
 
-/// What this installation has.
+/// The capabilities enabled in this installation.
 #[derive(Clone, Debug, Default)]
 pub struct Capabilities {
     pub edition: Edition,

@@ -1,4 +1,4 @@
-//! Time as an input: whoever needs it is given a clock, so that tests decide what time it is.
+//! Time as an input: code that needs the time is given a clock, so that tests control it.
 
 use std::time::Duration;
 
@@ -32,8 +32,8 @@ impl Timestamp {
 }
 
 pub trait Clock: Send + Sync {
-    /// Wall time: for records.
+    /// Wall time, for records.
     fn now(&self) -> Timestamp;
-    /// Monotonic time since an arbitrary start: for durations.
+    /// Monotonic time since an arbitrary start, for durations.
     fn tick(&self) -> Duration;
 }

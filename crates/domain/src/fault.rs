@@ -1,10 +1,10 @@
-//! The one failure type: what went wrong, whose fault it is, and what the client is told.
+//! The error type of the gateway: the cause, who is to blame, and the response for the client.
 
 use std::borrow::Cow;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// The `error.type` of the envelope.
+/// The `error.type` in error responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
     InvalidRequest,
@@ -32,7 +32,7 @@ impl FaultKind {
     }
 }
 
-/// Who has to change something for the call to succeed.
+/// The party that has to change something for the call to succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blame {
     Client,
@@ -40,22 +40,22 @@ pub enum Blame {
     Upstream,
 }
 
-/// Where another attempt might succeed.
+/// The targets on which a retry may succeed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Recourse {
+pub enum RetryScope {
     #[default]
-    Nowhere,
-    /// This target will say the same again; another one may not.
-    Elsewhere,
-    /// The account behind this target's key is used up: elsewhere, and not here for a while.
-    Exhausted,
-    /// The same target may do better in a moment, another one too.
-    Here,
-    /// Another target at once; the same one only if there is no other.
-    ElsewhereFirst,
+    Never,
+    /// The same target would fail again; another one may succeed.
+    OtherTarget,
+    /// The account of this target is out of quota: other targets may be tried now, this one after a cooldown.
+    QuotaExhausted,
+    /// The same target may succeed after a delay, and so may another one.
+    SameTarget,
+    /// Another target may be tried at once; the same one only if there is no other.
+    OtherTargetFirst,
 }
 
-/// Why a credential was refused, in one byte: faults are handed about by value.
+/// The reason why a credential was rejected. One byte, because faults are passed by value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     UnknownKey,
@@ -77,7 +77,7 @@ impl Reason {
     }
 }
 
-/// A failure with everything needed to answer it in any dialect; `server::fault` alone turns it into a status.
+/// A failure with all data needed to answer it in any API format. Only `server::fault` turns it into an HTTP response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     pub status: u16,
@@ -87,12 +87,12 @@ pub struct Fault {
     pub message: String,
     pub retry_after: Option<Duration>,
     pub blame: Blame,
-    pub recourse: Recourse,
-    /// Extra keys inside `error`, only where the contract names them.
+    pub retry_scope: RetryScope,
+    /// Extra fields inside `error`, only where the API contract defines them.
     pub details: Vec<(&'static str, String)>,
-    /// For the operator alone: what the client must not learn.
+    /// For the operator only; must not be disclosed to the client.
     pub reason: Option<Reason>,
-    /// The provider's own status, where one was received. `status` is what the client is answered.
+    /// The status received from the provider, if any. `status` is the one sent to the client.
     pub upstream_status: Option<NonZeroU16>,
 }
 
@@ -116,7 +116,7 @@ impl Fault {
             message: message.into(),
             retry_after: None,
             blame,
-            recourse: Recourse::Nowhere,
+            retry_scope: RetryScope::Never,
             details: Vec::new(),
             reason: None,
             upstream_status: None,
@@ -157,8 +157,8 @@ impl Fault {
     }
 
     #[must_use]
-    pub fn recourse(mut self, recourse: Recourse) -> Self {
-        self.recourse = recourse;
+    pub fn retry_scope(mut self, retry_scope: RetryScope) -> Self {
+        self.retry_scope = retry_scope;
         self
     }
 
@@ -168,7 +168,8 @@ impl Fault {
         self
     }
 
-    /// The provider failed, as opposed to having been asked something it refuses: what a breaker counts.
+    /// True if the provider failed, as opposed to having rejected the request; such faults count towards the circuit
+    /// breaker.
     pub fn is_failure(&self) -> bool {
         self.status >= 500
             && self.blame == Blame::Upstream
@@ -176,7 +177,7 @@ impl Fault {
             && self.code != "circuit_open"
     }
 
-    /// The provider rejected the gateway's credential, or refused it this model.
+    /// True if the provider rejected the gateway's credential, or denied it access to the model.
     pub fn is_upstream_auth_failure(&self) -> bool {
         self.code == "upstream_auth_failed"
     }
@@ -202,12 +203,12 @@ impl std::fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// `Retry-After` in whole seconds, rounded up: a client that comes back then is not early.
+/// `Retry-After` in whole seconds, rounded up so that a client that waits this long is not too early.
 pub fn retry_after_seconds(after: Duration) -> u64 {
     after.as_secs() + u64::from(after.subsec_nanos() > 0)
 }
 
-// Constructors, by audience. The caller's mistakes first.
+// Constructors, grouped by who has to act. Client errors:
 
 pub fn invalid_json(message: impl Into<String>) -> Fault {
     Fault::new(400, FaultKind::InvalidRequest, "invalid_json", message)
@@ -217,7 +218,7 @@ pub fn invalid_parameter(param: impl Into<String>, message: impl Into<String>) -
     Fault::new(400, FaultKind::InvalidRequest, "invalid_parameter", message).param(param)
 }
 
-/// An unknown body field; offers the nearest known one.
+/// An unknown body field; the message suggests the nearest known one.
 pub fn unknown_parameter(param: impl Into<String>, nearest: Option<&str>) -> Fault {
     let param = param.into();
     let hint = nearest.map(|name| format!(" Did you mean '{name}'?")).unwrap_or_default();
@@ -225,7 +226,7 @@ pub fn unknown_parameter(param: impl Into<String>, nearest: Option<&str>) -> Fau
         .param(param)
 }
 
-/// A query parameter that the route does not take; `hint` offers those that it does.
+/// An unknown query parameter; `hint` suggests the supported ones.
 pub fn unknown_query_parameter(param: &str, hint: &str) -> Fault {
     let message = format!("Unknown query parameter '{param}'.{hint}");
     Fault::new(400, FaultKind::InvalidRequest, "unknown_parameter", message).param(param)
@@ -245,13 +246,13 @@ pub fn missing_api_key() -> Fault {
     )
 }
 
-/// `Authorization` holds one word: most likely a key without its scheme.
+/// `Authorization` holds a single word: most likely a key without the `Bearer` scheme.
 pub fn missing_bearer_scheme() -> Fault {
     missing_api_key()
         .with_message("Missing \"Bearer \" before the key: send it as 'Authorization: Bearer <key>'.")
 }
 
-/// One message for unknown, expired and deactivated keys: the true reason is for the operator alone.
+/// One message for unknown, expired and deactivated keys; the actual reason is for the operator only.
 pub fn invalid_api_key() -> Fault {
     Fault::new(401, FaultKind::Authentication, "invalid_api_key", "The API key is not valid.")
 }
@@ -311,7 +312,7 @@ pub fn key_provider_access_denied(provider: &str) -> Fault {
     .param("model")
 }
 
-/// A key would have a limit that is wider than that of whoever gives it.
+/// The requested limit of a key is wider than that of the key that creates or changes it.
 pub fn key_limit_denied(param: impl Into<String>, message: impl Into<String>) -> Fault {
     Fault::new(403, FaultKind::Authorization, "key_limit_denied", message).param(param)
 }
@@ -326,7 +327,7 @@ pub fn model_access_denied(model: &str) -> Fault {
     .param("model")
 }
 
-/// It could be used, were there a price for it.
+/// The model is rejected because it has no price.
 pub fn model_unpriced(model: &str) -> Fault {
     let message = format!(
         "The model '{model}' has no price, and models without one may not be used here. An admin can give it one with \
@@ -348,7 +349,7 @@ pub fn model_not_found(model: &str, nearest: &[String]) -> Fault {
         .param("model")
 }
 
-/// A model of the built-in demo provider, which is not there any more.
+/// A model of the built-in demo provider, which is disabled.
 pub fn demo_model_not_found(model: &str) -> Fault {
     let message = format!(
         "The model '{model}' belongs to the built-in demo provider, which is off: by default it is there only while no \
@@ -410,7 +411,7 @@ pub fn unsupported_media_type() -> Fault {
     )
 }
 
-/// A key's own limit; the caller adds when there is room again.
+/// A rate limit of the key; the caller adds the retry time.
 pub fn rate_limit_exceeded(message: impl Into<String>) -> Fault {
     Fault::new(429, FaultKind::RateLimit, "rate_limit_exceeded", message)
 }
@@ -439,9 +440,9 @@ pub fn idempotency_mismatch() -> Fault {
     .param("Idempotency-Key")
 }
 
-// The gateway's own troubles.
+// Errors of the gateway itself:
 
-/// Nobody can say what is spent, and the operator wants no call to go unchecked.
+/// Spending cannot be determined, and the operator requires budget checks (`BUDGETS_FAIL=closed`).
 pub fn budget_check_failed() -> Fault {
     Fault::new(
         503,
@@ -451,7 +452,7 @@ pub fn budget_check_failed() -> Fault {
     )
 }
 
-/// A stored budget, or the budget settings, cannot be read: calls it applies to are refused until it is replaced.
+/// A stored budget, or the budget settings, cannot be decoded: affected calls are rejected until it is replaced.
 pub fn budget_unreadable() -> Fault {
     Fault::new(
         503,
@@ -474,12 +475,12 @@ pub fn feature_unavailable(message: impl Into<String>) -> Fault {
     Fault::new(503, FaultKind::ServiceUnavailable, "feature_unavailable", message)
 }
 
-/// The client went away: logged and metered as 499, never sent.
+/// The client disconnected. Recorded in logs and metrics as 499, never sent.
 pub fn client_disconnected() -> Fault {
     Fault::new(499, FaultKind::InvalidRequest, "client_disconnected", "The client closed the connection.")
 }
 
-// The provider's.
+// Errors of the provider:
 
 pub fn upstream_unreachable(provider: &str, reason: &str) -> Fault {
     Fault::new(
@@ -488,10 +489,10 @@ pub fn upstream_unreachable(provider: &str, reason: &str) -> Fault {
         "upstream_unreachable",
         format!("The provider '{provider}' could not be reached: {reason}."),
     )
-    .recourse(Recourse::ElsewhereFirst)
+    .retry_scope(RetryScope::OtherTargetFirst)
 }
 
-/// `status` is the provider's own, `reason` its error message.
+/// The provider denied access; `status` and `reason` are the provider's own status and error message.
 pub fn upstream_auth_failed(provider: &str, status: u16, reason: Option<&str>) -> Fault {
     let refused = match status {
         403 => "refused the gateway access",
@@ -502,7 +503,7 @@ pub fn upstream_auth_failed(provider: &str, status: u16, reason: Option<&str>) -
         None => format!("The provider '{provider}' {refused} (status {status}) without a readable reason."),
     };
     Fault::new(502, FaultKind::Provider, "upstream_auth_failed", message)
-        .recourse(Recourse::Elsewhere)
+        .retry_scope(RetryScope::OtherTarget)
         .upstream_status(status)
 }
 
@@ -513,7 +514,7 @@ pub fn upstream_invalid_response(provider: &str, reason: &str) -> Fault {
         "upstream_invalid_response",
         format!("The provider '{provider}' sent an answer that could not be read: {reason}."),
     )
-    .recourse(Recourse::Elsewhere)
+    .retry_scope(RetryScope::OtherTarget)
 }
 
 /// The stream ended before its terminal event.
@@ -524,10 +525,10 @@ pub fn upstream_interrupted(provider: &str) -> Fault {
         "upstream_invalid_response",
         format!("The provider '{provider}' broke off before the end of its answer: what was received is incomplete."),
     )
-    .recourse(Recourse::Here)
+    .retry_scope(RetryScope::SameTarget)
 }
 
-/// The selected provider lacks the operation.
+/// The selected provider does not support the operation.
 pub fn unsupported(code: &'static str, operation: &str, provider: &str) -> Fault {
     Fault::new(
         501,
@@ -535,7 +536,7 @@ pub fn unsupported(code: &'static str, operation: &str, provider: &str) -> Fault
         code,
         format!("The provider '{provider}' does not support {operation}."),
     )
-    .recourse(Recourse::Elsewhere)
+    .retry_scope(RetryScope::OtherTarget)
 }
 
 pub fn upstream_timeout(provider: &str, waited: Duration) -> Fault {
@@ -545,10 +546,10 @@ pub fn upstream_timeout(provider: &str, waited: Duration) -> Fault {
         "upstream_timeout",
         format!("The provider '{provider}' did not answer within {} ms.", waited.as_millis()),
     )
-    .recourse(Recourse::Elsewhere)
+    .retry_scope(RetryScope::OtherTarget)
 }
 
-/// The gateway has no connection left for this call, or the provider refused it before looking at it.
+/// No connection is available for this call, or the provider rejected the request before processing it.
 pub fn upstream_overloaded(provider: &str, reason: &str) -> Fault {
     Fault::new(
         503,
@@ -556,16 +557,16 @@ pub fn upstream_overloaded(provider: &str, reason: &str) -> Fault {
         "overloaded",
         format!("No connection to the provider '{provider}' is available: {reason}"),
     )
-    .recourse(Recourse::ElsewhereFirst)
+    .retry_scope(RetryScope::OtherTargetFirst)
 }
 
-/// No call was made. The caller adds when the breaker lets a probe through, by [`Fault::retry_in`].
+/// The circuit breaker is open; no call was made. The caller adds the time of the next probe with [`Fault::retry_in`].
 pub fn circuit_open(provider: &str, model: &str) -> Fault {
     let message = format!("Circuit breaker open for provider '{provider}', model '{model}'");
     Fault::new(503, FaultKind::Provider, "circuit_open", message)
 }
 
-/// The bodies of the requests being processed take up all the memory they may.
+/// The memory limit for the bodies of in-flight requests is reached.
 pub fn overloaded(limit_bytes: u64) -> Fault {
     let message = format!(
         "The gateway is processing as many large request bodies as it can hold ({} MiB). Retry in 1 s.",
@@ -574,8 +575,8 @@ pub fn overloaded(limit_bytes: u64) -> Fault {
     Fault::new(503, FaultKind::ServiceUnavailable, "overloaded", message).retry_after(Duration::from_secs(1))
 }
 
-/// No call was made: the target is in a cooldown, after an overload (`busy`) or after a rate limit or used-up quota.
-/// The caller adds its end, by [`Fault::retry_in`].
+/// The target is in a cooldown, after an overload (`busy`) or after a rate limit or exhausted quota; no call was made.
+/// The caller adds the end of the cooldown with [`Fault::retry_in`].
 pub fn cooling_down(provider: &str, model: &str, busy: bool) -> Fault {
     let (status, kind, code, cause) = match busy {
         true => (503, FaultKind::Provider, "overloaded", "overload"),

@@ -1,4 +1,4 @@
-//! The words the gateway thinks in. No IO, no runtime, no framework: every other floor imports this one.
+//! The domain types. No I/O, no async runtime, no framework; every other crate may depend on this one.
 
 pub mod access;
 pub mod call;

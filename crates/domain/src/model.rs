@@ -1,4 +1,4 @@
-//! What is known about a model: window, limits, abilities, price.
+//! Facts about a model: context window, limits, abilities, price.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -34,7 +34,7 @@ impl Mode {
     }
 }
 
-/// What a list of models is divided into.
+/// The group under which a model is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -48,7 +48,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// In the order they are shown.
+    /// In display order.
     pub const ALL: &'static [Self] = &[
         Self::TextGeneration,
         Self::Embedding,
@@ -84,7 +84,7 @@ impl Category {
     }
 }
 
-/// What a model can do, as flags that routing and `/models` show.
+/// Abilities of a model, as flags for routing and `/models`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Abilities {
@@ -100,7 +100,7 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// The flag of that name, or none.
+    /// The flag with this name, or `None`.
     pub fn flag(&mut self, name: &str) -> Option<&mut bool> {
         Some(match name {
             "tools" => &mut self.tools,
@@ -116,7 +116,7 @@ impl Abilities {
         })
     }
 
-    /// The names of what it can do.
+    /// The names of the flags that are set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let flags = [
             ("tools", self.tools),
@@ -133,7 +133,7 @@ impl Abilities {
     }
 }
 
-/// Rates in nano-dollars per million tokens; an absent one falls back as `catalog::cost` says.
+/// Rates in nano-dollars per million tokens; absent rates fall back as described at `catalog::cost`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Price {
@@ -147,15 +147,15 @@ pub struct Price {
     pub audio_output: Option<Rate>,
     pub batch_input: Option<Rate>,
     pub batch_output: Option<Rate>,
-    /// Flat nano-dollars for each request.
+    /// Flat price per request, in nano-dollars.
     pub per_request: Option<i64>,
-    /// Nano-dollars for each picture that is made.
+    /// Price per generated image, in nano-dollars.
     pub per_image: Option<i64>,
-    /// Nano-dollars for each second of sound that is sent.
+    /// Price per second of audio input, in nano-dollars.
     pub per_second_input: Option<i64>,
-    /// Nano-dollars for each character that is sent to be spoken.
+    /// Price per input character of speech synthesis, in nano-dollars.
     pub per_character_input: Option<i64>,
-    /// Ascending; the highest one whose threshold the total input exceeds replaces the rates it names.
+    /// Ascending; the highest tier whose threshold the total input exceeds replaces the rates it names.
     pub tiers: Vec<Tier>,
 }
 
@@ -174,7 +174,7 @@ pub struct ModelFacts {
     pub context_window: Option<u64>,
     pub max_output_tokens: Option<u64>,
     pub abilities: Abilities,
-    /// Absent is "unpriced", which is not the same as free.
+    /// `None` means unpriced, which is not the same as free.
     pub price: Option<Price>,
 }
 

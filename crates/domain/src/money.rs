@@ -1,4 +1,4 @@
-//! Money in integers: nano-dollars, so that sums are exact and nothing is lost to floating point.
+//! Money as integer nano-dollars, so that sums are exact.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub struct Nanos(pub i64);
 impl Nanos {
     pub const ZERO: Self = Self(0);
 
-    /// Decimal USD for answers; exact for every amount below nine million dollars.
+    /// Decimal USD for responses; exact for every amount below nine million dollars.
     pub fn usd(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -40,7 +40,7 @@ impl std::ops::AddAssign for Nanos {
 pub struct Rate(pub i64);
 
 impl Rate {
-    /// USD per million tokens, as price lists print it.
+    /// Converts USD per million tokens, as in price lists.
     pub fn from_usd_per_mtok(usd: f64) -> Option<Self> {
         Nanos::from_usd(usd).map(|nanos| Self(nanos.0))
     }
@@ -68,7 +68,7 @@ impl Sum {
         self.0 = self.0.saturating_add(product.saturating_mul(1_000_000));
     }
 
-    /// Half away from zero, saturating.
+    /// The rounded total: half away from zero, saturating.
     pub fn total(self) -> Nanos {
         let half = if self.0 < 0 { -500_000 } else { 500_000 };
         let nanos = self.0.saturating_add(half) / 1_000_000;
@@ -76,7 +76,7 @@ impl Sum {
     }
 }
 
-/// The two halves of what a call cost.
+/// The cost of a call, split into input and output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     pub input: Nanos,

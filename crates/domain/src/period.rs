@@ -1,4 +1,4 @@
-//! Periods of budgets: named ones begin at anchors in UTC, all others are counted from the Unix epoch.
+//! Budget periods: named ones start at configurable anchors in UTC, all others are counted from the Unix epoch.
 
 use crate::clock::Timestamp;
 
@@ -6,14 +6,14 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 const WEEK: i64 = 7 * DAY;
-/// What a month is called in seconds; how long one lasts, the calendar says.
+/// Nominal length of a month, which identifies the monthly period; the actual length follows the calendar.
 const MONTH: i64 = 30 * DAY;
 
-/// A name or a number of seconds; a number that has a name is that name.
+/// A named period or a number of seconds; a number equal to a named period is that period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Period(i64);
 
-/// When named periods begin, in UTC.
+/// The start times of named periods, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchors {
     pub daily: TimeOfDay,
@@ -89,13 +89,13 @@ impl Period {
         }
     }
 
-    /// The period that this moment falls into: when it began, and when the next begins.
+    /// The start and the end of the period that contains this moment.
     pub fn around(self, at: Timestamp, anchors: &Anchors) -> (Timestamp, Timestamp) {
         let second = at.seconds();
         let (start, end) = match self {
             Self::DAILY => regular(second, DAY, anchors.daily.seconds()),
             Self::WEEKLY => {
-                // The epoch was a Thursday.
+                // The Unix epoch was a Thursday.
                 let weekday = (i64::from(anchors.weekday) - 4).rem_euclid(7);
                 regular(second, WEEK, weekday * DAY + anchors.weekly.seconds())
             }
@@ -121,7 +121,7 @@ fn month_around(second: i64, anchors: &Anchors) -> (i64, i64) {
     }
 }
 
-/// Months are counted from the year 0.
+/// The start of a month in seconds; months are counted from the year 0.
 fn month_begins(month: i64, anchors: &Anchors) -> i64 {
     let first = first_day(month);
     let length = first_day(month + 1) - first;
@@ -129,18 +129,18 @@ fn month_begins(month: i64, anchors: &Anchors) -> i64 {
     (first + day - 1) * DAY + anchors.monthly.seconds()
 }
 
-/// Days from the epoch to the first of a month. Years begin in March here, so that the leap day comes last.
+/// Days from the epoch to the first of a month. Years start in March here, so that the leap day comes last.
 fn first_day(month: i64) -> i64 {
     let shifted = month - 2;
     let (year, month) = (shifted.div_euclid(12), shifted.rem_euclid(12));
     let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // 31, 30, 31, 30, 31 days over and over.
+    // Days before the month: from March on, month lengths repeat as 31, 30, 31, 30, 31.
     let before = (153 * month + 2).div_euclid(5);
     year * 365 + leaps + before - 719_468
 }
 
 fn month_of(day: i64) -> i64 {
-    // 400 years have 146097 days and 4800 months: a guess that is off by one at most.
+    // 400 years have 146097 days and 4800 months; the estimate is off by at most one.
     let mut month = 1970 * 12 + (day * 4800).div_euclid(146_097);
     while first_day(month + 1) <= day {
         month += 1;
@@ -155,7 +155,7 @@ fn month_of(day: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// `2026-02-28T23:59:59`, by counting days one by one: slow, and obviously right.
+    /// Parses `2026-02-28T23:59:59` by summing up days, independently of the code under test.
     fn moment(text: &str) -> i64 {
         let number = |range: std::ops::Range<usize>| text[range].parse::<i64>().unwrap();
         let (year, month, day) = (number(0..4), number(5..7), number(8..10));
@@ -182,7 +182,7 @@ mod tests {
         let plain = Anchors::default();
         check("hourly", &plain, "2026-11-15T12:59:59", "2026-11-15T12:00:00", "2026-11-15T13:00:00");
         check("daily", &plain, "2026-11-15T00:00:00", "2026-11-15T00:00:00", "2026-11-16T00:00:00");
-        // 2026-11-15 is a Sunday, the week begins on Monday.
+        // 2026-11-15 is a Sunday; weeks start on Monday.
         check("weekly", &plain, "2026-11-15T23:59:59", "2026-11-09T00:00:00", "2026-11-16T00:00:00");
         check("weekly", &plain, "2026-11-16T00:00:00", "2026-11-16T00:00:00", "2026-11-23T00:00:00");
         check("monthly", &plain, "2026-12-31T23:59:59", "2026-12-01T00:00:00", "2027-01-01T00:00:00");

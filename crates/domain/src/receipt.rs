@@ -1,4 +1,5 @@
-//! The receipt: one per call, whatever happened to it. The journal carries it, the ledger books it.
+//! The receipt: the record of one call, written for every call. It passes through the journal and is booked in the
+//! ledger.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::money::{Cost, Nanos};
 use crate::usage::Usage;
 
-/// An opening as it is written, borrowed from the receipt it belongs to.
+/// An opening record as written to the journal, borrowed from its receipt.
 #[derive(Clone, Copy, Debug)]
 pub struct OpeningRef<'a> {
     pub id: &'a str,
@@ -29,10 +30,10 @@ pub struct OpeningRef<'a> {
     pub follow: Option<&'a str>,
 }
 
-/// Written when a call is about to leave for a provider: after a crash it is what remains of the call.
+/// The record written before a call is sent to a provider; after a crash, the only trace of the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
-    /// The receipt's id: a UUIDv7 in text.
+    /// The receipt id: a UUIDv7 as text.
     pub id: String,
     pub request_id: String,
     pub at: Timestamp,
@@ -46,24 +47,24 @@ pub struct Opening {
     pub auth_key_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
-    /// The agent run that the call belongs to (`X-Run-Id`).
+    /// The agent run of the call (`X-Run-Id`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
     #[serde(default)]
     pub stream: bool,
-    /// What the call is charged if nothing more is ever heard of it.
+    /// The usage charged if the call is never completed.
     #[serde(default)]
     pub reserved: Usage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved_cost: Option<Cost>,
-    /// Usage is not recorded: the call is only for the audit log.
+    /// True if usage is not recorded: the call is only for the audit log.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unbooked: bool,
-    /// The audit log wants an entry of it.
+    /// True if the call gets an entry in the audit log.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub audited: bool,
-    /// The id of the background response that the call started: its provider is asked for the end of it, also by the
-    /// process that takes the journal over.
+    /// The id of the background response that the call started. The provider is polled for its result, also by a
+    /// process that takes over the journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow: Option<String>,
 }
@@ -112,14 +113,14 @@ impl CostSource {
     }
 }
 
-/// The caveat of a call that has no cost because its model has no price.
+/// Caveat of a call without a cost because its model has no price.
 pub const UNPRICED: &str = "unpriced";
-/// The caveat of a call that several targets served, each at its own price.
+/// Caveat of a call that several targets served, each at its own price.
 pub const RESUMED: &str = "resumed";
-/// Another provider had begun to answer the same call.
+/// Caveat of a call for which another provider had already started to answer.
 pub const LOST: &str = "an answer was lost";
 
-/// One try at one target.
+/// One attempt at one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attempt {
@@ -132,7 +133,7 @@ pub struct Attempt {
     pub duration_us: u64,
 }
 
-/// The whole account of one call.
+/// The complete record of one call.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Receipt {
@@ -143,13 +144,13 @@ pub struct Receipt {
     /// The route, e.g. `/v1/chat/completions`.
     pub endpoint: String,
     pub requested_model: String,
-    /// The model that served, as its provider names it; empty when none did.
+    /// The model that served the call, as its provider names it; empty when none did.
     pub model: String,
-    /// The provider's type.
+    /// The provider type.
     pub provider: String,
-    /// The provider's instance.
+    /// The provider instance.
     pub provider_name: String,
-    /// The upstream's own id for its answer.
+    /// The provider's id of the response.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub provider_id: String,
     pub user_path: String,
@@ -159,10 +160,10 @@ pub struct Receipt {
     pub tenant_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The agent run that the call belongs to (`X-Run-Id`).
+    /// The agent run of the call (`X-Run-Id`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// `master_key`, `api_key`; empty when the caller was never known.
+    /// `master_key` or `api_key`; empty when the caller was not authenticated.
     pub auth_method: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub client_ip: String,
@@ -172,7 +173,7 @@ pub struct Receipt {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub cache_type: String,
     pub stream: bool,
-    /// What the client was answered; 499 when it went away.
+    /// The status sent to the client; 499 when it disconnected.
     pub status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
@@ -187,57 +188,57 @@ pub struct Receipt {
     pub overhead_us: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
-    /// How often another target, or the same again, went on with a stream that had broken off.
+    /// Number of times an interrupted stream was resumed, on another target or on the same one.
     #[serde(skip_serializing_if = "is_zero")]
     pub resumed: u32,
     pub usage: Usage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     pub cost_source: CostSource,
-    /// The upstream's usage object, as it came.
+    /// The provider's usage object, unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_usage: Option<Box<serde_json::value::RawValue>>,
-    /// The process ended before the call did; booked at what was reserved.
+    /// True if the process ended before the call did; the call is booked at its reservation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Which price the cost was made with, when it is not the catalogue's.
+    /// The version of the price used for the cost, unless it is the catalogue price.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pricing_version: Option<String>,
-    /// The requested name was an alias.
+    /// True if the requested name was an alias.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub alias_used: bool,
-    /// The id the client knows its response by.
+    /// The response id sent to the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The response it goes on from.
+    /// The id of the response that this one continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_response_id: Option<String>,
-    /// Usage is not recorded: the receipt is for the audit log alone.
+    /// True if usage is not recorded: the receipt is for the audit log only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unbooked: bool,
-    /// What only the audit log keeps; absent when there is none.
+    /// Data for the audit log only; absent when the call is not audited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<Box<Audited>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
 }
 
-/// What was said, as far as it is kept: redacted and cut to size before it gets here.
+/// Audit data of a call: headers and bodies, already redacted and truncated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Audited {
-    /// As the client wrote it, without its query; empty when the route says it all.
+    /// The path as the client sent it, without the query; empty when it equals the route.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub path: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub query: String,
-    /// What the client is not told about its refusal.
+    /// The internal reason of a rejection, which is not disclosed to the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Stands for everything said in the request; the next turn of the conversation names it as its parent.
+    /// Hash of the conversation in the request, without instructions and thinking; the next turn has it as its parent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// Stands for everything said before the last turn of the model.
+    /// Hash of the conversation before the last turn of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -252,7 +253,7 @@ pub struct Audited {
     pub request_truncated: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub response_truncated: bool,
-    /// The body is not text: what could not be read is replaced.
+    /// True if the body is not valid UTF-8: invalid sequences were replaced.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub request_lossy: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -260,7 +261,7 @@ pub struct Audited {
 }
 
 impl Audited {
-    /// The same without what takes room; what is missing is marked.
+    /// A copy without headers and bodies; those that were present are marked as truncated.
     pub fn without_bodies(&self) -> Self {
         Self {
             path: self.path.clone(),
@@ -288,33 +289,34 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// W3C trace context, when the caller sent one or traces are exported.
+/// W3C trace context, present when the caller sent one or traces are exported.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraceContext {
     pub trace_id: String,
     pub span_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// The flags of `traceparent`; the lowest bit is "sampled". Only of use while the call runs.
+    /// The flags of `traceparent`; the lowest bit is "sampled". Not stored.
     #[serde(skip)]
     pub flags: u8,
-    /// The caller's `tracestate`.
+    /// The `tracestate` sent by the caller.
     #[serde(skip)]
     pub state: Option<String>,
 }
 
 impl Receipt {
-    /// Only calls of a known caller are booked as usage, where usage is recorded; the rest is for the audit and the metrics.
+    /// True if the call is booked as usage: only calls of an authenticated caller are, and only where usage is
+    /// recorded. All others are for the audit log and the metrics.
     pub fn is_booked(&self) -> bool {
         !self.unbooked && !self.auth_method.is_empty()
     }
 
-    /// Whether the gateway refused the call itself: it never left for a provider.
+    /// True if the gateway itself rejected the call, so that it was never sent to a provider.
     pub fn is_refused(&self) -> bool {
         self.status >= 400 && self.attempts.is_empty() && self.provider_name.is_empty()
     }
 
-    /// What is noted when the call leaves for its target.
+    /// The opening record, written before the call is sent to its target.
     pub fn opening<'a>(&'a self, reserved: &'a Usage, reserved_cost: Option<Cost>) -> OpeningRef<'a> {
         OpeningRef {
             id: &self.id,
@@ -342,7 +344,7 @@ impl Receipt {
         self.cost.map(Cost::total)
     }
 
-    /// Says of a call that consumed something and has no cost that it is so for want of a price.
+    /// Adds the `UNPRICED` caveat to a call that consumed tokens and has no cost.
     pub fn flag_unpriced(&mut self) {
         if self.cost.is_none() && self.usage.tokens.total() > 0 {
             let caveat = &mut self.usage.caveat;
@@ -353,7 +355,7 @@ impl Receipt {
         }
     }
 
-    /// What an opening without a close becomes: charged at its reservation and marked.
+    /// The receipt of an opening without a close: charged at its reservation and marked as interrupted.
     pub fn interrupted(opening: Opening) -> Self {
         let mut receipt = Self {
             id: opening.id,

@@ -1,4 +1,4 @@
-//! What an admin can change: one file per document, one trait for what they share.
+//! Resources that an admin can change: one file per document type, and the trait they share.
 
 pub mod alias;
 pub mod auth_key;
@@ -17,26 +17,26 @@ use serde::de::DeserializeOwned;
 
 use crate::fault::{self, Fault};
 
-/// A kind of document. The store keeps it, the snapshot compiles it, the admin API serves it.
+/// A type of document: stored by `store`, compiled into the snapshot, served by the admin API.
 pub trait Resource: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
-    /// The kind's name in storage and in change records.
+    /// The name of the type in storage and in change records.
     const KIND: &'static str;
-    /// Top-level fields that are sealed at rest and masked in change records.
+    /// Top-level fields that are encrypted at rest and masked in change records.
     const SECRETS: &'static [&'static str] = &[];
 
-    /// The unique name within its kind.
+    /// The name, unique within its type.
     fn name(&self) -> &str;
 
-    /// Everything that can be judged without looking at other documents.
+    /// Validates everything that does not depend on other documents.
     fn validate(&self) -> Result<(), Fault>;
 
-    /// Documents this one names, as (kind, name): they cannot be deleted while it does.
+    /// Documents that this one refers to, as (kind, name); they cannot be deleted while it exists.
     fn references(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 }
 
-/// A name that requests may use as their model.
+/// Validates a name that requests may use as their model.
 fn selectable_name(name: &str, kind: &str, slashes: bool) -> Result<(), Fault> {
     let fits = |c: char| {
         c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '@') || (slashes && c == '/')
@@ -54,7 +54,7 @@ fn selectable_name(name: &str, kind: &str, slashes: bool) -> Result<(), Fault> {
     ))
 }
 
-/// What a request could send as its model.
+/// Validates a selector: a text that a request could send as its model.
 fn selector_fits(param: &str, selector: &str) -> Result<(), Fault> {
     let segments = selector.split('/').all(|segment| !matches!(segment, "" | "." | ".."));
     let printable = selector.chars().all(|c| !c.is_control() && !c.is_whitespace());
@@ -64,8 +64,8 @@ fn selector_fits(param: &str, selector: &str) -> Result<(), Fault> {
     Err(fault::invalid_parameter(param, "A selector is a name or 'provider/model', without blanks."))
 }
 
-/// The pools and providers a selector may mean, by its whole text or by what stands before its slash. That one of that
-/// name exists is not said: a reference to what is not there holds nothing.
+/// The pools and providers that a selector may refer to, by its whole text or by its part before the slash. They need
+/// not exist: a reference to a missing document has no effect.
 fn places_named(selector: &str) -> impl Iterator<Item = (&'static str, String)> {
     let prefix = selector.split_once('/').map(|(prefix, _)| prefix.to_owned());
     let pools = [Some(selector.to_owned()), prefix.clone()].into_iter().flatten();

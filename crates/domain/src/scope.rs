@@ -1,4 +1,4 @@
-//! Scopes: what a key may do. `inference`, `admin:read`, `admin:write`, `admin:<area>:read|write`.
+//! Scopes of keys: `inference`, `admin:read`, `admin:write`, `admin:<area>:read|write`.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -83,12 +83,13 @@ impl Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     Inference,
-    /// `None` is every area.
+    /// `None` stands for every area.
     Admin(Option<Area>, Action),
 }
 
 impl Scope {
-    /// Holding `self` is enough where `needed` is asked for. Write includes read; inference and admin are apart.
+    /// True if holding `self` is sufficient where `needed` is required. Write includes read; inference and admin are
+    /// separate.
     pub fn grants(self, needed: Self) -> bool {
         match (self, needed) {
             (Self::Inference, Self::Inference) => true,

@@ -1,4 +1,4 @@
-//! A string that must not be seen: no Display, a Debug that hides it, wiped on drop.
+//! A secret string: no `Display`, a redacting `Debug`, zeroized on drop.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zeroize::Zeroize;
@@ -11,12 +11,12 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The value itself. Every use of this is a place to look at in a review.
+    /// The plain value. Every use deserves attention in a review.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// What a reader may see of it; nothing of a short one.
+    /// The last four characters, for display; `None` for short secrets.
     pub fn last4(&self) -> Option<&str> {
         let start = self.0.char_indices().rev().nth(3)?.0;
         (self.0.len() >= 12).then(|| &self.0[start..])
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// Hidden by default; a document that is stored opts out field by field with [`expose`].
+/// Serializes as `***`; stored documents opt out field by field with [`expose`].
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str("***")
@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Secret {
     }
 }
 
-/// `#[serde(serialize_with = "secret::expose")]` on a stored field, which the store seals before writing.
+/// For `#[serde(serialize_with = "secret::expose")]` on stored fields, which the store encrypts before writing.
 pub fn expose<S: Serializer>(secret: &Option<Secret>, serializer: S) -> Result<S::Ok, S::Error> {
     match secret {
         Some(secret) => serializer.serialize_some(secret.reveal()),

@@ -1,4 +1,4 @@
-//! How one of several targets is chosen: what pools and combos can be set to.
+//! Load balancing strategies for pools and combos.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,21 +6,21 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// In the order they are named.
+    /// In the configured order.
     PrimaryFallback,
-    /// Each in its turn.
+    /// In rotation.
     RoundRobin,
-    /// By lot, in proportion to the weights.
+    /// At random, in proportion to the weights.
     Weighted,
-    /// By lot.
+    /// At random.
     Random,
-    /// Who has the fewest calls under way.
+    /// The target with the fewest calls in flight.
     LeastLoaded,
-    /// Who answers fastest, with a try at the others now and then.
+    /// The fastest target, with occasional probes of the others.
     Latency,
-    /// Who is cheapest by effective price; of those, who answers fastest.
+    /// The cheapest target by effective price; among those, the fastest.
     Cost,
-    /// Errors, latency, load and weight in one score.
+    /// The best score, combined from errors, latency, load and weight.
     Adaptive,
 }
 

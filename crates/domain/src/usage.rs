@@ -1,14 +1,14 @@
-//! What a call consumed: disjoint token buckets inside, each dialect's own totals outside.
+//! Usage of a call in disjoint token buckets; each API format derives its own totals from them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::money::Nanos;
 
-/// Disjoint: a token is counted in exactly one bucket.
+/// Token counts in disjoint buckets: each token is counted in exactly one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tokens {
-    /// Input that was neither read from nor written to a prompt cache, text only.
+    /// Text input that was neither read from nor written to a prompt cache.
     pub input: u64,
     pub cache_read: u64,
     pub cache_write_5m: u64,
@@ -59,31 +59,31 @@ impl std::ops::AddAssign for Tokens {
     }
 }
 
-/// The sides of a call that a provider's own figures do not tell, or not so that they can be believed.
+/// The sides of a call whose usage the provider did not report, or not plausibly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Untold {
     pub input: bool,
     pub output: bool,
 }
 
-/// One call's consumption and how sure we are of it.
+/// The usage of one call, and its reliability.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
     pub tokens: Tokens,
-    /// Pictures that were made.
+    /// Generated images.
     #[serde(skip_serializing_if = "is_zero")]
     pub images: u64,
-    /// No terminal usage was seen: counted by us from what passed.
+    /// True if the provider reported no final usage and the gateway estimated it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
-    /// What the provider left out, for us to count.
+    /// The sides that the provider did not report and the gateway has to count.
     #[serde(skip)]
     pub untold: Untold,
-    /// A cost the provider itself named wins over our price list.
+    /// The cost reported by the provider; takes precedence over the price list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reported_cost: Option<Nanos>,
-    /// Why the figures deserve a second look, e.g. a negative count that was clamped.
+    /// The reason why the figures may be unreliable, e.g. a negative count that was clamped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
 }
@@ -93,7 +93,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Usage {
-    /// Puts what we counted where the provider told nothing. `input` is asked only for what it has to tell.
+    /// Fills in the sides that the provider did not report. `input` is called only if the input side is missing.
     pub fn fill(&mut self, input: impl FnOnce() -> u64, output: u64) {
         let untold = std::mem::take(&mut self.untold);
         if untold.output && output > 0 {

@@ -1,10 +1,10 @@
-//! User paths: `/team/app/user`, the tree along which spend, access and policy are arranged.
+//! User paths such as `/team/app/user`: the hierarchy for spending, access and policies.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Normalised: leading slash, no empty segment, no trailing slash; the root is `/`.
+/// A normalised path: leading slash, no empty segment, no trailing slash; the root is `/`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct UserPath(Arc<str>);
@@ -14,7 +14,7 @@ impl UserPath {
         Self(Arc::from("/"))
     }
 
-    /// In bytes. Paths are parts of the database's keys, which have a longest size.
+    /// Maximum length in bytes. Paths are part of database keys, whose size is limited.
     pub const LONGEST: usize = 500;
     pub const DEEPEST: usize = 100;
 
@@ -42,7 +42,7 @@ impl UserPath {
         &self.0
     }
 
-    /// `/a/b` covers itself and everything below it.
+    /// True if `other` is this path or below it.
     pub fn covers(&self, other: &Self) -> bool {
         let (own, other) = (&*self.0, &*other.0);
         own == "/"
@@ -51,7 +51,7 @@ impl UserPath {
     }
 }
 
-/// Enough of a path to know it again.
+/// The beginning of a rejected path, for error messages.
 fn shown(text: &str) -> String {
     text.chars().take(UserPath::LONGEST).collect()
 }

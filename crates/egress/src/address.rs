@@ -1,10 +1,10 @@
-//! The destination rules: which addresses may be dialled for whom, decided on the address itself.
+//! Destination rules: the addresses that may be dialled at each trust level, checked on the resolved address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::destination::Trust;
 
-/// Whether this very address may be dialled; the error says why not.
+/// Checks whether this address may be dialled; the error gives the reason.
 pub(crate) fn permit(address: IpAddr, https: bool, trust: Trust) -> Result<(), &'static str> {
     let Trust::Admin { allow_private, loopback_listener } = trust else { return Ok(()) };
     match reach(address) {
@@ -22,7 +22,7 @@ pub(crate) fn permit(address: IpAddr, https: bool, trust: Trust) -> Result<(), &
 enum Reach {
     Public,
     Loopback,
-    /// Not of the public Internet: private, link-local, shared, metadata.
+    /// Not on the public Internet: private, link-local, shared, metadata.
     Private,
     /// Unspecified, multicast, broadcast, reserved, documentation.
     Unusable,
@@ -43,7 +43,7 @@ fn reach_v4(address: Ipv4Addr) -> Reach {
             Reach::Private
         }
         [192, 0, 0, _] | [198, 18..=19, ..] | [192, 88, 99, _] => Reach::Private,
-        // The metadata and health endpoint that one cloud keeps on a public address.
+        // The metadata and health endpoint that Azure serves on a public address.
         [168, 63, 129, 16] => Reach::Private,
         _ => Reach::Public,
     }
@@ -63,14 +63,14 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
         | [0x3fff, 0x0000..=0x0fff, ..]
         | [0x0100, 0, 0, 0, ..] => Reach::Unusable,
         [0xfc00..=0xfdff, ..] | [0xfe80..=0xfeff, ..] => Reach::Private,
-        // Protocol assignments (Teredo, benchmarking, ORCHID) and the local translation prefix.
+        // Protocol assignments (Teredo, benchmarking, ORCHID) and the local-use NAT64 prefix.
         [0x2001, 0x0000..=0x01ff, ..] | [0x0064, 0xff9b, 0x0001, ..] => Reach::Private,
         [0x2000..=0x3fff, ..] => Reach::Public,
         _ => Reach::Unusable,
     }
 }
 
-/// The IPv4 address inside the forms that a host or a translator turns back into IPv4.
+/// The IPv4 address embedded in IPv6 forms that a host or a translator converts back to IPv4.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let join = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {

@@ -1,4 +1,5 @@
-//! An answer's body: drives its own connection, merges what is readable, and gives the connection back at its end.
+//! Response bodies: drive their own connection, merge available frames, and return the connection to the pool at the
+//! end.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -15,12 +16,13 @@ use crate::http2::StreamLease;
 use crate::http2_stream::StreamSlot;
 use crate::origin::Origin;
 
-/// The most that one frame holds, unless the upstream itself sent a larger one.
+/// Merging stops at this size; a single larger frame from the upstream is passed on as it is.
 const MERGE_LIMIT: usize = 64 * 1024;
-/// A frame of this size is worth its own write: copying it would cost more than it saves.
+/// A frame of this size is passed on at once: copying it would cost more than another write.
 const LARGE_FRAME: usize = 16 * 1024;
 
-/// Dropping it before its end cancels the call: HTTP/1.1 closes the connection, HTTP/2 resets the stream.
+/// The body of a response. Dropping it before its end cancels the call: HTTP/1.1 closes the connection, HTTP/2 resets
+/// the stream.
 pub struct InboundBody {
     source: Source,
     trouble: Option<EgressError>,
@@ -42,7 +44,7 @@ impl InboundBody {
         Self { source: Source::Http2 { slot, origin, _lease: lease }, trouble: None }
     }
 
-    /// An answer without a body frees its connection at once.
+    /// Releases the connection at once if the response has no body.
     pub(crate) async fn settle_if_empty(mut self) -> Self {
         if self.is_read_out() {
             poll_fn(|context| {
@@ -62,12 +64,12 @@ impl InboundBody {
         }
     }
 
-    /// The whole body, or an error once it is longer than `limit`.
+    /// The whole body; fails if it is longer than `limit`.
     pub async fn collect(self, limit: usize) -> Result<Bytes, EgressError> {
         self.collect_telling(limit, |_| {}).await
     }
 
-    /// The same; on the way it is told how much has come, for whoever gives up waiting.
+    /// Like `collect`, and reports the number of bytes received so far, for callers that may give up waiting.
     pub async fn collect_telling(
         mut self,
         limit: usize,
@@ -141,7 +143,8 @@ impl Body for InboundBody {
         }
         let Poll::Ready(Gathered { data, end }) = self.gather(context) else { return Poll::Pending };
         match end {
-            // A reader that counts the announced length does not come back for the end.
+            // A reader that counts bytes against `Content-Length` does not poll again for the end, so release the
+            // connection now.
             End::More if self.is_read_out() => self.finish(context),
             End::More => {}
             End::Finished => self.finish(context),
@@ -150,7 +153,7 @@ impl Body for InboundBody {
                 if data.is_empty() {
                     return Poll::Ready(Some(Err(error)));
                 }
-                // What arrived before the fault is delivered first.
+                // Data received before the error is delivered first; the next poll returns the error.
                 self.trouble = Some(error);
             }
         }
@@ -194,7 +197,7 @@ fn step(polled: PolledFrame, merged: &mut Merged) -> Step<End> {
         Poll::Ready(None) => Step::Done(End::Finished),
         Poll::Ready(Some(Err(error))) => Step::Done(End::Broken(error)),
         Poll::Ready(Some(Ok(frame))) => {
-            // Trailers have no place in what the gateway answers.
+            // Trailers are not forwarded.
             let Ok(data) = frame.into_data() else { return Step::Progress };
             let large = data.len() >= LARGE_FRAME;
             merged.push(data, 0);
@@ -203,7 +206,7 @@ fn step(polled: PolledFrame, merged: &mut Merged) -> Step<End> {
     }
 }
 
-/// One frame stays as it came; from the second on they are copied together.
+/// Merges frames: a single frame is kept without copying; from the second one on they are copied together.
 #[derive(Default)]
 struct Merged {
     first: Bytes,

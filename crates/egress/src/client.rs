@@ -1,4 +1,5 @@
-//! The client itself: finds or opens a connection, sends, and repeats once what an idle connection's end swallowed.
+//! The HTTP client: checks out or opens a connection, sends the request, and retries once when an idle connection turns
+//! out to be closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -23,11 +24,13 @@ use crate::proxy::Proxies;
 use crate::request::{Outbound, Prepared};
 use crate::tls;
 
-/// A connection that the upstream closed while it lay idle fails within a round trip. Nobody can tell that from an
-/// upstream that read the request and died: only what may be done twice is repeated here, the rest is the caller's to
-/// repeat, and to count.
+/// The time within which a failure without any response is attributed to an idle connection that the upstream had
+/// closed.
+///
+/// Such a failure cannot be told apart from an upstream that read the request and crashed, so only idempotent requests
+/// are retried here. All others are left to the caller to retry and to count.
 const REPEAT_WINDOW: Duration = Duration::from_secs(1);
-/// How often a request is sent that the upstream refuses before it processes it.
+/// Maximum number of attempts for a request that the upstream refuses before processing it.
 const REFUSED_TRIES: usize = 4;
 
 #[derive(Clone)]
@@ -50,19 +53,19 @@ pub struct Inbound {
 }
 
 impl Egress {
-    /// `tasks` runs the HTTP/2 drivers, and nothing else.
+    /// Creates a client; `tasks` runs the HTTP/2 connection drivers only.
     pub fn new(config: EgressConfig, clock: Arc<dyn Clock>, tasks: TaskTracker) -> Result<Self, EgressError> {
         let dialer = Dialer { tls: tls::connectors(&config)?, timeout: config.connect_timeout, tasks };
         let proxies = Proxies::new(&config.proxy)?;
         Ok(Self { shared: Arc::new(Shared { config, clock, dialer, proxies, origins: Mutex::default() }) })
     }
 
-    /// Parses and judges a base URL once. Destinations of one origin and trust share their connections.
+    /// Parses and checks a base URL once. Destinations with the same origin and trust share their connections.
     pub fn destination(&self, base_url: &str, trust: Trust) -> Result<Arc<Destination>, EgressError> {
         self.destination_with(base_url, trust, None)
     }
 
-    /// The same, with or without HTTP/2 instead of as the configuration says.
+    /// Like `destination`, with `http2` overriding the configuration.
     pub fn destination_with(
         &self,
         base_url: &str,
@@ -87,16 +90,16 @@ impl Egress {
         Ok(Arc::new(Destination::new(origin, url.path)))
     }
 
-    /// Sends over HTTP/1.1. Answers with the head as soon as it is there. Dropping the future cancels the call; redirects
-    /// are answers.
+    /// Sends a request over HTTP/1.1 and returns when the response head has arrived. Dropping the future cancels the
+    /// call; redirects are not followed.
     pub async fn send(&self, request: Outbound) -> Result<Inbound, EgressError> {
         let repeatable = request.method.is_idempotent();
         let (prepared, destination) = Prepared::new(request)?;
         self.send_http1(prepared, &destination, repeatable).await
     }
 
-    /// The same over HTTP/2 where the destination has it, for answers that are small or read as they arrive: a stream has
-    /// a small window, so a large document comes faster over HTTP/1.1.
+    /// Sends a request over HTTP/2 where the destination supports it. Meant for responses that are small or read as
+    /// they arrive: streams have a small window, so large documents arrive faster over HTTP/1.1.
     pub async fn send_multiplexed(&self, request: Outbound) -> Result<Inbound, EgressError> {
         let repeatable = request.method.is_idempotent();
         let (prepared, destination) = Prepared::new(request)?;
@@ -120,12 +123,13 @@ impl Egress {
                 outcome => return outcome.map_err(|failure| failure.error),
             }
         }
-        // Dialling is rare and its state is large: it does not travel with every call.
+        // Dialling is rare and its future is large; boxing keeps it out of the future of every call.
         let connection = Box::pin(self.shared.dialer.dial_http1(destination)).await?;
         exchange_http1(connection, prepared, origin).await.map_err(|failure| failure.error)
     }
 
-    /// A request that the upstream did not process is sent again on another connection, whatever its method.
+    /// Sends over HTTP/2. A request that the upstream did not process is sent again on another connection, whatever its
+    /// method.
     async fn send_http2(
         &self,
         prepared: Prepared,
@@ -159,11 +163,11 @@ impl Egress {
         }
     }
 
-    /// Opens connections ahead, so that the current runtime has at least `connections` idle ones (HTTP/2: one).
+    /// Opens connections in advance, so that the current runtime has at least `connections` idle ones (HTTP/2: one).
     pub async fn warm(&self, destination: &Destination, connections: usize) {
         let origin = &destination.origin;
         let cannot = |error: EgressError| {
-            tracing::debug!(host = origin.host(), %error, "could not connect ahead");
+            tracing::debug!(host = origin.host(), %error, "connection warm-up failed");
         };
         if !origin.settled_on_http1() {
             if origin.http2.is_connected() {
@@ -187,21 +191,21 @@ impl Egress {
         }
     }
 
-    /// Closes connections that have been idle for too long; to be called now and then.
+    /// Closes connections that have been idle for too long; to be called periodically.
     pub fn sweep(&self) {
         for origin in self.live_origins() {
             origin.sweep();
         }
     }
 
-    /// Closes all idle connections and lets the HTTP/2 drivers end once their streams have.
+    /// Closes all idle connections and lets the HTTP/2 drivers end when their streams have ended.
     pub fn close_idle(&self) {
         for origin in self.live_origins() {
             origin.close_idle();
         }
     }
 
-    /// Idle HTTP/1.1 connections over all origins.
+    /// The number of idle HTTP/1.1 connections of all origins.
     pub fn idle_connections(&self) -> usize {
         self.live_origins().iter().map(|origin| origin.idle_connections()).sum()
     }
@@ -210,7 +214,7 @@ impl Egress {
         self.shared.origins.lock().values().filter_map(Weak::upgrade).collect()
     }
 
-    /// The connection had probably been closed while it lay idle.
+    /// True if the connection had probably been closed while it was idle.
     fn is_stale(&self, failure: &Failure, started: Duration) -> bool {
         failure.silent && self.shared.clock.tick().saturating_sub(started) < REPEAT_WINDOW
     }

@@ -1,18 +1,18 @@
-//! What the gateway decides about outgoing connections before it opens any.
+//! Configuration of outgoing connections.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Clone, Debug)]
 pub struct EgressConfig {
-    /// Covers resolution, TCP, the proxy's tunnel and TLS together.
+    /// Covers DNS resolution, TCP, the proxy tunnel and TLS together.
     pub connect_timeout: Duration,
     pub pool_idle_timeout: Duration,
     pub max_idle_per_origin: usize,
     pub proxy: ProxySettings,
-    /// Offer HTTP/2 by ALPN on https, where a destination does not say otherwise.
+    /// Offers HTTP/2 by ALPN on https, unless a destination overrides it.
     pub http2: bool,
-    /// A PEM file of certificate authorities to trust besides the host's.
+    /// A PEM file of certificate authorities to trust in addition to those of the host.
     pub extra_roots: Option<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ impl Default for EgressConfig {
     }
 }
 
-/// The usual three variables, already read; `no_proxy` holds one rule per entry.
+/// The values of the usual three environment variables; `no_proxy` holds one rule per entry.
 #[derive(Clone, Default)]
 pub struct ProxySettings {
     pub http: Option<String>,
@@ -38,7 +38,7 @@ pub struct ProxySettings {
 }
 
 impl std::fmt::Debug for ProxySettings {
-    /// A proxy address may carry a password, so only its presence is shown.
+    /// Shows only whether a proxy is set, because its URL may contain a password.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("ProxySettings")

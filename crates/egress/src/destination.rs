@@ -1,4 +1,4 @@
-//! Where a call goes: a base URL, parsed and judged once, with the pool of its origin.
+//! Destinations: a parsed and checked base URL, with the connection pool of its origin.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::address;
 use crate::error::EgressError;
 use crate::origin::Origin;
 
-/// Who named the destination, and so what it may reach.
+/// The trust level of a destination, by who configured it; decides which addresses it may reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trust {
-    /// The environment or the configuration file: any address.
+    /// Set by the environment or the configuration file: any address.
     Operator,
-    /// The admin API: https to public addresses; others only as the operator allowed.
+    /// Set through the admin API: https to public addresses; others only as far as the operator allows.
     Admin { allow_private: bool, loopback_listener: bool },
 }
 
@@ -30,8 +30,8 @@ impl Destination {
         Self { origin, base_path, connect_timeout: None }
     }
 
-    /// The same place with its own limit to how long a connection may take to open, instead of the general one.
-    /// Its connections are still shared with whoever else goes to this origin.
+    /// The same destination with its own connect timeout. Connections are still shared with all other destinations of
+    /// the origin.
     #[must_use]
     pub fn connecting_within(&self, limit: Duration) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Destination {
         self.connect_timeout
     }
 
-    /// Without a slash at its end; empty for the root.
+    /// Without a trailing slash; empty for the root.
     pub fn base_path(&self) -> &str {
         &self.base_path
     }
@@ -79,11 +79,11 @@ impl std::fmt::Debug for Destination {
     }
 }
 
-/// The parts of a base URL that make an origin, plus the path below it.
+/// The parts of a base URL that identify an origin, and the path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BaseUrl {
     pub(crate) https: bool,
-    /// Lower case; an IPv6 address without its brackets.
+    /// Lower case; IPv6 addresses without brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) path: String,
@@ -115,7 +115,7 @@ impl BaseUrl {
         Ok(Self { https, host: read_host(authority.host())?, port, path: path.to_owned() })
     }
 
-    /// A literal address is judged at once; a name only when it is dialled.
+    /// Checks a literal address against the destination rules; host names are checked when they are dialled.
     pub(crate) fn check(&self, trust: Trust) -> Result<(), EgressError> {
         match self.host.parse::<IpAddr>() {
             Ok(literal) => address::permit(literal, self.https, trust).map_err(EgressError::forbidden),

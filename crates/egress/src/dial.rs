@@ -1,4 +1,4 @@
-//! Opening connections: resolution, the destination rules on every address, TCP, tunnel, TLS.
+//! Opens connections: DNS resolution, destination rules for every address, TCP, proxy tunnel, TLS.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -34,14 +34,15 @@ pub(crate) enum Dialled {
 }
 
 impl Dialer {
-    /// A new HTTP/1.1 connection.
+    /// Opens a new HTTP/1.1 connection.
     pub(crate) async fn dial_http1(&self, destination: &Destination) -> Result<Box<Http1>, EgressError> {
         let limit = self.limit(destination);
         let dialling = async { Http1::new(self.open(&destination.origin, limit, false).await?).await };
         timeout(limit, dialling).await.unwrap_or_else(|_| Err(EgressError::connect_timeout()))
     }
 
-    /// A stream on an HTTP/2 connection, opened if need be, or HTTP/1.1 where the origin prefers that.
+    /// Leases a stream on an HTTP/2 connection, opening one if necessary, or opens an HTTP/1.1 connection if the origin
+    /// does not support HTTP/2.
     pub(crate) async fn dial(&self, destination: &Destination) -> Result<Dialled, EgressError> {
         let limit = self.limit(destination);
         let dialling = self.dial_in_turn(&destination.origin, limit);
@@ -52,9 +53,9 @@ impl Dialer {
         destination.connect_timeout().unwrap_or(self.timeout)
     }
 
-    /// Few dials at a time: the calls that wait share the connections that are opened.
+    /// Dials with a limited number of concurrent attempts; waiting calls share the connections that are opened.
     async fn dial_in_turn(&self, origin: &Origin, limit: Duration) -> Result<Dialled, EgressError> {
-        // Until the connection is in the pool, or the dial has failed.
+        // Held until the connection is in the pool or the dial has failed; dropping it wakes the waiting calls.
         let _turn = loop {
             if origin.settled_on_http1() {
                 let stream = self.open(origin, limit, false).await?;
@@ -109,7 +110,7 @@ async fn connect_proxy(proxy: &Proxy, deadline: Instant) -> Result<TcpStream, Eg
     connect(addresses, deadline).await.map_err(unreachable)
 }
 
-/// Each address in turn, each with a fair share of the time that is left.
+/// Tries each address in turn, each with an equal share of the remaining time.
 async fn connect(addresses: Vec<SocketAddr>, deadline: Instant) -> Result<TcpStream, EgressError> {
     let mut last = EgressError::new(EgressErrorKind::Dns, "the host name has no address");
     let mut left = addresses.len() as u32;
@@ -128,14 +129,15 @@ async fn connect(addresses: Vec<SocketAddr>, deadline: Instant) -> Result<TcpStr
     Err(last)
 }
 
-/// A socket that cannot be tuned still works, so faults here are not errors.
+/// Sets socket options. Errors are ignored, because the socket works without them.
 fn tune(stream: &TcpStream) {
     let _ = stream.set_nodelay(true);
     let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_EVERY);
     let _ = SockRef::from(stream).set_tcp_keepalive(&keepalive);
 }
 
-/// What is returned here is what is dialled: no second resolution lies between the check and the socket.
+/// The resolved addresses that the destination rules permit. The caller dials exactly these addresses, without a second
+/// resolution, so that the check cannot be bypassed by DNS rebinding.
 async fn allowed_addresses(origin: &Origin) -> Result<Vec<SocketAddr>, EgressError> {
     let mut refusal = None;
     let mut addresses = resolve(origin.host(), origin.port()).await?;
@@ -152,7 +154,8 @@ async fn allowed_addresses(origin: &Origin) -> Result<Vec<SocketAddr>, EgressErr
     }
 }
 
-/// The proxy resolves the name, so this is as near as we can come: whatever we can resolve must be allowed.
+/// Checks a destination behind a proxy as far as possible: the proxy resolves the name itself, but if the name resolves
+/// here and none of its addresses is permitted, the call is rejected.
 async fn check_behind_proxy(origin: &Origin) -> Result<(), EgressError> {
     match allowed_addresses(origin).await {
         Err(error) if error.kind() == EgressErrorKind::Forbidden => Err(error),

@@ -1,4 +1,4 @@
-//! Why an outgoing call failed, in words that carry no secret.
+//! Errors of outgoing calls. Messages contain no secrets.
 
 use std::borrow::Cow;
 use std::error::Error as _;
@@ -10,23 +10,23 @@ pub enum EgressErrorKind {
     Dns,
     Tls,
     ConnectTimeout,
-    /// The destination rules refuse this address.
+    /// The destination rules do not permit this address.
     Forbidden,
     Reset,
     Closed,
     TooLarge,
     Protocol,
-    /// The answer's content coding is unknown or broken.
+    /// The content encoding of the response is unknown or invalid.
     ContentEncoding,
     Proxy,
     InvalidUrl,
-    /// All HTTP/2 connections to the origin are full. The upstream has not been asked.
+    /// All HTTP/2 connections to the origin are full. The request was not sent.
     Overloaded,
-    /// The upstream refused the HTTP/2 stream, or closed its connection, before it processed the request.
+    /// The upstream refused the HTTP/2 stream, or closed its connection, before processing the request.
     Refused,
-    /// The upstream closed the HTTP/2 connection with GOAWAY while the request was under way.
+    /// The upstream closed the HTTP/2 connection with GOAWAY while the request was in flight.
     GoAway,
-    /// The answer was not read for too long, so its stream was reset.
+    /// The response was not read for too long, so its stream was reset.
     NotRead,
 }
 
@@ -45,20 +45,20 @@ impl EgressError {
         self.kind
     }
 
-    /// Nothing of the request was sent.
+    /// True if the failure happened before any part of the request was sent.
     pub fn is_connect(&self) -> bool {
         use EgressErrorKind::{Connect, ConnectTimeout, Dns, Forbidden, InvalidUrl, Proxy, Tls};
         matches!(self.kind, Connect | ConnectTimeout | Dns | Forbidden | InvalidUrl | Proxy | Tls)
     }
 
-    /// Whether the failure says that the upstream is unhealthy. Running out of streams and the orderly end of a
-    /// connection do not.
+    /// True if the failure indicates an unhealthy upstream. Running out of streams, the orderly end of a connection and
+    /// unread responses do not.
     pub fn counts_in_health(&self) -> bool {
         use EgressErrorKind::{GoAway, NotRead, Overloaded, Refused};
         !matches!(self.kind, Overloaded | Refused | GoAway | NotRead)
     }
 
-    /// Short text for people: "connection refused", "timed out connecting".
+    /// A short, human-readable reason: "connection refused", "timed out connecting".
     pub fn reason(&self) -> &str {
         &self.message
     }
@@ -102,7 +102,7 @@ impl EgressError {
         }
     }
 
-    /// What went wrong on an open connection.
+    /// Classifies an error on an open connection.
     pub(crate) fn exchange(error: &hyper::Error) -> Self {
         use EgressErrorKind::{Closed, Protocol, TooLarge};
         if error.is_parse_too_large() {

@@ -1,4 +1,4 @@
-//! One HTTP/1.1 connection, driven inline by whoever waits for its answer.
+//! An HTTP/1.1 connection that is driven inline by the task that waits for its response.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -17,15 +17,15 @@ use crate::transport::{Stream, Transport};
 
 pub(crate) struct Http1 {
     sender: SendRequest<OutgoingBody>,
-    /// `None` once it has ended.
+    /// `None` once the connection has ended.
     connection: Option<Connection<TokioIo<Transport>, OutgoingBody>>,
     signal: Arc<Signal>,
     waker: Waker,
-    /// The runtime that watches the socket.
+    /// The runtime whose reactor the socket is registered with.
     home: tokio::runtime::Id,
 }
 
-/// A failed exchange, and whether the upstream said anything at all.
+/// A failed exchange; `silent` if there is no sign that the upstream responded.
 pub(crate) struct Failure {
     pub(crate) error: EgressError,
     pub(crate) silent: bool,
@@ -35,7 +35,8 @@ impl Http1 {
     pub(crate) async fn new(stream: Stream) -> Result<Box<Self>, EgressError> {
         let signal = Arc::new(Signal::default());
         let transport = Transport { stream, signal: Arc::clone(&signal), reader: None };
-        // Hyper's own limit of 100 headers stays: with any other it sets up a list on the heap for every answer.
+        // Keep hyper's default limit of 100 headers: with any other limit it allocates the header list on the heap for
+        // every response.
         let (sender, connection) = Builder::new()
             .handshake(TokioIo::new(transport))
             .await
@@ -61,7 +62,7 @@ impl Http1 {
             signal.enter(context);
             signal.forget_missed();
             advance(connection, waker);
-            // Only the connection, polled just above, can complete the answer: no waker is needed.
+            // Only the connection, polled just above, can complete the response, so this poll needs no waker.
             let polled = answer.as_mut().poll(&mut Context::from_waker(Waker::noop()));
             signal.leave(polled.is_pending());
             polled
@@ -73,7 +74,7 @@ impl Http1 {
         })
     }
 
-    /// Runs `step` over what the connection has produced until it is done, the connection driven in between.
+    /// Alternates between driving the connection and running `step` on its output, until `step` is done or starved.
     pub(crate) fn poll_with<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -94,7 +95,7 @@ impl Http1 {
         polled
     }
 
-    /// Drives the connection once; true when another request may follow.
+    /// Drives the connection once; true if it can take another request.
     pub(crate) fn poll_reusable(&mut self, context: &mut Context<'_>) -> bool {
         self.signal.enter(context);
         advance(&mut self.connection, &self.waker);
@@ -112,7 +113,7 @@ pub(crate) enum Step<T> {
 
 fn advance(connection: &mut Option<Connection<TokioIo<Transport>, OutgoingBody>>, waker: &Waker) {
     let ended = match connection {
-        // Its result is not needed: the answer or the body carries the fault.
+        // The result is not needed: errors are reported through the response future or the body.
         Some(live) => Pin::new(live).poll(&mut Context::from_waker(waker)).is_ready(),
         None => false,
     };

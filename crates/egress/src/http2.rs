@@ -1,4 +1,4 @@
-//! One multiplexed HTTP/2 connection: a bounded number of streams, and windows that stalled readers cannot exhaust.
+//! A multiplexed HTTP/2 connection with a limited number of streams and windows that stalled readers cannot exhaust.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -21,30 +21,30 @@ use crate::http2_stream::OpenStreams;
 use crate::outgoing::OutgoingBody;
 use crate::transport::{Stream, Transport};
 
-/// Streams per connection, unless the peer allows fewer. More calls open another connection.
+/// Maximum number of streams per connection, unless the peer allows fewer. Further calls open another connection.
 pub(crate) const MAX_STREAMS: usize = 32;
 const STREAM_WINDOW: u32 = 256 * 1024;
-/// Room for every stream's window: readers that stop cannot take what the others need.
+/// Large enough for the windows of all streams, so that stalled readers cannot block the others.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
-/// Until the peer's SETTINGS arrive: its limit is not known, and h2 would queue what exceeds it.
+/// No streams before the peer's SETTINGS arrive: its limit is unknown, and h2 would queue requests beyond it.
 const STREAMS_BEFORE_SETTINGS: usize = 0;
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_PATIENCE: Duration = Duration::from_secs(15);
 
 pub(crate) struct Http2 {
     sender: SendRequest<OutgoingBody>,
-    /// Polled by its driver. It also knows the peer's limit of streams.
+    /// Polled by its driver task; also knows the stream limit of the peer.
     connection: Arc<Mutex<Driven>>,
-    /// One per lease, and one of this connection's own.
+    /// Reference count of leases: one per lease, and one for this connection.
     leases: Arc<()>,
-    /// Leases given in all: two equal values mean that there was none in between.
+    /// Total number of leases given; an unchanged value means that there was no lease in between.
     uses: Arc<AtomicUsize>,
     pub(crate) open: Arc<OpenStreams>,
 }
 
 type Driven = Connection<TokioIo<Transport>, OutgoingBody, Tracked>;
 
-/// The right to one stream; returned when it is dropped.
+/// The right to open one stream; released on drop.
 pub(crate) struct StreamLease {
     sender: SendRequest<OutgoingBody>,
     _lease: Arc<()>,
@@ -52,7 +52,7 @@ pub(crate) struct StreamLease {
 }
 
 impl Http2 {
-    /// A connection whose peer has sent its SETTINGS, so that its limit of streams is known.
+    /// Creates a connection and waits for the peer's SETTINGS, so that its stream limit is known.
     pub(crate) async fn new(stream: Stream, tasks: &TaskTracker) -> Result<Self, EgressError> {
         let reader = Arc::new(AtomicWaker::new());
         let transport = Transport { stream, signal: Default::default(), reader: Some(Arc::clone(&reader)) };
@@ -68,7 +68,7 @@ impl Http2 {
             .map_err(|error| EgressError::exchange(&error))?;
         let connection = Arc::new(Mutex::new(connection));
         let (driven, ended) = (Arc::clone(&connection), Arc::clone(&reader));
-        // Its result is not needed: each stream is told of the fault.
+        // The result is not needed: each stream reports the error itself.
         tasks.spawn(poll_fn(move |context| {
             let polled = Pin::new(&mut *driven.lock()).poll(context).map(drop);
             if polled.is_ready() {
@@ -82,10 +82,11 @@ impl Http2 {
         Ok(connection)
     }
 
-    /// Waits for the peer to allow a stream. h2 applies a frame before it reads again, so every read is a reason to look.
+    /// Waits until the peer allows a stream. h2 applies each frame before it reads again, so the limit is checked on
+    /// every read.
     async fn receive_settings(&self, reader: &AtomicWaker) -> Result<(), EgressError> {
         poll_fn(|context| {
-            // Before looking: what is applied in between must wake this task.
+            // Register before checking, so that a change after the check wakes this task.
             reader.register(context.waker());
             if self.stream_limit() > 0 {
                 return Poll::Ready(Ok(()));
@@ -105,7 +106,8 @@ impl Http2 {
         self.sender.is_closed()
     }
 
-    /// A stream, if there is room for one more. Not to be called for one connection by two threads at once.
+    /// Leases a stream if there is capacity. Must not be called concurrently for the same connection: check and
+    /// increment are separate steps. Callers hold the lock of the pool, or have not shared the connection yet.
     pub(crate) fn lease(&self) -> Option<StreamLease> {
         if self.streams() >= self.stream_limit() {
             return None;
@@ -118,7 +120,7 @@ impl Http2 {
         })
     }
 
-    /// Streams that may be open at once.
+    /// The number of streams that may be open at once.
     pub(crate) fn stream_limit(&self) -> usize {
         self.connection.lock().current_max_send_streams().min(MAX_STREAMS)
     }
@@ -140,7 +142,7 @@ impl StreamLease {
         let outcome = self.sender.try_send_request(request).await;
         outcome.map_err(|failure| {
             let error = failure.error();
-            // Either the request was not sent, or the peer says that it did not begin with it.
+            // Either the request was not sent, or the peer reports that it did not start processing it.
             let unprocessed = failure.message().is_some() || was_refused(error);
             let silent = unprocessed || self.sender.is_closed();
             let error = if unprocessed { EgressError::refused() } else { EgressError::exchange(error) };
@@ -149,7 +151,7 @@ impl StreamLease {
     }
 }
 
-/// REFUSED_STREAM, or a graceful GOAWAY that does not cover this stream (RFC 9113, section 8.7).
+/// True for REFUSED_STREAM, and for a graceful GOAWAY that does not cover this stream (RFC 9113, section 8.7).
 fn was_refused(error: &hyper::Error) -> bool {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

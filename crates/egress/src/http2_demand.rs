@@ -1,4 +1,4 @@
-//! Calls that need an HTTP/2 connection: which of them open one, and which wait for one that is being opened.
+//! Demand for HTTP/2 connections: decides which calls open a connection, and which wait for one that is being opened.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,22 +6,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
-/// Connections that one runtime opens to an origin at once.
+/// Maximum number of concurrent dials per runtime and origin.
 const PARALLEL_DIALS: usize = 4;
 
 /// The dials of one runtime to an origin, and the calls that wait for them.
 pub(crate) struct Demand {
     dials: AtomicUsize,
     waiting: AtomicUsize,
-    /// Streams that the newest connection allows; the next one is expected to allow as many.
+    /// The stream limit of the newest connection; the next one is expected to have the same.
     streams: AtomicUsize,
     dial_ended: Arc<Notify>,
 }
 
-/// The right to open a connection. Dropping it lets the waiting calls look again, whether the dial succeeded or not.
+/// Permission to open a connection. Dropping it wakes the waiting calls, whether the dial succeeded or not.
 pub(crate) struct DialTurn(Arc<Demand>);
 
-/// A place among the calls that wait for a dial to end.
+/// A waiting call; completes when any dial ends.
 pub(crate) struct WaitTurn {
     dial_ended: OwnedNotified,
     _waiting: Waiting,
@@ -30,7 +30,7 @@ pub(crate) struct WaitTurn {
 struct Waiting(Arc<Demand>);
 
 impl Demand {
-    /// `streams`: as many streams are expected of a connection until one is open.
+    /// `streams` is the expected stream limit of a connection until one is open.
     pub(crate) fn new(streams: usize) -> Self {
         Self {
             dials: AtomicUsize::new(0),
@@ -48,9 +48,11 @@ impl Demand {
         self.streams.store(streams, Ordering::Relaxed);
     }
 
-    /// A place to wait, unless the connections being opened have no room for another call and one more may be opened.
+    /// Returns a turn to wait, or `None` if the caller should dial: when no dial is running, or when the connections
+    /// being opened have no capacity left and another dial is allowed.
     pub(crate) fn wait(self: &Arc<Self>) -> Option<WaitTurn> {
-        // Before the counters are read: a dial that ends in between must wake this call.
+        // Created before the counters are read: `notify_waiters` wakes every future that exists at the time of the
+        // call, so a dial that ends in between wakes this one.
         let dial_ended = Arc::clone(&self.dial_ended).notified_owned();
         let dials = self.dials();
         let calls = dials + self.waiting.load(Ordering::SeqCst);
@@ -76,6 +78,7 @@ impl WaitTurn {
 
 impl Drop for DialTurn {
     fn drop(&mut self) {
+        // Decrement before notifying, so that the woken calls see the new count.
         self.0.dials.fetch_sub(1, Ordering::SeqCst);
         self.0.dial_ended.notify_waiters();
     }

@@ -1,4 +1,4 @@
-//! HTTP/2 connections of one origin, kept apart by the runtime that drives them.
+//! HTTP/2 connections of one origin, partitioned by the runtime that drives them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::runtime::{Handle, Id};
 use crate::http2::{Http2, MAX_STREAMS, StreamLease};
 use crate::http2_demand::{Demand, DialTurn, WaitTurn};
 
-/// Connections per origin and runtime. With 32 streams each, a call beyond them is refused as overload.
+/// Maximum number of connections per origin and runtime. With 32 streams each, further calls fail as overloaded.
 pub(crate) const MAX_CONNECTIONS: usize = 64;
 
 #[derive(Default)]
@@ -24,40 +24,44 @@ struct RuntimePool {
 
 struct Pooled {
     connection: Http2,
-    /// Its number of uses when a sweep first found it without a stream, and when that was.
+    /// The use count and the time at which a sweep first found the connection without streams.
     idle: Option<(usize, Duration)>,
 }
 
-/// How a call gets a stream.
+/// The next step for a call that needs a stream.
 pub(crate) enum Turn {
     Stream(StreamLease),
-    /// A connection is being opened that is expected to have room.
+    /// A connection that is expected to have capacity is being opened.
     Wait(WaitTurn),
     /// All connections are full, and another may be opened.
     Dial(DialTurn),
-    /// No further connection may be opened.
+    /// The connection limit is reached.
     Exhausted,
 }
 
 impl Http2Pool {
-    /// A stream on the oldest connection of the current runtime that has room. The newest ones become idle first.
+    /// Leases a stream on the oldest connection of the current runtime with capacity, so that the newest ones become
+    /// idle first.
     pub(crate) fn lease(&self) -> Option<StreamLease> {
         let mut pools = self.0.lock();
         let pool = here(&mut pools)?;
         let closed = pool.extract_closed();
         let lease = pool.lease();
+        // Unlock before closing connections: dropping one wakes its driver, and other calls should not wait for that.
         drop(pools);
         drop(closed);
         lease
     }
 
-    /// The same, or what the call has to do for it.
+    /// Leases a stream, or decides whether the call has to wait, dial or fail.
     pub(crate) fn turn(&self) -> Turn {
         let mut pools = self.0.lock();
         let pool = here_or_new(&mut pools);
         let closed = pool.extract_closed();
         let turn = match pool.lease() {
             Some(lease) => Turn::Stream(lease),
+            // Still under the lock of the pool: `wait` and `dial` are separate steps on the counters, and only one call
+            // at a time may decide between them.
             None => match pool.demand.wait() {
                 Some(turn) => Turn::Wait(turn),
                 None if pool.connections.len() + pool.demand.dials() >= MAX_CONNECTIONS => Turn::Exhausted,
@@ -69,7 +73,7 @@ impl Http2Pool {
         turn
     }
 
-    /// Adds a connection of the current runtime.
+    /// Adds a connection that the current runtime drives.
     pub(crate) fn add(&self, connection: Http2) {
         let streams = connection.stream_limit();
         let mut pools = self.0.lock();
@@ -78,14 +82,14 @@ impl Http2Pool {
         pool.demand.expect_streams(streams);
     }
 
-    /// Whether the current runtime has a connection.
+    /// True if the current runtime has an open connection.
     pub(crate) fn is_connected(&self) -> bool {
         let mut pools = self.0.lock();
         here(&mut pools)
             .is_some_and(|pool| pool.connections.iter().any(|pooled| !pooled.connection.is_closed()))
     }
 
-    /// Resets unread streams and closes connections without a stream. Returns the number of streams that were reset.
+    /// Resets unread streams and closes idle connections. Returns the number of streams that were reset.
     pub(crate) fn sweep(&self, now: Duration, timeout: Duration) -> usize {
         let mut gone = Vec::new();
         let mut pools = self.0.lock();
@@ -98,11 +102,12 @@ impl Http2Pool {
         }
         pools.retain(RuntimePool::is_used);
         drop(pools);
+        // Both outside of the lock: closing connections, and taking the locks of the streams.
         drop(gone);
         connections.iter().map(|open| open.reset_unread(now)).sum()
     }
 
-    /// Lets go of all connections; each ends once its streams have.
+    /// Drops all connections; each ends when its streams have ended.
     pub(crate) fn clear(&self) {
         let mut pools = self.0.lock();
         let connections: Vec<_> =
@@ -122,7 +127,7 @@ impl RuntimePool {
         self.connections.extract_if(.., |pooled| pooled.connection.is_closed()).collect()
     }
 
-    /// Whether it has connections, or calls that dial or wait.
+    /// True if it has connections, or calls that dial or wait.
     fn is_used(&self) -> bool {
         !self.connections.is_empty() || Arc::strong_count(&self.demand) > 1
     }
@@ -158,6 +163,7 @@ impl Pooled {
             return false;
         }
         match self.idle {
+            // An unchanged use count means that the connection was idle since the last sweep, not only at both sweeps.
             Some((known, since)) if known == uses => now.saturating_sub(since) >= timeout,
             _ => {
                 self.idle = Some((uses, now));

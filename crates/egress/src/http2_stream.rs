@@ -1,4 +1,4 @@
-//! Answers on HTTP/2 streams, and the reset of those that are not read.
+//! Response bodies on HTTP/2 streams, and the reset of streams that are not read.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,14 +12,14 @@ use parking_lot::Mutex;
 
 use crate::error::EgressError;
 
-/// A stream whose data is not read for this long is reset: it holds 256 KiB of its connection's window.
+/// A stream whose data is not read for this long is reset, because it holds 256 KiB of its connection's window.
 pub(crate) const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The body of one stream. The sweep can take it away from a reader that does not come back.
+/// The body of one stream. The sweep can remove it when its reader stalls.
 pub(crate) struct StreamSlot {
-    /// `None` once it was reset.
+    /// `None` after a reset.
     incoming: Mutex<Option<Incoming>>,
-    /// When the reader was last here, in microseconds of the monotonic clock; `WAITING` while it waits for data.
+    /// Time of the last read in microseconds of the monotonic clock; `WAITING` while the reader waits for data.
     last_read: AtomicU64,
 }
 
@@ -50,18 +50,20 @@ impl StreamSlot {
 
     fn reset_if_unread(&self, now: Duration) -> bool {
         let unread = |last: u64| last != WAITING && micros(now).saturating_sub(last) >= micros(READ_TIMEOUT);
+        // Relaxed and without the lock: a cheap first check, repeated under the lock below.
         if !unread(self.last_read.load(Ordering::Relaxed)) {
             return false;
         }
         let mut incoming = self.incoming.lock();
-        // Under the lock: the reader may have come back in between. What is read to its end holds nothing.
+        // Check again under the lock, because the reader may have returned in between. A body that was read to its end
+        // holds no window.
         let stalled = unread(self.last_read.load(Ordering::Relaxed))
             && incoming.as_ref().is_some_and(|body| !body.is_end_stream());
         if stalled { incoming.take().is_some() } else { false }
     }
 }
 
-/// The streams of one connection whose answers are being read.
+/// The streams of one connection whose responses are being read.
 #[derive(Default)]
 pub(crate) struct OpenStreams(Mutex<Vec<Weak<StreamSlot>>>);
 
@@ -78,7 +80,7 @@ impl OpenStreams {
         slot
     }
 
-    /// Resets the streams that nobody reads and returns how many there were.
+    /// Resets unread streams and returns their number.
     pub(crate) fn reset_unread(&self, now: Duration) -> usize {
         let slots: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         slots.iter().filter(|slot| slot.reset_if_unread(now)).count()

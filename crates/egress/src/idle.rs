@@ -1,4 +1,4 @@
-//! Idle connections of one origin, kept apart by the runtime that drives them.
+//! Idle HTTP/1.1 connections of one origin, partitioned by the runtime that drives them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,12 +8,13 @@ use tokio::runtime::{Handle, Id};
 
 use crate::http1::Http1;
 
-/// A socket is watched by the runtime it was opened on: used from another one, each of its events would wake two
-/// threads instead of one. So a connection returns to where it came from, and only that runtime takes it out again.
+/// A pool per runtime. A socket is registered with the reactor of the runtime that opened it; used from another
+/// runtime, each of its events would wake two threads instead of one. Connections therefore return to their own
+/// runtime.
 #[derive(Default)]
-pub(crate) struct IdlePool(Mutex<Vec<(Id, Shelf)>>);
+pub(crate) struct IdlePool(Mutex<Vec<(Id, IdleConnections)>>);
 
-type Shelf = VecDeque<Idle>;
+type IdleConnections = VecDeque<Idle>;
 
 struct Idle {
     connection: Box<Http1>,
@@ -27,24 +28,26 @@ impl Idle {
 }
 
 impl IdlePool {
-    /// The most recently used connection of the current runtime.
+    /// Takes the most recently used connection of the current runtime.
     pub(crate) fn pop(&self, now: Duration, timeout: Duration) -> Option<Box<Http1>> {
         let here = Handle::try_current().ok()?.id();
         let mut shelves = self.0.lock();
         let (_, shelf) = shelves.iter_mut().find(|(home, _)| *home == here)?;
         let newest = shelf.pop_back()?;
-        // All others have been idle for longer still.
-        let stale = if newest.is_stale(now, timeout) { std::mem::take(shelf) } else { Shelf::new() };
+        // If the newest connection is stale, all others have been idle for even longer.
+        let stale =
+            if newest.is_stale(now, timeout) { std::mem::take(shelf) } else { IdleConnections::new() };
         drop(shelves);
         (!newest.is_stale(now, timeout)).then_some(newest.connection).inspect(|_| drop(stale))
     }
 
-    /// Keeps at most `most` of each runtime; what must go is closed outside the lock.
+    /// Adds a connection, keeping at most `most` per runtime. Surplus and stale connections are closed outside of the
+    /// lock.
     pub(crate) fn push(&self, connection: Box<Http1>, now: Duration, timeout: Duration, most: usize) {
         let home = connection.home();
         let mut shelves = self.0.lock();
         let place = shelves.iter().position(|(other, _)| *other == home).unwrap_or_else(|| {
-            shelves.push((home, Shelf::new()));
+            shelves.push((home, IdleConnections::new()));
             shelves.len() - 1
         });
         let shelf = &mut shelves[place].1;
@@ -58,7 +61,7 @@ impl IdlePool {
         drop((spare, stale));
     }
 
-    /// How many the current runtime has.
+    /// The number of idle connections of the current runtime.
     pub(crate) fn len_here(&self) -> usize {
         let here = Handle::try_current().map(|runtime| runtime.id()).ok();
         self.0.lock().iter().find(|(home, _)| Some(*home) == here).map_or(0, |(_, shelf)| shelf.len())

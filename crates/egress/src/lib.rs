@@ -1,4 +1,5 @@
-//! The only outgoing socket: destinations, their connection pools, TLS, proxies, and bodies that merge what is readable.
+//! The gateway's client for outgoing HTTP: destinations, connection pools, TLS, proxies, and response bodies that merge
+//! frames.
 
 mod address;
 mod body;

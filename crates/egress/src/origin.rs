@@ -1,4 +1,4 @@
-//! One scheme, host and port: how it is reached, and its pool of idle connections.
+//! Origins: a scheme, host and port with its route and connection pools.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::http2_pool::Http2Pool;
 use crate::idle::IdlePool;
 use crate::proxy::Route;
 
-/// Destinations that share an origin and a trust share its connections.
+/// The identity of an origin; destinations with the same key share connections.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct OriginKey {
     pub(crate) https: bool,
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) trust: Trust,
-    /// Whether HTTP/2 is offered.
+    /// True if HTTP/2 is offered.
     pub(crate) http2: bool,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Origin {
     max_idle: usize,
     idle: IdlePool,
     pub(crate) http2: Http2Pool,
-    /// While false, the next dial finds out whether the origin speaks HTTP/2.
+    /// True once HTTP/2 is ruled out; while false, dials negotiate it.
     settled_on_http1: AtomicBool,
 }
 
@@ -104,7 +104,7 @@ impl Origin {
         self.authority.as_str()
     }
 
-    /// As CONNECT wants it: always with a port.
+    /// The authority for CONNECT, always with a port.
     pub(crate) fn authority_with_port(&self) -> String {
         authority_text(&self.key, false)
     }
@@ -129,7 +129,7 @@ impl Origin {
         Uri::from_parts(parts).map_err(|_| EgressError::invalid_url("the path is not valid in a URL"))
     }
 
-    /// The most recently used connection that is still open; closed ones met on the way are dropped.
+    /// Takes the most recently used connection that is still open; closed ones are dropped.
     pub(crate) async fn check_out(&self) -> Option<Box<Http1>> {
         poll_fn(|context| {
             while let Some(mut connection) = self.idle.pop(self.clock.tick(), self.idle_timeout) {
@@ -154,7 +154,7 @@ impl Origin {
         self.idle.len()
     }
 
-    /// Closes what has been idle for too long.
+    /// Closes connections that have been idle for too long and resets unread streams.
     pub(crate) fn sweep(&self) {
         let now = self.clock.tick();
         self.idle.sweep(now, self.idle_timeout);
@@ -170,6 +170,7 @@ impl Origin {
     }
 
     pub(crate) fn settled_on_http1(&self) -> bool {
+        // Relaxed: a dial that misses the change only negotiates once more.
         self.settled_on_http1.load(Ordering::Relaxed)
     }
 

@@ -1,4 +1,4 @@
-//! A request's body on its way out: parts that lie ready, or a stream that is sent as it arrives.
+//! Request bodies: parts in memory, or a stream that is sent as it arrives.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 pub type StreamedBody = Pin<Box<dyn Body<Data = Bytes, Error = BodyError> + Send>>;
 
 pub enum OutboundBody {
-    /// The parts in order; the length is announced.
+    /// Parts in order; sent with `Content-Length`.
     Parts(Vec<Bytes>),
-    /// Sent as it arrives; the length is announced if it is known.
+    /// Sent as it arrives; with `Content-Length` if the length is known.
     Streamed(StreamedBody),
 }
 
@@ -26,10 +26,10 @@ impl From<Vec<Bytes>> for OutboundBody {
     }
 }
 
-/// So much of a stream is kept to be sent again, should an idle connection's end have swallowed it.
+/// Maximum size of the buffered part of a stream, which is sent again when an idle connection turns out to be closed.
 const KEPT: usize = 64 * 1024;
 
-/// A body that can be put on a connection again, as long as it is whole.
+/// A body that can be sent again, as long as everything taken from it is still buffered.
 #[derive(Clone)]
 pub(crate) enum Held {
     Rope(Rope),
@@ -72,11 +72,11 @@ impl Held {
 pub(crate) struct Source {
     stream: StreamedBody,
     announced: Option<u64>,
-    /// All that was taken so far; `None` once that is too much.
+    /// Everything read so far; `None` once it exceeds `KEPT`.
     kept: Option<Vec<Bytes>>,
     size: usize,
     ended: bool,
-    /// How many connections it was put on: only the last may read it.
+    /// Number of connections it was sent on; only the latest may read it.
     turn: usize,
 }
 
@@ -97,7 +97,7 @@ impl Source {
 
 pub(crate) enum OutgoingBody {
     Rope(RopeBody),
-    /// `next` is the first of the kept parts that this connection has not had.
+    /// `next` is the index of the first buffered part that was not sent on this connection.
     Stream {
         source: Arc<Mutex<Source>>,
         turn: usize,
@@ -169,7 +169,7 @@ fn poll_stream(
                 return Poll::Ready(Some(Err(error)));
             }
             Poll::Ready(Some(Ok(frame))) => {
-                // Trailers are per hop, and so is an empty frame's meaning.
+                // Trailers are hop-by-hop and not forwarded; empty frames carry no data.
                 let Some(data) = frame.into_data().ok().filter(|data| !data.is_empty()) else { continue };
                 source.keep(&data);
                 *next += 1;

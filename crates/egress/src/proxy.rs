@@ -1,4 +1,4 @@
-//! Outgoing proxies: which destinations use one, and the tunnel through it.
+//! Outgoing proxies: route selection and CONNECT tunnels.
 
 use std::net::IpAddr;
 
@@ -22,9 +22,9 @@ pub(crate) struct Proxy {
 #[derive(Clone)]
 pub(crate) enum Route {
     Direct,
-    /// Plain http: the proxy gets the whole URL.
+    /// For http: the proxy receives the absolute URL.
     Forward(Proxy),
-    /// https: the proxy only carries bytes.
+    /// For https: a CONNECT tunnel.
     Tunnel(Proxy),
 }
 
@@ -68,7 +68,7 @@ impl Proxies {
 }
 
 impl Proxy {
-    /// `http://user:password@host:port`; the scheme may be missing. TLS to the proxy itself is not spoken.
+    /// Parses `http://user:password@host:port`; the scheme is optional. TLS to the proxy itself is not supported.
     fn parse(text: &str) -> Result<Self, EgressError> {
         let text = text.trim();
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
@@ -83,7 +83,7 @@ impl Proxy {
         Ok(Self { host, port: authority.port_u16().unwrap_or(80), authorization })
     }
 
-    /// Asks for a tunnel to `host:port` on a fresh connection to the proxy.
+    /// Requests a tunnel to `host:port` on a new connection to the proxy.
     pub(crate) async fn tunnel(&self, stream: &mut TcpStream, authority: &str) -> Result<(), EgressError> {
         let mut request = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n").into_bytes();
         if let Some(value) = &self.authorization {
@@ -107,7 +107,7 @@ async fn read_consent(stream: &mut TcpStream) -> Result<(), EgressError> {
         if answer.len() >= LIMIT {
             return Err(EgressError::proxy("the proxy's answer is too long"));
         }
-        // Byte by byte, so that nothing behind the header is swallowed; once per connection.
+        // Read byte by byte, so that no bytes after the header are consumed; this happens once per connection.
         let byte =
             stream.read_u8().await.map_err(|_| EgressError::proxy("the proxy closed the connection"))?;
         answer.push(byte);
@@ -155,7 +155,7 @@ fn is_local(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// One rule of NO_PROXY.
+/// A rule of `NO_PROXY`.
 #[derive(Debug, PartialEq)]
 enum Exempt {
     Everything,
@@ -164,7 +164,7 @@ enum Exempt {
         bits: u32,
         port: Option<u16>,
     },
-    /// The name itself and all below it; with a leading dot, only those below.
+    /// The name itself and its subdomains; with a leading dot, subdomains only.
     Name {
         suffix: String,
         port: Option<u16>,

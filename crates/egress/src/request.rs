@@ -1,4 +1,4 @@
-//! An outgoing request, and the forms it takes on the wire.
+//! Outgoing requests and their HTTP/1.1 and HTTP/2 forms.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::proxy::Route;
 pub struct Outbound {
     pub destination: Arc<Destination>,
     pub method: Method,
-    /// Below the base path; begins with a slash.
+    /// Relative to the base path; starts with a slash.
     pub path_and_query: String,
     pub headers: Headers,
     pub body: OutboundBody,
 }
 
-/// Headers ready to be sent, freed once of what belongs to a single hop; cheap to clone.
+/// Headers without hop-by-hop ones, ready to be sent; cheap to clone.
 #[derive(Clone, Default)]
 pub struct Headers(Arc<HeaderMap>);
 
@@ -33,7 +33,7 @@ impl Headers {
         HeaderMap::clone(&self.0)
     }
 
-    /// The same with one more.
+    /// A copy with one header added or replaced.
     #[must_use]
     pub fn with(&self, name: HeaderName, value: HeaderValue) -> Self {
         let mut headers = HeaderMap::clone(&self.0);
@@ -51,7 +51,7 @@ impl From<HeaderMap> for Headers {
     }
 }
 
-/// A request that can be put on a connection more than once.
+/// A request that can be sent on more than one connection.
 #[derive(Clone)]
 pub(crate) struct Prepared {
     method: Method,
@@ -60,7 +60,7 @@ pub(crate) struct Prepared {
     body: Held,
 }
 
-/// What belongs to one connection and is decided here, whatever the caller copied in.
+/// Headers that belong to one connection; they are set here and removed from the caller's headers.
 const PER_HOP: [HeaderName; 6] = [
     CONNECTION,
     CONTENT_LENGTH,
@@ -77,7 +77,7 @@ impl Prepared {
         Ok((Self { method, target, headers, body: body.into() }, destination))
     }
 
-    /// Nothing has been taken from the body that could not be sent again.
+    /// True if everything taken from the body can still be sent again.
     pub(crate) fn is_whole(&self) -> bool {
         self.body.is_whole()
     }

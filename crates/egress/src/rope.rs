@@ -1,4 +1,4 @@
-//! A request body in parts: sent as one frame of exact length, written vectored, cheap to send twice.
+//! A request body in parts: sent as one frame of known length, written vectored, cheap to send again.
 
 use std::convert::Infallible;
 use std::io::IoSlice;

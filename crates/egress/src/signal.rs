@@ -1,4 +1,4 @@
-//! The waker of an inline connection: mutes the wake-ups a task would give itself while it is polling.
+//! The waker of an inline connection: suppresses wake-ups that a task would send itself while it is polling.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,8 +6,9 @@ use std::task::{Context, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-/// Hyper's connection and body talk through channels that wake each other; here both are polled by one task, so
-/// without the mute each frame would schedule that task once more for nothing.
+/// Wake-up state between a connection and the task that polls it. Hyper's connection and body communicate through
+/// channels that wake each other; here one task polls both, so without suppression each frame would schedule the task
+/// once more for nothing.
 #[derive(Default)]
 pub(crate) struct Signal {
     task: AtomicWaker,
@@ -17,29 +18,35 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// From here to `leave`, wake-ups are only remembered.
+    /// Starts a poll: until `leave`, wake-ups are only recorded.
     pub(crate) fn enter(&self, context: &Context<'_>) {
+        // Register before muting: a wake-up that still sees `polling == false` must reach the current task.
         self.task.register(context.waker());
         self.polling.store(true, Ordering::SeqCst);
     }
 
+    /// Clears recorded wake-ups. Called right before the connection is polled, which handles their cause.
     pub(crate) fn forget_missed(&self) {
         self.missed.store(false, Ordering::SeqCst);
     }
 
-    /// `parked`: the task is about to sleep, so what was missed must wake it.
+    /// Ends a poll. `parked` is true if the task returns pending, so that recorded wake-ups must wake it.
     pub(crate) fn leave(&self, parked: bool) {
+        // Unmute first, then look at `missed`. `wake_by_ref` stores `missed` and then loads `polling`. In the single
+        // order of SeqCst operations, either this swap sees the flag, or the waker sees `polling == false` and wakes
+        // the task itself. Weaker orderings would allow both sides to miss each other, and the task would hang.
         self.polling.store(false, Ordering::SeqCst);
         if self.missed.swap(false, Ordering::SeqCst) && parked {
             self.task.wake();
         }
     }
 
-    /// An idle connection keeps no task alive.
+    /// Drops the registered waker, so that an idle connection does not keep a task alive.
     pub(crate) fn detach(&self) {
         drop(self.task.take());
     }
 
+    /// Records that bytes arrived. Relaxed: the flag is only read by the task that drives the connection.
     pub(crate) fn note_received(&self) {
         self.received.store(true, Ordering::Relaxed);
     }
@@ -67,7 +74,7 @@ impl Wake for Signal {
             return self.task.wake();
         }
         self.missed.store(true, Ordering::SeqCst);
-        // The poll may have ended between the two lines above.
+        // The poll may have ended between the load and the store, in which case `leave` has not seen the flag.
         if !self.polling.load(Ordering::SeqCst) {
             self.task.wake();
         }

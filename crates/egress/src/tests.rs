@@ -1,4 +1,4 @@
-//! Behaviour over real sockets: scripted servers on loopback, one file per concern.
+//! Tests over real sockets: scripted servers on loopback, one file per topic.
 
 mod answers;
 mod cancel;

@@ -1,4 +1,5 @@
-//! TLS towards upstreams: the host's certificate authorities, the bundled ones where it has none, and the operator's.
+//! TLS to upstreams: the certificate authorities of the host (the bundled ones if it has none) and those of the
+//! operator.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use crate::config::EgressConfig;
 use crate::error::EgressError;
 
-/// TLS for each set of protocols that may be offered by ALPN.
+/// TLS connectors, one for each set of protocols offered by ALPN.
 pub(crate) struct Connectors {
     pub(crate) http1: TlsConnector,
     pub(crate) http2: TlsConnector,
@@ -41,7 +42,7 @@ fn host_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
-        tracing::info!("this host has no certificate authorities; the bundled ones are used");
+        tracing::info!("no host certificate authorities found, using the bundled ones");
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
     roots

@@ -1,4 +1,4 @@
-//! The byte stream under HTTP: plain TCP or TLS, noting when bytes arrive.
+//! The byte stream under HTTP: plain TCP or TLS; records whether bytes were received.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -29,7 +29,7 @@ impl Stream {
 pub(crate) struct Transport {
     pub(crate) stream: Stream,
     pub(crate) signal: Arc<Signal>,
-    /// Woken by every read.
+    /// Woken by every read attempt.
     pub(crate) reader: Option<Arc<AtomicWaker>>,
 }
 

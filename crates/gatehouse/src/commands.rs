@@ -1,4 +1,4 @@
-//! The subcommands, and the only places that print.
+//! The subcommands: the only modules that print.
 
 pub mod audit;
 pub mod backup;
@@ -17,10 +17,10 @@ use crate::master_key;
 use crate::settings::{self, Settings};
 use crate::world::SystemEntropy;
 
-/// Bad configuration, as opposed to a failure while running.
+/// Exit status for an invalid configuration, as opposed to a failure at run time.
 pub const BAD_CONFIGURATION: u8 = 2;
 
-/// The names `settings` needs to read provider variables.
+/// The provider types, which `settings` needs to parse provider variables.
 fn vendor_names() -> Vec<&'static str> {
     wire::vendors::list().iter().map(|vendor| vendor.name).collect()
 }
@@ -31,7 +31,7 @@ fn load_settings(config: Option<&Path>) -> Result<Settings, String> {
         .map_err(|faults| check::listing(&faults))
 }
 
-/// Reads the settings, or prints every fault and returns the exit status for them.
+/// Reads the settings, or prints every fault and returns the exit status.
 #[expect(clippy::print_stderr, reason = "a command speaks to whoever typed it")]
 fn settings_or_exit(config: Option<&Path>) -> Result<Settings, ExitCode> {
     load_settings(config).map_err(|listing| {
@@ -59,7 +59,7 @@ fn run_with_settings(
     }
 }
 
-/// Runs the work of a command that needs storage and no server.
+/// Runs a command that needs storage and no server.
 fn block_on<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| format!("The runtime could not be started: {error}"))?.block_on(work)

@@ -1,4 +1,5 @@
-//! The process log: text or JSON lines on standard error, queued, at a level that can be changed while it runs.
+//! The process log: text or JSON lines on standard error, written through a queue, with a level that can change at run
+//! time.
 
 mod escape;
 mod queue;
@@ -13,10 +14,10 @@ use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 use crate::settings::{LogFormat, LogSettings};
 use queue::LogQueue;
 
-/// How long the end of the process waits for the last log lines to be written.
+/// Time that the process waits at its end for the last log lines to be written.
 const LAST_FLUSH: Duration = Duration::from_secs(1);
 
-/// The running log. Writes out queued lines when it is dropped.
+/// The running log. Flushes queued lines when it is dropped.
 pub struct Logging {
     queue: LogQueue,
     level: LogLevel,
@@ -28,14 +29,14 @@ impl Logging {
     }
 }
 
-/// Changes the level of a running log.
+/// A handle that changes the level of the running log.
 #[derive(Clone)]
 pub struct LogLevel(reload::Handle<EnvFilter, Registry>);
 
 impl LogLevel {
     pub fn set(&self, level: &str) {
         if let Err(error) = self.0.reload(filter(level)) {
-            tracing::warn!(%error, level, "the log level cannot be changed");
+            tracing::warn!(%error, level, "failed to change log level");
         }
     }
 }
@@ -55,14 +56,14 @@ pub fn start(settings: &LogSettings) -> io::Result<Logging> {
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
         LogFormat::Text => registry.with(lines.with_ansi(io::stderr().is_terminal())).try_init(),
     };
-    // A second start in one process keeps the first one's log.
+    // A second start in one process keeps the first log.
     if started.is_ok() {
         log_panics();
     }
     Ok(Logging { queue, level: LogLevel(handle) })
 }
 
-/// Logs panics. The default hook writes to standard error itself, which may block.
+/// Logs panics. The default hook writes to standard error directly, which may block.
 fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string).unwrap_or_default();
@@ -70,7 +71,7 @@ fn log_panics() {
     }));
 }
 
-/// PostgreSQL's notices are left out unless the filter names their module.
+/// Builds the filter. PostgreSQL's notices are left out unless the filter names their module.
 fn filter(level: &str) -> EnvFilter {
     let quiet = if level.contains("sqlx") { "" } else { ",sqlx=warn" };
     EnvFilter::try_new(format!("{level}{quiet}")).unwrap_or_else(|_| EnvFilter::new("info"))

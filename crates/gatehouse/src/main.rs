@@ -1,4 +1,4 @@
-//! The executable: reads the command line and hands over. `gatehouse` alone serves.
+//! The executable: parses the command line and runs a command, `serve` by default.
 
 mod commands;
 mod logging;
@@ -31,7 +31,7 @@ Signals: SIGTERM stops after running calls have finished, SIGHUP reloads the con
 #[derive(Parser)]
 #[command(name = "gatehouse", version, about, long_about, verbatim_doc_comment, after_help = EXAMPLES)]
 struct Line {
-    /// Configuration file; by default gatehouse.yaml in the working directory, when it is there
+    /// Configuration file; by default gatehouse.yaml in the working directory, if it exists
     #[arg(long, short, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -42,41 +42,42 @@ struct Line {
 enum Command {
     /// Run the gateway (the default)
     Serve,
-    /// Write a commented gatehouse.yaml and a .env with a fresh master key
+    /// Write a commented gatehouse.yaml and a .env with a new master key
     Init {
-        /// Where to write them
+        /// Directory to write to
         #[arg(default_value = ".")]
         directory: PathBuf,
-        /// Overwrite files that are there
+        /// Overwrite existing files
         #[arg(long)]
         force: bool,
     },
-    /// Validate the configuration and list every fault; exits with 2 if there is one
+    /// Validate the configuration and list all faults; exits with 2 if there are any
     Check,
-    /// Look after the audit log
+    /// Verify the audit log
     Audit {
         #[command(subcommand)]
         command: AuditCommand,
     },
-    /// Make, list and revoke managed keys, in the configured storage; a running gateway learns of it within a second
+    /// Create, list and revoke managed keys in the configured storage; a running gateway applies changes within a
+    /// second
     #[command(subcommand)]
     Keys(commands::keys::Action),
-    /// Write a consistent copy of the data to one file, while the gateway runs or not (SQLite)
+    /// Write a consistent copy of the data to one file, online or offline (SQLite)
     Backup(commands::backup::Options),
-    /// Put a backup in place of the data of a stopped gateway (SQLite)
+    /// Replace the data of a stopped gateway by a backup (SQLite)
     Restore(commands::restore::Options),
     /// Recover from a lost encryption key
     #[command(subcommand)]
     Secrets(commands::secrets::Action),
-    /// Measure this gateway on this machine: mock upstream, load, direct call and floor in one run
+    /// Benchmark this gateway on this machine: mock upstream, load, direct call and baseline proxy in one run
     Bench(commands::bench::Options),
 }
 
 #[derive(Subcommand)]
 enum AuditCommand {
-    /// Prove that no entry was changed, removed or added since it was written
+    /// Verify that no entry was changed, removed or added since it was written
     Verify {
-        /// Say it as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },

@@ -1,5 +1,4 @@
-//! The master key: the operator's, or one generated at the first start and kept in the data directory; and a description
-//! of which one is in force.
+//! The master key: configured by the operator, or generated at the first start and stored in the data directory.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -17,15 +16,15 @@ pub const FILE: &str = "master.key";
 
 pub struct MasterKey {
     pub key: Secret,
-    /// Made just now: the one time it is printed.
+    /// True when the key was just generated, which is the only time it is printed.
     pub fresh: bool,
 }
 
 const SHORTEST: usize = 16;
-/// Parts of placeholders in examples, compared without case and punctuation.
+/// Placeholders in examples, compared without case and punctuation.
 const PLACEHOLDERS: [&str; 2] = ["changeme", "replaceme"];
 
-/// Why a key is too weak for a gateway that others can reach; the key itself is not part of the message.
+/// The reason why a key is too weak for a gateway that others can reach. The message does not contain the key.
 pub fn weakness(key: &Secret) -> Option<&'static str> {
     let key = key.reveal();
     let plain: String =
@@ -60,15 +59,15 @@ pub fn find_or_make(
     }
 }
 
-/// Which master key is in force, for `check` and for the start.
+/// Description of the master key in force, for `check` and for the start.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Description {
     pub summary: String,
-    /// The data directory holds another key, which is not in force.
+    /// Set when the data directory contains another key, which is not in force.
     pub warning: Option<String>,
 }
 
-/// Describes where the master key comes from, without showing more of it than its last four characters.
+/// Describes the origin of the master key, showing at most its last four characters.
 pub fn describe(settings: &Settings, working_directory: &Path) -> Description {
     let shown = settings.storage.data_dir.join(FILE);
     let kept = fs::read_to_string(working_directory.join(&shown)).ok();
@@ -96,7 +95,7 @@ pub fn describe(settings: &Settings, working_directory: &Path) -> Description {
     Description { summary: format!("from {origin}{}", ending(configured)), warning }
 }
 
-/// The variable of the master key.
+/// The environment variable of the master key.
 const VARIABLE: &str = "GATEWAY_MASTER_KEY";
 
 fn ending(key: &Secret) -> String {

@@ -35,20 +35,20 @@ use reader::Reader;
 
 use crate::master_key;
 
-/// The file that is read when none is named.
+/// The configuration file that is read by default.
 pub const DEFAULT_FILE: &str = "gatehouse.yaml";
 
-/// One setting as the table declares it.
+/// One setting as declared in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The name in YAML, as a dotted path.
     pub path: &'static str,
-    /// The name in the environment.
+    /// The name of the environment variable.
     pub env: &'static str,
-    /// As it would be written in YAML; empty when there is none.
+    /// The default as written in YAML; empty when there is none.
     pub default: &'static str,
     pub doc: &'static str,
-    /// What a value must be, as a noun: "a whole number".
+    /// Description of valid values, as a noun: "a whole number".
     pub kind: &'static str,
     pub secret: bool,
 }
@@ -60,7 +60,7 @@ pub struct Section {
     pub doc: &'static str,
 }
 
-/// The layer that decided a setting. What the environment decides is locked against changes at run time.
+/// The layer that a setting's value comes from. Values from the environment cannot be changed at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingSource {
     Default,
@@ -68,19 +68,19 @@ pub enum SettingSource {
     Env,
 }
 
-/// A setting, where its value came from and what of it may be shown.
+/// A setting with the origin of its value and the part of it that may be shown.
 #[derive(Clone, Debug)]
 pub struct SettingOrigin {
     pub setting: &'static Setting,
     pub source: SettingSource,
-    /// The place a person would edit: `environment`, `.env`, a `_FILE` variable, or the configuration file.
+    /// The place to edit the value: `environment`, `.env`, a `_FILE` variable, or the configuration file.
     pub location: String,
     pub shown: String,
-    /// The effective value, to tell whether a reload changed it.
+    /// The effective value, to detect changes on reload.
     pub value: Secret,
 }
 
-/// The settings, given everything they depend on; every fault there is, not only the first.
+/// Loads the settings from everything they depend on; returns all faults, not only the first.
 pub fn load(
     environment: BTreeMap<String, String>,
     working_directory: &Path,
@@ -110,8 +110,8 @@ pub fn load(
     if faults.is_empty() { Ok(settings) } else { Err(faults) }
 }
 
-/// The environment with `.env` below it and `_FILE` variables resolved; and where each variable that the process was not
-/// started with comes from.
+/// Completes the environment with `.env` and resolves `_FILE` variables; also returns the origin of each variable that
+/// the process was not started with.
 fn complete_environment(
     process: BTreeMap<String, String>,
     working_directory: &Path,
@@ -128,14 +128,14 @@ fn complete_environment(
     (environment, locations)
 }
 
-/// The one place where the environment of the process is read.
+/// Reads the environment of the process; nothing else does.
 pub fn process_environment() -> BTreeMap<String, String> {
     let text = |name: std::ffi::OsString| name.into_string().ok();
     std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
 }
 
 impl StorageSettings {
-    /// The database file, in the data directory unless it was named.
+    /// The database file, by default in the data directory.
     pub fn sqlite_file(&self) -> PathBuf {
         self.sqlite_path.clone().unwrap_or_else(|| self.data_dir.join("gatehouse.db"))
     }
@@ -158,7 +158,7 @@ fn is_loopback(host: &str) -> bool {
     address.map_or(host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback())
 }
 
-/// What can only be judged with several settings in view.
+/// Checks that involve several settings.
 fn check_together(settings: &Settings, faults: &mut Vec<SettingsFault>) {
     if settings.storage.kind == StorageType::Postgres && settings.storage.postgres_url.is_none() {
         let message = "is needed because storage.type (STORAGE_TYPE) is postgres";

@@ -1,4 +1,4 @@
-//! The real clock and the real randomness: the one place where they are taken rather than given.
+//! The system clock and the system's random numbers: the only place that reads them.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -23,7 +23,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// The kernel's randomness, fetched a block at a time: an id is made for every request.
+/// Random bytes from the kernel, fetched in blocks because every request needs an id.
 pub struct SystemEntropy;
 
 const BLOCK: usize = 1024;
@@ -41,7 +41,7 @@ impl Entropy for SystemEntropy {
                     *used = 0;
                 }
                 *byte = pool[*used];
-                // A byte that was given out must not be found in memory afterwards.
+                // Used bytes are cleared, so that they cannot be found in memory afterwards.
                 pool[*used] = 0;
                 *used += 1;
             }
@@ -51,7 +51,7 @@ impl Entropy for SystemEntropy {
 
 #[expect(clippy::disallowed_methods, reason = "this is the randomness that everyone else is given")]
 fn refill(pool: &mut [u8]) {
-    // Without randomness there are no safe keys and no unique ids: the process must not go on.
+    // Without randomness there are no safe keys and no unique ids: abort.
     if getrandom::fill(pool).is_err() {
         std::process::abort();
     }

@@ -1,5 +1,5 @@
-//! Admission against budgets: reserves the worst cost of a call. Where that does not fit, the bound is counted more exactly,
-//! then the call's output bound is lowered, then a cheaper model may serve it.
+//! Admission against budgets: holds the worst-case cost of a call. If that does not fit, the cost is computed more
+//! exactly, then the output bound is lowered, then a cheaper model may serve the call.
 
 use std::sync::Arc;
 
@@ -8,61 +8,62 @@ use domain::fault::Fault;
 use domain::money::Nanos;
 
 use crate::Prepared;
+use crate::budgets::{self, Clamp, Exceeded, Hold, KeyAndModel};
 use crate::gateway::Gateway;
 use crate::receive::Call;
 use crate::reserve::{self, WorstCost};
 use crate::resolve::access::Access;
 use crate::resolve::{self, Asking, Plan};
 use crate::settle::Ticket;
-use crate::spending::{self, Clamp, Exceeded, Hold, KeyAndModel};
 
-/// Other calls may take the room between a look at it and the hold.
+/// Attempts to clamp the output bound: other calls may take the room between reading it and placing the hold.
 const CLAMP_ATTEMPTS: usize = 3;
 
 /// An output bound at which a call fits into its budgets.
 pub struct Fit<T> {
     pub held: T,
     pub worst: Option<Nanos>,
-    /// None where the call has no output to bound, or nothing is known to bound it.
+    /// `None` if the call has no output to bound, or no bound is known.
     pub bound: Option<u64>,
     pub clamp: Option<Clamp>,
 }
 
-/// A call that does not fit, and the least it would need.
+/// A call that does not fit into its budgets, and the least amount it would need.
 pub struct Misfit {
     pub exceeded: Box<Exceeded>,
     pub need: Option<Nanos>,
 }
 
-/// Holds what the call may cost. The call comes back with its output bound, where that was missing or had to be lowered.
+/// Holds the worst-case cost of a call. The returned call carries its output bound if that was missing or had to be
+/// lowered.
 pub fn afford(
     gateway: &Gateway,
     draw: u64,
     prepared: Prepared,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
-    let occasion = || ticket.occasion(&prepared.caller, &prepared.user_path);
-    let Some(occasion) = spending::budgeted(gateway, occasion)? else { return Ok(prepared) };
+    let occasion = || ticket.budget_scope(&prepared.caller, &prepared.user_path);
+    let Some(occasion) = budgets::budgeted(gateway, occasion)? else { return Ok(prepared) };
     let hold = |prepared: &Prepared| {
         let history = Pair::of(gateway, &prepared.caller, &prepared.plan);
-        fit(&prepared.plan, &prepared.call, &history, |worst| spending::hold(gateway, &occasion, worst))
+        fit(&prepared.plan, &prepared.call, &history, |worst| budgets::hold(gateway, &occasion, worst))
     };
     let misfit = match hold(&prepared) {
         Ok(fit) => return bounded(gateway, prepared, fit, ticket),
         Err(misfit) => misfit,
     };
-    spending::exhausted(gateway, &occasion, misfit.need);
+    budgets::exhausted(gateway, &occasion, misfit.need);
     if let Some(plan) = downgraded(gateway, draw, &prepared, &misfit.exceeded) {
         let prepared = Prepared { plan, ..prepared };
         if let Ok(fit) = hold(&prepared) {
             return bounded(gateway, prepared, fit, ticket);
         }
-        return Err(spending::refused(gateway, &prepared.caller, &misfit.exceeded));
+        return Err(budgets::refused(gateway, &prepared.caller, &misfit.exceeded));
     }
-    Err(spending::refused(gateway, &prepared.caller, &misfit.exceeded))
+    Err(budgets::refused(gateway, &prepared.caller, &misfit.exceeded))
 }
 
-/// The calls of a key to a model, as far as budgets remember them.
+/// The key and model of a call, with access to their clamp history.
 pub struct Pair<'a> {
     gateway: &'a Gateway,
     pub pair: KeyAndModel,
@@ -77,12 +78,12 @@ impl<'a> Pair<'a> {
 
     fn least(&self, call: &Call) -> Option<u64> {
         let now = self.gateway.clock.now();
-        self.gateway.spending.clamps().least(&self.pair, reserve::thinking_budget(call), now)
+        self.gateway.budgets.clamps().least(&self.pair, reserve::thinking_budget(call), now)
     }
 }
 
-/// The first bound that fits, in the order of the contract. `attempt` takes the room for a call, and looks at it for an
-/// explanation.
+/// Finds the first output bound that fits, in the order given above. `attempt` places the hold for a call; for an
+/// explanation it only checks the budgets.
 pub fn fit<T>(
     plan: &Plan,
     call: &Call,
@@ -96,7 +97,7 @@ pub fn fit<T>(
         Ok(held) => return Ok(Fit { held, worst, bound: asked, clamp: None }),
         Err(exceeded) => exceeded,
     };
-    if cost.tighten(call, history.gateway.spending.prefixes()) {
+    if cost.tighten(call, history.gateway.budgets.prefixes()) {
         let worst = cost.at(asked);
         match attempt(worst) {
             Ok(held) => return Ok(Fit { held, worst, bound: asked, clamp: None }),
@@ -132,7 +133,7 @@ fn bounded(
     Ok(Prepared { call: with_bound(prepared.call, bound)?, ..prepared })
 }
 
-/// A budgeted call goes out with a bound, so that what is held is the most that it can cost.
+/// Sets the output bound of a budgeted call, so that the amount held is the most that it can cost.
 pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Fault> {
     match bound.filter(|bound| reserve::asked(&call) != Some(*bound)) {
         Some(bound) => call.with_max_output(bound),
@@ -140,7 +141,7 @@ pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Faul
     }
 }
 
-/// The targets of the budget's `downgrade_to`, as far as the caller may use them.
+/// Resolves the budget's `downgrade_to` into the targets that the caller may use.
 fn downgraded(gateway: &Gateway, draw: u64, prepared: &Prepared, exceeded: &Exceeded) -> Option<Plan> {
     let Prepared { snapshot, caller, user_path, call, .. } = prepared;
     let access = Access::new(&gateway.policy, snapshot, caller, user_path);

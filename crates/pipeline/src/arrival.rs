@@ -1,4 +1,4 @@
-//! What the server hands over about a call: everything but the body, with nothing of the web framework in it.
+//! A request as the server hands it to the pipeline: everything but the body, without types of the web framework.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,21 +17,22 @@ pub struct Arrival {
     /// The route, e.g. `/v1/chat/completions`.
     pub endpoint: &'static str,
     pub surface: Surface,
-    /// The model in the path, for formats that name it there, and whether the answer is streamed unless the body says so.
+    /// The model in the path, for formats that name it there, and whether the response is streamed unless the body says
+    /// otherwise.
     pub addressed: Option<(String, Option<bool>)>,
-    /// As the client wrote it; only where the audit log wants it.
+    /// The path as the client wrote it; only set if the audit log needs it.
     pub path: Option<String>,
     pub query: Option<String>,
     pub client_ip: Option<IpAddr>,
     pub headers: HeaderMap,
 }
 
-/// Accepted from the client or made by us; always fit for a header.
+/// The id of a request, accepted from the client or generated; always valid as a header value.
 #[derive(Clone, Debug)]
 pub struct RequestId(HeaderValue);
 
 impl RequestId {
-    /// A client's own id is kept when it is at most 128 visible ASCII characters.
+    /// Accepts a client's own id if it is at most 128 visible ASCII characters.
     pub fn accept(value: Option<&HeaderValue>) -> Option<Self> {
         let value = value?;
         let fits = (1..=128).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic);
@@ -52,7 +53,7 @@ impl RequestId {
         self.0.clone()
     }
 
-    /// What a call's chances are drawn from.
+    /// A number derived from the id, used for the random choices of the call.
     pub fn number(&self) -> u64 {
         domain::ids::number(self.as_str())
     }
@@ -63,13 +64,13 @@ impl Arrival {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// A query parameter's value, percent-decoding left aside: the few we read are plain words.
+    /// The raw value of a query parameter. It is not percent-decoded: the parameters read here are plain words.
     pub fn query_value(&self, name: &str) -> Option<&str> {
         query_value(self.query.as_deref()?, name)
     }
 }
 
-/// Where a client names its user path, by either name.
+/// Reads the user path from either of its two headers.
 pub fn user_path(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
     let named = [("x-gateway-user-path", "X-Gateway-User-Path"), ("x-user-path", "X-User-Path")];
     let Some((value, name)) = named.iter().find_map(|(key, name)| Some((headers.get(*key)?, *name))) else {
@@ -79,7 +80,7 @@ pub fn user_path(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
     text.map(Some).map_err(|_| fault::invalid_parameter(name, "A user path is UTF-8 text."))
 }
 
-/// The agent run that a call belongs to.
+/// Reads the id of the agent run that a call belongs to.
 pub fn run_id(headers: &HeaderMap) -> Result<Option<Arc<str>>, Fault> {
     let Some(value) = headers.get("x-run-id") else { return Ok(None) };
     let text = value.to_str().ok().map(str::trim).filter(|text| (1..=200).contains(&text.len()));

@@ -1,4 +1,4 @@
-//! A single question to one provider, outside the journey of a call: one attempt, answered whole.
+//! A single request to one provider outside the normal call path: one attempt, with the response read in full.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use wire::codec;
 use crate::content_encoding;
 use crate::dispatch::{interrupted, retry_after};
 use crate::gateway::Gateway;
-use crate::snapshot::routes::Core;
+use crate::snapshot::routes::InstanceConfig;
 
-/// Questions are short; what makes a provider work says so.
+/// The default timeout. Requests that take the provider longer set their own.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Ask {
     pub method: Method,
-    /// Below the base URL.
+    /// The path below the base URL.
     pub path: String,
     pub body: Vec<Bytes>,
-    /// The dialect of the provider's errors.
+    /// The format of the provider's error bodies.
     pub format: Format,
-    /// Headers beside the instance's own.
+    /// Headers in addition to those of the provider instance.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub patience: Duration,
 }
@@ -42,7 +42,7 @@ impl Ask {
     }
 }
 
-pub async fn ask(gateway: &Gateway, instance: &str, core: &Core, ask: Ask) -> Result<Bytes, Fault> {
+pub async fn ask(gateway: &Gateway, instance: &str, core: &InstanceConfig, ask: Ask) -> Result<Bytes, Fault> {
     let destination =
         core.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
     let outbound = Outbound {

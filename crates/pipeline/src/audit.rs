@@ -1,4 +1,4 @@
-//! What the audit log keeps of a call beside its receipt: headers and bodies, redacted and cut to size.
+//! Audit log capture: the headers and bodies of a call, redacted and truncated, beside its receipt.
 
 mod capture;
 mod entry_limit;
@@ -22,13 +22,13 @@ pub use redact::is_sensitive;
 pub use scrub::Scrubber;
 pub use threads::Threads;
 
-/// What is kept, from the settings.
+/// The audit log settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub enabled: bool,
     pub bodies: bool,
     pub headers: bool,
-    /// Bytes that are kept of each body.
+    /// Bytes kept of each body.
     pub body_limit: usize,
 }
 
@@ -38,10 +38,10 @@ impl Default for Rules {
     }
 }
 
-/// The newest entries of this process, without headers and bodies, for whoever is watching.
+/// A live feed of the newest audit entries of this process, without headers and bodies.
 pub type Live = Feed<Box<AuditEntry>>;
 
-/// A call is over: whoever watches hears of it before it is in the database.
+/// Publishes a finished call to the live feed, before it is in the database.
 pub fn announce(live: &Live, receipt: &Receipt) {
     if let Some(mut entry) = AuditEntry::outline(receipt) {
         entry.data.request_headers = Vec::new();

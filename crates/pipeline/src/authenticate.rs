@@ -1,4 +1,5 @@
-//! Station: token → caller. A pure function of the snapshot; one answer for every kind of bad key.
+//! Authentication: resolves the token of a call to its caller. A pure function of the snapshot; every kind of invalid
+//! key gets the same error.
 
 use domain::caller::Caller;
 use domain::clock::Timestamp;
@@ -17,7 +18,7 @@ pub fn authenticate(snapshot: &Snapshot, arrival: &Arrival, needed: Scope) -> Re
     Ok(caller)
 }
 
-/// The caller whatever its scopes: a call that lacks one counts against the key's request limits.
+/// Resolves the caller without checking its scopes: a call that lacks one counts against the key's request limits.
 pub fn caller(snapshot: &Snapshot, arrival: &Arrival) -> Result<Caller, Fault> {
     let token = credential(&arrival.headers, arrival.query.as_deref())
         .ok_or_else(|| missing_credential(&arrival.headers))?;
@@ -27,7 +28,7 @@ pub fn caller(snapshot: &Snapshot, arrival: &Arrival) -> Result<Caller, Fault> {
     })
 }
 
-/// The credential a client sent, in the order of the contract: an Authorization header, when there is one, decides.
+/// The credential that a client sent. If there is an `Authorization` header, the others are ignored.
 pub fn credential<'a>(headers: &'a HeaderMap, query: Option<&'a str>) -> Option<&'a str> {
     if let Some(value) = headers.get(http::header::AUTHORIZATION) {
         let (scheme, token) = value.to_str().ok()?.trim().split_once(' ')?;
@@ -42,7 +43,7 @@ pub fn credential<'a>(headers: &'a HeaderMap, query: Option<&'a str>) -> Option<
         .filter(|token| !token.is_empty())
 }
 
-/// The refusal of a request without a usable credential.
+/// The error for a request without a usable credential.
 pub fn missing_credential(headers: &HeaderMap) -> Fault {
     let value = headers.get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let is_bare_key = |value: &str| {
@@ -55,7 +56,8 @@ pub fn missing_credential(headers: &HeaderMap) -> Fault {
     }
 }
 
-/// The reason of a refusal is for the operator: the client is told the same for all of them.
+/// Resolves a token. The reason of a rejection is for the operator only; the client gets the same error for all of
+/// them.
 pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Caller, &'static str> {
     let digest = auth_key::digest(token);
     if digest.ct_eq(&snapshot.master).into() {
@@ -64,7 +66,7 @@ pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Call
     holder(snapshot, &digest, now)
 }
 
-/// The same caller as it stands now, for what outlives the snapshot it was admitted by.
+/// Looks the caller up again in the current snapshot, for work that outlives the snapshot it was admitted with.
 pub fn again(snapshot: &Snapshot, caller: &Caller, now: Timestamp) -> Result<Caller, &'static str> {
     match caller {
         Caller::Master => Ok(Caller::Master),

@@ -1,4 +1,4 @@
-//! Limits on request bodies being processed: the bytes the whole process holds, and the large ones it works on at once.
+//! Limits on request bodies: the bytes that the whole process holds, and the large bodies that it processes at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ pub const LARGE_BODY: usize = 128 * 1024;
 /// Most bodies that are parsed at the same time: a parsed body takes many times its length.
 const MOST_SLOTS: usize = 4;
 
-/// The bodies that are held, and the slots for work on large ones. One per process.
+/// The memory held by bodies, and the slots for work on large ones. One per process.
 pub struct BodyWork {
     held: Arc<AtomicU64>,
     slots: Arc<Semaphore>,
@@ -35,8 +35,8 @@ impl Default for BodyWork {
 }
 
 impl BodyWork {
-    /// A share of the memory for bodies, empty at first; it is given back when the lease, or the body made from it, is
-    /// dropped.
+    /// An empty lease on the memory for bodies. The memory is given back when the lease, or the body it is attached to,
+    /// is dropped.
     pub fn lease(&self, limit: u64) -> BodyLease {
         BodyLease { held: self.held.clone(), bytes: 0, limit }
     }
@@ -54,7 +54,8 @@ impl BodyWork {
     ) -> Result<T, Fault> {
         let slot = self.slots.clone().acquire_owned().await.map_err(|_| fault::internal_error())?;
         let job = tasks.spawn_blocking(move || {
-            // The slot is taken until the work ends, also when its caller has gone away.
+            // A blocking task cannot be cancelled: the slot stays taken until the work ends, even if the caller is
+            // gone.
             let _slot = slot;
             work()
         });
@@ -67,7 +68,7 @@ impl BodyWork {
     }
 }
 
-/// Runs `work` on a body of so many bytes: at once if it is small, off the connection's thread if it is large.
+/// Runs `work` on a body of this size: inline if it is small, on a blocking thread if it is large.
 pub async fn with_bytes<T: Send + 'static>(
     gateway: &Gateway,
     bytes: usize,
@@ -79,7 +80,7 @@ pub async fn with_bytes<T: Send + 'static>(
     }
 }
 
-/// Runs `work` on a call: at once for a small body, off the connection's thread for a large one.
+/// Runs `work` on a call: inline if its body is small, on a blocking thread if it is large.
 pub async fn with_call<T: Send + 'static>(
     gateway: &Gateway,
     call: Box<Call>,
@@ -96,7 +97,7 @@ pub async fn with_call<T: Send + 'static>(
     Box::pin(gateway.body_work.run(&gateway.tasks, work)).await
 }
 
-/// The memory one body takes of what all bodies may.
+/// The share of one body in the memory for all bodies.
 pub struct BodyLease {
     held: Arc<AtomicU64>,
     bytes: u64,
@@ -104,8 +105,10 @@ pub struct BodyLease {
 }
 
 impl BodyLease {
-    /// Counts further bytes, unless all bodies together would take more than they may.
+    /// Counts further bytes; fails if all bodies together exceed the limit.
     pub fn grow(&mut self, bytes: u64) -> Result<(), Fault> {
+        // Added before the check, so that concurrent leases cannot all pass it; dropping a refused lease subtracts the
+        // bytes again. Relaxed: the counter orders no other memory.
         let before = self.held.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
         match before + bytes > self.limit {
@@ -122,12 +125,12 @@ impl BodyLease {
         }
     }
 
-    /// An empty lease of the same memory.
+    /// An empty lease on the same memory.
     pub fn another(&self) -> Self {
         Self { held: self.held.clone(), bytes: 0, limit: self.limit }
     }
 
-    /// The body, which carries its lease: that ends when the last copy of the body is dropped.
+    /// Attaches the lease to the body: it ends when the last copy of the body is dropped.
     pub fn attach(self, body: Bytes) -> Bytes {
         match self.bytes {
             0 => body,

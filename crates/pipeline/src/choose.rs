@@ -1,11 +1,11 @@
-//! In which order the targets of a pool or combo are tried: a pure function of their live state and a seed.
+//! Orders the targets of a pool or combo in which they are tried: a pure function of their live state and a seed.
 
-mod lot;
 mod measure;
 #[cfg(test)]
 mod properties;
+mod ranked_member;
 mod reason;
-mod standing;
+mod splitmix64;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -17,16 +17,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::strategy::Strategy;
-use lot::Lot;
 use reason::Reason;
+use splitmix64::SplitMix64;
 
 use crate::health::Health;
 
-/// A target as far as choosing goes.
+/// A target, as far as the selection needs it.
 pub trait Candidate {
     fn health(&self) -> &Health;
 
-    /// Worst-case cost of this call in nano-dollars; none where no price is known.
+    /// Worst-case cost of this call in nano-dollars; `None` if no price is known.
     fn cost(&self, input_tokens: u64, output_tokens: u64) -> Option<i64>;
 }
 
@@ -40,9 +40,9 @@ pub enum Choice<L> {
 pub struct Group<L> {
     pub name: Arc<str>,
     pub strategy: Strategy,
-    /// Members that are open or cooling stand last.
+    /// Whether members whose breaker is open or that cool down are tried last.
     pub health_aware: bool,
-    pub turn: Arc<Turn>,
+    pub turn: Arc<RoundRobinCursor>,
     pub members: Vec<Member<L>>,
 }
 
@@ -52,33 +52,33 @@ pub struct Member<L> {
     pub choice: Choice<L>,
 }
 
-/// Whose turn it is in a round; carried across snapshots.
+/// The position of a round robin; carried across snapshots.
 #[derive(Debug, Default)]
-pub struct Turn(AtomicU64);
+pub struct RoundRobinCursor(AtomicU64);
 
 #[derive(Clone, Copy, Debug)]
-pub struct Circumstances {
+pub struct SelectionContext {
     pub now: Duration,
     pub seed: u64,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// A real call moves the turns on; an explanation only looks.
+    /// Whether the round-robin cursors are advanced. An explanation only reads them.
     pub real: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Ranked<L> {
     pub choice: L,
-    /// In the terms of the innermost group: calls under way, milliseconds, dollars, or the adaptive score.
+    /// The figure that the innermost group ranks by: calls in flight, milliseconds, dollars, or the adaptive score.
     pub score: Option<f64>,
-    /// Why it stands where it stands. With figures and group names in an explanation; a real call spares itself those.
+    /// The reason for its position. An explanation includes figures and group names; a real call avoids the allocation.
     pub reason: Cow<'static, str>,
 }
 
-/// Every target once for each time it occurs, in the order in which they are to be tried.
+/// Ranks the targets in the order in which they are tried. A target that occurs twice is listed twice.
 ///
-/// Whether the call is real makes no difference to the order: an explanation shows what a call would meet.
-pub fn rank<L: Candidate + Clone>(choice: &Choice<L>, circumstances: &Circumstances) -> Vec<Ranked<L>> {
+/// The order does not depend on `real`: an explanation shows what a call would do.
+pub fn rank<L: Candidate + Clone>(choice: &Choice<L>, circumstances: &SelectionContext) -> Vec<Ranked<L>> {
     match choice {
         Choice::One(target) => {
             vec![Ranked { choice: target.clone(), score: None, reason: Reason::Only.in_short() }]
@@ -86,7 +86,7 @@ pub fn rank<L: Candidate + Clone>(choice: &Choice<L>, circumstances: &Circumstan
         Choice::Among(group) => {
             let mut ranking =
                 Ranking { circumstances, order: Vec::with_capacity(group.members.len()), used: Vec::new() };
-            let mut lot = Lot::new(circumstances.seed);
+            let mut lot = SplitMix64::new(circumstances.seed);
             ranking.expand(group, &mut lot, circumstances.real, None);
             ranking.order
         }
@@ -94,13 +94,13 @@ pub fn rank<L: Candidate + Clone>(choice: &Choice<L>, circumstances: &Circumstan
 }
 
 struct Ranking<'a, L> {
-    circumstances: &'a Circumstances,
+    circumstances: &'a SelectionContext,
     order: Vec<Ranked<L>>,
-    /// Turns of inner groups that were moved on, and what they were: the same pool may be named twice.
-    used: Vec<(*const Turn, u64)>,
+    /// Cursors of inner groups that were advanced, and their values before: the same pool may be named twice.
+    used: Vec<(*const RoundRobinCursor, u64)>,
 }
 
-/// The groups around one, for explanations.
+/// The enclosing groups, for explanations.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     outer: Option<&'a Around<'a>>,
@@ -109,12 +109,13 @@ struct Around<'a> {
 }
 
 impl<L: Candidate + Clone> Ranking<'_, L> {
-    /// `moves`: this group's turn is used. Of the groups inside, only the one that stands first uses its own: if all
-    /// moved, two rounds in one another would keep step, and members would never be reached.
-    fn expand(&mut self, group: &Group<L>, lot: &mut Lot, moves: bool, outer: Option<&Around<'_>>) {
+    /// `moves` advances this group's cursor. Of the inner groups, only the first in the order advances its own: if all
+    /// did, nested round robins would keep in step, and some members would never come first.
+    fn expand(&mut self, group: &Group<L>, lot: &mut SplitMix64, moves: bool, outer: Option<&Around<'_>>) {
         let turn = self.turn(group, moves, outer.is_some());
         let mut inner_lot = lot.fork();
-        for (place, standing) in standing::order(group, turn, self.circumstances, lot).into_iter().enumerate()
+        for (place, standing) in
+            ranked_member::order(group, turn, self.circumstances, lot).into_iter().enumerate()
         {
             let around = Around { outer, name: &group.name, reason: standing.reason };
             match &group.members[standing.member].choice {
@@ -158,14 +159,15 @@ impl Around<'_> {
     }
 }
 
-impl Turn {
+impl RoundRobinCursor {
     fn look(&self, moves: bool) -> u64 {
+        // Relaxed: calls only need different positions, and no other memory depends on the cursor.
         if moves { self.0.fetch_add(1, Ordering::Relaxed) } else { self.0.load(Ordering::Relaxed) }
     }
 }
 
 impl<L> Choice<L> {
-    /// Every target in it, in the order named.
+    /// Visits every target, in the order named.
     pub fn each(&self, visit: &mut impl FnMut(&L)) {
         match self {
             Self::One(target) => visit(target),

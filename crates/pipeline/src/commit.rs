@@ -1,4 +1,5 @@
-//! Station: an answer becomes a reply. Whole answers are booked before they leave; streams commit to a head first.
+//! Turns an upstream response into the reply to the client. Complete responses are settled before they are sent;
+//! streams commit to their headers first.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::stream::EventStream;
 
 type Outcome = (Box<Ticket>, Result<Answer, Fault>);
 
-/// A dispatch that goes on while the client is kept company.
+/// A dispatch that continues while the client is sent heartbeats.
 pub type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 pub async fn whole(answering: Answering, record: Option<Box<Record>>) -> Result<Reply, Refused> {
@@ -39,14 +40,14 @@ pub async fn whole(answering: Answering, record: Option<Box<Record>>) -> Result<
     }
 }
 
-/// What a head that leaves before any target has answered tells beside the request's id.
+/// Response headers that are sent before any target has answered, beside the id of the request.
 pub struct EarlyHeaders {
     pub account: Option<Account>,
     pub clamped: Option<HeaderValue>,
 }
 
-/// Waits for content as long as a client can be left without a word; then the head goes out alone,
-/// and whatever is still to come, a fault included, goes in-band.
+/// Waits for content up to the heartbeat interval. Then the headers are sent alone, and everything that follows, errors
+/// included, goes into the stream.
 pub async fn stream(
     gateway: &Arc<Gateway>,
     arrival: &Arrival,
@@ -54,6 +55,7 @@ pub async fn stream(
     mut answering: Answering,
     record: Option<Box<Record>>,
 ) -> Result<Reply, Refused> {
+    // Polled by reference: after the timeout, the same dispatch continues inside the stream.
     match tokio::time::timeout(gateway.policy.stream_heartbeat, answering.as_mut()).await {
         Ok((mut ticket, Ok(Answer::Stream(flow)))) => {
             let overhead_us = ticket.first_byte();
@@ -86,7 +88,7 @@ fn events(mut headers: HeaderMap, mut stream: EventStream, record: Option<Box<Re
     Reply { status: StatusCode::OK, headers, body: ReplyBody::Stream(Box::new(stream)) }
 }
 
-/// The provider's own bytes, with what the gateway adds spliced in.
+/// Passes on the provider's bytes, with the gateway's members spliced in.
 async fn pass_on(
     mut ticket: Box<Ticket>,
     native: &'static dyn Native,
@@ -132,12 +134,12 @@ async fn render(
     let length: u64 = answer.parts.iter().map(|part| content_bytes(&part.content)).sum();
     ticket.produced(length);
     if translation.client_format == Format::Chat {
-        ticket.gateway().recall.remember(&ticket.owner(), &answer);
+        ticket.gateway().reasoning_states.remember(&ticket.owner(), &answer);
     }
     let (client, mut rendering) = (translation.client, translation.rendering);
     rendering.latency_ms = ticket.elapsed().as_millis() as u64;
     let (usage, raw) = (answer.usage.clone(), answer.raw_usage.clone());
-    // The client may leave while a large answer is rendered: it is billed all the same.
+    // The client may disconnect while a large response is rendered: it is billed all the same.
     if let Some(usage) = usage.clone().filter(|_| length >= LARGE_BODY as u64) {
         ticket.consumed(usage, &raw);
     }
@@ -180,14 +182,14 @@ async fn finish(
     reply
 }
 
-/// The answer is there and will be billed, whether or not the client stays until that is done.
+/// Stores the reply under its idempotency key. The response will be billed, whether or not the client waits for that.
 fn write_down(record: Option<Box<Record>>, reply: &Reply, ticket: &Ticket) {
     if let Some(record) = record {
         record.keep_whole(reply, ticket.lane().map(|lane| &**lane));
     }
 }
 
-/// What the client gets, for the audit log.
+/// Records the reply for the audit log.
 fn take_down(ticket: &mut Ticket, headers: &HeaderMap, pieces: &[Bytes]) {
     if ticket.is_audited() {
         ticket.heads(headers);

@@ -1,4 +1,4 @@
-//! The live console: the last few hundred events of this process, numbered, for whoever is watching.
+//! The live console: a numbered feed of the last few hundred events of this process.
 
 mod call;
 mod entry;
@@ -12,13 +12,13 @@ use domain::receipt::Receipt;
 
 use crate::feed::{self, Feed};
 
-pub use crate::feed::{BITE, CAPACITY};
+pub use crate::feed::{CAPACITY, MAX_BATCH};
 pub use entry::{Event, NAMES, Notice};
 
 pub type Entry = feed::Entry<Event>;
 pub type Batch = feed::Batch<Event>;
 
-/// A call leaves a few words in a buffer that is there already: it formats nothing.
+/// A feed of events. Recording a call reuses the buffer of an old event and formats nothing.
 #[derive(Default)]
 pub struct Console(Feed<Event>);
 
@@ -27,7 +27,7 @@ impl Console {
         Self(Feed::after(before))
     }
 
-    /// A call is over.
+    /// Records a finished call.
     pub fn settled(&self, receipt: &Receipt) {
         self.0.push_with(|old| {
             let mut call = match old {

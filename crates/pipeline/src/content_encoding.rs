@@ -1,4 +1,5 @@
-//! Decodes provider answers that are compressed although `identity` was requested. Output is limited against bombs.
+//! Decodes provider responses that are compressed although `identity` was requested. The output is limited, against
+//! decompression bombs.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -27,7 +28,7 @@ pub enum Coding {
     Unsupported,
 }
 
-/// The coding of an answer's body; `None` for `identity`.
+/// The coding of a response body; `None` for `identity`.
 pub fn of(headers: &HeaderMap) -> Option<Coding> {
     let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
     let coding = values.next()?.as_bytes().trim_ascii().to_ascii_lowercase();
@@ -44,8 +45,8 @@ pub fn of(headers: &HeaderMap) -> Option<Coding> {
     }
 }
 
-/// Decodes a body in small steps, so that it is not unpacked faster than it is taken. All that a piece of input completes
-/// can be taken at once, so streams are not delayed.
+/// Decodes a body in small steps, so that it is not decompressed faster than it is consumed. Everything that a chunk of
+/// input completes can be taken at once, so that streams are not delayed.
 pub struct Decoder {
     writer: Writer,
     output: Output,
@@ -53,12 +54,12 @@ pub struct Decoder {
 }
 
 enum Writer {
-    /// Made by the first byte.
+    /// Created at the first byte, which tells zlib from raw deflate.
     NotBegun(Coding),
     Begun(Box<dyn FinishingWrite>),
 }
 
-/// A decoder that gives out what is left at the end. Those of gzip and Brotli also tell whether the input was cut off.
+/// A decoder that writes its remaining output at the end. Those of gzip and Brotli also detect truncated input.
 trait FinishingWrite: Write + Send {
     fn finish(&mut self) -> io::Result<()>;
 }
@@ -93,7 +94,8 @@ impl FinishingWrite for zstd::stream::write::Decoder<'static, Output> {
     }
 }
 
-/// The writers own their output and most do not lend it, so it is shared with them. One task uses it.
+/// A shared output buffer: the writers own their output, and most do not lend it. Only one task uses it, so the lock is
+/// never contended.
 #[derive(Clone)]
 struct Output(Arc<Mutex<Buffer>>);
 
@@ -121,19 +123,19 @@ impl Write for Output {
 }
 
 impl Decoder {
-    /// `limit`: the most bytes that are decoded in all.
+    /// `limit` is the most bytes that are decoded in total.
     pub fn new(coding: Coding, limit: usize) -> Self {
         let buffer = Buffer { decoded: Vec::new(), left: limit, too_large: false };
         let output = Output(Arc::new(Mutex::new(buffer)));
         Self { writer: Writer::NotBegun(coding), output, input: Bytes::new() }
     }
 
-    /// Everything that was given before must have been taken.
+    /// Sets the next input. All earlier input must have been taken.
     pub fn give(&mut self, chunk: Bytes) {
         self.input = chunk;
     }
 
-    /// The next decoded part; none when more input is needed.
+    /// The next decoded part; `None` if more input is needed.
     pub fn take(&mut self) -> Result<Option<Bytes>, EgressError> {
         while !self.input.is_empty() {
             let step = self.input.split_to(self.input.len().min(STEP));
@@ -145,7 +147,7 @@ impl Decoder {
         Ok(None)
     }
 
-    /// The body has ended: what is still to come out, unless it was cut off.
+    /// Ends the body, and returns the remaining output. Fails if truncated input is detected.
     pub fn finish(&mut self) -> Result<Bytes, EgressError> {
         let Writer::Begun(writer) = &mut self.writer else { return Ok(Bytes::new()) };
         let outcome = writer.finish();
@@ -175,7 +177,7 @@ impl Decoder {
 fn writer(coding: Coding, first: u8, output: Output) -> Result<Box<dyn FinishingWrite>, EgressError> {
     Ok(match coding {
         Coding::Gzip => Box::new(flate2::write::MultiGzDecoder::new(output)),
-        // The method in a zlib header is 8.
+        // The compression method in a zlib header is 8.
         Coding::Deflate if first & 0x0f == 8 => Box::new(flate2::write::ZlibDecoder::new(output)),
         Coding::Deflate => Box::new(flate2::write::DeflateDecoder::new(output)),
         Coding::Brotli => Box::new(brotli_decompressor::DecompressorWriter::new(output, BROTLI_BUFFER)),
@@ -193,12 +195,12 @@ fn fault(reason: &'static str) -> EgressError {
     EgressError::new(EgressErrorKind::ContentEncoding, reason)
 }
 
-/// A whole body, decoded as its headers say.
+/// Decodes a complete body according to its headers.
 pub fn decode(headers: &HeaderMap, body: Bytes, limit: usize) -> Result<Bytes, EgressError> {
     decode_whole(of(headers), body, limit)
 }
 
-/// A whole body, unless it is damaged, cut off or longer than `limit`.
+/// Decodes a complete body; fails if it is damaged, truncated or longer than `limit`.
 pub fn decode_whole(coding: Option<Coding>, body: Bytes, limit: usize) -> Result<Bytes, EgressError> {
     let Some(coding) = coding else { return Ok(body) };
     let mut decoder = Decoder::new(coding, limit);
@@ -224,6 +226,8 @@ impl DecodedBody {
 
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EgressError>>> {
         loop {
+            // The inner body is only polled when all input is decoded. Its `Pending` has registered the waker; output
+            // that is ready needs none.
             if let Some(outcome) = self.decoder.take().transpose() {
                 return Poll::Ready(Some(outcome));
             }
@@ -251,7 +255,7 @@ mod tests {
         HeaderMap::from_iter([(header::CONTENT_ENCODING, HeaderValue::from_static(encoding))])
     }
 
-    /// Each event compressed and flushed by itself, as a server does that compresses a stream.
+    /// Compresses and flushes each event by itself, as a server does that compresses a stream.
     fn flushed(mut encoder: impl Write, taken: impl Fn() -> Vec<u8>) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
         for event in EVENTS {
@@ -282,7 +286,7 @@ mod tests {
         }
     }
 
-    /// An uncompressed meta-block; behind the header of the stream if it is the first, and before its end if the last.
+    /// An uncompressed meta-block: after the header of the stream if it is the first, before its end if it is the last.
     fn stored_brotli(number: usize, event: &str) -> Vec<u8> {
         let length = (event.len() - 1) as u32;
         let header = if number == 0 { length << 4 | 1 << 20 } else { length << 3 | 1 << 19 };
@@ -294,7 +298,7 @@ mod tests {
         piece
     }
 
-    /// All that can be decoded once these bytes are there.
+    /// Everything that can be decoded after these bytes.
     fn feed(decoder: &mut Decoder, bytes: &[u8]) -> Vec<u8> {
         decoder.give(Bytes::copy_from_slice(bytes));
         let mut decoded = Vec::new();

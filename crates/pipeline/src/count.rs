@@ -1,4 +1,5 @@
-//! What a request would cost in input tokens, without answering it: asked of the provider where it can say, else counted here.
+//! Counts the input tokens of a request without running it: by the provider if it has an endpoint for that, otherwise
+//! locally.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::reply::Refused;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 
-/// The count as its dialect tells it, and what is told beside it.
+/// The response headers, and the count in the client's format.
 pub type Counted = (HeaderMap, Value);
 
 /// `POST /v1/messages/count_tokens`.
@@ -33,7 +34,7 @@ where
     count(gateway, arrival, body, path, |tokens| json!({"input_tokens": tokens, "estimated": true})).await
 }
 
-/// Gemini's `:countTokens`, always counted here.
+/// Gemini's `:countTokens`; always counted locally.
 pub async fn generate<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Counted, Refused>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
@@ -74,7 +75,7 @@ where
         let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
         let crate::Prepared { call, plan, .. } = prepared;
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
-        // State that was sealed for the client is not the provider's to read.
+        // The provider cannot read state that the gateway sealed for the client.
         let body = call.request.body.clone();
         let sealed =
             body_work::with_bytes(gateway, body.len(), move || codec::carries_sealed_state(&body)).await?;

@@ -1,12 +1,13 @@
-//! Station: over the plan's targets until one answers. Encode, send, decode; nothing is sent to the client from here.
+//! Dispatch: tries the targets of the plan until one answers. Encodes, sends and decodes; nothing is sent to the client
+//! from here.
 
 mod attempt;
+mod call_context;
 mod continuation;
-mod course;
-mod foresee;
+mod dry_run;
+mod failover_plan;
 mod gate;
 mod hedge;
-mod occasion;
 mod outbound;
 mod progress;
 mod resume;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::canon::Reply;
-use domain::fault::{Fault, Recourse};
+use domain::fault::{Fault, RetryScope};
 use tokio::time::Instant;
 use wire::codec::{self, Native};
 use wire::response_facts::ResponseFacts;
@@ -29,29 +30,29 @@ use crate::reserve::Reservation;
 use crate::resolve::Plan;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
-use crate::stream::Flow;
+use crate::stream::UpstreamStream;
 
 use attempt::attempt;
-use course::{Course, Moment, Next};
-pub use foresee::{Departure, Dialect, Foreseen, Prospect, foresee};
-pub use occasion::Occasion;
-use outbound::Leaving;
-pub use outbound::{Continuity, Passage, Translation};
+pub use call_context::CallContext;
+pub use dry_run::{Dialect, Foreseen, RequestPreview, TargetOutlook, dry_run};
+use failover_plan::{FailoverPlan, Next, RetryContext};
+use outbound::PreparedRequest;
+pub use outbound::{Continuity, ResponseMode, Translation};
 pub use progress::Loss;
 use progress::Progress;
 pub use resume::{Resumable, Resumed, Resuming, resume};
 pub use upstream::{UpstreamBody, interrupted, retry_after};
 
-/// What a provider answered, before it is rendered for the client.
+/// A provider's response, before it is rendered for the client.
 pub enum Answer {
-    /// The provider's own bytes, for a client that speaks the same.
+    /// The provider's own bytes, for a client of the same format.
     Native(&'static dyn Native, Bytes, Box<codec::Answer>),
     Translated(Box<Translation>, Box<Reply>),
-    Stream(Box<Flow>),
+    Stream(Box<UpstreamStream>),
 }
 
 impl Answer {
-    /// Model and finish reasons of a whole answer; a stream tells them at its end.
+    /// The model and finish reasons of a complete response; a stream has them at its end.
     fn facts(&self) -> Option<ResponseFacts> {
         match self {
             Self::Native(_, bytes, _) => Some(ResponseFacts::of(bytes)),
@@ -64,49 +65,50 @@ impl Answer {
     }
 }
 
-/// A target about to be asked.
-struct Trying {
-    leaving: Leaving,
-    asked: Asked,
+/// An attempt that is about to be sent.
+struct PendingAttempt {
+    leaving: PreparedRequest,
+    asked: ActiveAttempt,
 }
 
-/// A target that is being asked.
-struct Asked {
+/// An attempt in flight.
+struct ActiveAttempt {
     lane: Arc<Lane>,
     admission: Admission,
     progress: Progress,
-    /// The id of the attempt's client span, where the call is traced.
+    /// The id of the attempt's client span, if the call is traced.
     span_id: Option<String>,
 }
 
-impl Asked {
+impl ActiveAttempt {
     fn new(lane: Arc<Lane>, admission: Admission, ticket: &Ticket) -> Self {
         Self { lane, admission, progress: Progress::default(), span_id: ticket.new_span_id() }
     }
 }
 
-/// What an attempt has to keep to.
+/// The limits of an attempt.
 #[derive(Clone, Copy)]
 struct Bounds {
     deadline: Instant,
-    /// There is nobody else to ask.
+    /// Whether no other target is available.
     alone: bool,
 }
 
-/// A target that was asked.
-struct Tried {
+/// A finished attempt.
+struct AttemptResult {
     lane: Arc<Lane>,
     outcome: Result<Answer, Fault>,
 }
 
-/// Cooldown of a target whose account is used up.
+/// Cooldown of a target whose quota is exhausted.
 const EXHAUSTED: Duration = Duration::from_secs(600);
 /// Cooldown applied after a 429 without `Retry-After` when another target is available.
 const A_BREATH: Duration = Duration::from_secs(1);
 /// Longest cooldown that a provider's `Retry-After` can cause.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Tries the plan's targets until one answers. Owns all it needs: a client that is waiting is sent heartbeats meanwhile.
+/// Tries the plan's targets until one answers. Owns all it needs, so that it can go on while the client is sent
+/// heartbeats.
 pub async fn dispatch(
     call: Box<Call>,
     plan: Plan,
@@ -121,7 +123,7 @@ pub async fn dispatch(
     (ticket, outcome)
 }
 
-/// The first answer, with the call it is for; or the error that says most about why there is none.
+/// The first response, with the call it is for; or the most informative error.
 async fn try_targets(
     mut call: Box<Call>,
     lanes: Vec<Arc<Lane>>,
@@ -129,8 +131,8 @@ async fn try_targets(
     ticket: &mut Ticket,
     deadline: Instant,
 ) -> Result<(Box<Call>, Answer), Fault> {
-    let mut course = Course::new(lanes);
-    // Held while the retry it was given for goes on.
+    let mut course = FailoverPlan::new(lanes);
+    // The share in the retry budget, held while a retry is in flight.
     let mut _retrying = None;
     while let Some(lane) = course.target().cloned() {
         let Some(admission) = admit(&lane, &mut course, ticket) else {
@@ -140,25 +142,26 @@ async fn try_targets(
         let prepared;
         (call, prepared) = prepare(call, &lane, ticket).await?;
         let trying = match prepared {
-            Ok(leaving) => Trying { leaving, asked: Asked::new(lane, admission, ticket) },
+            Ok(leaving) => PendingAttempt { leaving, asked: ActiveAttempt::new(lane, admission, ticket) },
             Err(fault) => {
                 course.lacks(fault);
                 _retrying = None;
                 continue;
             }
         };
-        let Tried { lane, outcome } = ask(&call, trying, &mut course, reservation, ticket, deadline).await;
+        let AttemptResult { lane, outcome } =
+            ask(&call, trying, &mut course, reservation, ticket, deadline).await;
         let fault = match outcome {
             Ok(answer) => return Ok((call, answer)),
             Err(fault) => fault,
         };
-        // The failed attempt has to be paid, too: without room for both there is no other one.
+        // The failed attempt has to be paid for, too: without room for both there is no further one.
         if !ticket.covers(1) {
             return Err(fault);
         }
         match after(fault, &mut course, ticket, deadline) {
-            Next::Nowhere(fault) => return Err(fault),
-            Next::Elsewhere => {
+            Next::Stop(fault) => return Err(fault),
+            Next::OtherTarget => {
                 _retrying = None;
                 tell::fallback(&lane, course.target(), ticket);
             }
@@ -171,13 +174,13 @@ async fn try_targets(
     Err(course.verdict(ticket.now()))
 }
 
-/// Encodes the call for a target, a large body off the connection's thread. The outer error ends the call, the inner one
-/// rules out this target.
+/// Encodes the call for a target, on a blocking thread if its body is large. The outer error ends the call, the inner
+/// one rules out this target.
 async fn prepare(
     call: Box<Call>,
     lane: &Arc<Lane>,
     ticket: &Ticket,
-) -> Result<(Box<Call>, Result<Leaving, Fault>), Fault> {
+) -> Result<(Box<Call>, Result<PreparedRequest, Fault>), Fault> {
     if call.is_large() {
         return Box::pin(outbound::prepare_large(call, lane.clone(), ticket)).await;
     }
@@ -185,15 +188,15 @@ async fn prepare(
     Ok((call, prepared))
 }
 
-/// Waits before a retry; the time does not count as the gateway's own.
+/// Waits before a retry; the time does not count as overhead of the gateway.
 async fn wait(pause: Duration, ticket: &mut Ticket) {
     let before = ticket.now();
     Box::pin(tokio::time::sleep(pause)).await;
     ticket.waited(ticket.now().saturating_sub(before));
 }
 
-/// Admission to the target, if its health allows a call now; else the course moves on.
-fn admit(lane: &Lane, course: &mut Course, ticket: &Ticket) -> Option<Admission> {
+/// Admits the call to the target if its health allows that; otherwise the plan moves on.
+fn admit(lane: &Lane, course: &mut FailoverPlan, ticket: &Ticket) -> Option<Admission> {
     match lane.health.admit(ticket.now()) {
         Ok(admission) => Some(admission),
         Err(availability) => {
@@ -205,13 +208,13 @@ fn admit(lane: &Lane, course: &mut Course, ticket: &Ticket) -> Option<Admission>
 
 async fn ask(
     call: &Call,
-    trying: Trying,
-    course: &mut Course,
+    trying: PendingAttempt,
+    course: &mut FailoverPlan,
     reservation: &Reservation,
     ticket: &mut Ticket,
     deadline: Instant,
-) -> Tried {
-    // A large body is not prepared a second time while the first attempt is under way.
+) -> AttemptResult {
+    // A large body is not encoded a second time while the first attempt is in flight.
     let partner = hedge::partner(course, &trying.asked.lane, ticket).filter(|_| !call.is_large());
     if let Some(partner) = partner {
         let other = partner.lane.clone();
@@ -228,22 +231,22 @@ async fn ask(
     try_one(call, trying, reservation, ticket, Bounds { deadline, alone }).await
 }
 
-fn after(fault: Fault, course: &mut Course, ticket: &Ticket, deadline: Instant) -> Next {
+fn after(fault: Fault, course: &mut FailoverPlan, ticket: &Ticket, deadline: Instant) -> Next {
     if Instant::now() < deadline {
         course.failed(fault, &moment(ticket, deadline))
     } else {
-        Next::Nowhere(fault)
+        Next::Stop(fault)
     }
 }
 
 async fn try_one(
     call: &Call,
-    trying: Trying,
+    trying: PendingAttempt,
     reservation: &Reservation,
     ticket: &mut Ticket,
     Bounds { deadline, alone }: Bounds,
-) -> Tried {
-    let Trying { leaving, asked } = trying;
+) -> AttemptResult {
+    let PendingAttempt { leaving, asked } = trying;
     ticket.leave_out(leaving.dropped());
     ticket.leave(&asked.lane, reservation);
     let before = ticket.now();
@@ -253,14 +256,14 @@ async fn try_one(
     conclude(asked, outcome, duration, alone, ticket)
 }
 
-/// What came of an attempt goes into the books and into what is known of the target's health.
+/// Records the outcome of an attempt in the ticket and in the health of the target.
 fn conclude(
-    Asked { lane, admission, progress, span_id }: Asked,
+    ActiveAttempt { lane, admission, progress, span_id }: ActiveAttempt,
     mut outcome: Result<Answer, Fault>,
     duration: Duration,
     alone: bool,
     ticket: &mut Ticket,
-) -> Tried {
+) -> AttemptResult {
     let now = ticket.now();
     if let Err(fault) = &mut outcome {
         ticket.gateway().scrub(fault);
@@ -295,15 +298,15 @@ fn conclude(
             }
         }
     }
-    Tried { lane, outcome }
+    AttemptResult { lane, outcome }
 }
 
-/// A target that says when to come back is left alone until then. One that does not say so is let breathe if somebody
-/// else can be asked.
+/// Starts the cooldown of a target: as long as its `Retry-After` says, or a fixed time for an exhausted quota. After a
+/// 429 without either it is short, and only applied if another target is available.
 fn cool(lane: &Lane, fault: &mut Fault, now: Duration, alone: bool) {
-    let length = match fault.recourse {
-        Recourse::Nowhere => return,
-        Recourse::Exhausted => Some(EXHAUSTED),
+    let length = match fault.retry_scope {
+        RetryScope::Never => return,
+        RetryScope::QuotaExhausted => Some(EXHAUSTED),
         _ => fault.retry_after.map(|after| after.min(LONGEST)),
     };
     fault.retry_after = length;
@@ -315,17 +318,17 @@ fn cool(lane: &Lane, fault: &mut Fault, now: Duration, alone: bool) {
     }
 }
 
-/// One deadline covers all attempts; a provider that is given longer than the setting says gets it.
+/// The time for all attempts together: the configured one, or the longest that a provider of the plan is given.
 fn patience(plan: &Plan, ticket: &Ticket) -> Duration {
     let policy = &ticket.gateway().policy;
     plan.lanes.iter().map(|lane| lane.total_timeout(policy)).fold(policy.request_timeout, Duration::max)
 }
 
-fn moment(ticket: &Ticket, deadline: Instant) -> Moment<'_> {
+fn moment(ticket: &Ticket, deadline: Instant) -> RetryContext<'_> {
     let gateway = ticket.gateway();
     let mut bytes = [0; 4];
     gateway.entropy.fill(&mut bytes);
-    Moment {
+    RetryContext {
         left: deadline.saturating_duration_since(Instant::now()),
         chance: f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),
         retries: &gateway.policy.retries,

@@ -1,4 +1,4 @@
-//! Counting what no provider counted for us: the prompt with a real tokenizer, the answer from its length.
+//! Estimates usage that no provider reported: the prompt with a real tokenizer, the output from its length.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Prompts beyond this are counted by length: an estimate is not worth a second of a core.
+/// Longer prompts are estimated by length: tokenizing them would take up to a second of CPU time.
 const TOKENIZER_LIMIT: usize = 1024 * 1024;
 
-/// Per message, the role and the separators a chat template adds.
+/// Tokens per message for the role and the separators that a chat template adds.
 const MESSAGE_OVERHEAD: u64 = 4;
 
-/// Where the dialects have what is said to the model.
+/// The members of the API formats that hold the prompt.
 const SAID: [&str; 10] = [
     "messages",
     "system",
@@ -36,7 +36,7 @@ pub fn usage(model: &str, prompt: &[u8], content_bytes: u64) -> Usage {
     Usage { tokens, estimated: true, ..Usage::default() }
 }
 
-/// The rest of an answer: its prompt has so many bytes more, which were said before.
+/// Estimates the usage of a continuation. Its prompt has so many bytes more, of the response so far.
 pub fn rest(model: &str, prompt: &[u8], repeated: u64, content_bytes: u64, bound: Option<u64>) -> Usage {
     let mut usage = usage(model, prompt, content_bytes);
     usage.tokens.input += catalog::estimate_tokens_from_bytes(repeated);
@@ -44,14 +44,14 @@ pub fn rest(model: &str, prompt: &[u8], repeated: u64, content_bytes: u64, bound
     usage
 }
 
-/// The tokens that so much of an answer has, no more than the call allows.
+/// Estimates output tokens from a length, up to the bound of the call.
 pub fn output(content_bytes: u64, bound: Option<u64>) -> u64 {
     let tokens = catalog::estimate_tokens_from_bytes(content_bytes);
     bound.map_or(tokens, |bound| tokens.min(bound))
 }
 
-/// Counts the prompt's texts with the model's tokenizer. The body is read as a stream of tokens: a tree of it would take
-/// many times its length.
+/// Counts the prompt's texts with the model's tokenizer. The body is read as a stream of JSON tokens: a tree of it
+/// would take many times its length.
 pub fn prompt_tokens(model: &str, prompt: &[u8]) -> u64 {
     let by_length = catalog::estimate_tokens_from_bytes(prompt.len() as u64);
     if prompt.len() > TOKENIZER_LIMIT {

@@ -1,4 +1,5 @@
-//! The whole decision about a request without making the call: every station that decides, and none that acts.
+//! Explains the decisions about a request without making the call: runs every step that decides, and none that has an
+//! effect.
 
 mod own;
 mod shown;
@@ -18,7 +19,7 @@ use store::Owner;
 use crate::afford::{self, Pair};
 use crate::arrival::{self, Arrival};
 use crate::choose::Ranked;
-use crate::dispatch::{self, Occasion};
+use crate::dispatch::{self, CallContext};
 use crate::gateway::Gateway;
 use crate::receive::{self, Call};
 use crate::reserve;
@@ -26,7 +27,7 @@ use crate::resolve::access::Access;
 use crate::resolve::{self, Plan};
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::Lane;
-use crate::{authenticate, limit, responses, spending};
+use crate::{authenticate, budgets, limit, responses};
 
 pub use own::limits_and_budgets;
 pub use view::{
@@ -36,15 +37,16 @@ pub use view::{
 
 /// A request to be explained.
 pub struct Question {
-    /// Credentials in its headers are nobody's: `caller` says who would make the call.
+    /// The request. Credentials in its headers are ignored: `caller` is the one who would make the call.
     pub arrival: Arrival,
     pub body: Bytes,
     pub caller: Caller,
-    /// Who wants to know.
+    /// The caller who asks for the explanation.
     pub asker: Caller,
 }
 
-/// The fault is the asker's own; what the call would meet is part of the explanation.
+/// Explains a request. The returned error concerns the explanation itself; an error of the call is part of the
+/// explanation.
 pub async fn explain(
     gateway: &Gateway,
     snapshot: &Snapshot,
@@ -68,7 +70,7 @@ pub async fn explain(
 enum Stop {
     /// The explanation itself is refused.
     Asker(Fault),
-    /// The call would be.
+    /// The call would be refused.
     Call(Fault),
 }
 
@@ -84,25 +86,25 @@ struct Explainer<'a> {
     arrival: &'a Arrival,
     caller: &'a Caller,
     asker: &'a Caller,
-    /// What the caller said and heard before may be shown to the asker.
+    /// Whether the asker may see the caller's stored conversations.
     confided: bool,
 }
 
 impl Explainer<'_> {
-    /// The stations of a call, in their order. Request limits refuse before everything else; what would come after them
-    /// is explained all the same.
+    /// Runs the steps of a call in their order. Request limits refuse before everything else; the later steps are
+    /// explained all the same.
     async fn follow(&self, body: Bytes, explanation: &mut Explanation) -> Result<(), Stop> {
         let principal = &mut explanation.principal;
         let caller = authenticate::again(self.snapshot, self.caller, self.arrival.at).map_err(|reason| {
             (principal.active, principal.reason) = (false, Some(reason));
             domain::fault::invalid_api_key()
         })?;
-        let Some(foresight) = limit::foresee(self.gateway, &caller) else {
+        let Some(preview) = limit::preview(self.gateway, &caller) else {
             return self.judge(caller, body, None, explanation).await;
         };
-        explanation.limits = Some(foresight.standings.iter().map(shown::limit).collect());
-        let judged = self.judge(caller, body, foresight.tokens_refused, explanation).await;
-        match foresight.request_refused {
+        explanation.limits = Some(preview.standings.iter().map(shown::limit).collect());
+        let judged = self.judge(caller, body, preview.tokens_refused, explanation).await;
+        match preview.request_refused {
             Some(fault) if !matches!(judged, Err(Stop::Asker(_))) => Err(refused(fault, explanation)),
             _ => judged,
         }
@@ -118,7 +120,7 @@ impl Explainer<'_> {
         let Self { gateway, snapshot, arrival, .. } = *self;
         let principal = &mut explanation.principal;
         let user_path = caller.user_path(arrival::user_path(&arrival.headers)?)?;
-        gateway.user_paths.foresee(&caller, &user_path, gateway.clock.tick())?;
+        gateway.user_paths.preview(&caller, &user_path, gateway.clock.tick())?;
         caller.require(Scope::Inference)?;
         principal.user_path = user_path.as_str().to_owned();
         let body = receive::receive(Full::new(body), &arrival.headers, gateway).await?;
@@ -138,7 +140,7 @@ impl Explainer<'_> {
         let (call, unaffordable) = self.afford(call, &mut ranked, &caller, user_path, explanation)?;
         let plan = plan_of(&ranked);
         let reservation = reserve::reserve(&plan, &call);
-        self.foresee(&call, &plan, &ranked, &occasion, &circumstances, explanation);
+        self.dry_run(&call, &plan, &ranked, &occasion, &circumstances, explanation);
         explanation.estimated_cost = Some(shown::cost(&reservation));
         match unaffordable.or(tokens_refused) {
             Some(fault) => Err(refused(fault, explanation)),
@@ -146,7 +148,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// What the budgets on its path say to the call: the call as it would leave, or the refusal.
+    /// Checks the budgets on the path. Returns the call as it would be sent, and the error if it is refused.
     fn afford(
         &self,
         call: Box<Call>,
@@ -158,23 +160,23 @@ impl Explainer<'_> {
         let gateway = self.gateway;
         let tenant = caller.key().and_then(|key| key.tenant_id.clone());
         let run = arrival::run_id(&self.arrival.headers)?;
-        let occasion = spending::Occasion { at: self.arrival.at, tenant, user_path, run };
+        let occasion = budgets::BudgetScope { at: self.arrival.at, tenant, user_path, run };
         let look = |plan: &Plan, explanation: &mut Explanation| {
             let history = Pair::of(gateway, caller, plan);
             afford::fit(plan, &call, &history, |worst| {
-                let (rooms, exceeded) = spending::look(gateway, &occasion, worst);
+                let (rooms, exceeded) = budgets::look(gateway, &occasion, worst);
                 explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
                 exceeded.map_or(Ok(()), Err)
             })
         };
-        match spending::budgeted(gateway, || occasion.clone()) {
+        match budgets::budgeted(gateway, || occasion.clone()) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 explanation.budgets = Some(Vec::new());
                 return Ok((call, None));
             }
             Err(fault) => {
-                let (rooms, _) = spending::look(gateway, &occasion, None);
+                let (rooms, _) = budgets::look(gateway, &occasion, None);
                 explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
                 return Ok((call, Some(fault)));
             }
@@ -182,7 +184,7 @@ impl Explainer<'_> {
         let mut outcome = look(&plan_of(ranked), explanation);
         let mut refusal = None;
         if let Err(misfit) = &outcome {
-            refusal = Some(spending::refused(gateway, self.asker, &misfit.exceeded));
+            refusal = Some(budgets::refused(gateway, self.asker, &misfit.exceeded));
             if let Some((selector, cheaper)) = self.downgraded(&call, caller, &occasion, &misfit.exceeded) {
                 let fits = look(&plan_of(&cheaper), explanation);
                 if fits.is_ok() {
@@ -197,13 +199,13 @@ impl Explainer<'_> {
         Ok((afford::with_bound(call, fit.bound)?, None))
     }
 
-    /// The targets of the budget's `downgrade_to`, as far as the caller may use them.
+    /// Resolves the budget's `downgrade_to` into the targets that the caller may use.
     fn downgraded(
         &self,
         call: &Call,
         caller: &Caller,
-        occasion: &spending::Occasion,
-        exceeded: &spending::Exceeded,
+        occasion: &budgets::BudgetScope,
+        exceeded: &budgets::Exceeded,
     ) -> Option<(String, Vec<Ranked<Arc<Lane>>>)> {
         let selector = exceeded.downgrade_to.as_deref()?;
         let access = Access::new(&self.gateway.policy, self.snapshot, caller, &occasion.user_path);
@@ -213,20 +215,20 @@ impl Explainer<'_> {
         Some((selector.to_owned(), resolved.ranked(&circumstances)))
     }
 
-    fn shown(&self, room: &spending::Headroom) -> BudgetRoom {
-        shown::budget(room, spending::is_visible(self.gateway, self.asker, &room.status.rule.key))
+    fn shown(&self, room: &budgets::Headroom) -> BudgetRoom {
+        shown::budget(room, budgets::is_visible(self.gateway, self.asker, &room.status.rule.key))
     }
 
-    fn foresee(
+    fn dry_run(
         &self,
         call: &Call,
         plan: &Plan,
         ranked: &[Ranked<Arc<Lane>>],
         occasion: &Imagined<'_>,
-        circumstances: &crate::choose::Circumstances,
+        circumstances: &crate::choose::SelectionContext,
         explanation: &mut Explanation,
     ) {
-        let foreseen = dispatch::foresee(call, &plan.lanes, occasion, circumstances.now);
+        let foreseen = dispatch::dry_run(call, &plan.lanes, occasion, circumstances.now);
         let candidates = ranked.iter().zip(&foreseen.prospects).enumerate();
         let candidates = candidates
             .map(|(place, (candidate, prospect))| shown::candidate(place, candidate, prospect, circumstances))
@@ -237,7 +239,7 @@ impl Explainer<'_> {
             foreseen.departure.map(|departure| shown::upstream_request(departure, plan));
     }
 
-    /// State that the asker may not see is left out, as if nothing had been said before.
+    /// The owner of stored state. If the asker may not see that state, the key is empty, so that none is found.
     fn owner(&self, caller: &Caller, user_path: &str) -> Owner {
         Owner {
             key: if self.confided { caller.actor().to_owned() } else { String::new() },
@@ -246,7 +248,7 @@ impl Explainer<'_> {
         }
     }
 
-    /// The request that would leave holds what was said before: that is shown only to whom it belongs, and to admins.
+    /// Loads the history of a conversation, which the request would contain. Only its owner and admins may see it.
     async fn look_back(&self, call: &mut Call, caller: &Caller, occasion: &Imagined<'_>) -> Result<(), Stop> {
         if call.surface != Surface::Converse(Format::Responses) {
             return Ok(());
@@ -265,26 +267,26 @@ fn plan_of(ranked: &[Ranked<Arc<Lane>>]) -> Plan {
     Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() }
 }
 
-/// A call that a limit or a budget refuses is sent to no target.
+/// Clears the decision: a call that a limit or a budget refuses is sent to no target.
 fn refused(fault: Fault, explanation: &mut Explanation) -> Stop {
     explanation.decision = Decision::default();
     explanation.upstream_request = None;
     Stop::Call(fault)
 }
 
-/// A call that is not made.
+/// The context of a call that is not made.
 struct Imagined<'a> {
     gateway: &'a Gateway,
     arrival: &'a Arrival,
     owner: Owner,
 }
 
-impl Occasion for Imagined<'_> {
+impl CallContext for Imagined<'_> {
     fn gateway(&self) -> &Gateway {
         self.gateway
     }
 
-    /// Ids are made for answers, and there is none.
+    /// Empty: ids are generated for responses, and there is none.
     fn seed(&self) -> String {
         String::new()
     }

@@ -1,6 +1,7 @@
-//! The last few hundred events of a kind, numbered, for whoever is watching: calls pay the same however many that are.
+//! A numbered feed of the last few hundred events of a kind. Publishing costs a call the same, however many watchers
+//! there are.
 
-mod bell;
+mod notifier;
 mod ring;
 
 use std::sync::OnceLock;
@@ -8,19 +9,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use bell::Bell;
+use notifier::Notifier;
 use ring::Ring;
 
-pub use ring::{BITE, Batch, CAPACITY};
+pub use ring::{Batch, CAPACITY, MAX_BATCH};
 
-/// Whoever adds an event leaves it in a ring and rings a bell: nothing is formatted before somebody reads it.
+/// Keeps events in a ring buffer and notifies watchers. Nothing is formatted before a watcher reads it.
 pub struct Feed<T> {
     ring: Mutex<Ring<T>>,
-    bell: Bell,
+    bell: Notifier,
     closed: AtomicBool,
 }
 
-/// One event and its JSON, which is made when it is first read and then shared.
+/// An event and its JSON, which is rendered at the first read and then shared.
 pub struct Entry<T> {
     pub id: u64,
     pub event: T,
@@ -32,7 +33,7 @@ impl<T> Entry<T> {
         Self { id, event, json: OnceLock::new() }
     }
 
-    /// On one line; `write` is asked once.
+    /// The JSON on one line; `write` is called once.
     pub fn json_by(&self, write: impl FnOnce(u64, &T) -> String) -> &str {
         self.json.get_or_init(|| write(self.id, &self.event))
     }
@@ -40,12 +41,12 @@ impl<T> Entry<T> {
 
 impl<T> Default for Feed<T> {
     fn default() -> Self {
-        Self { ring: Mutex::default(), bell: Bell::default(), closed: AtomicBool::new(false) }
+        Self { ring: Mutex::default(), bell: Notifier::default(), closed: AtomicBool::new(false) }
     }
 }
 
 impl<T> Feed<T> {
-    /// The first event's id is the one after this: processes that follow each other do not use the same ids.
+    /// Starts the ids after this one, so that consecutive processes do not use the same ids.
     pub fn after(before: u64) -> Self {
         Self { ring: Mutex::new(Ring::after(before)), ..Self::default() }
     }
@@ -54,23 +55,24 @@ impl<T> Feed<T> {
         self.push_with(|_| event);
     }
 
-    /// The new event may be made from the one that has to make room, when nobody else has that.
+    /// Adds an event, which may be made from the evicted one if no reader holds that.
     pub fn push_with(&self, make: impl FnOnce(Option<T>) -> T) {
         self.ring.lock().push_with(make);
+        // The lock is released by now, so that a woken watcher does not wait for it.
         self.bell.ring();
     }
 
-    /// The newest event's id; before the first, the one after which they begin.
+    /// The id of the newest event; before the first event, the id after which they start.
     pub fn last_id(&self) -> u64 {
         self.ring.lock().last_id()
     }
 
-    /// What came after this id, oldest first, at most [`BITE`] events at a time: calls wait for this lock.
+    /// Reads the events after this id, oldest first, at most [`MAX_BATCH`] at a time: calls wait for this lock.
     pub fn read(&self, after: u64) -> Batch<T> {
         self.ring.lock().read(after)
     }
 
-    /// Everything after this id that had happened when it was asked for.
+    /// Reads everything after this id, up to the newest event at the time of the call.
     pub fn read_all(&self, after: u64) -> Batch<T> {
         let end = self.last_id();
         let mut all = self.read(after);
@@ -83,14 +85,15 @@ impl<T> Feed<T> {
         all
     }
 
-    /// Done when there is something new, or the feed closes. Ask for it before reading, and wait for it if there was
-    /// nothing to read: then nothing that happens in between is slept through.
+    /// Completes when there is a new event, or the feed closes. Create it before reading, and await it if there was
+    /// nothing to read: then no event in between is missed.
     pub fn listen(&self) -> impl Future<Output = ()> + '_ {
         self.bell.listen()
     }
 
-    /// The process stops: whoever watches is to leave.
+    /// Closes the feed when the process stops: watchers then leave.
     pub fn close(&self) {
+        // Set before the wake-up, so that a woken watcher sees it.
         self.closed.store(true, Ordering::SeqCst);
         self.bell.wake_all();
     }

@@ -1,4 +1,4 @@
-//! What every call shares: the snapshot in force, the journal, the way out, the clock.
+//! The state that all calls share: the current snapshot, the journal, the egress, the clock.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,20 +15,20 @@ use tokio_util::task::TaskTracker;
 
 use crate::audit;
 use crate::body_work::BodyWork;
-use crate::budget::{HedgeBudget, RetryBudget};
+use crate::budgets::Budgets;
 use crate::console::Console;
 use crate::key_uses::KeyUses;
 use crate::limit::{Limiter, UserPaths};
 use crate::metrics::Metrics;
 use crate::passthrough;
-use crate::recall::Recall;
+use crate::pending_receipts::PendingReceipts;
+use crate::reasoning_state::ReasoningStateCache;
 use crate::resolve::fallback::Fallback;
+use crate::retry_budget::{HedgeBudget, RetryBudget};
 use crate::snapshot::Snapshot;
-use crate::spending::Spending;
 use crate::traces::Traces;
-use crate::unwritten::Unwritten;
 
-/// Bounds on size and time, from the settings.
+/// The settings that apply to calls: limits on size and time, and switches.
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub body_limit: u64,
@@ -39,44 +39,44 @@ pub struct Policy {
     pub first_event_timeout: Duration,
     pub stream_idle_timeout: Duration,
     pub request_timeout: Duration,
-    /// The largest non-streaming answer that is taken from a provider.
+    /// The largest complete response that is accepted from a provider.
     pub answer_limit: usize,
     /// Whether usage is recorded.
     pub accounting: bool,
     /// The largest single event in a stream.
     pub event_limit: usize,
-    /// What a target cannot be told is refused instead of left out.
+    /// Whether parameters that a target does not support are refused instead of dropped.
     pub strict_translation: bool,
-    /// A stream whose provider dies in the middle goes on elsewhere.
+    /// Whether a stream continues at another target if its provider fails in the middle.
     pub resume_streams: bool,
-    /// How long stored responses are kept.
+    /// The lifetime of stored responses.
     pub response_ttl: Duration,
-    /// How long the answers to repeatable calls are kept.
+    /// The lifetime of stored replies to calls with an `Idempotency-Key`.
     pub idempotency_ttl: Duration,
     pub passthrough: passthrough::Rules,
     pub retries: Retries,
     pub fallback: Fallback,
-    /// At most this share of calls is hedged; 0 hedges none.
+    /// The largest share of calls that is hedged; 0 hedges none.
     pub hedge_max_share: f64,
-    /// Models without an override of their own may be used.
+    /// Whether models without an override of their own may be used.
     pub models_enabled_by_default: bool,
-    /// `/v1/models` shows aliases, combos and pools alone.
+    /// Whether `/v1/models` only lists aliases, combos and pools.
     pub keep_only_aliases: bool,
-    /// What the audit log keeps.
+    /// The audit log settings.
     pub audit: audit::Rules,
-    /// Models without a price may not be called.
+    /// Whether models without a price are refused.
     pub unpriced_denied: bool,
-    /// Budgeted paths are closed while nobody can say what is spent.
+    /// Whether budgeted calls are refused while the spending cannot be read.
     pub budgets_closed: bool,
-    /// One log line at level info per call; can be changed while calls run.
+    /// Whether each call is logged at level info; can be changed while calls run.
     pub log_requests: Arc<AtomicBool>,
 }
 
-/// Further attempts at a target that failed.
+/// Retries at a target that failed.
 #[derive(Clone, Copy, Debug)]
 pub struct Retries {
     pub most: u32,
-    /// A provider that wants to be left alone for longer is not waited for.
+    /// A provider that asks for a longer wait is not waited for.
     pub longest_wait: Duration,
 }
 
@@ -118,7 +118,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Whether calls are written down at all.
+    /// Whether calls are written to the journal.
     pub fn keeps_journal(&self) -> bool {
         self.accounting || self.audit.enabled
     }
@@ -135,30 +135,30 @@ pub struct Gateway {
     pub policy: Policy,
     pub capabilities: Capabilities,
     pub snapshot: ArcSwap<Snapshot>,
-    pub unwritten: Unwritten,
+    pub pending_receipts: PendingReceipts,
     pub responses: Responses,
-    pub recall: Recall,
+    pub reasoning_states: ReasoningStateCache,
     pub retry_budget: RetryBudget,
     pub hedge_budget: HedgeBudget,
     pub console: Console,
     pub audit: audit::Live,
     pub limiter: Limiter,
-    pub spending: Arc<Spending>,
+    pub budgets: Arc<Budgets>,
     pub key_uses: KeyUses,
     pub user_paths: UserPaths,
     pub idempotency: Idempotency,
     pub body_work: BodyWork,
-    /// Audit entries of callers without a valid key.
+    /// Limits the audit entries of callers without a valid key.
     pub unknown_callers: audit::EntryLimit,
 }
 
 impl Gateway {
-    /// Takes our secrets out of what a provider said.
+    /// Removes the gateway's secrets from a provider's error.
     pub fn scrub(&self, fault: &mut Fault) {
         self.snapshot.load().routes.scrubber.scrub(fault);
     }
 
-    /// A call pins the snapshot it starts with: a change in the middle of it changes nothing for it.
+    /// The current snapshot. A call keeps the one it starts with, so that a change does not affect it midway.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
     }

@@ -1,7 +1,7 @@
-//! Live state of one target, an instance and a model: breaker, cooldown, latency, errors, calls under way.
+//! Live health of one target, an instance and a model: breaker, cooldown, latency, errors, calls in flight.
 //!
-//! Time is a monotonic tick that the caller gives. While all is well a call is admitted without a lock; an outcome
-//! takes one.
+//! Time is a monotonic tick that the caller passes in. A healthy target admits calls without a lock; an outcome takes
+//! one.
 
 mod admission;
 mod breaker;
@@ -20,18 +20,18 @@ use breaker::Breaker;
 use figures::{Figures, Published};
 use parking_lot::Mutex;
 
-/// How soon to come back while another call holds the probe.
+/// The time to wait that is reported while another call holds the probe.
 const PROBE_UNDER_WAY: Duration = Duration::from_secs(1);
 
-/// When a breaker opens and closes.
+/// The thresholds of a circuit breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BreakerRules {
-    /// Failures in a row that open it; 0 counts as 1.
+    /// Consecutive failures that open it; 0 counts as 1.
     pub failures: u32,
     pub open_for: Duration,
-    /// It opens too when more than half of the outcomes in this span are failures …
+    /// The time window in which it also opens, if more than half of the outcomes are failures.
     pub window: Duration,
-    /// … and there are at least so many.
+    /// Fewest outcomes in the window for that.
     pub window_least: u32,
     /// Successful probes that close it.
     pub successes: u32,
@@ -52,22 +52,22 @@ impl Default for BreakerRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
     Ready,
-    /// Half open, the probe is free.
+    /// Half open, and the probe is free.
     Probe,
-    /// The provider said how long it wants to be left alone.
+    /// In a cooldown.
     Cooling {
         until: Duration,
-        /// It was overloaded, as opposed to us being at a limit.
+        /// Whether the provider was overloaded, as opposed to the gateway being rate limited.
         busy: bool,
     },
-    /// Also while another call holds the probe, for a short while.
+    /// Open, or half open while another call holds the probe.
     Open {
         until: Duration,
     },
 }
 
 impl Availability {
-    /// A call would be admitted.
+    /// Whether a call would be admitted.
     pub fn admits(self) -> bool {
         matches!(self, Self::Ready | Self::Probe)
     }
@@ -80,21 +80,21 @@ pub enum BreakerState {
     HalfOpen,
 }
 
-/// What an outcome did to the breaker, so that it can be told.
+/// A change of the breaker by an outcome, to be reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
     Opened,
     Closed,
 }
 
-/// A target's state as an operator sees it.
+/// The state of a target as an operator sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HealthView {
     pub breaker: BreakerState,
-    /// Until a probe may go.
+    /// The time until a probe is admitted.
     pub open_for: Option<Duration>,
     pub cooling_for: Option<Duration>,
-    /// Share of failures among recent outcomes, 0 to 1; fades while nothing happens.
+    /// The share of failures among recent outcomes, 0 to 1; decays while there are none.
     pub error_rate: f64,
     pub latency_ewma: Option<Duration>,
     pub in_flight: u32,
@@ -106,7 +106,7 @@ pub struct HealthView {
 #[derive(Default)]
 pub struct Health {
     in_flight: AtomicU32,
-    /// What admission needs to know: the breaker's era, doubled, and one more if the lock must be asked.
+    /// The state for admission without the lock: the breaker's era, doubled, plus one if the lock has to be taken.
     notice: AtomicU64,
     published: Published,
     state: Mutex<State>,
@@ -123,7 +123,7 @@ struct State {
 }
 
 impl Health {
-    /// A look; changes nothing.
+    /// The current availability. Changes nothing.
     pub fn availability(&self, now: Duration) -> Availability {
         match self.clear_era() {
             Some(_) => Availability::Ready,
@@ -131,8 +131,8 @@ impl Health {
         }
     }
 
-    /// Takes the probe where one is needed. What is returned counts the call as under way until it is dropped, and
-    /// gives the probe back if nothing was reported.
+    /// Admits a call, and takes the probe if one is needed. The admission counts the call as in flight until it is
+    /// dropped, and returns the probe if no outcome was reported.
     pub fn admit(self: &Arc<Self>, now: Duration) -> Result<Admission, Availability> {
         if let Some(era) = self.clear_era() {
             return Ok(Admission::new(Arc::clone(self), era, false));
@@ -154,7 +154,7 @@ impl Health {
         Ok(Admission::new(Arc::clone(self), era, probe))
     }
 
-    /// Starts a cooldown, or extends the one there is; never shortens it. True when it starts.
+    /// Starts a cooldown, or extends the current one; never shortens it. Returns true if it starts.
     pub fn cool_down(&self, now: Duration, length: Duration, busy: bool) -> bool {
         let until = Some(now.saturating_add(length));
         let mut state = self.state.lock();
@@ -197,22 +197,23 @@ impl Health {
         self.published.error_rate()
     }
 
-    /// The same as of now: a target that nobody asks is forgiven in time, else it would never be asked again.
+    /// The error rate, decayed up to now: a target without calls recovers in time, otherwise it would never be chosen
+    /// again.
     pub(crate) fn error_rate_at(&self, now: Duration) -> f64 {
         self.published.error_rate_at(now)
     }
 
-    /// How many calls ended or are under way: below a few, its figures say little.
+    /// The number of calls that have ended or are in flight: below a few, the figures say little.
     pub(crate) fn tries(&self) -> u32 {
         self.published.outcomes().saturating_add(self.in_flight())
     }
 
-    /// Of the last 128 first bytes; nothing below 20.
+    /// The p95 of the last 128 times to the first byte; `None` below 20.
     pub fn p95_first_byte(&self) -> Option<Duration> {
         self.state.lock().figures.p95()
     }
 
-    /// Set when the snapshot is compiled.
+    /// Applies new rules, when a snapshot is compiled.
     pub fn settings(&self, rules: BreakerRules) {
         let mut state = self.state.lock();
         if state.rules.window != rules.window {
@@ -221,13 +222,14 @@ impl Health {
         state.rules = rules;
     }
 
-    /// The breaker's era, if it is closed and nothing cools: then there is nothing to ask.
+    /// The breaker's era, if it is closed and there is no cooldown: then the lock is not needed.
     fn clear_era(&self) -> Option<u64> {
+        // Acquire pairs with the release in `post`: a reader of a posted value also sees what was written before it.
         let notice = self.notice.load(Ordering::Acquire);
         notice.is_multiple_of(2).then_some(notice / 2)
     }
 
-    /// Tells those who do not take the lock. To be called with the lock held.
+    /// Publishes the state for admission without the lock. Must be called with the lock held, which orders the stores.
     fn post(&self, state: &State) {
         let trouble = !state.breaker.is_closed() || state.cooling_until.is_some();
         self.notice.store(state.breaker.era() * 2 + u64::from(trouble), Ordering::Release);
@@ -250,7 +252,7 @@ impl State {
         self.cooling_until.filter(|&until| until > now)
     }
 
-    /// Where it both cools and is open, what lasts longer counts.
+    /// If both a cooldown and an open breaker apply, the one that ends later counts.
     fn availability(&self, now: Duration) -> Availability {
         let breaker = self.breaker.availability(now);
         match (self.cooling(now), breaker) {

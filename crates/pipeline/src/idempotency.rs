@@ -1,4 +1,4 @@
-//! Station: the same call once. A client that repeats an `Idempotency-Key` gets the answer it would have got.
+//! Idempotency: a client that repeats an `Idempotency-Key` gets the stored reply of the first call.
 
 mod record;
 
@@ -18,26 +18,26 @@ use crate::reply::{self, Reply, ReplyBody};
 use crate::settle::Ticket;
 pub use record::{Head, Record};
 
-/// As clients are told its name.
+/// The name of the header in error messages.
 const KEY: &str = "Idempotency-Key";
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-/// How the books call an answer that was given before.
+/// The caveat in the receipt of a replayed reply.
 const CAVEAT: &str = "idempotent replay";
 const LONGEST_KEY: usize = 255;
-/// When whoever is still at it may be done.
+/// The time to wait while the first call is still running.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-/// What a call is, among those that carry the same key.
+/// The turn of a call among those with the same key.
 pub enum Turn {
-    /// The first, or one that cannot be told from others: then there is nothing to write down.
+    /// The first call. It has no record if it has no key.
     First(Option<Box<Record>>),
     Again(Box<Head>, Bytes),
 }
 
-/// Most calls carry no key and pay for nothing but the look.
+/// Claims the key of a call. Most calls have none and only pay for this check.
 pub async fn claim(arrival: &Arrival, call: &Call, ticket: &Ticket) -> Result<Turn, Fault> {
-    // A socket is opened once and asks many things.
+    // Only `POST`: a WebSocket is opened once and carries many calls.
     if arrival.method != "POST" || !arrival.headers.contains_key(HEADER) {
         return Ok(Turn::First(None));
     }
@@ -86,13 +86,13 @@ fn key(headers: &HeaderMap) -> Result<&str, Fault> {
     })
 }
 
-/// Whose key it is, and where it was used.
+/// The key within its owner, user path and endpoint.
 fn scope(key: &str, arrival: &Arrival, ticket: &Ticket) -> String {
     let owner = ticket.owner();
     digest(&[owner.key.as_bytes(), owner.user_path.as_bytes(), arrival.endpoint.as_bytes(), key.as_bytes()])
 }
 
-/// What was asked: what a path or a query says beside it is part of that.
+/// A hash of the request, including the model and the stream flag, which may be in the path or the query.
 fn fingerprint(arrival: &Arrival, call: &Call) -> impl FnOnce() -> String + Send + 'static {
     let (method, endpoint, stream) = (arrival.method, arrival.endpoint, call.stream);
     let addressed = arrival.addressed.as_ref().map(|(model, _)| model.clone()).unwrap_or_default();
@@ -103,7 +103,7 @@ fn fingerprint(arrival: &Arrival, call: &Call) -> impl FnOnce() -> String + Send
     }
 }
 
-/// Each part with its length, so that nothing moves from one to the next.
+/// Hashes each part with its length, so that no bytes can move from one to the next.
 fn digest(parts: &[&[u8]]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -113,7 +113,7 @@ fn digest(parts: &[&[u8]]) -> String {
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The answer as it was given the first time. It has a receipt of its own, and costs nothing.
+/// The reply of the first call. The repeated call has its own receipt, and costs nothing.
 pub fn replay(mut ticket: Box<Ticket>, head: &Head, body: Bytes) -> Reply {
     let overhead_us = ticket.first_byte();
     let mut headers = head.headers();

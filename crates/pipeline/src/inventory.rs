@@ -1,4 +1,4 @@
-//! Which models each provider has: asked of the provider, kept on disk, never in the way of a start.
+//! The models of each provider: listed by the provider and cached on disk, so that a start never waits for them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -31,16 +31,16 @@ pub struct Model {
     pub owned_by: Option<String>,
 }
 
-/// What one provider said it has.
+/// The models that one provider lists.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Listing {
-    /// The provider answered at least once.
+    /// Whether the provider has answered at least once.
     pub known: bool,
     pub models: Vec<Model>,
     pub at: Option<Timestamp>,
     #[serde(default)]
     pub last_error: Option<String>,
-    /// The address that answered: another address, and the list means nothing.
+    /// The address that the list came from. It is not valid for another address.
     #[serde(default)]
     pub origin: String,
 }
@@ -51,7 +51,7 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Begins with what was known when the process last ran.
+    /// Loads the lists from the last run of the process.
     pub fn open(file: Option<PathBuf>) -> Self {
         let known = file.as_ref().and_then(|file| std::fs::read(file).ok());
         let listings = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
@@ -66,7 +66,7 @@ impl Inventory {
         self.listings.lock().get(instance).cloned()
     }
 
-    /// Forgets what an instance said at another address.
+    /// Drops the list of an instance that has moved to another address.
     pub fn forget_moved(&self, instances: impl Iterator<Item = Arc<Instance>>) -> bool {
         let mut listings = self.listings.lock();
         let before = listings.len();
@@ -79,7 +79,7 @@ impl Inventory {
         listings.len() != before
     }
 
-    /// Asks one provider; true when its list has changed.
+    /// Lists the models of one provider; true if the list has changed.
     pub async fn discover(&self, instance: &Instance, egress: &Egress, now: Timestamp) -> bool {
         let found = ask(instance, egress).await;
         let mut listings = self.listings.lock();
@@ -97,17 +97,18 @@ impl Inventory {
                 !same
             }
             Err(reason) => {
-                tracing::warn!(provider = instance.name(), reason, "models could not be listed");
+                tracing::warn!(provider = instance.name(), reason, "model discovery failed");
                 listing.last_error = Some(reason);
                 false
             }
         };
         let text = changed.then(|| serde_json::to_vec(&*listings).unwrap_or_default());
+        // The file is written without the lock.
         drop(listings);
         if let (Some(file), Some(text)) = (&self.file, text)
             && let Err(error) = save(file, &text)
         {
-            tracing::warn!(%error, "the model inventory could not be saved");
+            tracing::warn!(%error, "model inventory could not be saved");
         }
         changed
     }
@@ -127,12 +128,13 @@ fn origin(instance: &Instance) -> String {
 }
 
 fn save(file: &std::path::Path, text: &[u8]) -> std::io::Result<()> {
+    // Written to a draft and renamed, so that a crash leaves no incomplete file.
     let draft = file.with_extension("new");
     std::fs::write(&draft, text)?;
     std::fs::rename(draft, file)
 }
 
-/// The models a provider lists, or a reason fit for an operator's eyes.
+/// Lists the models of a provider; the error is a reason for the operator.
 pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, String> {
     let Some((destination, path)) = instance.discovery.clone()? else { return Ok(Vec::new()) };
     let request = Outbound {
@@ -165,7 +167,7 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
     Ok(models)
 }
 
-/// Status and the provider's own reason, without its credential.
+/// The status and the provider's own reason, without its credential.
 async fn refusal(instance: &Instance, answer: Inbound) -> String {
     let status = answer.status;
     let body = answer.body.collect(ERROR_LIMIT).await.unwrap_or_default();
@@ -178,7 +180,7 @@ async fn refusal(instance: &Instance, answer: Inbound) -> String {
     }
 }
 
-/// Whether there is anything to ask.
+/// Whether the models of an instance can be listed.
 pub fn is_discoverable(instance: &Instance) -> bool {
     instance.provider.enabled
         && instance.core.destination.is_ok()

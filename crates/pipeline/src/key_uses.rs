@@ -1,4 +1,4 @@
-//! Uses of keys that leave no receipt, as the admin API's: gathered in memory, written now and then.
+//! Uses of keys that leave no receipt, such as those in the admin API: collected in memory and written periodically.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::gateway::Gateway;
 
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// The last use of each key since they were written.
+/// The last use of each key since the last write.
 #[derive(Default)]
 pub struct KeyUses(Mutex<HashMap<Arc<str>, Timestamp>>);
 
@@ -27,12 +27,12 @@ impl KeyUses {
         }
     }
 
-    /// A use that is not in storage yet.
+    /// The last use of a key that is not stored yet.
     pub fn of(&self, id: &str) -> Option<Timestamp> {
         self.0.lock().get(id).copied()
     }
 
-    /// Writes what was noted. What cannot be written is kept for the next time.
+    /// Stores the collected uses. After an error they are kept for the next time.
     pub async fn write(&self, store: &Store) {
         let noted: BTreeMap<String, Timestamp> = {
             let uses = self.0.lock();
@@ -42,8 +42,9 @@ impl KeyUses {
             return;
         }
         if let Err(error) = store.ledger().note_key_uses(&noted).await {
-            return tracing::warn!(%error, "the last uses of keys cannot be written yet");
+            return tracing::warn!(%error, "key uses could not be stored; retrying");
         }
+        // Uses that were noted during the write are newer, and are kept.
         let mut uses = self.0.lock();
         uses.retain(|id, at| noted.get(&**id).is_none_or(|written| written < at));
     }

@@ -1,4 +1,4 @@
-//! The journey of a call, one station per file. Start at [`run`].
+//! The pipeline of a call, one step per file. Start at [`run`].
 
 mod afford;
 pub mod arrival;
@@ -6,7 +6,7 @@ mod ask;
 pub mod audit;
 pub mod authenticate;
 pub mod body_work;
-pub mod budget;
+pub mod budgets;
 pub mod choose;
 pub mod commit;
 pub mod console;
@@ -26,19 +26,19 @@ pub mod metrics;
 pub mod models;
 pub mod ownership;
 pub mod passthrough;
-pub mod recall;
+pub mod pending_receipts;
+pub mod reasoning_state;
 pub mod receive;
 pub mod refresh;
 pub mod reply;
 pub mod reserve;
 pub mod resolve;
 pub mod responses;
+pub mod retry_budget;
 pub mod settle;
 pub mod snapshot;
-pub mod spending;
 pub mod stream;
 pub mod traces;
-pub mod unwritten;
 pub mod webhooks;
 
 use std::sync::Arc;
@@ -60,26 +60,26 @@ use resolve::access::Access;
 use settle::Ticket;
 use snapshot::Snapshot;
 
-/// One call from its first byte to its last: read this function to know what the gateway does.
+/// Runs one call from its first byte to its last: read this function to know what the gateway does.
 ///
-/// The ticket is opened before anything can fail and settles itself when it is dropped, so that every call,
-/// refused, failed or abandoned, leaves exactly one receipt.
+/// The ticket is opened before anything can fail and settles itself when it is dropped, so that every call, refused,
+/// failed or abandoned, leaves exactly one receipt.
 pub async fn run<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Reply, Refused>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
-    let heard = match hear(gateway, &arrival, body, &mut ticket).await {
-        Ok(heard) => heard,
+    let parsed = match receive_call(gateway, &arrival, body, &mut ticket).await {
+        Ok(parsed) => parsed,
         Err(fault) => return Err(ticket.refuse(fault)),
     };
-    let record = match idempotency::claim(&arrival, &heard.call, &ticket).await {
+    let record = match idempotency::claim(&arrival, &parsed.call, &ticket).await {
         Ok(Turn::First(record)) => record,
         Ok(Turn::Again(head, body)) => return Ok(idempotency::replay(ticket, &head, body)),
         Err(fault) => return Err(ticket.refuse(fault)),
     };
-    let prepared = match route(gateway, &arrival, heard, &mut ticket, true).await {
+    let prepared = match route(gateway, &arrival, parsed, &mut ticket, true).await {
         Ok(prepared) => prepared,
         Err(fault) => return Err(ticket.refuse(fault)),
     };
@@ -88,7 +88,7 @@ where
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
             let early = EarlyHeaders { account: ticket.account(), clamped: ticket.clamped() };
-            // On the heap: what is moved about from here on is a pointer, and streams take it along.
+            // On the heap: from here on a pointer is moved, and a stream takes it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             if streams {
                 commit::stream(gateway, &arrival, early, answering, record).await
@@ -100,7 +100,7 @@ where
     }
 }
 
-/// A call that is known, and where it may go.
+/// A parsed call, with its targets.
 struct Prepared {
     snapshot: Arc<Snapshot>,
     caller: Caller,
@@ -109,7 +109,7 @@ struct Prepared {
     plan: Plan,
 }
 
-/// Everything before a call may leave: who asks, for what, and who may serve it. What is not `real` uses up nobody's turn.
+/// Authenticates, parses and routes a call. Unless it is `real`, no round-robin cursor is advanced.
 async fn prepare<B>(
     gateway: &Gateway,
     arrival: &Arrival,
@@ -121,19 +121,24 @@ where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
-    let heard = hear(gateway, arrival, body, ticket).await?;
-    route(gateway, arrival, heard, ticket, real).await
+    let parsed = receive_call(gateway, arrival, body, ticket).await?;
+    route(gateway, arrival, parsed, ticket, real).await
 }
 
-/// Who asks, and for what.
-struct Heard {
+/// A parsed call, with its caller.
+struct ParsedCall {
     snapshot: Arc<Snapshot>,
     caller: Caller,
     user_path: UserPath,
     call: Box<Call>,
 }
 
-async fn hear<B>(gateway: &Gateway, arrival: &Arrival, body: B, ticket: &mut Ticket) -> Result<Heard, Fault>
+async fn receive_call<B>(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    body: B,
+    ticket: &mut Ticket,
+) -> Result<ParsedCall, Fault>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
@@ -146,18 +151,18 @@ where
     ticket.received(&body);
     let call = receive::parse(body, arrival, gateway).await?;
     ticket.requested(&call);
-    Ok(Heard { snapshot, caller, user_path, call })
+    Ok(ParsedCall { snapshot, caller, user_path, call })
 }
 
-/// Who may serve it, in which order.
+/// Resolves the targets of a call and their order.
 async fn route(
     gateway: &Gateway,
     arrival: &Arrival,
-    heard: Heard,
+    parsed: ParsedCall,
     ticket: &mut Ticket,
     real: bool,
 ) -> Result<Prepared, Fault> {
-    let Heard { snapshot, caller, user_path, mut call } = heard;
+    let ParsedCall { snapshot, caller, user_path, mut call } = parsed;
     responses::follow_up(&mut call, &caller, ticket).await?;
     refuse_others_objects(gateway, &caller, &call, ticket).await?;
     if real {
@@ -171,7 +176,7 @@ async fn route(
     Ok(Prepared { snapshot, caller, user_path, call, plan })
 }
 
-/// Files, conversations and the like that the call names must be the caller's, as far as their owners are known.
+/// Refuses a call that refers to files, conversations or the like of other owners, as far as their owners are known.
 async fn refuse_others_objects(
     gateway: &Gateway,
     caller: &Caller,
@@ -188,7 +193,7 @@ async fn refuse_others_objects(
 
 type Admitted = (Box<Ticket>, Result<(Prepared, Reservation), Fault>);
 
-/// Admits a call. What a large body may cost is estimated off the connection's thread.
+/// Admits a call. The cost of a large body is estimated on a blocking thread.
 async fn admit_sized(
     gateway: &Arc<Gateway>,
     arrival: &Arrival,
@@ -209,8 +214,8 @@ async fn admit_sized(
     admitted.map_err(|fault| Refused { fault, headers: http::HeaderMap::new() })
 }
 
-/// What a call takes before it leaves, of the budgets on its path and of its key's limits. `draw` is the number that
-/// random choices of the call are made from.
+/// Takes the call's share of the budgets on its path and of its key's token limits. `draw` is the number that random
+/// choices of the call are made from.
 fn admit(
     gateway: &Gateway,
     draw: u64,
@@ -218,7 +223,7 @@ fn admit(
     ticket: &mut Ticket,
 ) -> Result<(Prepared, Reservation), Fault> {
     let prepared = afford::afford(gateway, draw, prepared, ticket)?;
-    // Last: a call that a budget refuses takes no tokens of its key's limits.
+    // Last: a call that a budget refuses takes no tokens from its key's limits.
     let reservation = reserve::reserve(&prepared.plan, &prepared.call);
     if let Some(lane) = prepared.plan.first() {
         ticket.limit_tokens(|| reservation.token_demand(lane))?;

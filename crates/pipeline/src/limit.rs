@@ -1,12 +1,12 @@
-//! Station: a key's rate limits. A request is counted once its caller is known, its tokens when it is admitted; the tokens
-//! are corrected when the call is settled.
+//! Rate limits of keys. A request is counted once its caller is known, its tokens when it is admitted; the tokens are
+//! corrected when the call is settled.
 
 mod bound;
 mod bucket;
 mod counts;
 mod limiter;
+mod rate_limit_headers;
 mod token_estimates;
-mod told;
 mod user_paths;
 mod window;
 
@@ -27,17 +27,17 @@ use counts::{Counts, TakenTokens};
 use token_estimates::TokenEstimates;
 
 pub use bound::{Bound, TokenDemand, Unit};
-pub use counts::Standing;
+pub use counts::LimitStatus;
 pub use limiter::Limiter;
-pub use told::{Told, refusal, seconds};
+pub use rate_limit_headers::{RateLimitHeaders, refusal, seconds};
 pub use user_paths::{PATHS_PER_KEY, UserPaths};
 
 /// A call's share of its key's limits, held until the call is settled or dropped.
 pub struct Permit {
     account: Account,
-    /// When the request was counted.
+    /// The time at which the request was counted.
     requested_at: Duration,
-    /// None until the call's tokens are admitted.
+    /// `None` until the call's tokens are admitted.
     tokens: Option<Box<TokenShare>>,
     clock: Arc<dyn Clock>,
 }
@@ -45,11 +45,11 @@ pub struct Permit {
 struct TokenShare {
     demand: TokenDemand,
     taken: TakenTokens,
-    /// What the call has consumed, as far as is known when it is dropped.
+    /// The tokens that the call has consumed, as far as is known when it is dropped.
     consumed: u64,
 }
 
-/// Where a limited key's calls are counted.
+/// The counters of a limited key.
 #[derive(Clone)]
 pub struct Account {
     key: Arc<KeyFacts>,
@@ -58,18 +58,18 @@ pub struct Account {
 }
 
 impl Account {
-    /// What a client is told while its call is answered.
-    pub fn told(&self, now: Duration) -> Option<Told> {
+    /// The rate limit headers of a call that is being answered.
+    pub fn told(&self, now: Duration) -> Option<RateLimitHeaders> {
         self.tightest(1, now)
     }
 
-    fn tightest(&self, own: u64, now: Duration) -> Option<Told> {
+    fn tightest(&self, own: u64, now: Duration) -> Option<RateLimitHeaders> {
         let mut counts = self.counts.lock();
         counts.advance(&self.key.rate_limits, now);
-        counts.tightest(&self.key.rate_limits, own).map(Told::from)
+        counts.tightest(&self.key.rate_limits, own).map(RateLimitHeaders::from)
     }
 
-    /// The tokens that count against the key's limits: cache reads only where the key says so.
+    /// The tokens that count against the key's limits: cache reads only if the key counts them.
     fn counted(&self, tokens: &Tokens) -> (u64, u64) {
         let cached = if self.key.rate_limits.count_cached { 0 } else { tokens.cache_read };
         (tokens.total_input().saturating_sub(cached), tokens.total_output())
@@ -86,7 +86,7 @@ impl Permit {
     }
 
     /// Takes an estimate of the call's tokens, or returns the limit that refuses it.
-    pub fn admit_tokens(&mut self, demand: TokenDemand) -> Result<(), Standing> {
+    pub fn admit_tokens(&mut self, demand: TokenDemand) -> Result<(), LimitStatus> {
         let Account { key, counts, estimates } = &self.account;
         let now = self.clock.tick();
         let estimate = estimates.estimate(&key.id, &demand, now);
@@ -95,18 +95,18 @@ impl Permit {
         Ok(())
     }
 
-    /// The call is refused with a 429 of the gateway: it does not count as a request.
+    /// Removes the request from the counts: a call that the gateway refuses with a 429 does not count.
     pub fn uncount_request(&mut self) {
         self.account.counts.lock().uncount_request(self.requested_at);
     }
 
-    /// So much is known to be consumed; the call is not over yet.
+    /// Corrects the tokens to what is known to be consumed, while the call is still in flight.
     pub fn consumed(&mut self, tokens: &Tokens) {
         let (input, output) = self.account.counted(tokens);
         self.correct(input.saturating_add(output));
     }
 
-    /// The call is over and has consumed so many tokens.
+    /// Settles the call with the tokens that it has consumed, and records them for later estimates.
     pub fn settle(mut self, tokens: &Tokens) {
         let (input, output) = self.account.counted(tokens);
         self.correct(input.saturating_add(output));
@@ -133,39 +133,39 @@ impl Drop for Permit {
     }
 }
 
-/// Counts a request. None for a caller without limits; the limit that refuses the call is told with [`refusal`].
-pub fn admit(gateway: &Gateway, caller: &Caller) -> Result<Option<Permit>, Standing> {
+/// Counts a request. `None` for a caller without limits; [`refusal`] is the error for the limit that refuses the call.
+pub fn admit(gateway: &Gateway, caller: &Caller) -> Result<Option<Permit>, LimitStatus> {
     let Some(key) = limited(caller) else { return Ok(None) };
     gateway.limiter.admit(key, &gateway.clock).map(Some).inspect_err(|standing| refused(gateway, standing))
 }
 
 /// Counts a refusal in the metrics.
-pub fn refused(gateway: &Gateway, standing: &Standing) {
+pub fn refused(gateway: &Gateway, standing: &LimitStatus) {
     gateway.metrics.limited(standing.bound.name());
 }
 
-/// The limits of a key as its next call would meet them.
-pub struct Foresight {
-    pub standings: Vec<Standing>,
+/// The limits of a key as they apply to its next call.
+pub struct LimitPreview {
+    pub standings: Vec<LimitStatus>,
     /// The refusal by a request limit, which comes before every other check.
     pub request_refused: Option<Fault>,
     /// The refusal by a token limit, which comes last, after the budgets.
     pub tokens_refused: Option<Fault>,
 }
 
-/// The limits as the caller's next call would meet them, and their refusals. Nothing is taken.
-pub fn foresee(gateway: &Gateway, caller: &Caller) -> Option<Foresight> {
+/// The limits as they apply to the caller's next call, and their refusals. Nothing is counted.
+pub fn preview(gateway: &Gateway, caller: &Caller) -> Option<LimitPreview> {
     let standings = gateway.limiter.look(limited(caller)?, gateway.clock.tick());
     let refused = |of_tokens: bool| {
-        let concerned = |standing: &Standing| (standing.bound.unit() == Unit::Tokens) == of_tokens;
+        let concerned = |standing: &LimitStatus| (standing.bound.unit() == Unit::Tokens) == of_tokens;
         counts::longest_wait(standings.iter().copied().filter(concerned)).map(|standing| refusal(&standing))
     };
     let (request_refused, tokens_refused) = (refused(false), refused(true));
-    Some(Foresight { standings, request_refused, tokens_refused })
+    Some(LimitPreview { standings, request_refused, tokens_refused })
 }
 
-/// What the client of a call that takes nothing is told.
-pub fn told(gateway: &Gateway, key: &Arc<KeyFacts>) -> Option<Told> {
+/// The rate limit headers of a call that takes nothing.
+pub fn told(gateway: &Gateway, key: &Arc<KeyFacts>) -> Option<RateLimitHeaders> {
     gateway.limiter.account(key).tightest(0, gateway.clock.tick())
 }
 

@@ -1,4 +1,5 @@
-//! What Prometheus sees. Handles are resolved once per target, so that a call touches counters and no label maps.
+//! Prometheus metrics. Metric handles are resolved once per target, so that a call increments counters without label
+//! lookups.
 
 mod exposition;
 mod page;
@@ -63,7 +64,7 @@ struct LimitLabels {
     scope: &'static str,
 }
 
-/// Counts seconds; most calls take between a millisecond and two minutes.
+/// Buckets for durations in seconds; most calls take between a millisecond and two minutes.
 #[derive(Clone)]
 struct Seconds;
 
@@ -80,16 +81,16 @@ type Money = Counter<f64, AtomicU64>;
 /// Log lines that were dropped because standard error was blocked. There is one log per process.
 pub static LOG_LINES_DROPPED: LazyLock<Counter> = LazyLock::new(Counter::default);
 
-/// The running figures of one target, kept across snapshots. Nothing is counted, or shown, for a target never used.
+/// Metrics and health of one target, shared by successive snapshots. A target that was never called has no metrics.
 pub struct Live {
     labels: TargetLabels,
     handles: OnceLock<Handles>,
     health: Arc<Health>,
-    /// Models that share these figures, because nobody lists them, have a health of their own.
+    /// Health of unlisted models. They share these metrics under one label, but each has its own health.
     strangers: Mutex<HashMap<String, Arc<Health>>>,
 }
 
-/// So many unlisted models are told apart at once: their names come from clients.
+/// Number of unlisted models above which unused entries are evicted. Their names come from clients.
 const MOST_STRANGERS: usize = 1000;
 
 impl Live {
@@ -97,18 +98,19 @@ impl Live {
         self.health.clone()
     }
 
-    /// Models that are counted under this name although it is not theirs.
+    /// The unlisted models that share these metrics, with their health.
     pub fn strangers(&self) -> Vec<(String, Arc<Health>)> {
         self.strangers.lock().iter().map(|(model, health)| (model.clone(), health.clone())).collect()
     }
 
-    /// The health of a model that is counted under another name.
+    /// The health of an unlisted model that shares these metrics.
     pub fn health_of(&self, model: &str) -> Arc<Health> {
         let mut strangers = self.strangers.lock();
         if let Some(health) = strangers.get(model) {
             return health.clone();
         }
         if strangers.len() >= MOST_STRANGERS {
+            // An entry that only the map holds is not in use by any lane.
             strangers.retain(|_, health| Arc::strong_count(health) > 1);
         }
         strangers.entry(model.to_owned()).or_default().clone()
@@ -223,7 +225,8 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// The handles of a target. Model names come from inventories, never from clients, so the set stays bounded.
+    /// The metrics and health of a target, created on first use. Model names come from inventories, never from
+    /// clients, so the set stays bounded.
     pub fn live(&self, provider: &str, model: &str) -> Arc<Live> {
         let mut live = self.live.lock();
         let labels = || TargetLabels { provider: provider.to_owned(), model: model.to_owned() };
@@ -238,13 +241,13 @@ impl Metrics {
         live.entry(format!("{provider}/{model}")).or_insert_with(fresh).clone()
     }
 
-    /// Another address or another credential: what is known of the targets' health no longer holds.
+    /// Drops the health of a provider's targets, after its address or credential changed. Counters keep their values.
     pub fn forget(&self, provider: &str) {
         self.live.lock().retain(|_, live| live.labels.provider != provider);
     }
 
     pub fn attempted(&self, live: &Live, attempt: &Attempt) {
-        // Nothing came of it, by our own choice.
+        // Status 0 marks an attempt that the gateway itself called off.
         if attempt.status == 0 {
             return;
         }
@@ -261,7 +264,7 @@ impl Metrics {
         }
     }
 
-    /// A call was over that limit of its key.
+    /// Counts a call that was refused by the rate limit of this scope.
     pub fn limited(&self, scope: &'static str) {
         self.refusals.get_or_create(&LimitLabels { scope }).inc();
     }
@@ -328,13 +331,14 @@ impl Metrics {
         }
     }
 
-    /// The exposition text, with what is read only now.
+    /// Renders the exposition text: the registry, followed by `readings`, which are taken at scrape time.
     fn render(&self, readings: &[Reading]) -> String {
         let mut page = String::new();
         let registry = self.registry.lock();
         if text::encode(&mut page, &registry).is_err() {
-            tracing::error!("metrics could not be encoded");
+            tracing::error!("metrics encoding failed");
         }
+        // The encoder ends its output with `# EOF`, which has to follow the readings instead.
         page.truncate(page.rfind("# EOF").unwrap_or(page.len()));
         readings.iter().for_each(|reading| reading.write(&mut page));
         page.push_str("# EOF\n");

@@ -1,4 +1,4 @@
-//! The public model list: what this caller may use, by the names a request's `model` takes.
+//! The public model list: the models this caller may use, by the names that a request's `model` accepts.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use crate::resolve;
 use crate::resolve::access::Access;
 use crate::snapshot::routes::Lane;
 
-/// A name and a target it leads to.
+/// A listed name and a target it resolves to.
 struct Entry {
     id: String,
     lane: Arc<Lane>,
-    /// The operator's own name, and not a model's.
+    /// The name is an alias, combo or pool of the operator, not a provider's model name.
     coined: bool,
 }
 
-/// `names_only`: aliases, combos and pools, and nothing under its provider's own name.
+/// Lists models in OpenAI's format. With `names_only`, only aliases, combos and pools are listed.
 pub fn list(access: &Access<'_>, names_only: bool) -> Value {
     let data: Vec<Value> = entries(access, names_only).iter().map(Entry::for_openai).collect();
     json!({"object": "list", "data": data})
 }
 
-/// The same list in the shape Anthropic's clients read.
+/// Lists models in Anthropic's format.
 pub fn list_for_anthropic(access: &Access<'_>, names_only: bool) -> Value {
     let data: Vec<Value> = entries(access, names_only).iter().map(Entry::for_anthropic).collect();
     let id = |entry: Option<&Value>| entry.map(|entry| entry["id"].clone());
     json!({"first_id": id(data.first()), "last_id": id(data.last()), "has_more": false, "data": data})
 }
 
-/// The same list as Gemini's clients read it, not yet in pages.
+/// Lists models in Gemini's format, without pagination.
 pub fn list_for_google(access: &Access<'_>, names_only: bool) -> Vec<Value> {
     entries(access, names_only).iter().map(Entry::for_google).collect()
 }
 
-/// Takes anything a request's `model` takes.
+/// Finds a model by any name that a request's `model` accepts.
 pub fn retrieve(access: &Access<'_>, id: &str) -> Result<Value, Fault> {
     Ok(entry(access, id)?.for_openai())
 }
@@ -47,7 +47,7 @@ pub fn retrieve_for_google(access: &Access<'_>, id: &str) -> Result<Value, Fault
 
 fn entry(access: &Access<'_>, id: &str) -> Result<Entry, Fault> {
     let lanes = resolve::candidates(&access.snapshot.routes, id);
-    // What a caller may not use does not exist for it.
+    // Models that the caller may not use are reported as not found.
     let called = access.called(id);
     let lane = lanes.into_iter().find(|lane| called.permits(lane));
     let lane = lane.ok_or_else(|| resolve::not_found(access, id))?;
@@ -72,7 +72,7 @@ fn entries(access: &Access<'_>, names_only: bool) -> Vec<Entry> {
             entries.push(Entry { id: name.to_owned(), lane, coined: true });
         }
     }
-    // A name may hide a model's own; it is listed once.
+    // An alias may have the same name as a model; it is listed once.
     let mut seen = std::collections::HashSet::new();
     entries.retain(|entry| seen.insert(entry.id.clone()));
     entries

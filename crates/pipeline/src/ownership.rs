@@ -1,4 +1,4 @@
-//! Ownership of objects that providers keep: ids that callers name are checked, ids that are made are recorded.
+//! Ownership of objects stored at providers: checks ids that requests refer to, and records the owner of new ones.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,21 +8,22 @@ use bytes::Bytes;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use store::{OwnedObject, Owner, OwnerFilter};
-use wire::meter::{Gleaner, Place};
+use wire::meter::{JsonFieldExtractor, Place};
 
 use crate::body_work;
 use crate::gateway::Gateway;
 
-/// No request names more objects than that.
+/// The most objects that one request may refer to.
 const MOST_REFERENCES: usize = 256;
-/// Providers keep responses and completions for 30 days by default, other objects until they are deleted.
+/// The shortest retention of temporary records. Providers keep responses and completions for 30 days by default, other
+/// objects until they are deleted.
 const SHORTEST_TTL: Duration = Duration::from_secs(90 * 24 * 3600);
 
 pub type Checking = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send>>;
-/// Decides whether a caller may name these objects.
+/// Checks whether the caller may refer to these objects.
 pub type Check = Box<dyn Fn(Vec<String>) -> Checking + Send>;
 
-/// A check for a caller that does not see everybody's objects.
+/// The check for a caller that may only refer to objects admitted by `visible`.
 pub fn check_for(gateway: &Arc<Gateway>, visible: OwnerFilter) -> Check {
     let gateway = gateway.clone();
     Box::new(move |ids| {
@@ -31,8 +32,8 @@ pub fn check_for(gateway: &Arc<Gateway>, visible: OwnerFilter) -> Check {
     })
 }
 
-/// Refuses ids that are recorded for somebody else; `None` sees all. An id that was never recorded is the provider's
-/// to judge. Returns the owner of the last one that is recorded.
+/// Refuses ids that are recorded for an owner outside `visible`; `None` admits all. Ids without a record are left to
+/// the provider. Returns the owner of the last id that has a record.
 pub async fn refuse_others(
     gateway: &Gateway,
     visible: Option<&OwnerFilter>,
@@ -45,7 +46,7 @@ pub async fn refuse_others(
     let mut recorded = None;
     for id in ids {
         let owner = match owner_of(gateway, id).await {
-            // Who sees all does not depend on storage.
+            // A caller that may see all objects does not depend on storage.
             Err(_) if visible.is_none() => None,
             owner => owner?,
         };
@@ -65,13 +66,14 @@ async fn owner_of(gateway: &Gateway, id: &str) -> Result<Option<Owner>, Fault> {
     Ok(gateway.responses.find(id).await?.map(|response| response.owner))
 }
 
-/// The ids of kept objects that a whole body names. Most bodies have none and are not read for it.
+/// The ids of stored objects that a complete body refers to. A substring search first rules out most bodies, which
+/// are then not parsed.
 pub fn references_in(body: &[u8]) -> Vec<String> {
     const NAMES: [&str; 5] = ["file_id", "\"conversation", "\"container", "vector_store_id", "\\u00"];
     if !NAMES.iter().any(|name| memchr::memmem::find(body, name.as_bytes()).is_some()) {
         return Vec::new();
     }
-    let mut gleaner = Gleaner::with_references();
+    let mut gleaner = JsonFieldExtractor::with_references();
     let mut found = Vec::new();
     gleaner.feed(body, |member| {
         if member.place == Place::Within("conversation") && member.name == "id" {
@@ -83,13 +85,13 @@ pub fn references_in(body: &[u8]) -> Vec<String> {
     found
 }
 
-/// The same, off the connection's thread where the body is large.
+/// As [`references_in`], on a worker thread if the body is large.
 pub async fn references_of(gateway: &Gateway, body: &Bytes) -> Result<Vec<String>, Fault> {
     let shared = body.clone();
     body_work::with_bytes(gateway, body.len(), move || references_in(&shared)).await
 }
 
-/// Records whose these objects are. `temporary` ones are forgotten by their provider after some weeks.
+/// Records the owner of these objects. Providers delete `temporary` ones after some weeks.
 pub fn record(gateway: &Gateway, owner: &Owner, provider: &str, ids: Vec<String>, temporary: bool) {
     let now = gateway.clock.now();
     let ttl = gateway.policy.response_ttl.max(SHORTEST_TTL).as_micros();

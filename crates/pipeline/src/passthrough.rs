@@ -1,10 +1,10 @@
-//! The passthrough: a provider's own API under the gateway's keys. One attempt, bodies streamed both ways, one receipt.
+//! Passthrough: a provider's own API under the gateway's keys. One attempt, both bodies streamed, one receipt.
 
 mod admit;
 mod download;
 mod endpoint;
-mod fare;
 mod headers;
+mod meter;
 mod prepare;
 mod reservation;
 mod upload;
@@ -32,25 +32,25 @@ use crate::snapshot::routes::{Instance, Lane};
 
 pub use download::Download;
 use endpoint::{Endpoint, Purpose};
-use fare::Fare;
+use meter::PassthroughMeter;
 use prepare::prepare;
 use upload::{Sent, Upload};
 
-/// The route as receipts and metrics name it.
+/// The route name in receipts and metrics.
 pub const ROUTE: &str = "/p/{provider}";
 
-/// The most that one compressed answer may decode to.
+/// The maximum decoded size of a compressed answer.
 const DECODED_LIMIT: usize = 64 * 1024 * 1024;
 
-/// Whether and for whom the passthrough is open, from the settings.
+/// Passthrough settings.
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub enabled: bool,
-    /// Instances and types that are served; empty = all.
+    /// Provider instances and types that are served; empty means all.
     pub providers: Vec<String>,
-    /// A leading `v1`, or the base URL's own last segment, is dropped from the endpoint.
+    /// Drops a leading `v1`, or a leading segment equal to the base URL's last one, from the endpoint.
     pub drop_version: bool,
-    /// Allows work whose cost no answer tells on user paths with a budget.
+    /// Allows work whose cost no answer reports on user paths with a budget.
     pub unmetered: bool,
 }
 
@@ -60,15 +60,15 @@ impl Default for Rules {
     }
 }
 
-/// What the client wants, as it stood in the request line.
+/// The method, provider and endpoint of the request line.
 pub struct Wanted {
     pub method: Method,
     pub provider: String,
-    /// Behind the provider's name, not yet decoded.
+    /// The path after the provider's name, still percent-encoded.
     pub endpoint: String,
 }
 
-/// The provider's answer on its way to the client.
+/// The provider's answer, streamed to the client.
 pub struct Passed {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -93,7 +93,7 @@ where
     }
 }
 
-/// A call that may leave.
+/// An admitted call, ready to be sent.
 struct Journey {
     instance: Arc<Instance>,
     endpoint: Endpoint,
@@ -102,9 +102,9 @@ struct Journey {
     outbound: Outbound,
     purpose: Purpose,
     reservation: Reservation,
-    /// The owner of the object that the path names, where it is recorded.
+    /// The owner of the object that the path names, if recorded.
     parent: Option<Owner>,
-    /// The id of the attempt's client span, where the call is traced.
+    /// The id of the attempt's client span, if the call is traced.
     span_id: Option<String>,
 }
 
@@ -115,7 +115,7 @@ impl Journey {
         let gateway = ticket.gateway().clone();
         let before = ticket.now();
         let makes = endpoint.makes.filter(|_| *method == Method::POST);
-        let mut fare = Fare::new(ticket, instance, endpoint.model, sent.clone(), purpose);
+        let mut fare = PassthroughMeter::new(ticket, instance, endpoint.model, sent.clone(), purpose);
         fare.owned_by(parent, makes);
         let outcome = head(&gateway, fare.instance(), outbound, &sent).await;
         fare.attempted(before, attempt(&lane, &outcome), span_id);
@@ -129,14 +129,15 @@ impl Journey {
     }
 }
 
-fn warn_if_rejected(fare: &Fare, status: StatusCode) {
+fn warn_if_rejected(fare: &PassthroughMeter, status: StatusCode) {
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         let (provider, status) = (fare.instance(), status.as_u16());
         tracing::warn!(provider, status, "provider rejected the gateway's credential");
     }
 }
 
-/// The answer's head. As long as the client is still sending, nobody else is late.
+/// Sends the request and waits for the answer's head. The timeout counts from the last part that the client uploaded,
+/// so a slow upload is not taken for a slow provider.
 async fn head(gateway: &Gateway, instance: &str, outbound: Outbound, sent: &Sent) -> Result<Inbound, Fault> {
     let patience = gateway.policy.request_timeout;
     let mut call = pin!(gateway.egress.send(outbound));
@@ -149,6 +150,7 @@ async fn head(gateway: &Gateway, instance: &str, outbound: Outbound, sent: &Sent
                 let unreachable = || fault::upstream_unreachable(instance, error.reason());
                 return Err(sent.trouble().unwrap_or_else(unreachable));
             }
+            // The client uploaded more in the meantime: wait again, from that moment.
             Err(_) if sent.moved() > waits_from => {}
             Err(_) => return Err(fault::upstream_timeout(instance, patience)),
         }
@@ -164,14 +166,14 @@ fn attempt(lane: &Lane, outcome: &Result<Inbound, Fault>) -> Attempt {
     lane.attempt(status, error, Duration::ZERO)
 }
 
-async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Passed, Refused> {
+async fn answer(mut fare: PassthroughMeter, inbound: Inbound, method: &Method) -> Result<Passed, Refused> {
     let Inbound { status, headers: theirs, body } = inbound;
     let text =
         |name| theirs.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
     fare.answered(status.as_u16(), text(header::CONTENT_TYPE));
     let mut ours = headers::down(&theirs, &fare.routes().scrubber);
     let coding = content_encoding::of(&theirs).filter(|_| *method != Method::HEAD);
-    // A part of a compressed whole cannot be decoded.
+    // A byte range of a compressed body cannot be decoded.
     if coding == Some(Coding::Unsupported) || (coding.is_some() && status == StatusCode::PARTIAL_CONTENT) {
         let reason = "it is compressed in a way that was not asked for";
         let fault = fault::upstream_invalid_response(fare.instance(), reason);
@@ -194,9 +196,9 @@ async fn answer(mut fare: Fare, inbound: Inbound, method: &Method) -> Result<Pas
     Ok(Passed { status, headers: ours, body: Download::streamed(body, decoder, fare, idle) })
 }
 
-/// Reads an error answer whole and puts it into the gateway's envelope unless it has that shape already.
+/// Reads an error answer to its end and converts it to the gateway's error format, unless it has that shape already.
 async fn wrapped(
-    mut fare: Fare,
+    mut fare: PassthroughMeter,
     status: StatusCode,
     mut ours: HeaderMap,
     body: InboundBody,
@@ -218,7 +220,7 @@ async fn wrapped(
     Err(fare.refuse(fault))
 }
 
-/// What the receipt knows and the client is told.
+/// The gateway's response headers. The model header is omitted if no model is known.
 fn told(ticket: &mut Ticket) -> HeaderMap {
     let overhead_us = ticket.first_byte();
     let mut headers = ticket.headers(overhead_us);

@@ -1,4 +1,4 @@
-//! Station: the body off the wire, bounded in size and time, and the few fields we act on out of it.
+//! Reads the request body, with limits on size and time, and parses the few fields that the gateway acts on.
 
 mod output_bound;
 
@@ -16,32 +16,32 @@ use wire::codec::{self, Request};
 
 use crate::arrival::Arrival;
 use crate::body_work::{BodyLease, LARGE_BODY, SMALL_BODY};
-use crate::choose::Circumstances;
+use crate::choose::SelectionContext;
 use crate::gateway::{Gateway, Policy};
 use crate::resolve::Asking;
 use crate::resolve::access::Access;
 use crate::resolve::fallback::{Asks, Needs};
 use crate::responses::Previous;
 
-/// Output assumed where the client does not bound it.
+/// Output tokens assumed if the request does not limit them.
 const ASSUMED_OUTPUT: u64 = 1024;
 
 const FORCE_PROVIDER: HeaderName = HeaderName::from_static("x-gateway-force-provider");
 
-/// A call as the journey carries it: the body as it came, and what was asked for beside it.
+/// A parsed call: the original body, the fields read from it, and related request data.
 pub struct Call {
     pub surface: Surface,
     pub request: Request,
     pub stream: bool,
-    /// Headers of the client that go to providers of its own dialect.
+    /// Client headers that are forwarded to providers of the same API format.
     pub forwarded: Vec<(HeaderName, HeaderValue)>,
-    /// What a response goes on from.
+    /// The previous response that this one continues.
     pub previous: Option<Previous>,
-    /// The request in canonical words, once some target needs it.
+    /// The request in the canonical model, parsed when a target first needs it.
     prompt: OnceLock<Result<Prompt, Fault>>,
 }
 
-/// Switches to features in preview, which only providers of the same dialect understand.
+/// The header that enables preview features, which only providers of the same API format understand.
 fn switch(surface: Surface) -> Option<HeaderName> {
     match surface {
         Surface::Converse(Format::Messages) => Some(HeaderName::from_static("anthropic-beta")),
@@ -55,7 +55,7 @@ impl Call {
         Self { surface, request, stream, forwarded: Vec::new(), previous: None, prompt: OnceLock::new() }
     }
 
-    /// What is asked of the routes.
+    /// The routing question of this call.
     pub fn asking<'a>(
         &'a self,
         access: Access<'a>,
@@ -72,27 +72,27 @@ impl Call {
         })
     }
 
-    /// What bears on the choice among several targets. The seed is the call's own, so that the choice can be explained.
-    pub fn circumstances(&self, gateway: &Gateway, seed: u64, real: bool) -> Circumstances {
+    /// The inputs of target selection. The seed comes from the call, so that the selection can be reproduced.
+    pub fn circumstances(&self, gateway: &Gateway, seed: u64, real: bool) -> SelectionContext {
         let input_tokens = catalog::estimate_tokens_from_bytes(self.request.body.len() as u64);
         let output_tokens = self.request.max_output.unwrap_or(ASSUMED_OUTPUT);
-        Circumstances { now: gateway.clock.tick(), seed, input_tokens, output_tokens, real }
+        SelectionContext { now: gateway.clock.tick(), seed, input_tokens, output_tokens, real }
     }
 
-    /// The body has a member of that name.
+    /// Whether the body has a top-level member of that name.
     pub fn has(&self, name: &str) -> bool {
         let body = &self.request.body;
         self.request.object.members.iter().any(|member| &body[member.key.clone()] == name.as_bytes())
     }
 
-    /// Whether work on the body, or on the turns before it, belongs off the connection's thread.
+    /// Whether work on the body, or on the turns before it, belongs on a worker thread.
     pub fn is_large(&self) -> bool {
         let earlier = self.previous.as_ref().map_or(0, Previous::byte_count);
         self.request.body.len() + earlier >= LARGE_BODY
     }
 
-    /// The request in the canonical model. That of a large body is parsed anew each time: kept, it would take many times
-    /// the body's length for as long as the call lasts.
+    /// The request in the canonical model. A large body is parsed again each time, because the parsed form takes many
+    /// times the body's size and would be held for the whole call.
     pub fn prompt(&self, format: Format) -> Result<Cow<'_, Prompt>, Fault> {
         if self.is_large() {
             return codec::of(format).parse(&self.request).map(Cow::Owned);
@@ -102,7 +102,7 @@ impl Call {
     }
 }
 
-/// Only who may change everything may force a call to an instance.
+/// The provider instance that the request header forces; requires admin write access.
 fn forced<'a>(access: &Access<'_>, arrival: &'a Arrival) -> Result<Option<&'a str>, Fault> {
     let Some(value) = arrival.headers.get(FORCE_PROVIDER) else { return Ok(None) };
     access.caller.require(Scope::Admin(None, Action::Write))?;
@@ -113,7 +113,7 @@ fn forced<'a>(access: &Access<'_>, arrival: &'a Arrival) -> Result<Option<&'a st
 }
 
 impl Asks for Call {
-    /// Looked for only when another model might have to stand in.
+    /// Searches the body for required capabilities. Called only when a fallback to another model is considered.
     fn needs(&self) -> Needs {
         let body = &self.request.body;
         let mentions = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
@@ -142,7 +142,7 @@ where
         let message = format!("A body with 'Content-Encoding: {shown}' is not read: send it as it is.");
         return Err(fault::unsupported_media_type().with_message(message).param("Content-Encoding"));
     }
-    // What announces itself as too large is refused before a byte of it is read.
+    // Refuse a body whose announced size is too large before reading any of it.
     if body.size_hint().lower() > policy.body_limit {
         return Err(fault::request_too_large(policy.body_limit));
     }
@@ -168,12 +168,12 @@ where
         if (held + data.len()) as u64 > limit {
             return Err(fault::request_too_large(limit));
         }
-        // Counted as it comes: a client that announces much and sends little takes nothing from others.
+        // Memory is leased as data arrives, so that an announced but unsent body does not use up the shared limit.
         if held + data.len() > SMALL_BODY {
             let counted = if held > SMALL_BODY { held } else { 0 };
             lease.grow((held + data.len() - counted) as u64)?;
         }
-        // A body that came in one piece is used where it lies; only the second piece makes a buffer.
+        // A body in one chunk is used without copying; a buffer is allocated only for a second chunk.
         match (&mut buffer, first.take()) {
             (Some(buffer), _) => buffer.extend_from_slice(&data),
             (None, None) => first = Some(data),
@@ -189,7 +189,7 @@ where
     Ok(lease.attach(buffer.map(BytesMut::freeze).or(first).unwrap_or_default()))
 }
 
-/// Scans the body, a large one off the connection's thread, and reads the few fields we act on.
+/// Parses the fields that the gateway acts on; a large body is scanned on a worker thread.
 pub async fn parse(body: Bytes, arrival: &Arrival, gateway: &Gateway) -> Result<Box<Call>, Fault> {
     let native = codec::native(arrival.surface);
     let request = match body.len() < LARGE_BODY {
@@ -199,7 +199,7 @@ pub async fn parse(body: Bytes, arrival: &Arrival, gateway: &Gateway) -> Result<
     interpret(request, arrival)
 }
 
-/// The same on the thread of the caller, whatever the size of the body.
+/// As [`parse`], on the calling thread whatever the size of the body.
 pub fn parse_here(body: Bytes, arrival: &Arrival) -> Result<Box<Call>, Fault> {
     interpret(codec::native(arrival.surface).peek(body)?, arrival)
 }
@@ -229,11 +229,11 @@ fn interpret(mut request: Request, arrival: &Arrival) -> Result<Box<Call>, Fault
     let header = |name: HeaderName| arrival.headers.get(&name).map(|value| (name, value.clone()));
     let forwarded = switch(arrival.surface).and_then(header).into_iter().collect();
     refuse_second_model(&request)?;
-    // On the heap: it is handed from station to station.
+    // Boxed, because it is moved through all stages of the pipeline.
     Ok(Box::new(Call { forwarded, ..Call::new(arrival.surface, request, stream) }))
 }
 
-/// Some servers read `Model` as `model`: a second one, however it is written, would be served unjudged.
+/// Refuses a second `model` key in another case: a server that ignores case would use a model that was not checked.
 fn refuse_second_model(request: &Request) -> Result<(), Fault> {
     let name = |member: &wire::json::Member| {
         let (key, quoted) = (member.key.clone(), member.key.start - 1..member.key.end + 1);

@@ -1,4 +1,4 @@
-//! Keeps the snapshot true: compiles it at the start, and again when a document or the inventory changes.
+//! Keeps the snapshot current: compiles it at startup, and again when a document or the inventory changes.
 
 mod reconfigure;
 
@@ -25,6 +25,7 @@ use egress::Trust;
 use store::{Change, RawDocument, Store, StoreError};
 
 use crate::audit::Scrubber;
+use crate::budgets::{self, Rules};
 use crate::console::Notice;
 use crate::gateway::Gateway;
 use crate::inventory::{self, Inventory};
@@ -33,41 +34,40 @@ use crate::snapshot::names::Names;
 use crate::snapshot::routes::prices::Prices;
 use crate::snapshot::unreadable::Unreadable;
 use crate::snapshot::{Snapshot, routes};
-use crate::spending::{self, Rules};
 
-/// The kinds of document that routes are made of.
+/// The document kinds that routes are compiled from.
 const ROUTED: &[&str] =
     &[Provider::KIND, ModelOverride::KIND, ModelPrice::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
 
-/// The kinds of document that budgets are made of.
+/// The document kinds that budgets are compiled from.
 const BUDGETED: &[&str] = &[Budget::KIND, BudgetSettings::KIND];
 
-/// What the operator fixed outside of storage.
+/// The configuration that is not in storage: file, environment and flags.
 #[derive(Clone)]
-pub struct Fixed {
+pub struct StaticConfig {
     pub providers: Vec<(Provider, Source)>,
-    /// Present when nothing else is configured, or when asked for.
+    /// Whether the demo provider is present; if unset, only when no other provider is configured.
     pub demo: Option<bool>,
     pub allow_private: bool,
     pub loopback_listener: bool,
-    /// Combos are in force.
+    /// Whether combos are enabled.
     pub combos: bool,
     pub budgets: Vec<(BudgetKey, Nanos)>,
-    /// What must not be kept in any text, beside the credentials of providers.
+    /// Secrets that are masked in all stored text, in addition to provider credentials.
     pub secrets: Vec<Secret>,
 }
 
 pub struct Refresher {
     gateway: Arc<Gateway>,
     store: Store,
-    fixed: ArcSwap<Fixed>,
+    fixed: ArcSwap<StaticConfig>,
     pub inventory: Inventory,
-    /// One compilation at a time: a later one must not be overtaken by an earlier one.
+    /// Serializes compilations, so that an earlier one cannot overwrite the result of a later one.
     turn: tokio::sync::Mutex<()>,
 }
 
 impl Refresher {
-    pub fn new(gateway: Arc<Gateway>, store: Store, fixed: Fixed, inventory: Inventory) -> Self {
+    pub fn new(gateway: Arc<Gateway>, store: Store, fixed: StaticConfig, inventory: Inventory) -> Self {
         Self {
             gateway,
             store,
@@ -81,11 +81,11 @@ impl Refresher {
         &self.store
     }
 
-    /// Everything from storage. Called once, before the first call is served.
+    /// Compiles everything from storage. Called once, before the first call is served.
     pub async fn load(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         let revision = self.store.documents().revision().await?;
-        self.store.ledger().listen(self.gateway.spending.clone());
+        self.store.ledger().listen(self.gateway.budgets.clone());
         let mut broken = Unreadable::default();
         self.budgets(&mut broken).await?;
         let mut keys = Keys::default();
@@ -116,7 +116,7 @@ impl Refresher {
         Ok(())
     }
 
-    /// What changed since the snapshot in force. The writer of a change calls this before it answers.
+    /// Applies the changes since the current snapshot. The writer of a change calls this before it answers.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         let before = self.gateway.snapshot();
@@ -126,7 +126,7 @@ impl Refresher {
         let changed = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&&*change.kind));
         if changed(&[AuthKey::KIND]) {
             self.refresh_keys(&mut snapshot, &changes).await?;
-            // In force at once: a revocation must not wait for sections that cannot be compiled yet.
+            // Published at once: a revocation must not wait for routes or budgets that may fail to compile.
             self.gateway.snapshot.store(Arc::new(snapshot.clone()));
         }
         if changed(BUDGETED) {
@@ -146,7 +146,7 @@ impl Refresher {
         Ok(())
     }
 
-    /// Reads changed keys again. One that cannot be read is refused, and reported.
+    /// Compiles changed keys again. A key that cannot be read is disabled and reported.
     async fn refresh_keys(&self, snapshot: &mut Snapshot, changes: &[Change]) -> Result<(), StoreError> {
         let keys = changes.iter().filter(|change| change.kind == AuthKey::KIND);
         let ids: BTreeSet<&str> = keys.map(|change| &*change.name).collect();
@@ -168,32 +168,32 @@ impl Refresher {
         Ok(())
     }
 
-    /// The budgets and what is spent of them, where the edition has any.
+    /// Loads the budgets and their spending, if the edition supports them.
     async fn budgets(&self, broken: &mut Unreadable) -> Result<(), StoreError> {
         if !self.gateway.capabilities.has(Capability::AdvancedBudgets) {
             return Ok(());
         }
         let rules = Rules::load(&self.store, &self.fixed().budgets, broken).await?;
-        spending::install(&self.gateway, &self.store, rules).await
+        budgets::install(&self.gateway, &self.store, rules).await
     }
 
-    /// Budgets of the configuration.
+    /// The budgets from the static configuration.
     pub fn configured_budgets(&self) -> Vec<(BudgetKey, Nanos)> {
         self.fixed().budgets.clone()
     }
 
-    fn fixed(&self) -> Arc<Fixed> {
+    fn fixed(&self) -> Arc<StaticConfig> {
         self.fixed.load_full()
     }
 
-    /// Tells the console, once what has changed is in force; what other replicas wrote is among it.
+    /// Publishes applied changes, including those of other replicas, to the console.
     fn announce(&self, changes: Vec<Change>) {
         for Change { revision, at, actor, kind, name, action, .. } in changes {
             self.gateway.console.say(at, Notice::Config { actor, kind, name, action, revision });
         }
     }
 
-    /// The routes again, from the same documents: the inventory has changed.
+    /// Compiles the routes again from the same documents, after the inventory changed.
     async fn reroute(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         let mut broken = Unreadable::default();
@@ -227,7 +227,7 @@ impl Refresher {
                 self.gateway.metrics.forget(&provider.name);
             }
         }
-        let ground = routes::Ground {
+        let inputs = routes::CompileInputs {
             listings: &self.inventory.listings(),
             overrides: &overrides,
             prices: Arc::new(prices),
@@ -235,13 +235,13 @@ impl Refresher {
             trust: &|source| self.trust(source),
             metrics: &self.gateway.metrics,
         };
-        let mut routes = routes::compile(&providers, &ground);
+        let mut routes = routes::compile(&providers, &inputs);
         routes.names = names;
         routes.scrubber = Scrubber::of(&self.fixed().secrets, providers.iter().map(|(provider, _)| provider));
         Ok(routes)
     }
 
-    /// A price that cannot be read is reported, and the catalogue's is in force.
+    /// The configured prices. One that cannot be read is reported, and the catalogue's price applies.
     async fn prices(&self, broken: &mut Unreadable) -> Result<Prices, StoreError> {
         let mut documents = BTreeMap::new();
         for raw in self.store.documents().raw(ModelPrice::KIND).await? {
@@ -253,12 +253,12 @@ impl Refresher {
         Ok(Prices::new(documents))
     }
 
-    /// The documents of a kind that can be read.
+    /// The readable documents of a kind.
     async fn readable<T: Resource>(&self, broken: &mut Unreadable) -> Result<Vec<T>, StoreError> {
         Ok(self.stored::<T>(broken).await?.into_values().flatten().collect())
     }
 
-    /// Every document of a kind, by name; nothing for one that cannot be read, which is reported.
+    /// All documents of a kind, by name; `None` for one that cannot be read, which is reported.
     async fn stored<T: Resource>(
         &self,
         broken: &mut Unreadable,
@@ -277,7 +277,7 @@ impl Refresher {
         Ok(documents)
     }
 
-    /// Stored instances override configured ones of the same name.
+    /// Merges stored and configured providers; stored ones override configured ones of the same name.
     fn merge(&self, stored: Vec<Provider>) -> Vec<(Provider, Source)> {
         let configured = self.fixed();
         let overridden = |name: &str| stored.iter().any(|provider| provider.name == name);
@@ -292,14 +292,14 @@ impl Refresher {
         providers
     }
 
-    /// The source of the instance of this name outside of storage: file or environment.
+    /// The source of a configured (not stored) instance of this name: file or environment.
     pub fn configured_source(&self, name: &str) -> Option<Source> {
         let configured = self.fixed();
         let mut fixed = configured.providers.iter();
         fixed.find(|(provider, _)| provider.name == name).map(|(_, source)| *source)
     }
 
-    /// The environment and the file are the operator's word; what came through the admin API is checked.
+    /// Trust in a provider's address: the operator's configuration is trusted, the admin API's input is checked.
     pub fn trust(&self, source: Source) -> Trust {
         match source {
             Source::Config | Source::Env | Source::Default => Trust::Operator,
@@ -310,7 +310,7 @@ impl Refresher {
         }
     }
 
-    /// Asks every provider for its models; one that fails keeps what it last said.
+    /// Queries every provider for its models. If a query fails, the last known list is kept.
     pub async fn discover(&self) {
         let routes = self.gateway.snapshot().routes.clone();
         let mut changed = self.inventory.forget_moved(routes.instances.values().cloned());
@@ -319,11 +319,11 @@ impl Refresher {
             changed |= self.inventory.discover(instance, &self.gateway.egress, now).await;
         }
         if changed && let Err(error) = self.reroute().await {
-            tracing::warn!(%error, "the routes could not be compiled anew");
+            tracing::warn!(%error, "route compilation failed");
         }
     }
 
-    /// One provider, now.
+    /// Queries one provider for its models now.
     pub async fn discover_one(&self, name: &str) {
         let Some(instance) = self.gateway.snapshot().routes.instances.get(name).cloned() else { return };
         if !inventory::is_discoverable(&instance) {
@@ -334,11 +334,11 @@ impl Refresher {
         if self.inventory.discover(&instance, &self.gateway.egress, now).await
             && let Err(error) = self.reroute().await
         {
-            tracing::warn!(%error, "the routes could not be compiled anew");
+            tracing::warn!(%error, "route compilation failed");
         }
     }
 
-    /// Discovery at the start and at every interval after it.
+    /// Runs discovery at startup and at every interval.
     pub async fn keep_discovering(self: Arc<Self>, interval: Duration) {
         loop {
             self.discover().await;
@@ -346,8 +346,8 @@ impl Refresher {
         }
     }
 
-    /// Follows what other processes write. A database in files is asked only when somebody may have written to it: at
-    /// rest, that costs next to nothing.
+    /// Polls for changes of other processes. A file database is queried only if its files may have changed, which
+    /// keeps an idle process cheap.
     pub async fn keep_following(self: Arc<Self>, interval: Duration) {
         let mut seen = None;
         loop {
@@ -358,7 +358,7 @@ impl Refresher {
             }
             match self.follow().await {
                 Ok(()) => seen = stamp,
-                Err(error) => tracing::debug!(%error, "whether the configuration changed cannot be told yet"),
+                Err(error) => tracing::debug!(%error, "configuration revision check failed"),
             }
         }
     }
@@ -368,7 +368,7 @@ impl Refresher {
             return Ok(());
         }
         self.refresh().await.inspect_err(|error| {
-            tracing::warn!(%error, "a configuration change could not be read yet");
+            tracing::warn!(%error, "configuration refresh failed");
         })
     }
 }
@@ -378,7 +378,7 @@ fn compile_key(raw: &RawDocument) -> Result<Vec<KeyFacts>, String> {
     keys::compile(&stored.value)
 }
 
-/// A rule about access that cannot be read keeps everybody out: left out, it would let everybody in.
+/// The override used for a stored one that cannot be read. It denies access: to ignore it would allow everybody.
 fn closed(selector: &str) -> ModelOverride {
     ModelOverride {
         selector: selector.to_owned(),

@@ -1,4 +1,4 @@
-//! What a journey ends in: an answer to send, or a refusal to render.
+//! The result of a call: a reply to send, or an error to render.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -31,13 +31,13 @@ pub struct Reply {
     pub body: ReplyBody,
 }
 
-/// A fault and what is known about the call it ended.
+/// A fault, with the response headers of the call it ended.
 pub struct Refused {
     pub fault: Fault,
     pub headers: HeaderMap,
 }
 
-/// The headers every inference answer carries, as far as the call got.
+/// The headers of every inference answer, as far as they are known.
 pub fn headers(
     request_id: &RequestId,
     lane: Option<&Arc<Lane>>,
@@ -56,7 +56,8 @@ pub fn headers(
     headers
 }
 
-/// Whole answers are a rope of slices, written without being joined; streams are pulled by the client.
+/// The body of a reply. A complete one is a list of slices, sent without joining them; a stream is polled by the
+/// client.
 pub enum ReplyBody {
     Whole { pieces: VecDeque<Bytes>, left: u64 },
     Stream(Box<EventStream>),

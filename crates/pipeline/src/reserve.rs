@@ -1,4 +1,4 @@
-//! Station: what a call is expected to cost, noted before it leaves, and what it may cost at worst, held by budgets.
+//! Reservations: the expected cost of a call, journaled before it is sent, and its maximum cost, held against budgets.
 
 mod worst_cost;
 
@@ -8,39 +8,39 @@ use domain::money::Cost;
 use domain::usage::{Tokens, Usage};
 use serde_json::Value;
 
+use crate::budgets::{Prefix, ReportedPrefixes};
 use crate::limit::TokenDemand;
 use crate::receive::Call;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
-use crate::spending::{Prefix, ReportedPrefixes};
 
 pub use worst_cost::WorstCost;
 
-/// Output assumed when neither the client nor the catalogue bounds it.
+/// Output tokens assumed when neither the client nor the catalogue limits them.
 pub const ASSUMED_OUTPUT: u64 = 4096;
-/// Input assumed of what a call refers to and does not hold, where the model's window is not known.
+/// Input tokens assumed for content that a call only refers to, if the model's context window is unknown.
 pub const ASSUMED_WINDOW: u64 = 200_000;
-/// No picture is counted as more tokens than this.
+/// The most tokens that an image is counted as.
 const LARGEST_PICTURE: u64 = 16_384;
 
-/// What the call is charged if nothing more is ever heard of it.
+/// The charge for a call whose outcome never becomes known.
 #[derive(Clone, Debug, Default)]
 pub struct Reservation {
     pub usage: Usage,
     pub cost: Option<Cost>,
-    /// The longest answer that the call allows, if it says; at any target.
+    /// The most output tokens that the call allows at any target; none if the request does not limit them.
     pub bound: Option<u64>,
 }
 
 impl Reservation {
-    /// What the call asks of its key's token limits.
+    /// The tokens that the call reserves against the rate limits of its key.
     pub fn token_demand(&self, lane: &Lane) -> TokenDemand {
         let (model, prompt) = (lane.target.model.clone(), self.usage.tokens.input);
         TokenDemand { model, prompt, max_output: self.bound }
     }
 }
 
-/// The dearest target of the plan.
+/// The reservation for the most expensive target of the plan.
 pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
     let input = catalog::estimate_tokens_from_bytes(call.request.body.len() as u64);
     let reservations = plan.lanes.iter().map(|lane| {
@@ -56,12 +56,12 @@ pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
     Reservation { bound, ..dearest.unwrap_or_default() }
 }
 
-/// The most that all answers together may be.
+/// The most output tokens of all answers together.
 fn output(lane: &Lane, call: &Call) -> u64 {
     longest_output(lane, asked(call), has_reasoning(call)).saturating_mul(answers(call))
 }
 
-/// The longest answer of a target to a request with this output bound.
+/// The most output tokens of one answer from a target, for a request with this output limit.
 fn longest_output(lane: &Lane, bound: Option<u64>, reasoning: bool) -> u64 {
     let known = lane.facts.as_ref().and_then(|facts| facts.max_output_tokens);
     let each = match bound {
@@ -76,7 +76,7 @@ fn has_reasoning(call: &Call) -> bool {
     REASONING.iter().any(|name| call.has(name))
 }
 
-/// The tokens that the request reserves for thinking.
+/// The reasoning budget that the request sets, in tokens.
 pub fn thinking_budget(call: &Call) -> Option<u64> {
     let parsed = |name: &str| serde_json::from_slice::<Value>(value(call, name)?).ok();
     let of_messages = parsed("thinking").and_then(|thinking| thinking["budget_tokens"].as_u64());
@@ -87,7 +87,7 @@ pub fn thinking_budget(call: &Call) -> Option<u64> {
     of_messages.or_else(of_generate)
 }
 
-/// The rates that a request can incur, by what is in its body.
+/// The rates that a request can incur, according to its body.
 fn incurs(body: &[u8], refers: bool) -> Incurs {
     let mentions = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
     if refers || hides_names(body) || NAMED.iter().any(|text| mentions(text)) {
@@ -97,8 +97,9 @@ fn incurs(body: &[u8], refers: bool) -> Incurs {
     Incurs { cache_write, cache_write_1h: cache_write && mentions("ttl"), audio: mentions("audio") }
 }
 
-/// The input of a conversation that goes on: what its provider reported of the earlier turns, and the new ones by their
-/// bytes. None for what is read by the provider's own tools, which may be more each time.
+/// The input tokens of a continued conversation: the number that the provider reported for the earlier turns, plus a
+/// bound on the new ones by their bytes. None if the provider's own tools read further input, which may differ each
+/// time.
 fn reported_input(lane: &Lane, call: &Call, prefixes: &ReportedPrefixes) -> Option<u64> {
     let body = &call.request.body;
     let mentions = |text: &&str| memchr::memmem::find(body, text.as_bytes()).is_some();
@@ -109,11 +110,12 @@ fn reported_input(lane: &Lane, call: &Call, prefixes: &ReportedPrefixes) -> Opti
     Some(tokens.saturating_add(most_input(lane, rest, false)))
 }
 
-/// A body beyond this is bounded by its bytes alone: counting it takes too long.
+/// The largest body that is tokenized; for longer ones that takes too long, and their bytes are the bound.
 const LONGEST_COUNTED: usize = 256 * 1024;
 
-/// The input counted with the model's own vocabulary. The whole body, which names every part of the prompt, and a sixteenth
-/// more for what the provider adds between them. None where that is no bound: pictures, files and what the provider keeps.
+/// The input tokens counted with the model's own tokenizer: those of the whole body, which contains every part of the
+/// prompt, and a sixteenth more for what the provider adds. None where that is no bound: images, files and input that
+/// the provider stores.
 fn counted_input(lane: &Lane, call: &Call) -> Option<u64> {
     let body = &call.request.body;
     let target = &lane.target;
@@ -129,20 +131,20 @@ fn counted_input(lane: &Lane, call: &Call) -> Option<u64> {
     Some(count + count / 16 + 64)
 }
 
-/// The longest answer that the client allows.
+/// The output limit that the request sets; the largest, if it sets several.
 pub fn asked(call: &Call) -> Option<u64> {
     BOUNDS.iter().filter_map(|name| number(call, name)).chain(call.request.max_output).max()
 }
 
-/// Which of several bounds goes up is for the provider's dialect to say: the largest counts.
+/// Names of the output limit. The provider's API format decides which one is sent, so the largest counts.
 const BOUNDS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 const REASONING: [&str; 4] = ["reasoning_effort", "reasoning", "thinking", "generationConfig"];
-/// Where thoughts have a budget of their own, a short answer is allowed this much more.
+/// Output allowed beyond the request's limit if reasoning is requested, which may have a budget of its own.
 const SHORTEST_THOUGHT: u64 = 1024;
-/// Some providers allow no shorter one, and translation asks them for this.
+/// The smallest output limit that some providers accept; translation raises smaller ones to it.
 const SHORTEST_ANSWER: u64 = 16;
 
-/// How many answers are made, shown or not.
+/// The number of answers generated, including those that `best_of` discards.
 fn answers(call: &Call) -> u64 {
     let asked = number(call, "best_of").unwrap_or(1).max(call.request.choices);
     let prompts = if call.surface == Surface::Completions { prompts(call) } else { 1 };
@@ -158,18 +160,18 @@ fn number(call: &Call, name: &str) -> Option<u64> {
     serde_json::from_slice(value(call, name)?).ok()
 }
 
-/// Several texts, or several lists of tokens; a list of tokens is one.
+/// The number of prompts: several strings or several token lists count each; a single token list counts once.
 fn prompts(call: &Call) -> u64 {
     let Some(text) = value(call, "prompt").filter(|text| text.starts_with(b"[")) else { return 1 };
     let mut several = 0;
-    // The scanner has accepted the body before: this cannot fail.
+    // The scanner accepted the body before, so this cannot fail.
     let _ = wire::json::visit_array(text, 0..text.len(), |prompt| {
         several += u64::from(matches!(text[prompt.start], b'"' | b'['));
     });
     several.max(1)
 }
 
-/// What was said before, or a template, that the provider keeps.
+/// Whether the request refers to earlier turns or a template that the provider stores.
 fn refers(call: &Call) -> bool {
     let template = call.surface == Surface::Converse(Format::Responses) && call.has("prompt");
     template || KEPT_ELSEWHERE.iter().any(|name| call.has(name))
@@ -178,7 +180,7 @@ fn refers(call: &Call) -> bool {
 pub const KEPT_ELSEWHERE: [&str; 5] =
     ["previous_response_id", "conversation", "cachedContent", "cached_content", "mcp_servers"];
 
-/// Names of what is not in the body, or is read by the provider's own tools while it answers.
+/// Names of input that is not in the body, or that the provider's own tools read while it answers.
 const NAMED: [&str; 25] = [
     "\"file_id\"",
     "\"file_url\"",
@@ -209,7 +211,8 @@ const NAMED: [&str; 25] = [
 const PICTURES: [&str; 5] =
     ["\"image_url\"", "\"input_image\"", "\"image\"", "\"inlineData\"", "\"inline_data\""];
 
-/// No token is shorter than a byte; what is only named by the call may fill the model's window.
+/// The maximum input tokens of a body. A token has at least one byte; input that the body only refers to may fill the
+/// context window.
 pub fn most_input(lane: &Lane, body: &[u8], refers: bool) -> u64 {
     let window = lane.facts.as_ref().and_then(|facts| facts.context_window);
     let count = |text: &str| memchr::memmem::find_iter(body, text.as_bytes()).count() as u64;
@@ -221,7 +224,8 @@ pub fn most_input(lane: &Lane, body: &[u8], refers: bool) -> u64 {
     window.map_or(most, |window| most.min(window))
 }
 
-/// A letter that is written as an escape, as nobody does who has nothing to hide.
+/// Whether a letter, digit or underscore is written as a `\u00XX` escape. That could hide a name from the substring
+/// searches above, and no ordinary encoder does it.
 fn hides_names(body: &[u8]) -> bool {
     memchr::memmem::find_iter(body, b"\\u00").any(|at| {
         let code = body.get(at + 4..at + 6).and_then(|code| std::str::from_utf8(code).ok());

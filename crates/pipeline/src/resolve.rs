@@ -1,4 +1,4 @@
-//! Station: call → targets that may serve it, every access rule applied, in the order in which they are tried.
+//! Resolves a call to the targets that may serve it: applies all access rules and orders the targets.
 
 pub mod access;
 pub mod fallback;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use domain::fault::{self, Fault};
 use wire::vendors;
 
-use crate::choose::{self, Circumstances, Ranked};
+use crate::choose::{self, Ranked, SelectionContext};
 use crate::snapshot::routes::{Lane, Routes};
 
 use access::Access;
@@ -18,7 +18,7 @@ use fallback::{Asks, Fallback, Mode};
 use names::{Finder, Lanes, Through};
 use trail::Trail;
 
-/// Targets in the order in which they are tried; never empty.
+/// Targets in the order in which they are tried. Not empty.
 #[derive(Clone)]
 pub struct Plan {
     pub lanes: Vec<Arc<Lane>>,
@@ -30,28 +30,28 @@ impl Plan {
     }
 }
 
-/// What is asked for, and by whom.
+/// A routing question: the requested model, the caller's access, and related request data.
 pub struct Asking<'a> {
     pub access: Access<'a>,
     pub model: Option<&'a str>,
-    /// The body's own `provider`.
+    /// The `provider` member of the body.
     pub hint: Option<&'a str>,
-    /// An instance that the operator forces.
+    /// An instance that a caller with admin access forces by header.
     pub forced: Option<&'a str>,
     pub fallback: &'a Fallback,
-    /// What a stand-in of another name would have to be able to do.
+    /// Reports the capabilities that a fallback model must have.
     pub needs: &'a dyn Asks,
 }
 
-/// Targets that may serve a call; which comes first is not decided yet.
+/// The targets that may serve a call, not yet ranked.
 pub struct Resolved {
     choice: Lanes,
-    /// Tried when all of the above have failed.
+    /// Tried after all targets of `choice` have failed.
     fallbacks: Vec<Arc<Lane>>,
     mode: Mode,
 }
 
-/// A pure function of the snapshot.
+/// Resolves a model name to targets. A pure function of the snapshot and the question.
 pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, Fault> {
     let model = asking.model.map(str::trim).filter(|model| !model.is_empty());
     let model = model.ok_or_else(fault::model_required)?;
@@ -74,8 +74,8 @@ pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, 
 }
 
 impl Resolved {
-    /// Which target is tried first, which next, and why.
-    pub fn ranked(&self, circumstances: &Circumstances) -> Vec<Ranked<Arc<Lane>>> {
+    /// Ranks the targets in the order in which they are tried, with reasons.
+    pub fn ranked(&self, circumstances: &SelectionContext) -> Vec<Ranked<Arc<Lane>>> {
         let mut ranked = choose::rank(&self.choice, circumstances);
         let further = self.fallbacks.iter().map(|lane| Ranked {
             choice: lane.clone(),
@@ -97,7 +97,7 @@ impl Resolved {
         ranked
     }
 
-    pub fn plan(self, circumstances: impl FnOnce() -> Circumstances) -> Plan {
+    pub fn plan(self, circumstances: impl FnOnce() -> SelectionContext) -> Plan {
         match self.choice {
             choose::Choice::One(lane) if self.fallbacks.is_empty() => Plan { lanes: vec![lane] },
             _ => {
@@ -108,13 +108,13 @@ impl Resolved {
     }
 }
 
-/// Where a selector leads, for whoever may use all of it; nowhere, if that is so.
+/// All targets of a selector, regardless of access; empty if it resolves to none.
 pub fn candidates(routes: &Routes, selector: &str) -> Vec<Arc<Lane>> {
     let choice = Finder { routes, bound: None, trail: &mut () }.find(selector, Through::ALL);
     choice.as_ref().map(names::leaves).unwrap_or_default()
 }
 
-/// There is no such model. Only what the caller may use is offered instead.
+/// The fault for an unknown model. Suggests only names that the caller may use.
 pub fn not_found(access: &Access<'_>, model: &str) -> Fault {
     let routes = &access.snapshot.routes;
     if is_absent_demo(routes, model) {
@@ -128,7 +128,7 @@ pub fn not_found(access: &Access<'_>, model: &str) -> Fault {
     fault::model_not_found(model, &routes.nearest(model, &usable, &usable_name))
 }
 
-/// A model of a built-in vendor, while there is no instance of it.
+/// Whether this is a model of a built-in vendor that has no instance.
 fn is_absent_demo(routes: &Routes, model: &str) -> bool {
     let built_in = vendors::list().iter().filter(|vendor| vendor.answer.is_some());
     let bare = |vendor: &vendors::Vendor| {
@@ -157,7 +157,7 @@ fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<La
     found.ok_or_else(|| not_found(&asking.access, model))
 }
 
-/// The body names a pool, an instance or a type beside the model.
+/// Resolves a model at the pool, instance or type that the body names.
 fn hinted(finder: &mut Finder<'_, impl Trail>, model: &str, hint: &str) -> Result<Option<Lanes>, Fault> {
     let routes = finder.routes;
     let pool = routes.names.pools.get(hint);
@@ -184,7 +184,7 @@ fn hinted(finder: &mut Finder<'_, impl Trail>, model: &str, hint: &str) -> Resul
     })
 }
 
-/// One instance and no other, whatever the selector says about providers.
+/// Resolves a model at one forced instance, whatever provider the selector names.
 fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {
     let instance = routes.instances.get(name).filter(|instance| instance.provider.enabled);
     let instance = instance.ok_or_else(|| {
@@ -202,7 +202,7 @@ fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> R
     lane.map(names::Lanes::One).ok_or_else(|| fault::model_not_found(model, &[]))
 }
 
-/// Keeps what the caller may use; when that is nothing, the first refusal is the answer.
+/// Keeps the targets that the caller may use. If none is left, the fault is that of the first refusal.
 fn permitted(
     choice: Lanes,
     access: &Access<'_>,
@@ -218,6 +218,6 @@ fn permitted(
             false
         }
     });
-    // In the caller's words: what stands behind a name is not for everyone to know.
+    // The fault uses the requested name: the targets behind it may be confidential.
     kept.ok_or_else(|| first.map_or_else(fault::internal_error, |refusal| refusal.of(model)))
 }

@@ -1,4 +1,4 @@
-//! Responses that outlive their call: kept for whoever made them, and gone on from on any provider.
+//! Stored responses of the Responses API: kept for their owner, and continued on any provider.
 
 pub mod background;
 mod compact;
@@ -26,7 +26,7 @@ pub use compact::compact;
 pub use keep::{Keeping, keep_stream, keep_whole};
 pub use lifecycle::{Inquiry, Items};
 
-/// What a response that came as a whole tells of its usage, as read and as written; how much it says is noted.
+/// The usage of a complete response, parsed and raw. Also records the size of its content.
 fn told<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
     let codec = codec::of(Format::Responses);
     ticket.produced(codec.read_answer(body).map_or(0, |answer| answer.content_bytes as u64));
@@ -35,37 +35,37 @@ fn told<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
     (codec.read_usage(raw, None), raw)
 }
 
-/// The response a call goes on from.
+/// The response that a call continues.
 pub struct Previous {
-    /// The provider that has it in a store of its own, under the same id.
+    /// The provider that stores it under the same id.
     at_provider: Option<String>,
-    /// Nobody has told us of it: only a provider may know it.
+    /// The id is not recorded here; only a provider may know it.
     unknown: bool,
-    /// The earlier turns, oldest first: JSON arrays of items, as they were stored.
+    /// The earlier turns, oldest first, as stored JSON arrays of items.
     items: Vec<Bytes>,
-    /// An earlier turn is gone: what is left is not the conversation.
+    /// An earlier turn is missing, so the items are not the whole conversation.
     broken: bool,
 }
 
 impl Previous {
-    /// Bytes of the earlier turns.
+    /// The size of the earlier turns.
     pub fn byte_count(&self) -> usize {
         self.items.iter().map(Bytes::len).sum()
     }
 }
 
-/// Looks up what a response goes on from, and notes how this one is to be kept.
+/// Looks up the previous response of a call, and records how this one is stored.
 pub async fn follow_up(call: &mut Call, caller: &Caller, ticket: &mut Ticket) -> Result<(), Fault> {
     if call.surface != Surface::Converse(Format::Responses) {
         return Ok(());
     }
-    // On the heap: most calls have nothing to look up, and must not carry the room for it about.
+    // Boxed, because most calls do not need this future and should not carry its size.
     let keeping = Box::pin(look_back(call, caller, ticket.owner(), &ticket.gateway().responses)).await?;
     ticket.keep(keeping);
     Ok(())
 }
 
-/// What a response goes on from becomes part of the call; how it is to be kept is what is returned.
+/// Adds the previous response to the call. Returns how the new one is stored.
 pub async fn look_back(
     call: &mut Call,
     caller: &Caller,
@@ -120,8 +120,8 @@ async fn find(id: &str, caller: &Caller, owner: &Owner, responses: &Responses) -
     }
 }
 
-/// The owners whose responses a caller reaches: with admin scopes all, or those of the key's subtree when it is bound to a
-/// user path; otherwise the caller itself.
+/// The owners whose responses a caller may access: itself; with admin scope all owners (`None`), or those of the
+/// subtree that its key is bound to.
 pub fn visible_to(caller: &Caller, owner: &Owner, action: Action) -> Option<OwnerFilter> {
     if !caller.may(Scope::Admin(None, action)) {
         return Some(OwnerFilter::Exact(owner.clone()));
@@ -129,7 +129,7 @@ pub fn visible_to(caller: &Caller, owner: &Owner, action: Action) -> Option<Owne
     caller.subtree().cloned().map(OwnerFilter::Subtree)
 }
 
-/// Whether the caller reaches the responses of every owner, recorded or not.
+/// Whether the caller may access the responses of all owners, including unrecorded ones.
 pub fn reaches_all(caller: &Caller, action: Action) -> bool {
     caller.may(Scope::Admin(None, action)) && caller.subtree().is_none()
 }
@@ -138,7 +138,8 @@ fn items(turn: &StoredResponse) -> [Bytes; 2] {
     [turn.input.clone(), turn.output.clone()]
 }
 
-/// This provider can go on by itself: there is nothing to go on from, or it keeps that response.
+/// Whether this provider can continue by itself: the call continues nothing, or the provider stores the previous
+/// response.
 pub fn goes_on_here(call: &Call, lane: &Lane) -> bool {
     match &call.previous {
         None => true,
@@ -146,12 +147,12 @@ pub fn goes_on_here(call: &Call, lane: &Lane) -> bool {
     }
 }
 
-/// Any provider can be told everything that was said before.
+/// Whether the complete history is known, so that any provider can continue.
 pub fn history_is_known(call: &Call) -> bool {
     !call.previous.as_ref().is_some_and(|previous| previous.unknown || previous.broken)
 }
 
-/// The request with everything said before in front of it, for a provider that was not there.
+/// The request with all earlier turns prepended, for a provider that does not store them.
 pub fn with_history(call: &Call) -> Result<Cow<'_, Request>, Fault> {
     match &call.previous {
         None => Ok(Cow::Borrowed(&call.request)),

@@ -1,10 +1,11 @@
-//! Station: one receipt per call. The ticket carries it from the first byte to the last and closes it even when dropped.
+//! Settlement: one receipt per call. The ticket carries the receipt through the pipeline and settles it even if
+//! dropped.
 
 mod account;
 mod audited;
-mod earlier;
 mod following;
 mod holds;
+mod prior_usage;
 mod request_log;
 mod traced;
 
@@ -35,8 +36,8 @@ use crate::responses::Keeping;
 use crate::snapshot::routes::Lane;
 use crate::traces::{self, CallTrace};
 use account::Account;
-use earlier::{Earlier, Lost};
 use holds::Holds;
+use prior_usage::{FailedAttemptUsage, PriorUsage};
 
 pub struct Ticket {
     gateway: Arc<Gateway>,
@@ -46,41 +47,42 @@ pub struct Ticket {
     started: Duration,
     lane: Option<Arc<Lane>>,
     prompt: Bytes,
-    /// Time spent waiting for providers before the first byte: not the gateway's own.
+    /// Time spent waiting for providers before the first byte; not part of the gateway's overhead.
     waited: Duration,
-    /// What was really consumed, once known.
+    /// The actual usage, once known.
     usage: Option<Usage>,
     content_bytes: u64,
-    /// The longest answer that the call allows.
+    /// The most output tokens that the call allows.
     bound: Option<u64>,
-    /// What the call is charged when its provider never says what it took.
+    /// The charge if the provider never reports usage.
     reserved: Reservation,
-    /// The call left for a provider, so it may have cost something even if no answer came.
+    /// The call was sent to a provider, so it may have incurred cost even without an answer.
     left: bool,
-    /// Attempts that are over and cost something, whatever the client hears.
+    /// Finished attempts that incurred cost, whether or not the client received their answers.
     billed: u32,
-    /// Those of them whose answers were lost.
-    lost: Vec<Lost>,
-    /// What the target could not be told.
+    /// Usage of the finished attempts whose answers were lost.
+    lost: Vec<FailedAttemptUsage>,
+    /// Parameters that were not sent because the target does not support them.
     dropped: Dropped,
-    /// Whose the answer is, and how it is kept, when it is a response.
+    /// Owner and storage of the response, for the Responses API.
     keeping: Option<Box<Keeping>>,
-    /// The parts of a stream whose providers died.
-    earlier: Option<Box<Earlier>>,
-    /// What is given back when the call is settled.
+    /// Usage of providers that failed in the middle of the stream.
+    earlier: Option<Box<PriorUsage>>,
+    /// Rate limit permits and budget holds, released at settlement.
     holds: Holds,
-    /// The caller's key, when it has limits: also who is refused before they are asked is told of them.
+    /// The caller's key if it has limits. Also used for the headers of calls that are refused before limits are
+    /// checked.
     limited: Option<Arc<KeyFacts>>,
-    /// The caller's key, when it has one.
+    /// The caller's key, if it has one.
     key: Option<Arc<KeyFacts>>,
-    /// What the audit log is to know, when there is one.
+    /// Data for the audit log, if enabled.
     audit: Option<Box<Capture>>,
-    /// Collected for the spans of the call, when its trace is recorded.
+    /// Data for the spans of the call, if its trace is recorded.
     trace: Option<Box<CallTrace>>,
 }
 
 impl Ticket {
-    /// On the heap: it is handed from station to station.
+    /// Opens the receipt of a call. Boxed, because the ticket is moved through all stages of the pipeline.
     pub fn open(gateway: &Arc<Gateway>, arrival: &Arrival) -> Box<Self> {
         gateway.metrics.in_flight.inc();
         let context = traces::context(gateway, arrival);
@@ -127,17 +129,17 @@ impl Ticket {
         })
     }
 
-    /// Unique to this call, of letters and digits: what its ids are made from.
+    /// A unique alphanumeric text from which the ids of this call are derived.
     pub fn seed(&self) -> String {
         self.receipt.as_ref().map(|receipt| receipt.id.replace('-', "")).unwrap_or_default()
     }
 
-    /// When the call arrived, in seconds.
+    /// The arrival time of the call, in Unix seconds.
     pub fn created(&self) -> i64 {
         self.receipt.as_ref().map_or(0, |receipt| receipt.at.micros() / 1_000_000)
     }
 
-    /// Who stored state belongs to.
+    /// The owner of state that the call stores.
     pub fn owner(&self) -> Owner {
         let receipt = self.receipt.as_deref();
         Owner {
@@ -164,7 +166,7 @@ impl Ticket {
         self.dropped = dropped;
     }
 
-    /// The headers of the answer, as far as the call got.
+    /// The response headers, as far as they are known.
     pub fn headers(&self, overhead_us: u64) -> HeaderMap {
         let mut headers = reply::headers(&self.request_id, self.lane.as_ref(), self.attempts(), overhead_us);
         if !self.dropped.is_empty()
@@ -197,7 +199,7 @@ impl Ticket {
         self.lane.as_ref()
     }
 
-    /// Books the call on its caller and user path, and counts it against the caller's request limits.
+    /// Records the caller and user path of the call, and counts it against the caller's request limits.
     pub fn identify(&mut self, caller: &Caller, arrival: &Arrival) -> Result<UserPath, Fault> {
         self.limited = limit::limited(caller).cloned();
         self.key = caller.key().cloned();
@@ -223,14 +225,14 @@ impl Ticket {
         Ok(path)
     }
 
-    /// Refused calls are free, and a client can name any path below its own: so that they cannot fill the sums of usage,
-    /// they are booked on the path of their key.
+    /// Records a refused call on the path of its key. Refused calls are free, and a client can name any path below its
+    /// own, so they could otherwise fill the usage statistics with new paths.
     fn book_on_own_path(&self, receipt: &mut Receipt) {
         let own = self.key.as_ref().and_then(|key| key.user_path.as_ref());
         receipt.user_path = own.map_or("/", UserPath::as_str).to_owned();
     }
 
-    /// A call that is passed on as it came asks for this model, as far as it says.
+    /// Sets the requested model of a passthrough call.
     pub fn names(&mut self, model: &str) {
         self.edit(|receipt| receipt.requested_model = model.to_owned());
     }
@@ -247,7 +249,7 @@ impl Ticket {
         });
     }
 
-    /// The call is leaving for a target.
+    /// Records that the call is sent to a target.
     pub fn leave(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
         self.note_leaving(lane, reservation);
         self.bound = reservation.bound;
@@ -256,12 +258,12 @@ impl Ticket {
         self.answered_by(lane);
     }
 
-    /// A target has not served the call. A client that leaves before the next attempt owes no more than what was lost.
+    /// Records that a target did not serve the call. If the client disconnects now, only lost attempts are charged.
     pub fn refused(&mut self) {
         self.left = false;
     }
 
-    /// The call turns out to be served by another target than the one it left for.
+    /// Records that another target than the one the call was sent to has answered.
     pub fn switch(&mut self, lane: &Arc<Lane>, dropped: Dropped) {
         self.answered_by(lane);
         self.dropped = dropped;
@@ -281,8 +283,8 @@ impl Ticket {
         });
     }
 
-    /// Notes in the journal that the call is leaving for a target. A journal that cannot be written does not
-    /// stop the call: the receipt is kept and tried again when the call ends.
+    /// Journals that the call is sent to a target. A journal failure does not stop the call: its receipt is written, or
+    /// queued, when the call ends.
     pub fn note_leaving(&self, lane: &Lane, reservation: &Reservation) {
         let Some(receipt) = self.receipt.as_deref().filter(|_| self.gateway.policy.keeps_journal()) else {
             return;
@@ -298,18 +300,18 @@ impl Ticket {
         };
         if let Err(error) = self.gateway.journal.open_call(opening) {
             self.gateway.metrics.journal_failures.inc();
-            tracing::error!(%error, "the journal cannot be written");
+            tracing::error!(%error, "journal write failed");
         }
     }
 
-    /// `span_id` is that of its client span, where the call is traced.
+    /// Records a finished attempt. `span_id` is that of its client span, if the call is traced.
     pub fn attempted(&mut self, lane: &Lane, attempt: Attempt, span_id: Option<String>) {
         self.gateway.metrics.attempted(&lane.live, &attempt);
         self.trace_attempt(lane, &attempt, span_id);
         self.edit(|receipt| receipt.attempts.push(attempt));
     }
 
-    /// Why the last attempt failed.
+    /// The error of the last attempt.
     pub fn last_error(&self) -> Option<&str> {
         self.receipt.as_ref()?.attempts.last()?.error.as_deref()
     }
@@ -322,7 +324,7 @@ impl Ticket {
         self.waited += duration;
     }
 
-    /// Called when the first byte is about to leave; gives the time the gateway itself took until then.
+    /// Records the time to first byte. Returns the gateway's own share of it, in microseconds.
     pub fn first_byte(&mut self) -> u64 {
         let elapsed = self.gateway.clock.tick().saturating_sub(self.started);
         let overhead_us = elapsed.saturating_sub(self.waited).as_micros() as u64;
@@ -345,7 +347,7 @@ impl Ticket {
         self.edit(|receipt| receipt.provider_id = id);
     }
 
-    /// What the provider says was consumed.
+    /// Records the usage that the provider reported.
     pub fn consumed(&mut self, usage: Usage, raw: &[u8]) {
         let raw = std::str::from_utf8(raw)
             .ok()
@@ -355,7 +357,7 @@ impl Ticket {
         self.usage = Some(usage);
     }
 
-    /// The tokens that so much of an answer has, no more than the call allows.
+    /// Estimates the tokens of an answer of this size, limited to what the call allows.
     pub fn estimate_of(&self, content_bytes: u64) -> u64 {
         estimate::output(content_bytes, self.bound)
     }
@@ -378,19 +380,19 @@ impl Ticket {
         }
     }
 
-    /// Ends the call with a fault before anything was sent. Beyond what was lost on the way, it costs nothing.
+    /// Ends the call with a fault before any of the answer was sent. It is charged only for lost attempts.
     pub fn refuse(mut self: Box<Self>, fault: Fault) -> Refused {
         self.fail(&fault);
         let tokens = self.usage.get_or_insert_default().tokens;
         self.holds.consumed(&tokens);
-        // A 429 of a provider has cost an attempt, and counts.
+        // A 429 after an attempt came from a provider, and the request still counts.
         if fault.status == 429 && self.attempts() == 0 {
             self.holds.uncount_request();
         }
         let overhead_us = self.elapsed().saturating_sub(self.waited).as_micros() as u64;
         self.edit(|receipt| receipt.overhead_us = overhead_us);
         let mut headers = self.headers(overhead_us);
-        // The client's own retries come on top of ours: they help only where a later one could. Conflicts are retried, too.
+        // The gateway has already retried, so the client should not, unless a retry time is known. SDKs also retry 409.
         if (self.attempts() > 0 || fault.status == 409) && fault.retry_after.is_none() {
             headers.insert(reply::SHOULD_RETRY, HeaderValue::from_static("false"));
         }
@@ -402,14 +404,19 @@ impl Ticket {
         Refused { fault, headers }
     }
 
-    /// Ends a stream whose head is already sent: the client was told in-band.
+    /// Ends a stream after its head was sent. The client has received the error in the stream.
     pub fn break_off(&mut self, fault: &Fault) -> Option<JoinHandle<()>> {
-        tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, reason = %fault.message, "stream broke off");
+        tracing::warn!(
+            request_id = self.request_id.as_str(),
+            code = %fault.code,
+            reason = %fault.message,
+            "stream interrupted"
+        );
         self.fail(fault);
         self.close()
     }
 
-    /// The call turns out to be for this model; it has left already.
+    /// Sets the model of a call that was already sent.
     pub fn concerns(&mut self, lane: &Arc<Lane>) {
         self.lane = Some(lane.clone());
         self.edit(|receipt| {
@@ -418,7 +425,7 @@ impl Ticket {
         });
     }
 
-    /// Ends a call whose answer was passed on as it came, with the provider's own status.
+    /// Ends a call whose answer was passed through unchanged, with the provider's status.
     pub fn passed(&mut self, status: u16, stream: bool) -> Option<JoinHandle<()>> {
         self.edit(|receipt| {
             receipt.status = status;
@@ -436,13 +443,13 @@ impl Ticket {
         self.close()
     }
 
-    /// Prices and journals the receipt. Where the provider named no usage it is counted on another thread first,
-    /// and the handle tells when that is done: until then the call is not acknowledged.
+    /// Prices and journals the receipt. If the provider reported no usage, tokens are counted on a blocking thread
+    /// first. The returned handle completes when that is done; until then the call is not acknowledged.
     fn close(&mut self) -> Option<JoinHandle<()>> {
         let mut receipt = self.receipt.take()?;
         receipt.duration_us = self.elapsed().as_micros() as u64;
         receipt.audit = self.captured(&receipt);
-        // A 5xx is not the client's doing: an open breaker, a full store.
+        // A 5xx is not the client's fault: an open circuit breaker, or a full store.
         if receipt.is_refused() && receipt.status < 500 {
             self.book_on_own_path(&mut receipt);
         }
@@ -460,6 +467,7 @@ impl Ticket {
             holds: std::mem::take(&mut self.holds),
             trace: self.trace.take(),
         };
+        // Tokenizing a long prompt would block the runtime. Outside a runtime (shutdown, tests) it runs in place.
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) if account.needs_counting() => {
                 Some(self.gateway.tasks.spawn_blocking_on(move || account.settle(), &runtime))
@@ -472,7 +480,7 @@ impl Ticket {
     }
 }
 
-/// A ticket that is dropped open belongs to a client that went away.
+/// Settles a ticket that is dropped open: the client disconnected.
 impl Drop for Ticket {
     fn drop(&mut self) {
         if self.receipt.is_some() {

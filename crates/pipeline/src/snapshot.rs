@@ -1,4 +1,4 @@
-//! The configuration in force, compiled: immutable, swapped as a whole, pinned by each call.
+//! The compiled configuration in force: immutable, replaced as a whole, and pinned by each call.
 
 pub mod keys;
 pub mod names;
@@ -19,6 +19,6 @@ pub struct Snapshot {
     pub master: [u8; 32],
     pub keys: Keys,
     pub routes: Arc<Routes>,
-    /// Documents that cannot be used: reported, and never in the way of the others.
+    /// Documents that cannot be used. They are reported and do not affect the others.
     pub broken: Unreadable,
 }

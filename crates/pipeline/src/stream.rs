@@ -1,11 +1,11 @@
-//! A stream on its way to the client: pulled by it, metered as it passes, ended honestly.
+//! The event stream to the client: polled by it, metered as it passes, and ended with an error event if incomplete.
 
-mod ahead;
-mod flow;
-mod held;
+mod continuation_buffer;
+mod continuation_joiner;
 mod overlap;
-mod seam;
+mod tool_call_buffer;
 mod translated;
+mod upstream_stream;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use domain::usage::Usage;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
-pub use flow::Flow;
 pub use overlap::Overlap;
+pub use upstream_stream::UpstreamStream;
 
 use wire::fault::Broken;
 
@@ -33,38 +33,45 @@ use crate::settle::Ticket;
 
 const HEARTBEAT: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
+/// The response body of a streamed call. It is dropped before its end if the client disconnects.
 pub struct EventStream {
     gateway: Arc<Gateway>,
     phase: Phase,
-    /// A receipt that is being counted; nothing terminal leaves before it is written.
+    /// Settlement in progress on a blocking thread. No terminal event is sent before the receipt is written.
     closing: Option<JoinHandle<()>>,
+    /// Timer for heartbeats and the idle timeout; see `poll_timer`.
     timer: Option<Pin<Box<Sleep>>>,
+    /// Time of the last event from the provider, or of the last progress in another phase.
     heard: Instant,
+    /// Time of the last bytes to the client.
     spoke: Instant,
-    /// What is said beside the provider's own events.
+    /// Bytes of the gateway itself, sent after those of the provider: a heartbeat, a comment or an error event.
     aside: Option<Bytes>,
-    /// The head left before anybody knew who would answer.
+    /// The response head was sent before a target had answered.
     headed_early: bool,
-    /// What leaves is written down for whoever repeats the call.
+    /// Records the sent bytes for repeated calls with the same idempotency key.
     record: Option<Box<Record>>,
 }
 
 enum Phase {
+    /// No target has answered yet; the client receives heartbeats.
     Waiting(Answering, Format),
-    Flowing(Box<Flow>, Box<Ticket>),
-    /// The provider died in the middle; somebody is asked to go on.
-    Resuming(Box<Flow>, Resuming),
-    /// The account is closed; what is left goes out.
-    Closed(Option<Box<Flow>>),
+    /// Events of a target are passed on.
+    Flowing(Box<UpstreamStream>, Box<Ticket>),
+    /// The provider failed in the middle of the answer, and another target is asked to continue.
+    Resuming(Box<UpstreamStream>, Resuming),
+    /// The call is settled; the remaining bytes are sent.
+    Closed(Option<Box<UpstreamStream>>),
 }
 
 impl EventStream {
-    pub fn flowing(mut flow: Flow, ticket: Box<Ticket>) -> Self {
+    pub fn flowing(mut flow: UpstreamStream, ticket: Box<Ticket>) -> Self {
         flow.record(ticket.recording());
         Self::new(ticket.gateway().clone(), Phase::Flowing(Box::new(flow), ticket))
     }
 
-    /// The client has waited for one heartbeat interval: it hears from us at once.
+    /// A stream without an answer yet. The client has waited for one heartbeat interval, so a heartbeat is sent at
+    /// once.
     pub fn waiting(answering: Answering, format: Format, gateway: Arc<Gateway>) -> Self {
         let mut stream = Self::new(gateway, Phase::Waiting(answering, format));
         stream.aside = Some(HEARTBEAT);
@@ -91,13 +98,19 @@ impl EventStream {
         self.record = Some(record);
     }
 
+    /// Polls for the next bytes. Each pass of the loop either returns bytes, changes the state and runs again, or
+    /// returns `Pending` with the waker registered: by the settlement task while there is one, otherwise by both the
+    /// current source (provider or dispatch) and the timer.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<std::io::Result<Bytes>>> {
         loop {
+            // The receipt has to be durable before the client sees a terminal event, so nothing is sent while it is
+            // counted and written. The task runs on its own thread and needs no timer here.
             if let Some(closing) = &mut self.closing {
                 let _ = ready!(Pin::new(closing).poll(context));
                 self.closing = None;
             }
             match &mut self.phase {
+                // The end is handled before the last events are taken, because they may only be sent after settlement.
                 Phase::Flowing(flow, _) if flow.has_ended() => {
                     self.ended();
                     continue;
@@ -118,7 +131,10 @@ impl EventStream {
                     let heard = flow.heard();
                     let advanced = flow.poll_advance(context);
                     if advanced.is_ready() && flow.heard() == heard && !flow.has_ended() {
-                        // Bytes that make no event: nothing to send, and the clock runs on.
+                        // The bytes completed no event (comments, or part of one). They do not count as activity, so
+                        // the idle timeout has to be checked here: a provider that sends such bytes without pause
+                        // never gets to the `Pending` branch below. The result needs no handling, since the next pass
+                        // sees the changed state.
                         let _ = self.poll_timer(context);
                         continue;
                     }
@@ -136,6 +152,8 @@ impl EventStream {
             };
             match moved {
                 Poll::Ready(()) => self.heard = Instant::now(),
+                // The source has registered the waker. The timer does the same unless it has fired; then it has set a
+                // heartbeat or ended the stream, and the loop runs again.
                 Poll::Pending => ready!(self.poll_timer(context)),
             }
         }
@@ -161,7 +179,7 @@ impl EventStream {
         };
     }
 
-    /// Nobody answered, and the head is gone: the client is told in its own dialect.
+    /// Ends the call after no target has answered. The head is already sent, so the error is sent as an event.
     fn fall_silent(&mut self, mut ticket: Box<Ticket>, format: Format, fault: &Fault) -> Phase {
         let id = format!("resp_{}", ticket.seed());
         let broken = Broken { id: &id, created: ticket.created(), ..Broken::default() };
@@ -175,8 +193,9 @@ impl EventStream {
         Phase::Closed(None)
     }
 
-    /// The provider says no more: it was the end, or another one goes on.
+    /// Handles the end of the provider's stream: settles the call, or asks another target to continue.
     fn ended(&mut self) {
+        // The phase is moved out to own its parts; every path below sets a new one.
         let Phase::Flowing(mut flow, mut ticket) = std::mem::replace(&mut self.phase, Phase::Closed(None))
         else {
             return;
@@ -207,15 +226,15 @@ impl EventStream {
         };
     }
 
-    /// The account is closed before the last event leaves: that is what "acknowledged" means.
-    fn close(&mut self, mut flow: Box<Flow>, mut ticket: Box<Ticket>) -> Phase {
+    /// Settles the call before its last event is sent: a client that sees the end can rely on a written receipt.
+    fn close(&mut self, mut flow: Box<UpstreamStream>, mut ticket: Box<Ticket>) -> Phase {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
             let farewell = flow.farewell(&fault);
             ticket.said(&farewell);
             self.aside = Some(farewell);
             self.record = None;
-            // Nothing is acknowledged by that, so it need not wait for the count.
+            // An error acknowledges nothing, so it is sent without waiting for settlement. The dropped task continues.
             drop(ticket.break_off(&fault));
         } else {
             let resumed = ticket.resumed();
@@ -231,25 +250,28 @@ impl EventStream {
         Phase::Closed(Some(flow))
     }
 
-    /// The answer is whole, whether or not the client stays for the rest of it.
-    fn write_down(&mut self, flow: &Flow, ticket: &Ticket) {
+    /// Stores the complete answer for idempotent repeats, including bytes that the client may not stay to read.
+    fn write_down(&mut self, flow: &UpstreamStream, ticket: &Ticket) {
         let Some(mut record) = self.record.take().filter(|_| !flow.has_failed()) else { return };
         flow.left().chain(&self.aside).for_each(|bytes| record.hear(bytes));
         record.keep(ticket.lane().map(|lane| &**lane));
     }
 
-    /// One timer serves heartbeat and idle limit. It is armed when a stream first falls silent and, when it fires,
-    /// moved to the next moment that matters: passing chunks never touch it.
+    /// Polls the timer, which serves both the heartbeat and the idle timeout. It is created when the stream first has
+    /// no data and is moved to the next deadline only when it fires, so that passing chunks never touch the timer
+    /// wheel.
     fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let policy = &self.gateway.policy;
         let speak_at = self.spoke + policy.stream_heartbeat;
-        // A dispatch keeps its own time limits.
+        // A dispatch applies its own timeouts, so only heartbeats are due in the other phases.
         let give_up_at = match &self.phase {
             Phase::Flowing(flow, _) => self.heard + flow.idle_timeout(),
             _ => speak_at,
         };
         let timer =
             self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(speak_at.min(give_up_at))));
+        // The timer may have been set for an earlier deadline than the current ones. It stays ready after it has
+        // fired, so each case below either returns or moves it and polls again, which registers the waker.
         loop {
             ready!(timer.as_mut().poll(context));
             let now = Instant::now();
@@ -262,6 +284,7 @@ impl EventStream {
                     self.aside = Some(HEARTBEAT);
                     return Poll::Ready(());
                 }
+                // At least 1 ms ahead, so that rounding to the timer's resolution cannot cause a busy loop.
                 _ => timer.as_mut().reset(speak_at.min(give_up_at).max(now + Duration::from_millis(1))),
             }
         }
@@ -273,18 +296,21 @@ fn closing_comment(ticket: &Ticket, more: &str) -> Bytes {
     Bytes::from(format!(": gatehouse model={model} attempts={}{more}\n\n", ticket.attempts()))
 }
 
-/// After the content is complete, how long and for how many bytes the usage of a client that left is waited for.
+/// Limits on time and bytes for reading the usage of a complete answer after the client disconnected.
 pub const READ_ON_TIME: Duration = Duration::from_secs(5);
 pub const READ_ON_BYTES: usize = 1 << 20;
 
-/// Settles a call whose client went away, estimated from what has passed. If only usage was still to come, it is read in
-/// the background, because the provider charges for the whole answer.
+/// Settles a call whose client disconnected, estimated from what has passed. If the content was complete and only usage
+/// was outstanding, that is read in the background, because the provider charges for the whole answer.
 impl Drop for EventStream {
     fn drop(&mut self) {
+        // In the other phases the ticket is already settled, or owned by the future: dropping that cancels the
+        // dispatch and settles the ticket.
         let Phase::Flowing(mut flow, mut ticket) = std::mem::replace(&mut self.phase, Phase::Closed(None))
         else {
             return;
         };
+        // Without a runtime (during shutdown) no task can be spawned.
         if flow.has_ended() || !flow.is_answered() || tokio::runtime::Handle::try_current().is_err() {
             flow.report(&mut ticket);
             settle_unheard(&flow, ticket);
@@ -298,8 +324,9 @@ impl Drop for EventStream {
     }
 }
 
-/// Closes the account of a client that left, unless its response goes on in the background: then that is followed.
-fn settle_unheard(flow: &Flow, ticket: Box<Ticket>) {
+/// Settles the call of a disconnected client by dropping its ticket, unless the response continues in the background:
+/// then it is tracked until its end.
+fn settle_unheard(flow: &UpstreamStream, ticket: Box<Ticket>) {
     let id = ticket.receipt().map(|receipt| receipt.provider_id.clone()).unwrap_or_default();
     let pending = !flow.has_ended() && !id.is_empty() && tokio::runtime::Handle::try_current().is_ok();
     if pending && background::goes_on(&ticket) {

@@ -1,4 +1,4 @@
-//! Traces: each call becomes a server span and a client span per attempt, sent as OTLP over HTTP in batches.
+//! Traces: a server span per call and a client span per attempt, exported in batches as OTLP over HTTP.
 
 mod attributes;
 mod call;
@@ -21,21 +21,21 @@ pub use call::CallTrace;
 pub use context::{TraceHeaders, context, headers, is_recorded, new_span_id};
 pub use resource::{Resource, parse_headers, parse_list};
 
-/// Calls whose spans wait to be sent.
+/// The most calls whose spans wait for export.
 const QUEUE: usize = 4096;
 const BATCH: usize = 256;
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Spans are telemetry, not accounts: when the collector is slow or down they are dropped and counted.
+/// The exporter. Spans are best-effort: if the collector is slow or down, they are dropped and counted.
 pub struct Traces {
     queue: mpsc::Sender<Vec<Value>>,
     pub dropped: Counter,
 }
 
-/// The collector that spans are sent to, and the resource they belong to.
+/// The collector that spans are exported to, and their resource.
 pub struct Collector {
     pub destination: Arc<Destination>,
-    /// `OTEL_EXPORTER_OTLP_HEADERS`.
+    /// Extra headers from `OTEL_EXPORTER_OTLP_HEADERS`.
     pub headers: HeaderMap,
     pub resource: Resource,
 }
@@ -44,13 +44,14 @@ impl Traces {
     pub fn export(&self, receipt: &Receipt, trace: &CallTrace) {
         let spans = spans::spans(receipt, trace);
         let count = spans.len() as u64;
+        // Never waits: settlement must not depend on the collector.
         if self.queue.try_send(spans).is_err() {
             self.dropped.inc_by(count);
         }
     }
 }
 
-/// The exporter and the task that feeds the collector; the task ends when the exporter is dropped.
+/// The exporter and the task that sends its spans. The task ends when the exporter is dropped.
 pub fn exporter(egress: Egress, collector: Collector) -> (Traces, impl Future<Output = ()>) {
     let (queue, mut calls) = mpsc::channel(QUEUE);
     let dropped = Counter::default();
@@ -68,7 +69,7 @@ pub fn exporter(egress: Egress, collector: Collector) -> (Traces, impl Future<Ou
                 lost.inc_by(count);
                 tracing::warn!(reason, spans = count, "trace export failed; spans dropped");
             }
-            // Spans are gathered for a while, unless a whole batch waits already.
+            // Wait for more spans, unless a full batch was taken and more may be queued.
             if taken < BATCH {
                 tokio::time::sleep(PAUSE).await;
             }

@@ -1,5 +1,5 @@
-//! Webhooks: messages are kept in storage until their receiver has taken them, signed, sent by the rules for admin-set
-//! destinations, and tried again for a day.
+//! Webhooks: messages are stored in an outbox until delivered, signed, sent under the rules for admin-set destinations,
+//! and retried for a day.
 
 mod delivery;
 mod signature;
@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 pub use signature::sign;
 
-/// Where messages are put, and whoever sends them. Clones share the bell.
+/// The outbox and its sender. Clones share the notification.
 #[derive(Clone)]
 pub struct Webhooks {
     store: Store,
@@ -26,7 +26,7 @@ pub struct Webhooks {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     trust: Trust,
-    /// Rung when there is a new message.
+    /// Notified when there is a new message.
     bell: Arc<Notify>,
 }
 
@@ -49,16 +49,17 @@ impl Webhooks {
         Self { store, egress, clock, entropy, trust, bell: Arc::default() }
     }
 
-    /// Puts a message into the outbox, if anybody wants to hear.
+    /// Puts a message into the outbox, if a webhook is configured.
     pub async fn send(&self, event: &str, data: &impl Serialize) -> Result<(), StoreError> {
         if let Some(message) = self.message(event, data).await? {
             self.store.outbox().put(&message).await?;
+            // Stores a permit if the sender is not waiting at the moment, so that no message is missed.
             self.bell.notify_one();
         }
         Ok(())
     }
 
-    /// The same for what is to be told once: false when it was told before.
+    /// Sends an alert only once. Returns false if it was sent before.
     pub async fn alert(&self, alert: &Alert, event: &str, data: &impl Serialize) -> Result<bool, StoreError> {
         let message = self.message(event, data).await?;
         let first = self.store.outbox().alert(alert, message.as_ref()).await?;
@@ -81,13 +82,13 @@ impl Webhooks {
     }
 }
 
-/// As in all records.
+/// Formats a time as in all records.
 pub fn time(at: Timestamp) -> String {
     let moment = jiff::Timestamp::from_microsecond(at.micros()).unwrap_or_default();
     format!("{moment:.3}")
 }
 
-/// Whether a URL may be a receiver's; a name is judged again whenever it is dialled.
+/// Checks whether a URL may be used for a webhook. Host names are checked again at every connection.
 pub fn check(url: &str, egress: &Egress, trust: Trust) -> Result<(), Fault> {
     if url.len() > 2000 {
         return Err(fault::invalid_parameter("webhook_url", "A URL has at most 2000 characters."));
@@ -102,7 +103,7 @@ pub fn check(url: &str, egress: &Egress, trust: Trust) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A name that can lead to a public address only, over plain http: no attempt would ever leave.
+/// Whether the URL uses plain http with a host that can only be public; such requests would always be refused.
 fn needs_https(url: &str, trust: Trust) -> bool {
     let uri: Uri = url.trim().parse().unwrap_or_default();
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.');
@@ -112,7 +113,7 @@ fn needs_https(url: &str, trust: Trust) -> bool {
     public && uri.scheme_str() == Some("http")
 }
 
-/// The origin, and what stands behind it: unlike a provider's base URL, a receiver's may have a query.
+/// The destination of a URL, and its path and query. Unlike a provider's base URL, it may have a query.
 fn place(url: &str, egress: &Egress, trust: Trust) -> Result<(Arc<Destination>, String), String> {
     let uri: Uri = url.trim().parse().map_err(|_| "it cannot be read".to_owned())?;
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {

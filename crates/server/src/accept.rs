@@ -1,4 +1,5 @@
-//! The accept loop: HTTP/1.1 and h2c, a cap on connections, a limit on slow headers, and a drain that ends.
+//! The accept loop: serves HTTP/1.1 and h2c with a connection limit, a timeout for request headers and a graceful
+//! shutdown.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -15,12 +16,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
-use crate::door::{Door, Outgoing, Place};
 use crate::framing::{self, ConflictFlag};
+use crate::http_service::{ConnectionSlot, HttpService, Outgoing};
 use crate::http2::{self, StreamBody, StreamExecutor};
-use crate::patient::Patient;
 use crate::preface;
 use crate::workers::Workers;
+use crate::write_timeout::WriteTimeoutStream;
 
 #[derive(Clone, Debug)]
 pub struct ListenConfig {
@@ -41,11 +42,11 @@ impl Default for ListenConfig {
     }
 }
 
-/// Serves until `stop` turns true, then lets what is running finish within the grace period.
-/// Returns how many connections had to be cut.
+/// Accepts and serves connections until `stop` becomes true, then lets open connections finish within the grace period.
+/// Returns the number of connections that were still open when the grace period ended.
 pub async fn serve(
     listener: TcpListener,
-    door: Door,
+    http_service: HttpService,
     config: ListenConfig,
     mut stop: watch::Receiver<bool>,
     workers: &Workers,
@@ -54,6 +55,8 @@ pub async fn serve(
     let places = Arc::new(Semaphore::new(config.max_connections));
     let http1 = Arc::new(http1_builder(&config));
     loop {
+        // Waits for a free connection slot before accepting, so that connections over the limit stay in the kernel's
+        // backlog. `biased` polls the stop signal first: a busy listener cannot starve it.
         let place = tokio::select! {
             biased;
             () = stopped(&mut stop) => break,
@@ -67,43 +70,46 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, peer)) => {
-                // The thread that serves it is the one that watches it.
+                // Deregisters the socket from this runtime's I/O driver: the worker that serves the connection
+                // registers it with its own.
                 let Ok(stream) = stream.into_std() else { continue };
-                let (door, http1, config) = (door.clone(), http1.clone(), config.clone());
+                let (http_service, http1, config) = (http_service.clone(), http1.clone(), config.clone());
                 let serve = connection(
                     stream,
                     peer.ip(),
-                    door,
+                    http_service,
                     http1,
                     config,
                     stop.clone(),
-                    Place::new(place, connections.token()),
+                    ConnectionSlot::new(place, connections.token()),
                 );
                 workers.serve(&connections, serve);
             }
-            // Out of file handles, most likely: asking again at once would only burn the CPU.
+            // Most likely out of file descriptors: retrying immediately would spin.
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "failed to accept connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
     }
+    // From here on new connections are refused. Open ones see the stop signal themselves and shut down gracefully; the
+    // tracker completes when it is closed and all of them, upgraded ones included, have ended.
     drop(listener);
-    door.app().drain();
+    http_service.app().drain();
     connections.close();
     if tokio::time::timeout(config.grace, connections.wait()).await.is_err() {
-        tracing::warn!(connections = connections.len(), "the grace period is over: connections are cut");
+        tracing::warn!(connections = connections.len(), "grace period expired, closing open connections");
     }
     connections.len()
 }
 
-/// Largest request head, and largest buffer of a connection for what is read and written.
+/// Maximum size of a request head, and of a connection's read and write buffers.
 const MAX_HEAD: usize = 64 * 1024;
 
 fn http1_builder(config: &ListenConfig) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(config.header_timeout);
-    // The buffer's bound alone is not exact: a read may go beyond it.
+    // `max_buf_size` alone is not exact: one read may exceed it.
     builder.max_buf_size(MAX_HEAD).max_header_size(MAX_HEAD);
     builder
 }
@@ -111,11 +117,11 @@ fn http1_builder(config: &ListenConfig) -> http1::Builder {
 async fn connection(
     stream: std::net::TcpStream,
     peer: IpAddr,
-    door: Door,
+    http_service: HttpService,
     http1: Arc<http1::Builder>,
     config: ListenConfig,
     mut stop: watch::Receiver<bool>,
-    place: Arc<Place>,
+    place: Arc<ConnectionSlot>,
 ) {
     let Ok(mut stream) = TcpStream::from_std(stream) else { return };
     let _ = stream.set_nodelay(true);
@@ -124,25 +130,25 @@ async fn connection(
         () = stopped(&mut stop) => return,
     };
     let Ok(Ok(Some(detected))) = detected else { return };
-    let client = Client { door, peer, place };
-    let io = Patient::new(stream, detected.consumed, config.write_patience);
-    // On the heap, so that a connection has room for its own protocol only, and none for what detection needed.
+    let client = Client { http_service, peer, place };
+    let io = WriteTimeoutStream::new(stream, detected.consumed, config.write_patience);
+    // Boxed, so that the task holds the state of one protocol only and not the state that detection needed.
     let outcome = if detected.http2 {
         Box::pin(serve_http2(TokioIo::new(io), client, config.write_patience, stop)).await
     } else {
         Box::pin(serve_http1(io, client, &http1, stop)).await
     };
     if let Err(error) = outcome {
-        tracing::debug!(%error, "a connection ended early");
+        tracing::debug!(%error, "connection ended with an error");
     }
 }
 
-/// The peer of a connection, and the routes that answer it.
+/// The peer of a connection and the service that answers its requests.
 #[derive(Clone)]
 struct Client {
-    door: Door,
+    http_service: HttpService,
     peer: IpAddr,
-    place: Arc<Place>,
+    place: Arc<ConnectionSlot>,
 }
 
 impl Client {
@@ -152,20 +158,20 @@ impl Client {
         conflict: ConflictFlag,
     ) -> Result<Response<Outgoing>, Infallible> {
         match framing::check(&request, &conflict) {
-            Ok(()) => self.door.answer(request, Some(self.peer), Some(self.place)).await,
-            Err(fault) => Ok(self.door.refuse(&request, fault)),
+            Ok(()) => self.http_service.answer(request, Some(self.peer), Some(self.place)).await,
+            Err(fault) => Ok(self.http_service.refuse(&request, fault)),
         }
     }
 }
 
 async fn serve_http1(
-    mut io: Patient,
+    mut io: WriteTimeoutStream,
     client: Client,
     builder: &http1::Builder,
     mut stop: watch::Receiver<bool>,
 ) -> hyper::Result<()> {
     let conflict = io.scan_framing();
-    // Hyper keeps room for this future while the connection is idle: on the heap, it takes none.
+    // Boxed: hyper reserves room for this future inline, even while the connection is idle.
     let service = service_fn(move |request| Box::pin(client.clone().answer(request, conflict.clone())));
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
     tokio::select! {
@@ -178,7 +184,7 @@ async fn serve_http1(
 }
 
 async fn serve_http2(
-    io: TokioIo<Patient>,
+    io: TokioIo<WriteTimeoutStream>,
     client: Client,
     write_timeout: Duration,
     mut stop: watch::Receiver<bool>,
@@ -197,13 +203,14 @@ async fn serve_http2(
         }
         () = streams.idle_for(write_timeout) => {
             connection.as_mut().graceful_shutdown();
-            // Data that the client never read would keep the connection open.
+            // Bounded: response data that the client never reads would keep the connection open.
             tokio::time::timeout(write_timeout, connection).await.unwrap_or(Ok(()))
         }
     }
 }
 
-/// Waits for the signal; what guards its value is not held any longer than that.
+/// Waits for the stop signal. The guard that `wait_for` returns is dropped immediately: holding it would block the
+/// sender.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }

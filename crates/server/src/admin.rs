@@ -1,4 +1,4 @@
-//! The admin API, an area per file.
+//! The admin API, one area per file.
 
 pub mod aliases;
 pub mod audit;

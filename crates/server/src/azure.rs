@@ -1,8 +1,8 @@
-//! Paths of Azure OpenAI clients, rewritten to the OpenAI routes they stand for.
+//! Rewrites the paths of Azure OpenAI clients to the equivalent OpenAI routes.
 //!
-//! `/openai/v1/…` is `/v1/…`. `/openai/deployments/{model}/chat/completions` is `/v1/chat/completions` with the model from
-//! the path. `/openai/responses` and `/openai/models` are what the AzureOpenAI client calls beside its deployments. The
-//! query stays; `api-version` means nothing here.
+//! `/openai/v1/…` becomes `/v1/…`. `/openai/deployments/{model}/chat/completions` becomes `/v1/chat/completions` with
+//! the model from the path. `/openai/responses` and `/openai/models` are the paths that the AzureOpenAI client calls
+//! outside of deployments. The query is kept; `api-version` is ignored.
 
 use http::uri::PathAndQuery;
 use http::{Request, Uri};
@@ -11,15 +11,15 @@ use http::{Request, Uri};
 #[derive(Clone)]
 pub struct Deployment(pub String);
 
-/// The path as the client wrote it.
+/// The URI as the client sent it, before the rewrite.
 #[derive(Clone)]
 pub struct RewrittenFrom(pub Uri);
 
-/// Operations of a deployment; the longer of two with the same end comes first.
+/// Operations of a deployment. Of two with the same suffix, the longer one comes first.
 const OPERATIONS: [&str; 3] = ["/chat/completions", "/completions", "/embeddings"];
 const OUTSIDE_DEPLOYMENTS: [&str; 2] = ["responses", "models"];
 
-/// `base` is what the whole gateway lies below, without a slash at its end.
+/// Rewrites the request's URI if it is an Azure path below `base`, the gateway's base path without a trailing slash.
 pub fn rewrite<B>(request: &mut Request<B>, base: &str) {
     let Some(below) = request.uri().path().strip_prefix(base).and_then(|path| path.strip_prefix("/openai/"))
     else {
@@ -38,13 +38,13 @@ pub fn rewrite<B>(request: &mut Request<B>, base: &str) {
     }
 }
 
-/// The route of what follows `/openai/`, and the model if it names one.
+/// Returns the route for the path after `/openai/`, and the model if the path names one.
 fn route(below: &str) -> Option<(String, Option<String>)> {
     if let Some(rest) = below.strip_prefix("v1/") {
         return Some((format!("/v1/{rest}"), None));
     }
     if let Some(rest) = below.strip_prefix("deployments/") {
-        // Names of models hold slashes, and clients write them encoded or not.
+        // Model names may contain slashes, which clients send encoded or not.
         let named = |operation: &str| rest.strip_suffix(operation).filter(|model| !model.is_empty());
         let operation = OPERATIONS.iter().find(|operation| named(operation).is_some())?;
         return Some((format!("/v1{operation}"), Some(decode(named(operation)?)?)));
@@ -100,7 +100,7 @@ mod tests {
             ("", "/openai/deployments/m/completions", "/v1/completions", Some("m")),
             ("", "/openai/responses/resp_1?api-version=x", "/v1/responses/resp_1?api-version=x", None),
             ("", "/openai/models", "/v1/models", None),
-            // These are nobody's aliases.
+            // Not aliases, so left unchanged.
             (
                 "",
                 "/openai/deployments/m/images/generations",

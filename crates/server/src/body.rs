@@ -1,4 +1,4 @@
-//! Bodies of admin requests: strict JSON, where a fault names the field and the nearest right one.
+//! Request bodies of the admin API: strict JSON, with errors that name the field and suggest the nearest known one.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Strict<T> {
     }
 }
 
-/// A body that may be left out.
+/// Extractor for an optional body: an empty one yields the default value.
 pub struct Perhaps<T>(pub T);
 
 impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<Arc<App>> for Perhaps<T> {
@@ -39,7 +39,7 @@ impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<Arc<App>> for P
     }
 }
 
-/// The body of a PUT: members that are absent keep their stored value, null clears one.
+/// The body of a PUT: absent members keep their stored value, null clears one.
 #[derive(Clone)]
 pub struct Patch(Map<String, Value>);
 
@@ -54,7 +54,7 @@ impl FromRequest<Arc<App>> for Patch {
 }
 
 impl Patch {
-    /// The stored document with what was sent laid over it. Members that a view shows and nobody can set are ignored.
+    /// Merges the sent members into the stored document. Read-only members of the view are ignored.
     pub fn over<T: DeserializeOwned>(
         &self,
         stored: Option<&impl Serialize>,
@@ -93,14 +93,14 @@ impl Patch {
         self.0.get(name)
     }
 
-    /// Another name for a member.
+    /// Renames the member `alias` to `name`, unless `name` was sent too.
     pub fn rename(&mut self, alias: &str, name: &str) {
         if let Some(value) = self.0.remove(alias) {
             self.0.entry(name).or_insert(value);
         }
     }
 
-    /// The members of an object within count as if they stood beside it, where they do not.
+    /// Replaces the object member `name` by its own members; members that already exist at the top level win.
     pub fn flatten(&mut self, name: &str) {
         if let Some(Value::Object(members)) = self.0.remove(name) {
             for (name, value) in members {
@@ -115,7 +115,7 @@ impl Patch {
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-/// Parses a body, a large one off the connection's thread.
+/// Parses a body; a large one is parsed off the connection's thread.
 async fn parse_bytes<T: DeserializeOwned + Send + 'static>(app: &App, bytes: Bytes) -> Result<T, Fault> {
     if bytes.len() < LARGE_BODY {
         return parse(&bytes);
@@ -125,7 +125,7 @@ async fn parse_bytes<T: DeserializeOwned + Send + 'static>(app: &App, bytes: Byt
 }
 
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
-    // The scanner refuses what serde lets pass: duplicate keys, endless nesting, millions of small values.
+    // The scanner rejects input that serde accepts: duplicate keys, excessive nesting, millions of small values.
     wire::json::scan(bytes)?.check_elements()?;
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -134,7 +134,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Fault> {
     })
 }
 
-/// A part of a body that was read as it came.
+/// Deserializes an already parsed JSON value.
 pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Fault> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
@@ -142,13 +142,13 @@ pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Fault> {
     })
 }
 
-/// serde's words, in the terms of the contract.
+/// Translates a serde error into a fault that names the JSON field.
 fn describe(path: &str, message: &str) -> Fault {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let message = message.split(" at line ").next().unwrap_or(message);
     match quoted.as_slice() {
         [unknown, known @ ..] if message.starts_with("unknown field") => {
-            // Inside another object it is named by its path, which ends in it.
+            // An unknown field of a nested object is named by its path, which ends in the field's name.
             let place = if path.ends_with(unknown) { path } else { *unknown };
             let nearest = nearest::nearest(unknown, known.iter().copied());
             let mut fault = fault::unknown_parameter(place, nearest);
@@ -165,13 +165,13 @@ fn describe(path: &str, message: &str) -> Fault {
         [missing, ..] if message.starts_with("missing field") => {
             fault::invalid_parameter(*missing, format!("The field '{missing}' is missing."))
         }
-        // The value as a whole has no name.
+        // The path of the whole value is `.`: no field to name.
         _ if path == "." => Fault { param: None, ..fault::invalid_parameter("", in_words(message)) },
         _ => fault::invalid_parameter(path, format!("'{path}': {}", in_words(message))),
     }
 }
 
-/// A sentence about JSON, where serde speaks of Rust.
+/// Rephrases a serde message in JSON terms instead of Rust types.
 fn in_words(message: &str) -> String {
     let message = without_value(message);
     let (found, expected) = message.rsplit_once(", expected ").unwrap_or((&message, ""));
@@ -188,7 +188,7 @@ fn in_words(message: &str) -> String {
     format!("{found}, expected {expected}.")
 }
 
-/// serde quotes what it found, and that may be a secret in the wrong place: its kind will do.
+/// Removes the value that serde quotes from the message: it may be a secret sent in the wrong field.
 fn without_value(message: &str) -> String {
     match (message.find(" \"").or_else(|| message.find(" `")), message.rfind(", expected ")) {
         (Some(value), Some(expected)) if value < expected => {

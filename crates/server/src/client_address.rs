@@ -1,4 +1,4 @@
-//! The client's address behind reverse proxies that the operator trusts.
+//! Resolves the client's address behind trusted reverse proxies.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,15 +8,15 @@ use ipnet::IpNet;
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED: &str = "forwarded";
 
-/// The address nearest to us that is not a trusted proxy. Headers are read only when the peer is trusted; each proxy adds
-/// the address it was called from at the end, so everything before the first untrusted one could be made up.
+/// Returns the nearest address that is not a trusted proxy. Forwarding headers are read only if the peer is trusted.
+/// Each proxy appends the address it was called from, so everything before the last untrusted address may be forged.
 pub fn resolve(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let mut client = peer.to_canonical();
     if !is_trusted(client, trusted) {
         return client;
     }
     for hop in hops(headers).into_iter().rev() {
-        // Where a proxy hides an address or writes something else, nothing before it can be relied on.
+        // An obfuscated or unparsable address ends the search: nothing before it can be trusted.
         let Some(address) = parse(&hop) else { break };
         client = address;
         if !is_trusted(client, trusted) {
@@ -30,8 +30,8 @@ fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
     trusted.iter().any(|network| network.contains(&address))
 }
 
-/// The forwarded addresses, in the order they were added. Most proxies write X-Forwarded-For and pass a client's Forwarded
-/// on untouched: it is read only where the other is absent.
+/// Returns the forwarded addresses in the order in which they were added. `Forwarded` is read only without
+/// X-Forwarded-For: most proxies write the latter and pass a client's `Forwarded` on untouched.
 fn hops(headers: &HeaderMap) -> Vec<String> {
     let elements = |name: &str| -> Vec<String> {
         let lines = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"));
@@ -43,7 +43,7 @@ fn hops(headers: &HeaderMap) -> Vec<String> {
     elements(FORWARDED).iter().map(|element| forwarded_for(element).unwrap_or_default()).collect()
 }
 
-/// The `for` of one element of `Forwarded`.
+/// The `for` parameter of one element of `Forwarded`.
 fn forwarded_for(element: &str) -> Option<String> {
     element.split(';').find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
@@ -51,7 +51,7 @@ fn forwarded_for(element: &str) -> Option<String> {
     })
 }
 
-/// An address with or without a port; IPv6 with or without brackets.
+/// Parses an address with or without a port; IPv6 with or without brackets.
 fn parse(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let address = bare.parse::<IpAddr>().ok().or_else(|| Some(text.parse::<SocketAddr>().ok()?.ip()))?;
@@ -86,7 +86,7 @@ mod tests {
         check("10.0.0.1", &[(XFF, "10.1.1.1, 10.2.2.2")], "10.1.1.1");
         check("10.0.0.1", &[(XFF, "198.51.100.1:4711")], "198.51.100.1");
         check("2001:db8::1", &[(XFF, "[2001:db9::7]:80, [2001:db8::2]")], "2001:db9::7");
-        // What cannot be read ends the search at the last address that can be relied on.
+        // An unparsable element ends the search at the last trusted address.
         check("10.0.0.1", &[(XFF, "198.51.100.1, unknown, 10.3.3.3")], "10.3.3.3");
         check("10.0.0.1", &[(XFF, "")], "10.0.0.1");
     }

@@ -1,4 +1,4 @@
-//! CORS, for the origins the operator named and for no other.
+//! CORS headers for the configured origins.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -15,7 +15,7 @@ pub fn allowed_origin(origins: &[String], headers: &HeaderMap) -> Option<HeaderV
     named.then(|| origin.clone())
 }
 
-/// The answer to a preflight of an allowed origin; it carries no credentials and needs none.
+/// Answers a CORS preflight request from an allowed origin. Preflights carry no credentials and need none.
 pub fn preflight<B>(request: &Request<B>, origin: Option<&HeaderValue>) -> Option<Response> {
     let origin = origin?;
     if request.method() != Method::OPTIONS || !request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD) {

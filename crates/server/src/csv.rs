@@ -1,4 +1,4 @@
-//! Rows of CSV (RFC 4180) that a spreadsheet can open without running anything.
+//! Writes CSV rows (RFC 4180) whose cells spreadsheets do not evaluate as formulas.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ pub fn write_row(text: &mut String, cells: &[String]) {
     text.push_str("\r\n");
 }
 
-/// Writes a cell. One that a spreadsheet would take for a formula gets a quote in front. In many countries a semicolon
-/// separates cells: there a formula may begin in the middle of ours.
+/// Writes a cell, with an apostrophe before every part that a spreadsheet could evaluate as a formula. Spreadsheets in
+/// many locales split at semicolons, so a formula may also start in the middle of a cell.
 fn write_cell(text: &mut String, value: &str) {
     const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     const BREAK: [char; 3] = ['\t', '\r', '\n'];
@@ -24,7 +24,8 @@ fn write_cell(text: &mut String, value: &str) {
             safe.push('\'');
         }
         safe.push(character);
-        // A quotation mark hides what follows it from us, and not from a reader that splits at semicolons.
+        // A quotation mark is dropped by readers that split at semicolons, so the next character may still start a
+        // formula.
         begins = matches!(character, ';' | ',') || BREAK.contains(&character) || (begins && character == '"');
     }
     if safe.len() > value.len() || value.contains([',', '"', '\n', '\r']) {

@@ -1,4 +1,4 @@
-//! Fault → answer: the one place where a failure gets its status and headers.
+//! Converts faults to HTTP responses: the one place that sets their status and headers.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -8,7 +8,7 @@ use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pipeline::reply::{Refused, SHOULD_RETRY};
 
-/// A fault on its way out of a handler, so that handlers can use `?`.
+/// The error type of handlers, convertible from faults so that handlers can use `?`.
 pub struct Problem(Box<Inside>);
 
 struct Inside {
@@ -23,7 +23,7 @@ impl Problem {
         Self(Box::new(Inside { fault, headers, format: Format::default(), request_id: String::new() }))
     }
 
-    /// Told as the clients of that dialect read it.
+    /// Renders the fault in the given API format.
     #[must_use]
     pub fn in_dialect(mut self, format: Format, request_id: &str) -> Self {
         self.0.format = format;
@@ -40,7 +40,7 @@ impl From<Fault> for Problem {
 
 impl From<store::StoreError> for Problem {
     fn from(error: store::StoreError) -> Self {
-        tracing::warn!(%error, "storage refused an operation");
+        tracing::warn!(%error, "storage operation failed");
         Self::from(Fault::from(error))
     }
 }
@@ -54,7 +54,8 @@ impl From<Refused> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Inside { mut fault, headers: known, format, request_id } = *self.0;
-        // That status is for the books. Who still hears it sent a body that could not be read to its end.
+        // 499 is for the audit log and the ledger only. A client that still reads the response sent a body that could
+        // not be read to its end.
         if fault.status == 499 {
             fault = faults::invalid_json("The body broke off, or its chunks cannot be read.");
         }
@@ -74,7 +75,7 @@ impl IntoResponse for Problem {
         if let Some(after) = fault.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(faults::retry_after_seconds(after)));
         }
-        // The rest of the request is still on its way: a connection that goes on would read it as the next one.
+        // The rest of the request body is unread: keeping the connection would parse it as the next request.
         if matches!(fault.status, 408 | 413 | 415) {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }

@@ -1,4 +1,4 @@
-//! Refuses HTTP/1.1 requests whose framing another server could read differently (request smuggling).
+//! Rejects HTTP/1.1 requests whose framing another server could interpret differently (request smuggling).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,10 +8,10 @@ use http::header::{HOST, TRANSFER_ENCODING};
 use http::{Request, Version};
 use memchr::memchr;
 
-/// The longest line that is kept between two reads; hyper refuses a longer head anyway.
+/// Maximum length of a partial line that is buffered between reads; hyper rejects longer heads anyway.
 const MAX_LINE: usize = 64 * 1024;
 
-/// The fault of a request head that hyper accepts and this gateway does not (RFC 9112, sections 3.2 and 6.3).
+/// Checks a request head for framing that hyper accepts and this gateway does not (RFC 9112, sections 3.2 and 6.3).
 pub(crate) fn check<B>(request: &Request<B>, lengths: &ConflictFlag) -> Result<(), Fault> {
     if request.version() > Version::HTTP_11 {
         return Ok(());
@@ -43,23 +43,24 @@ fn refuse(header: &str, message: &str) -> Fault {
     fault::invalid_parameter(header, message)
 }
 
-/// Set once a request on this connection had both Content-Length and Transfer-Encoding.
+/// Flag set once a request on this connection had both Content-Length and Transfer-Encoding.
 #[derive(Clone, Default)]
 pub(crate) struct ConflictFlag(Arc<AtomicBool>);
 
 impl ConflictFlag {
     fn is_set(&self) -> bool {
+        // Relaxed is enough: scanner and handler run in the same connection task, and the flag guards no other data.
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Follows the requests of one connection in the bytes that are read from it.
+/// Tracks the requests of one connection in the bytes that are read from it.
 ///
-/// Hyper resolves the conflict of Content-Length and Transfer-Encoding itself and drops the length, so a handler cannot
-/// see it. This scanner only reports it; hyper alone decides where a message ends.
+/// Hyper resolves a conflict of Content-Length and Transfer-Encoding itself and drops the length, so a handler cannot
+/// see it. The scanner only reports the conflict; hyper alone decides where a message ends.
 pub(crate) struct FramingScanner {
     state: State,
-    /// The beginning of a line whose end has not been read.
+    /// The beginning of a line whose end has not been read yet.
     partial: Vec<u8>,
     head: Head,
     conflict: ConflictFlag,
@@ -68,13 +69,13 @@ pub(crate) struct FramingScanner {
 #[derive(Clone, Copy)]
 enum State {
     Head,
-    /// Bytes until the next head.
+    /// Number of bytes until the next head.
     Body(u64),
     ChunkSize,
-    /// Bytes until the next chunk size, with the line end behind the data.
+    /// Number of bytes until the next chunk size, including the CRLF after the data.
     Chunk(u64),
     Trailers,
-    /// An upgraded connection, or one that hyper is about to refuse.
+    /// An upgraded connection, or one that hyper is about to reject.
     Opaque,
 }
 
@@ -141,7 +142,7 @@ impl FramingScanner {
             State::Trailers if line.is_empty() => self.state = State::Head,
             State::Trailers => {}
             _ if !line.is_empty() => self.read_head_line(line),
-            // Empty lines in front of a request are skipped.
+            // Empty lines before a request line are skipped.
             _ if !self.head.begun => {}
             _ => self.end_head(),
         }
@@ -153,10 +154,10 @@ impl FramingScanner {
         }
         let Some(colon) = memchr(b':', line) else { return };
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-        // By length first: nearly all headers are none of these.
+        // Comparing lengths first is cheap and rules out nearly all headers.
         match name.len() {
             14 if name.eq_ignore_ascii_case(b"content-length") => {
-                // A length that cannot be read is refused by hyper.
+                // An unparsable length is rejected by hyper.
                 let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                 self.head.length = Some(length.unwrap_or(0));
             }
@@ -180,7 +181,7 @@ impl FramingScanner {
     }
 }
 
-/// Advances over at most `count` bytes and says over how many.
+/// Advances over at most `count` bytes and returns the number skipped.
 fn skip(bytes: &mut &[u8], count: u64) -> u64 {
     let taken = usize::try_from(count).unwrap_or(usize::MAX).min(bytes.len());
     *bytes = &bytes[taken..];

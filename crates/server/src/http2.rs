@@ -1,4 +1,4 @@
-//! HTTP/2 connections of clients: resets streams whose client stops reading, and closes connections without streams.
+//! HTTP/2 server connections: resets streams whose client stops reading, and closes connections without streams.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -15,18 +15,18 @@ use hyper_util::rt::TokioTimer;
 use tokio::time::Sleep;
 use tokio_util::task::TaskTracker;
 
-use crate::door::Outgoing;
+use crate::http_service::Outgoing;
 
-/// Bounds the request heads that one connection can hold unanswered.
+/// Limits the unanswered request heads that one connection can hold in memory.
 const MAX_STREAMS: u32 = 128;
-/// Smaller than for HTTP/1.1 (64 KiB): it is multiplied by the number of streams.
+/// Smaller than for HTTP/1.1 (64 KiB), because it is multiplied by the number of streams.
 const MAX_HEADER_LIST: u32 = 16 * 1024;
-/// Data that is handed over for sending stays in memory until the client has read it, so it is handed over in pieces.
+/// Maximum size of a data frame that is handed to hyper: it stays in memory until the client has read it.
 const MAX_PIECE: usize = 16 * 1024;
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A builder for one connection whose streams run on `streams`.
+/// Returns a builder for one connection whose streams run on `streams`.
 pub(crate) fn builder(streams: StreamExecutor) -> Builder<StreamExecutor> {
     let mut builder = Builder::new(streams);
     builder
@@ -39,7 +39,7 @@ pub(crate) fn builder(streams: StreamExecutor) -> Builder<StreamExecutor> {
     builder
 }
 
-/// Runs the streams of one connection and resets those that make no progress.
+/// Executor that runs the streams of one connection and resets those that make no progress.
 #[derive(Clone)]
 pub(crate) struct StreamExecutor {
     tasks: TaskTracker,
@@ -52,10 +52,12 @@ impl StreamExecutor {
         Self { tasks: TaskTracker::new(), started: Arc::default(), write_timeout }
     }
 
-    /// Returns when there has been no stream for `period` at least, and for twice that at most.
+    /// Returns once no stream has run for at least `period` and at most twice that.
     pub(crate) async fn idle_for(&self, period: Duration) {
         let mut before = None;
         loop {
+            // Idle at both ends of a period without a new stream in between means idle throughout. Relaxed is enough:
+            // hyper starts streams while it polls the connection, in the same task.
             let started = self.started.load(Ordering::Relaxed);
             let idle = self.tasks.is_empty();
             if idle && before == Some(started) {
@@ -78,7 +80,7 @@ where
 }
 
 tokio::task_local! {
-    /// The latest poll of the response body during one poll of its stream.
+    /// The most recent poll of the response body during one poll of its stream.
     static BODY_POLL: Cell<BodyPoll>;
 }
 
@@ -86,16 +88,17 @@ tokio::task_local! {
 enum BodyPoll {
     #[default]
     None,
-    /// It delivered data or its end: the client has room for more, or the stream waits for that.
+    /// The body returned data or its end: hyper is sending it, or waits for flow control.
     Ready,
-    /// It has nothing to send at the moment.
+    /// The body has nothing to send at the moment.
     Pending,
 }
 
-/// Drives a stream until it ends, or until it has waited that long for the client to read.
+/// Polls a stream until it ends, or until it has waited `write_timeout` for the client to read.
 ///
-/// Hyper polls the body only when the previous data has been accepted by flow control. So a stream that is pending while
-/// its body is not waits for a WINDOW_UPDATE, and a poll of the body is progress. Dropping the stream resets it.
+/// Hyper polls the body only after flow control has accepted the previous data. A stream that is pending although its
+/// body is ready therefore waits for a WINDOW_UPDATE, and every poll of the body is progress. Dropping the stream
+/// resets it.
 async fn reset_when_stalled(stream: impl Future<Output = ()>, write_timeout: Duration) {
     let mut stream = pin!(stream);
     let mut timer: Option<Pin<Box<Sleep>>> = None;
@@ -108,23 +111,23 @@ async fn reset_when_stalled(stream: impl Future<Output = ()>, write_timeout: Dur
             return Poll::Ready(());
         }
         match body {
+            // The body was not polled: the stream waits for the handler, or still waits for the client; an armed timer
+            // keeps running.
             BodyPoll::None => {}
             BodyPoll::Ready => timer = Some(Box::pin(tokio::time::sleep(write_timeout))),
             BodyPoll::Pending => timer = None,
         }
+        // Polling the timer registers this task's waker, so that a stalled stream is woken when the timeout expires.
         let Some(timer) = &mut timer else { return Poll::Pending };
-        timer
-            .as_mut()
-            .poll(context)
-            .map(|()| tracing::debug!("HTTP/2 stream reset: the client does not read"))
+        timer.as_mut().poll(context).map(|()| tracing::debug!("http/2 stream reset: client stopped reading"))
     })
     .await;
 }
 
-/// A response body for an HTTP/2 stream: in small pieces, and reporting each poll to the stream's watchdog.
+/// A response body for an HTTP/2 stream: splits frames into small pieces and reports each poll to `reset_when_stalled`.
 pub(crate) struct StreamBody {
     inner: Outgoing,
-    /// The rest of a frame that was larger than a piece.
+    /// The rest of a frame that was larger than `MAX_PIECE`.
     rest: Bytes,
 }
 
@@ -162,7 +165,7 @@ impl Body for StreamBody {
             Poll::Ready(Some(Ok(self.take_piece())))
         };
         let report = if polled.is_pending() { BodyPoll::Pending } else { BodyPoll::Ready };
-        // Outside of a watched stream there is nobody to tell.
+        // Fails outside of `reset_when_stalled`, where nothing reads the report.
         let _ = BODY_POLL.try_with(|cell| cell.set(report));
         polled
     }
@@ -206,7 +209,7 @@ mod tests {
     #[tokio::test]
     async fn only_a_stream_that_waits_for_its_client_is_reset() {
         let limit = Duration::from_millis(100);
-        // As hyper does: the body is polled once, and not again before the client has read.
+        // Like hyper: polls the body once, and not again before the client has read.
         let waiting = |report: BodyPoll| {
             let mut report = Some(report);
             reset_when_stalled(

@@ -1,4 +1,4 @@
-//! What models answer, in every dialect; and the checks beside it.
+//! Handlers of the inference API in every format, and of the health checks.
 
 pub mod call;
 pub mod chat;

@@ -1,5 +1,5 @@
-//! Refuses query parameters that an admin route does not take. The OpenAPI description of a route declares what it takes,
-//! so that a parameter that is read and not documented is found by its first test.
+//! Rejects unknown query parameters of admin routes. The OpenAPI description of a route declares its parameters, so
+//! that a parameter without documentation fails its first test.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -13,11 +13,11 @@ use utoipa::openapi::{OpenApi, RefOr};
 
 use crate::nearest;
 
-/// A credential may come as `?key=`.
+/// The parameter that may carry a credential.
 const CREDENTIAL: &str = "key";
 const ADMIN_PREFIX: &str = "/admin/api/";
 
-/// Method and path template of a route → the query parameters it takes.
+/// Maps the method and path template of a route to its query parameters.
 type Table = HashMap<(Method, String), Vec<String>>;
 
 pub fn check(parts: &Parts) -> Result<(), Fault> {
@@ -40,11 +40,11 @@ pub fn check(parts: &Parts) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The query parameters of the matched admin route; none for other routes. Inference routes take any parameter: clients
-/// send some that are meant for their provider.
+/// The query parameters of the matched admin route; `None` for other routes. Inference routes accept any parameter:
+/// clients send some that are meant for their provider.
 fn known_parameters(parts: &Parts) -> Option<&'static Vec<String>> {
     let matched = parts.extensions.get::<MatchedPath>()?.as_str();
-    // Below a base path the template begins with it.
+    // With a base path, the template starts with it.
     let route = &matched[matched.find(ADMIN_PREFIX)?..];
     let method = if parts.method == Method::HEAD { Method::GET } else { parts.method.clone() };
     TABLE.get()?.get(&(method, route.to_owned()))
@@ -62,7 +62,7 @@ fn hint(name: &str, known: &[String]) -> String {
 
 static TABLE: OnceLock<Table> = OnceLock::new();
 
-/// Called with the document of the admin routes when they are laid out, which is before any of them is served.
+/// Installs the OpenAPI document of the admin routes. Called when they are built, before any of them is served.
 pub fn install(document: OpenApi) {
     TABLE.get_or_init(|| read(document));
 }

@@ -1,4 +1,4 @@
-//! HTTP: the only floor that knows the web framework. Every route is on one page: `router`.
+//! The HTTP server: the only crate that depends on the web framework. All routes are listed in `router`.
 
 mod accept;
 mod admin;
@@ -7,16 +7,15 @@ mod body;
 mod client_address;
 mod cors;
 mod csv;
-mod door;
 mod fault;
 mod framing;
 mod http2;
+mod http_service;
 mod inference;
 mod known_query;
 mod nearest;
 mod openapi;
 mod path;
-mod patient;
 mod preface;
 mod principal;
 mod query;
@@ -24,6 +23,7 @@ mod router;
 mod shell;
 mod unknown_route;
 mod workers;
+mod write_timeout;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,25 +34,26 @@ use pipeline::gateway::Gateway;
 use pipeline::refresh::Refresher;
 
 pub use accept::{ListenConfig, serve};
-pub use door::Door;
+pub use http_service::HttpService;
 pub use router::{document, routes};
 pub use workers::Workers;
 
-/// What the handlers share.
+/// State shared by all handlers.
 pub struct App {
     pub gateway: Arc<Gateway>,
     pub refresher: Arc<Refresher>,
     pub config: Config,
-    /// Held from the check of a name until its writing is in force: two records that would shut each other out come one by one.
+    /// Serializes changes of names: held from the check of a name until the write is in the snapshot, so that two
+    /// conflicting records cannot both pass the check.
     naming: tokio::sync::Mutex<()>,
-    /// Held while costs are recalculated.
+    /// Held while costs are recalculated, so that only one recalculation runs at a time.
     recalculating: Arc<tokio::sync::Mutex<()>>,
     draining: AtomicBool,
-    /// The last disk check of `/ready`, and its time.
+    /// The result of the last disk probe of `/ready`, and its time.
     room: tokio::sync::Mutex<Option<(Duration, inference::health::Room)>>,
 }
 
-/// The parts of the settings that change what is served.
+/// The settings that the HTTP server needs.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub version: &'static str,
@@ -63,9 +64,9 @@ pub struct Config {
     pub dashboard_enabled: bool,
     pub combos_enabled: bool,
     pub cors_origins: Vec<String>,
-    /// `TRUSTED_PROXIES`: peers whose forwarding headers give the client's address.
+    /// `TRUSTED_PROXIES`: peers whose forwarding headers are used to find the client's address.
     pub trusted_proxies: Vec<IpNet>,
-    /// `/ready` is 503 while no provider can be called.
+    /// Whether `/ready` returns 503 while no provider can be called.
     pub ready_needs_provider: bool,
 }
 
@@ -99,9 +100,10 @@ impl App {
         })
     }
 
-    /// From now on `/ready` says no: load balancers send their calls elsewhere. Who watches the console or the audit log
-    /// leaves at once: what never ends by itself must not hold up the stop.
+    /// Starts draining: `/ready` fails, so that load balancers stop sending requests, and the streams of the console
+    /// and the audit log end, because they would otherwise delay the shutdown.
     pub fn drain(&self) {
+        // Relaxed is enough: the flag guards no other data, and its readers poll it.
         self.draining.store(true, Ordering::Relaxed);
         self.gateway.console.close();
         self.gateway.audit.close();
@@ -112,5 +114,5 @@ impl App {
     }
 }
 
-/// How long `/ready` waits for storage: probes have a second for everything.
+/// Time that `/ready` waits for storage; probes commonly time out after one second.
 const PING_LIMIT: Duration = Duration::from_millis(300);

@@ -1,4 +1,4 @@
-//! The known name that looks most like one nobody knows.
+//! Finds the known name that is most similar to an unknown one.
 
 use strsim::damerau_levenshtein as distance;
 
@@ -7,7 +7,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     nearest.filter(|name| distance(name, word) <= name.len().max(4) / 2)
 }
 
-/// The same as a sentence that goes on from another, empty where nothing comes near.
+/// The nearest name as a "Did you mean" sentence to append to a message; empty if nothing is similar.
 pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map(|name| format!(" Did you mean '{name}'?")).unwrap_or_default()
 }

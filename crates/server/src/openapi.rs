@@ -1,4 +1,4 @@
-//! The OpenAPI document: made from the handlers, served to whoever may see the whole installation.
+//! The OpenAPI document, generated from the handlers and served to callers with the scope `admin:read`.
 
 use std::sync::OnceLock;
 
@@ -24,7 +24,7 @@ pub fn base() -> utoipa::openapi::OpenApi {
     document
 }
 
-/// This document.
+/// Get the OpenAPI document.
 #[utoipa::path(get, path = "/admin/api/v1/openapi.json", tag = "config",
     responses((status = 200, description = "The OpenAPI document"), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:read"])))]

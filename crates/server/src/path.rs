@@ -1,4 +1,4 @@
-//! The name in a path. One that cannot be decoded is refused in the same words as everything else.
+//! Path parameter extractor that rejects undecodable names with a fault in the standard format.
 
 use axum::extract::{FromRequestParts, Path};
 use domain::fault;

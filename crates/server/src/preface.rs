@@ -1,4 +1,4 @@
-//! Tells HTTP/2 with prior knowledge from HTTP/1.1 by the connection's first bytes.
+//! Distinguishes HTTP/2 with prior knowledge from HTTP/1.1 by the first bytes of a connection.
 
 use std::io;
 
@@ -7,18 +7,18 @@ use tokio::net::TcpStream;
 
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Protocol of a new connection, and the bytes that had to be read to find out.
+/// The protocol of a new connection, and the bytes that were read to detect it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Detected {
     pub(crate) http2: bool,
-    /// To be replayed in front of what the socket delivers next. Empty unless the preface came in pieces.
+    /// Bytes to replay before those that the socket delivers next. Empty unless the preface arrived in pieces.
     pub(crate) consumed: Vec<u8>,
 }
 
-/// Waits for the first bytes. `None`: the peer closed the connection before it sent a request.
+/// Waits for the first bytes. Returns `None` if the peer closed the connection before it sent a request.
 ///
-/// The first look is a peek, so that nearly all connections are handed on untouched. Only a partial preface is read:
-/// a socket with unread bytes stays readable, so peeking again would spin, and would not see the peer's FIN.
+/// The first attempt is a peek, so that nearly all connections are handed on untouched. Only a partial preface is read:
+/// a socket with unread bytes stays readable, so peeking again would spin and would not see the peer's FIN.
 pub(crate) async fn detect(stream: &mut TcpStream) -> io::Result<Option<Detected>> {
     let mut bytes = [0u8; PREFACE.len()];
     let peeked = stream.peek(&mut bytes).await?;

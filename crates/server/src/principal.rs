@@ -1,4 +1,4 @@
-//! Who is calling, as part of a handler's signature: a route that names no principal does not reach its handler's data.
+//! The authenticated caller as an extractor: a handler declares the required access in its signature.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::App;
 use crate::fault::Problem;
 use crate::known_query;
 
-/// What a route needs of its caller.
+/// The access that a route requires.
 pub trait Needs: Send + Sync + 'static {
     const SCOPE: Scope;
     const CAPABILITY: Option<Capability> = None;
-    /// Refused to callers that are confined to a user path: it concerns the whole installation.
+    /// Whether the route concerns the whole installation and is refused to callers confined to a user path.
     const GLOBAL: bool = false;
 }
 
-/// An authenticated caller that holds what `N` asks for, and the snapshot it was judged by.
+/// An authenticated caller with the access that `N` requires, and the snapshot it was checked against.
 pub struct Principal<N: Needs> {
     pub caller: Caller,
     pub snapshot: Arc<Snapshot>,
@@ -45,7 +45,7 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
         })?;
         app.gateway.key_uses.note(&caller, now);
         caller.require(N::SCOPE)?;
-        // The gate answers after authentication: who may not come in learns nothing about the edition.
+        // Checked after authentication, so that unauthenticated callers learn nothing about the edition.
         gate(N::CAPABILITY, &app.gateway.capabilities)?;
         if N::GLOBAL {
             caller.require_no_subtree()?;
@@ -70,7 +70,7 @@ impl Needs for Inference {
     const SCOPE: Scope = Scope::Inference;
 }
 
-/// Any area: for what shows the whole installation.
+/// Read access to all areas of the admin API, for routes that show the whole installation.
 pub struct Everything;
 
 impl Needs for Everything {
@@ -81,18 +81,19 @@ impl Needs for Everything {
 pub trait InArea: Send + Sync + 'static {
     const AREA: Area;
     const CAPABILITY: Option<Capability> = None;
-    /// Actions refused to callers confined to a user path. An area without a default, so that a new one has to decide.
+    /// The actions refused to callers confined to a user path. Has no default, so that a new area has to decide.
     const GLOBAL: Global;
 }
 
-/// Which actions of an area concern the whole installation.
+/// The actions of an area that concern the whole installation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Global {
-    /// Objects have a user path; handlers show and change those of the caller's subtree only.
+    /// None: objects have a user path, and handlers show and change those of the caller's subtree only.
     Nothing,
-    /// Everybody may read the documents (secrets are never shown); only callers of the whole tree change them.
+    /// Writes: every caller may read the documents (secrets are never shown), only callers with the whole tree change
+    /// them.
     Writes,
-    /// No part of it belongs to a subtree.
+    /// All actions: nothing in the area belongs to a subtree.
     Everything,
 }
 
@@ -127,7 +128,7 @@ areas!(
     Everything: Changes, Metrics;
 );
 
-/// Behind a capability.
+/// The budgets area, which needs a capability of the edition.
 pub struct Budgets;
 
 impl InArea for Budgets {

@@ -1,4 +1,4 @@
-//! Query parameters of the reports: dates, zones, paths, pages. A bad value is refused by name, never replaced.
+//! Query parameters of reports: dates, time zones, paths, pages. Invalid values are rejected by name, never replaced.
 
 pub mod periods;
 
@@ -16,7 +16,7 @@ use store::{CacheMode, UsageFilter};
 
 pub type Pairs = HashMap<String, String>;
 
-/// A parameter that was sent and is not empty.
+/// Returns a parameter that was sent and is not empty.
 pub fn text<'a>(pairs: &'a Pairs, name: &str) -> Option<&'a str> {
     pairs.get(name).map(String::as_str).filter(|value| !value.is_empty())
 }
@@ -47,7 +47,7 @@ pub fn boolean(pairs: &Pairs, name: &str) -> Result<Option<bool>, Fault> {
     }
 }
 
-/// The zone whose calendar a report follows: the parameter `timezone`, else the header, else UTC.
+/// The time zone of a report's calendar: the parameter `timezone`, else the header, else UTC.
 pub fn time_zone(pairs: &Pairs, headers: &HeaderMap) -> Result<TimeZone, Fault> {
     const HEADER: &str = "X-Gateway-Timezone";
     let header = || headers.get(HEADER).map(|value| (HEADER, value.to_str().unwrap_or_default().trim()));
@@ -58,7 +58,8 @@ pub fn time_zone(pairs: &Pairs, headers: &HeaderMap) -> Result<TimeZone, Fault> 
     })
 }
 
-/// The instants a report covers: start and end date inclusive in the request's zone, both winning over `days`.
+/// The time range of a report: start and end date, inclusive, in the request's time zone; both take precedence over
+/// `days`.
 pub fn period(pairs: &Pairs, zone: &TimeZone, now: Timestamp) -> Result<(Timestamp, Timestamp), Fault> {
     let days = integer(pairs, "days", 1..=365)?.unwrap_or(30);
     let moment = jiff::Timestamp::from_microsecond(now.micros()).map_err(|_| fault::internal_error())?;
@@ -98,7 +99,7 @@ fn cache_mode(pairs: &Pairs) -> Result<CacheMode, Fault> {
     choice(pairs, "cache_mode", &modes, CacheMode::Uncached)
 }
 
-/// A caller that is bound to a user path sees that subtree and nothing beside it.
+/// The user path to filter by: a caller bound to a user path sees only that subtree.
 pub fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault> {
     let own = caller.key().and_then(|key| key.user_path.clone());
     let asked = text(pairs, "user_path")
@@ -112,7 +113,7 @@ pub fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fa
     }
 }
 
-/// One of several words.
+/// Parses a parameter that has a fixed set of values.
 pub fn choice<T: Copy>(pairs: &Pairs, name: &str, choices: &[(&str, T)], default: T) -> Result<T, Fault> {
     let Some(value) = pairs.get(name) else { return Ok(default) };
     match choices.iter().find(|(word, _)| *word == value) {
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn periods_follow_the_contract() {
         check(&[("days", "1")], "UTC", Ok(("2026-03-29T00:00:00Z", "2026-03-30T00:00:00Z")));
-        // Already the next day in Berlin, and the clocks went forward that night.
+        // It is already the next day in Berlin, and daylight saving time started that night.
         check(&[("days", "2")], "Europe/Berlin", Ok(("2026-03-28T23:00:00Z", "2026-03-30T22:00:00Z")));
         check(&[("start_date", "2026-01-01")], "UTC", Ok(("2026-01-01T00:00:00Z", "2026-03-30T00:00:00Z")));
         let both = [("start_date", "2026-01-01"), ("end_date", "2026-01-02"), ("days", "7")];

@@ -1,4 +1,4 @@
-//! Every route on one page. Who may call a route stands in its handler's signature.
+//! All routes in one place. The access that a route requires is in its handler's signature.
 
 use std::sync::{Arc, OnceLock};
 
@@ -114,17 +114,17 @@ fn documented(admin_enabled: bool) -> OpenApiRouter<Arc<App>> {
     if admin_enabled { router.merge(admin()) } else { router }
 }
 
-/// The OpenAPI document of everything that is served.
+/// The OpenAPI document of all routes.
 pub fn document() -> OpenApi {
     let mut document = documented(true).into_openapi();
-    // A parameter that may hold slashes is a wildcard to the router and a plain name to everybody else.
+    // A parameter that may contain slashes is a wildcard in the router and a plain name in OpenAPI.
     let paths = std::mem::take(&mut document.paths.paths);
     document.paths.paths = paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
     document
 }
 
-/// The admin API, laid out when it is first asked for: its routes and their documents cost memory that a gateway at rest
-/// need not have.
+/// The admin API, built on the first request that no other route matches: its routes and OpenAPI documents take memory
+/// that an idle gateway does not need.
 fn admin_on_demand() -> impl Fn(State<Arc<App>>, Request) -> BoxFuture<'static, Response> + Clone {
     let laid_out: Arc<OnceLock<Router>> = Arc::default();
     move |State(app), request| {
@@ -139,7 +139,7 @@ fn admin_on_demand() -> impl Fn(State<Arc<App>>, Request) -> BoxFuture<'static, 
     }
 }
 
-/// The path templates of everything that is served.
+/// The path templates of all routes.
 fn templates() -> Vec<String> {
     document().paths.paths.into_keys().collect()
 }

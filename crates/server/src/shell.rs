@@ -1,4 +1,4 @@
-//! The few routes that belong to no area: front door, dashboard files, metrics, and what is not there.
+//! Routes outside of all areas: the root, dashboard files, metrics, and the fallbacks for unknown routes and methods.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use http::header::{
 use http::{Method, StatusCode, Uri};
 use pipeline::metrics;
 
-use crate::door::Visit;
 use crate::fault::{Problem, answer};
+use crate::http_service::RequestContext;
 use crate::principal::{Metrics, Principal, Read};
 use crate::unknown_route;
 use crate::{App, PING_LIMIT};
@@ -24,7 +24,7 @@ pub async fn front(State(app): State<Arc<App>>) -> Response {
     (StatusCode::FOUND, [(LOCATION, format!("{base}/admin/dashboard"))]).into_response()
 }
 
-/// Claude Code asks this before it sends anything.
+/// Answers the HEAD request that Claude Code sends before its first call.
 pub async fn alive() -> StatusCode {
     StatusCode::OK
 }
@@ -47,16 +47,21 @@ pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -
     ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], page).into_response()
 }
 
-pub async fn not_found(uri: Uri, Extension(visit): Extension<Visit>) -> Problem {
+pub async fn not_found(uri: Uri, Extension(visit): Extension<RequestContext>) -> Problem {
     let message = unknown_route::message(uri.path());
     in_dialect_of(&uri, visit.request_id.as_str(), answer(faults::not_found(message)))
 }
 
-pub async fn method_not_allowed(method: Method, uri: Uri, Extension(visit): Extension<Visit>) -> Problem {
+pub async fn method_not_allowed(
+    method: Method,
+    uri: Uri,
+    Extension(visit): Extension<RequestContext>,
+) -> Problem {
     in_dialect_of(&uri, visit.request_id.as_str(), answer(faults::method_not_allowed(method.as_str())))
 }
 
-/// `/v1/messages` is Anthropic's and `/v1beta` is Google's, and their clients read only their own shape.
+/// Renders a problem in the API format of the path: clients of `/v1/messages` and `/v1beta` parse only Anthropic's and
+/// Google's error formats.
 pub(crate) fn in_dialect_of(uri: &Uri, request_id: &str, problem: Problem) -> Problem {
     let path = uri.path();
     let format = match () {

@@ -1,10 +1,10 @@
-//! Messages for routes that do not exist: the nearest one, or what to use instead of an API that is not served.
+//! Error messages for unknown routes: suggest the nearest route, or the alternative to an API that is not served.
 
 use std::sync::OnceLock;
 
 use strsim::osa_distance as distance;
 
-/// APIs of other servers that clients ask for, by prefix, and what serves their purpose here.
+/// Path prefixes of APIs that are not served, each with the alternative to suggest.
 const NOT_SERVED: [(&str, &str); 25] = [
     ("/v1/images", PASSTHROUGH),
     ("/v1/audio", PASSTHROUGH),
@@ -33,10 +33,10 @@ const NOT_SERVED: [(&str, &str); 25] = [
     ("/api/embed", "Use `/v1/embeddings`."),
 ];
 
-/// The provider's own API under the gateway's keys.
+/// Marks APIs that are available through passthrough.
 const PASSTHROUGH: &str = "";
 
-/// A hint must be worth following: at most a third of the path may differ.
+/// Divisor of the similarity threshold: at most a third of the path may differ from a suggested route.
 const TOLERATED: usize = 3;
 const LONGEST: usize = 120;
 
@@ -63,7 +63,7 @@ fn is_below(path: &str, prefix: &str) -> bool {
 
 fn nearest(path: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
-    // Nothing that long is a slip, and comparing takes the square of it.
+    // Such a long path is not a typo, and the comparison takes quadratic time.
     if path.is_empty() || path.len() > LONGEST {
         return None;
     }
@@ -80,7 +80,7 @@ fn nearest(path: &str) -> Option<String> {
     (distance * TOLERATED <= path.len()).then_some(route)
 }
 
-/// The template with the path's own segments where it has parameters, so that only what is fixed is compared.
+/// The template with its parameters replaced by the path's own segments, so that only the fixed segments are compared.
 fn filled(template: &str, path: &str) -> String {
     let mut segments = path.split('/');
     let mut filled = Vec::new();
@@ -96,12 +96,12 @@ fn filled(template: &str, path: &str) -> String {
 
 static SOURCE: OnceLock<fn() -> Vec<String>> = OnceLock::new();
 
-/// Says where the templates come from: they are made when the first unknown route is asked for.
+/// Sets the source of the route templates, which are built when the first unknown route is requested.
 pub fn install(source: fn() -> Vec<String>) {
     SOURCE.get_or_init(|| source);
 }
 
-/// Every documented route; the longest first, so that the most specific one is offered.
+/// All documented routes, the longest first, so that the most specific one is suggested.
 fn templates() -> &'static [String] {
     static TEMPLATES: OnceLock<Vec<String>> = OnceLock::new();
     TEMPLATES.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The threads that serve connections: each has a runtime of its own and keeps what it is given.
+//! Worker threads that serve connections, each with a single-threaded runtime.
 
 use std::io;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
 
-/// A connection stays on one thread for life, and so do the calls it carries and the connections they use upstream:
-/// no event wakes a second thread, as events do in one runtime that shares its work among threads.
+/// The worker threads. A connection, the calls it carries and their upstream connections stay on one thread: no event
+/// has to wake a second thread, as it would in a work-stealing runtime.
 pub struct Workers(Vec<Worker>);
 
 struct Worker {
@@ -26,27 +26,28 @@ impl Workers {
         (0..count).map(Worker::start).collect::<io::Result<_>>().map(Self)
     }
 
-    /// None: connections are served by the runtime that accepts them.
+    /// No workers: connections are served by the runtime that accepts them.
     pub fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// Starts the same work on every thread.
+    /// Spawns the same task on every worker.
     pub fn each<F: Future<Output = ()> + Send + 'static>(&self, tracker: &TaskTracker, work: impl Fn() -> F) {
         for worker in &self.0 {
             tracker.spawn_on(work(), &worker.runtime);
         }
     }
 
-    /// Runs a connection on the thread that has the fewest of them.
+    /// Runs a connection on the worker with the fewest connections.
     pub(crate) fn serve(&self, tracker: &TaskTracker, connection: impl Future<Output = ()> + Send + 'static) {
+        // Relaxed is enough: the counts only balance the load, and a stale one is harmless.
         let Some(worker) = self.0.iter().min_by_key(|worker| worker.connections.load(Ordering::Relaxed))
         else {
             tracker.spawn(connection);
             return;
         };
-        let place = Place::take(&worker.connections);
-        // Not an async block: that would have room for the connection twice, before and while it is awaited.
+        let place = WorkerSlot::take(&worker.connections);
+        // Not an async block: it would store the connection twice, as captured and as awaited.
         tracker.spawn_on(connection.map(|()| drop(place)), &worker.runtime);
     }
 }
@@ -64,7 +65,7 @@ impl Worker {
     }
 }
 
-/// The threads end when nobody needs them any more; what still runs on them is dropped there.
+/// Stops all workers before joining any. Tasks that still run are dropped on their own thread.
 impl Drop for Workers {
     fn drop(&mut self) {
         for worker in &mut self.0 {
@@ -76,17 +77,17 @@ impl Drop for Workers {
     }
 }
 
-/// One more connection, as long as this lives.
-struct Place(Arc<AtomicUsize>);
+/// Counts one connection of a worker until it is dropped.
+struct WorkerSlot(Arc<AtomicUsize>);
 
-impl Place {
+impl WorkerSlot {
     fn take(count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(count.clone())
     }
 }
 
-impl Drop for Place {
+impl Drop for WorkerSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

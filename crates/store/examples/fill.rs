@@ -1,6 +1,6 @@
-//! Fills a database with made-up usage through the same books as real calls, to try reports on many rows:
-//! `cargo run --release -p store --features generate --example fill -- --rows 10000000 --database sqlite:PATH --days 90`;
-//! `--audited 1000000` also writes the newest so many to the audit log.
+//! Fills a database with generated usage, booked through the same code as real calls, to test reports on many rows:
+//! `cargo run --release -p store --features generate --example fill -- --rows 10000000 --database sqlite:PATH --days
+//! 90`. With `--audited 1000000`, that many of the newest rows are also written to the audit log.
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a tool for developers")]
 
@@ -15,10 +15,10 @@ use domain::secret::Secret;
 use domain::usage::{Tokens, Usage};
 use store::{Backend, Store, StoreConfig};
 
-/// Receipts of one transaction.
+/// Receipts per transaction.
 const BATCH: usize = 20_000;
 const DAY: i64 = 86_400_000_000;
-/// Model, provider's type, and the instances that serve it.
+/// Model, provider type, and the instances that serve it.
 const MODELS: [(&str, &str, &[&str]); 12] = [
     ("gpt-4o", "openai", &["openai", "openai-eu"]),
     ("gpt-4o-mini", "openai", &["openai", "openai-eu"]),
@@ -50,7 +50,7 @@ impl Clock for System {
     }
 }
 
-/// The same rows for the same arguments.
+/// A deterministic random number generator: the same arguments produce the same rows.
 struct Dice(u64);
 
 impl Dice {
@@ -116,7 +116,7 @@ async fn main() {
 
 fn call(number: u64, at: Timestamp, dice: &mut Dice) -> Receipt {
     let key = dice.below(KEYS);
-    // Each key is of one path and uses two or three models.
+    // Each key belongs to one path and uses two or three models.
     let model = (key + dice.below(2 + key % 2) * 5) % MODELS.len() as u64;
     let (model, provider, instances) = MODELS[model as usize];
     let provider_name = instances[dice.below(instances.len() as u64) as usize];
@@ -158,7 +158,7 @@ fn call(number: u64, at: Timestamp, dice: &mut Dice) -> Receipt {
     }
 }
 
-/// What a short conversation leaves in the audit log.
+/// The audit data of a short conversation.
 fn said(number: u64) -> Audited {
     Audited {
         thread: Some(format!("{number:032x}")),

@@ -1,4 +1,4 @@
-//! The audit log: who asked for what and what was answered, in rows that prove each other.
+//! The audit log: requests and responses, in rows linked by a hash chain.
 
 pub(crate) mod append;
 mod chain;
@@ -39,7 +39,7 @@ impl Audit {
         Self { database, key, appender }
     }
 
-    /// Appends the entries of receipts that were never in a journal, as the generator makes them.
+    /// Appends entries for receipts that did not pass through a journal; used by the generator.
     #[cfg(feature = "generate")]
     pub async fn keep(
         &self,

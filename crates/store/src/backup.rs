@@ -1,8 +1,8 @@
-//! The pieces of a consistent backup of a running gateway on SQLite, and exclusive access for putting one back.
+//! Building blocks of a consistent backup of a running gateway on SQLite, and exclusive access for restoring one.
 //!
-//! A receipt is in the journal, in the database, or in both. The journal's segments are hard-linked first, so that a
-//! segment which is drained and removed meanwhile is kept; then the database is copied. What the copy has of a segment is
-//! told by the position in it, so a backup may hold more of the journal than is needed, and never books it twice.
+//! A receipt is in the journal, in the database, or in both. The journal segments are hard-linked first, so that
+//! segments that are drained and removed meanwhile are kept; then the database is copied. The copy contains the drained
+//! position of each segment, so a backup may contain more of the journal than necessary, but nothing is booked twice.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,10 +16,10 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use crate::StoreError;
 use crate::journal::segment;
 
-/// Longer than any write transaction of a gateway.
+/// Longer than any write transaction of the gateway.
 const BUSY: Duration = Duration::from_secs(30);
 
-/// Copies the committed state of a SQLite database that may be in use. `to` is an empty file, or none.
+/// Copies the committed state of a SQLite database that may be in use. `to` must not exist or be an empty file.
 pub async fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
     let mut connection = open(from).await?;
     let target = to.to_str().ok_or_else(|| StoreError::Failed("the path is not UTF-8".into()))?;
@@ -28,7 +28,7 @@ pub async fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether SQLite finds the database whole.
+/// Checks the integrity of a SQLite database.
 pub async fn check_database(file: &Path) -> Result<(), StoreError> {
     let mut connection = open(file).await?;
     let verdict: String = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut connection).await?;
@@ -41,14 +41,14 @@ async fn open(file: &Path) -> Result<SqliteConnection, StoreError> {
     Ok(options.disable_statement_logging().connect().await?)
 }
 
-/// Links every journal segment below `root` into a directory of the same file system; returns the paths below it. May be
-/// repeated to add segments that have appeared since.
+/// Hard-links every journal segment below `root` into a directory on the same file system and returns the paths
+/// relative to it. May be called again to add newer segments.
 pub fn link_journal(root: &Path, into: &Path) -> io::Result<Vec<PathBuf>> {
     for (name, directory) in segment::directories(root)? {
         let target = into.join(name);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&target)?;
         let segments = match segment::list(&directory) {
-            // Its process has ended in good order, and everything in it is in the database.
+            // Its process has stopped normally, so everything in it is in the database.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             segments => segments?,
         };
@@ -65,7 +65,8 @@ pub fn link_journal(root: &Path, into: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(linked)
 }
 
-/// A link keeps growing with its segment; where the file system has none, a copy is what it was just now.
+/// Hard-links a segment, or copies it where the file system has no hard links. A link grows with its segment; a copy
+/// does not.
 fn link(from: &Path, to: &Path) -> io::Result<()> {
     let linked = match fs::hard_link(from, to) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -74,7 +75,7 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
         linked => linked,
     };
     match linked {
-        // Removed meanwhile: then it is in the database.
+        // Removed meanwhile, so its content is in the database.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         linked => linked,
     }
@@ -85,7 +86,7 @@ pub struct ExclusiveAccess {
     _gate: File,
 }
 
-/// Takes exclusive access to the journal below `root`; none while a process uses it.
+/// Takes exclusive access to the journal below `root`; `None` while a process uses it.
 pub fn exclusive_access(root: &Path) -> io::Result<Option<ExclusiveAccess>> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
     let Some(gate) = segment::close_gate(root)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Two databases, one SQL: a pool of either kind behind the few verbs that the rest of this crate uses.
+//! One SQL interface to SQLite and PostgreSQL: a pool of either, behind the few operations that this crate needs.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use sqlx::{
 use crate::{Backend, StoreError};
 
 const SQLITE_READERS: u32 = 2;
-/// A reader that nobody has used for so long is closed, and its memory given back.
+/// Idle time after which a reader connection is closed to free its memory.
 const READER_IDLE: Duration = Duration::from_secs(60);
 const POSTGRES_CONNECTIONS: u32 = 8;
 
-/// Every value that is ever bound: whole numbers and text. Booleans are 0 and 1, times are microseconds.
+/// A bound value: integer or text. Booleans are 0 and 1, times are microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Integer(Option<i64>),
     Text(Option<&'a str>),
-    /// Text that is bound many times: SQLite's driver takes it without a copy.
+    /// Text that is bound many times; the SQLite driver takes it without copying.
     Shared(&'a Arc<str>),
 }
 
@@ -78,7 +78,7 @@ pub(crate) enum Row {
     Postgres(PgRow),
 }
 
-/// What a column can be read as.
+/// Types that a column can be read as.
 pub(crate) trait Column:
     for<'r> sqlx::Decode<'r, Sqlite>
     + sqlx::Type<Sqlite>
@@ -108,8 +108,8 @@ pub(crate) struct Database {
 
 #[derive(Clone)]
 enum Pool {
-    /// One connection writes, so that writers here queue instead of meeting at SQLite's lock, and the long statements
-    /// of the drainer are prepared once; readers are opened when asked for, and closed again when not.
+    /// SQLite: a single writer connection, so that writers queue here instead of contending for SQLite's lock, and the
+    /// long statements of the drainer are prepared once. Readers are opened on demand and closed when idle.
     Sqlite {
         writer: SqlitePool,
         readers: SqlitePool,
@@ -123,8 +123,9 @@ pub(crate) enum Writing {
     Postgres(Transaction<'static, Postgres>),
 }
 
-/// SQLite's writing connection inside a transaction. Whether one that was not committed is rolled back, nobody can know
-/// after a full disk: such a connection is closed, which rolls back for certain, and the next writer opens another.
+/// The writer connection of SQLite in a transaction. After an error such as a full disk it is unknown whether an
+/// uncommitted transaction was rolled back, so the connection is closed, which always rolls back; the next writer opens
+/// another.
 pub(crate) struct OnlyWriter {
     connection: PoolConnection<Sqlite>,
     committed: bool,
@@ -152,7 +153,7 @@ impl Drop for OnlyWriter {
     }
 }
 
-/// Runs one statement on an executor of either kind: the only place where the two are told apart.
+/// Runs a statement on an executor of either database; the only place that handles their argument types.
 macro_rules! run {
     ($verb:ident, $sql:expr, $values:expr, $executor:expr, $arguments:ty) => {{
         let mut arguments = <$arguments>::default();
@@ -231,7 +232,7 @@ impl Database {
         .await
     }
 
-    /// Holds every reader of SQLite, as long reports do.
+    /// Acquires all reader connections of SQLite, as long reports do.
     #[cfg(test)]
     pub async fn occupy_readers(&self) -> Vec<PoolConnection<Sqlite>> {
         let mut held = Vec::new();
@@ -243,7 +244,8 @@ impl Database {
         held
     }
 
-    /// Begins to write. SQLite takes its write lock at once, so that a transaction never fails half-way for want of it.
+    /// Starts a write transaction. SQLite takes its write lock at once, so that a transaction never fails halfway
+    /// because of it.
     pub async fn begin(&self) -> Result<Writing, StoreError> {
         Ok(match &self.pool {
             Pool::Sqlite { writer, .. } => Writing::Sqlite(OnlyWriter::begin(writer).await?),
@@ -251,7 +253,7 @@ impl Database {
         })
     }
 
-    /// Gives up when the time for one operation is over; a transaction inside is rolled back by being dropped.
+    /// Applies the operation timeout; a transaction inside is rolled back by being dropped.
     pub async fn limited<T>(
         &self,
         work: impl Future<Output = Result<T, StoreError>>,
@@ -293,7 +295,7 @@ impl Writing {
         })
     }
 
-    /// Several statements without values, as a migration has them.
+    /// Executes several statements without values, such as a migration.
     pub async fn script(&mut self, sql: SqlStr) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(open) => sqlx::raw_sql(sql).execute(&mut *open.connection).await.map(|_| ())?,
@@ -321,7 +323,7 @@ async fn limited<T>(
     }
 }
 
-/// `(?, ?), (?, ?)`: SQLite finds a numbered parameter by searching all of them, so it gets unnumbered ones.
+/// `(?, ?), (?, ?)`, numbered for PostgreSQL only: SQLite looks up numbered parameters by linear search.
 pub(crate) fn placeholders(columns: usize, rows: usize, postgres: bool) -> String {
     let mut text = String::with_capacity(columns * rows * 7);
     for row in 0..rows {
@@ -341,7 +343,7 @@ pub(crate) fn placeholders(columns: usize, rows: usize, postgres: bool) -> Strin
     text
 }
 
-/// A statement that was put together from texts of ours.
+/// Marks SQL as safe; it is composed of our own texts only.
 pub(crate) fn sql(text: String) -> SqlStr {
     AssertSqlSafe(Arc::<str>::from(text)).into_sql_str()
 }
@@ -373,13 +375,13 @@ async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<Pool, St
     Ok(Pool::Sqlite { writer, readers })
 }
 
-/// SQLite gives its side files the mode of the database file: made by us, nobody else can read them.
+/// Creates the database file with mode 0600; SQLite gives its side files the same mode.
 fn create_private(path: &std::path::Path) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt as _;
     std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(|_| ())
 }
 
-/// Adds the server's address to an error, because a URL may come from anywhere; never its password.
+/// Adds the server address to an error, but never the password, because the URL may come from various places.
 fn named(backend: &Backend, error: StoreError) -> StoreError {
     let Backend::Postgres { url } = backend else { return error };
     let Ok(options) = PgConnectOptions::from_str(url.reveal()) else { return error };
@@ -401,7 +403,7 @@ async fn open_postgres(url: &str, limit: Duration) -> Result<PgPool, StoreError>
         .map_err(|error| StoreError::Failed(format!("the PostgreSQL URL cannot be read: {error}")))?
         .application_name("gatehouse")
         .disable_statement_logging();
-    // A pool tries again until its time is over and then reports only that: one connection of its own gives the reason.
+    // A pool retries until its timeout and then reports only that; a separate connection yields the actual reason.
     PgConnection::connect_with(&options).await?.close().await?;
     let pool = PgPoolOptions::new()
         .max_connections(POSTGRES_CONNECTIONS)

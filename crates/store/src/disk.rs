@@ -1,4 +1,4 @@
-//! Whether the disk takes writes: what a readiness probe needs to know before a call does.
+//! Disk write probe for the readiness check.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -6,10 +6,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 const FILE: &str = ".write-probe";
-/// Bytes that the probe writes. A whole block: less may still fit on a full disk.
+/// Bytes that the probe writes: a whole block, because less may still fit on a full disk.
 const SIZE: usize = 4096;
 
-/// Writes a block to a file of its own and removes it again.
+/// Writes a block to a temporary file and removes the file.
 pub(crate) fn probe(directory: &Path) -> io::Result<()> {
     let path = directory.join(FILE);
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;

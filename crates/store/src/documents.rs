@@ -1,4 +1,4 @@
-//! Documents: everything an admin can change, in one table, with its history.
+//! Documents: all configuration that an admin can change, in one table with its history.
 
 pub mod collection;
 pub mod encryption_key;
@@ -14,7 +14,7 @@ use crate::StoreError;
 use crate::database::{Database, Row, Value, placeholders, sql};
 use crate::seal::{Fields, Sealer};
 
-/// The documents of every kind, untyped, and the log of their changes.
+/// The untyped documents of every kind, and the change log.
 #[derive(Clone)]
 pub struct Documents {
     database: Database,
@@ -22,22 +22,22 @@ pub struct Documents {
     clock: Arc<dyn Clock>,
 }
 
-/// A document as stored, its secrets opened.
+/// A stored document with its secrets decrypted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawDocument {
     pub kind: String,
     pub name: String,
-    /// JSON; as it lies in storage when `broken`.
+    /// JSON; as stored if `broken`.
     pub body: String,
     pub revision: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub updated_by: String,
-    /// Why this document cannot be used; the others are not touched by it.
+    /// The reason why this document cannot be used; other documents are not affected.
     pub broken: Option<String>,
 }
 
-/// One entry of the change log; secrets are masked in both bodies.
+/// An entry of the change log; secrets are masked in both bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     pub revision: i64,
@@ -55,7 +55,7 @@ pub struct Change {
 pub struct ChangeFilter {
     pub kind: Option<String>,
     pub name: Option<String>,
-    /// Only older ones: the cursor of a page.
+    /// Only changes before this revision: the cursor of a page.
     pub before_revision: Option<i64>,
     pub limit: i64,
 }
@@ -72,7 +72,7 @@ impl Documents {
         Self { database, sealer, clock }
     }
 
-    /// The revision of the latest change, 0 before the first.
+    /// The revision of the latest change; 0 before the first.
     pub async fn revision(&self) -> Result<i64, StoreError> {
         let rows = self.database.fetch("SELECT rev FROM meta WHERE id = 1", &[]).await?;
         rows.first().ok_or_else(|| StoreError::Corrupt("the revision counter is missing".into()))?.get(0)
@@ -84,7 +84,7 @@ impl Documents {
         rows.iter().map(|row| self.read(row)).collect()
     }
 
-    /// One document by its name.
+    /// The document with this name.
     pub async fn find(&self, kind: &str, name: &str) -> Result<Option<RawDocument>, StoreError> {
         const ONE: &str = concat!("SELECT ", columns!(), " FROM documents WHERE kind = $1 AND name = $2");
         if name.contains('\0') {
@@ -94,7 +94,7 @@ impl Documents {
         rows.first().map(|row| self.read(row)).transpose()
     }
 
-    /// Those of these names that exist, in no order.
+    /// The existing documents with these names, in no particular order.
     pub(crate) async fn named(&self, kind: &str, names: &[&str]) -> Result<Vec<RawDocument>, StoreError> {
         const CHUNK: usize = 200;
         let mut found = Vec::with_capacity(names.len());
@@ -114,7 +114,7 @@ impl Documents {
         Ok(found)
     }
 
-    /// By name, from the one after `after` on.
+    /// A page of documents by name, starting after `after`.
     pub(crate) async fn page(
         &self,
         kind: &str,
@@ -130,7 +130,7 @@ impl Documents {
         rows.iter().map(|row| self.read(row)).collect()
     }
 
-    /// What happened after a revision, oldest first: what a replica needs to catch up.
+    /// The changes after a revision, oldest first; used by replicas to catch up.
     pub async fn changes_since(&self, revision: i64, limit: i64) -> Result<Vec<Change>, StoreError> {
         const SINCE: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body FROM changes \
              WHERE revision > $1 ORDER BY revision LIMIT $2";
@@ -138,7 +138,7 @@ impl Documents {
         rows.iter().map(read_change).collect()
     }
 
-    /// Newest first.
+    /// The changes that match a filter, newest first.
     pub async fn changes(&self, filter: &ChangeFilter) -> Result<Vec<Change>, StoreError> {
         const NEWEST: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body FROM changes \
              WHERE revision < $1 AND ($2 = '' OR kind = $2) AND ($3 = '' OR name = $3) \
@@ -164,7 +164,7 @@ impl Documents {
             updated_by: row.get(7)?,
             broken: None,
         };
-        // SQLite keeps values of any type in any column: one row that is not text must not hide the others.
+        // SQLite accepts values of any type in any column; one row that is not text must not hide the others.
         let texts = row.get::<String>(2).and_then(|body| Ok((body, row.get::<String>(3)?)));
         let opened = texts.map_err(|_| "not text".to_owned()).and_then(|(body, sealed)| {
             document.body = body;
@@ -178,7 +178,7 @@ impl Documents {
         Ok(document)
     }
 
-    /// The body with its secrets readable, when there are any.
+    /// The body with its secrets decrypted, if it has any.
     fn open(&self, document: &RawDocument, sealed: &str) -> Result<Option<String>, String> {
         let mut fields: Fields =
             serde_json::from_str(&document.body).map_err(|error| format!("not JSON: {error}"))?;
@@ -199,7 +199,7 @@ fn read_change(row: &Row) -> Result<Change, StoreError> {
         kind: row.get(3)?,
         name: row.get(4)?,
         action: row.get(5)?,
-        // A body that is not text is shown as absent: replicas follow this log and must not stop at it.
+        // A body that is not text is returned as absent, because replicas that follow this log must not stop at it.
         before: row.get(6).unwrap_or_default(),
         after: row.get(7).unwrap_or_default(),
     })

@@ -1,29 +1,29 @@
-//! What can go wrong with storage, and what a client is told of it.
+//! Storage errors, and their conversion to client errors.
 
 use domain::fault::{self, Fault};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum StoreError {
-    /// Storage is away, too slow or out of room: the same call may succeed later.
+    /// Storage is unreachable, too slow or full; a retry may succeed.
     Unavailable(String),
-    /// The name is taken, or others refer to it; `referrers` are `kind/name`.
+    /// The name is taken, or other documents refer to it; `referrers` are `kind/name`.
     Conflict {
         message: String,
         referrers: Vec<String>,
     },
     NotFound,
-    /// `If-Match` names another revision than the stored one.
+    /// `If-Match` does not match the stored revision.
     PreconditionFailed,
-    /// The document itself is not acceptable.
+    /// The document is invalid.
     Invalid(Fault),
-    /// Storage is sealed with another encryption key. Holds fingerprints; `stored` is absent where none was kept.
+    /// Stored data is encrypted with another key. Holds fingerprints; `stored` is absent if none was stored.
     WrongKey {
         stored: Option<String>,
         own: String,
     },
-    /// What is stored cannot be read.
+    /// Stored data cannot be decoded.
     Corrupt(String),
-    /// The database refused a statement: a mistake of ours, or of whoever changed the tables.
+    /// The database rejected a statement: a bug of ours, or the schema was changed.
     Failed(String),
 }
 
@@ -58,7 +58,7 @@ impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(reason) => {
-                tracing::warn!(%reason, "storage is not available");
+                tracing::warn!(%reason, "storage unavailable");
                 fault::feature_unavailable("Storage is not available at the moment: try again.")
             }
             StoreError::Conflict { message, .. } => fault::conflict(message),
@@ -114,7 +114,8 @@ fn verdict(refusal: &dyn sqlx::error::DatabaseError) -> Verdict {
         return Verdict::Taken;
     }
     let code = refusal.code().unwrap_or_default();
-    // PostgreSQL has five characters, the class first; SQLite has a number whose low byte is the primary code.
+    // PostgreSQL codes have five characters, starting with the class; SQLite codes are numbers whose low byte is the
+    // primary code.
     if code.len() == 5 && refusal.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
         return match &code[..2] {
             "08" | "40" | "53" | "55" | "57" | "58" => Verdict::Retry,
@@ -124,7 +125,7 @@ fn verdict(refusal: &dyn sqlx::error::DatabaseError) -> Verdict {
         };
     }
     match code.parse::<i64>().map(|code| code & 0xff) {
-        // busy, locked, out of memory, read-only, interrupted, input/output, full, cannot open, protocol.
+        // Busy, locked, out of memory, read-only, interrupted, I/O error, full, cannot open, protocol.
         Ok(5..=10 | 13..=15) => Verdict::Retry,
         Ok(11 | 26) => Verdict::Damaged,
         _ => Verdict::Refused,

@@ -1,4 +1,4 @@
-//! Calls that their clients may repeat: whoever comes first has the key, and what it was answered is kept for the others.
+//! Idempotency keys: the first call claims the key, and its response is stored for repeated calls.
 
 mod claim;
 mod lease;
@@ -16,65 +16,65 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::StoreError;
-use crate::backlog::{Aged, Backlog, Shelf, Waiting};
 use crate::database::Database;
+use crate::write_behind::{Aged, BatchSink, Queued, WriteBehindQueue};
 
 pub use claim::Claim;
 use claim::{Running, is_free};
 
-/// How long a call waits for storage to say whether a key is free, and again to take it. One that hears nothing of
-/// either goes on without it.
+/// Timeout for looking up a key in storage, and again for claiming it. After a timeout the call continues without
+/// storage.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// SQLite is never away: who reads there waits for reports to be done with its few readers.
+/// Lookup timeout on SQLite, which is local: reads may have to wait for reports that occupy its few readers.
 const SQLITE_PATIENCE: Duration = Duration::from_secs(1);
-/// How long it waits for an answer that is known to be there.
+/// Timeout for reading a stored response that is known to exist.
 const LIMIT: Duration = Duration::from_secs(1);
-/// How many rows one statement forgets, so that others get their turn in between.
+/// Rows deleted per statement, so that other writers can proceed in between.
 const FORGOTTEN_AT_ONCE: i64 = 200;
 
-/// Which call: a digest of whose key it is and what it was used for, and one of what was asked.
+/// The identity of a repeatable call: a digest of owner, route and idempotency key, and a fingerprint of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeatable {
     pub id: String,
     pub fingerprint: String,
-    /// Unique to this try at it.
+    /// Unique to this attempt.
     pub token: String,
 }
 
-/// An answer as it left. What is in the head is up to whoever kept it.
+/// A response as it was sent. The format of the head is defined by the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptAnswer {
     pub head: String,
     pub body: Bytes,
 }
 
-/// What a call with a key is to do.
+/// The result of claiming a key.
 pub enum Claimed {
-    /// Go on: nobody else has it.
+    /// The key is free; the call may proceed.
     Yours(Claim),
-    /// Somebody is at it.
+    /// Another call with this key is in progress.
     Running,
-    /// The key was used for something else.
+    /// The key was used for another request.
     Mismatch,
-    /// It was answered before.
+    /// The call was answered before.
     Answered(KeptAnswer),
-    /// It was answered before, and nobody knows any more what was said.
+    /// The call was answered before, but the response was not kept.
     NotKept,
 }
 
-/// The keys in use; clones share them.
+/// The idempotency keys in use; clones share their state.
 #[derive(Clone)]
 pub struct Idempotency(Arc<Inner>);
 
 struct Inner {
     database: Database,
     clock: Arc<dyn Clock>,
-    /// The calls under way in this process.
+    /// The calls in progress in this process.
     running: Mutex<HashMap<String, Running>>,
-    backlog: Backlog<Record>,
+    backlog: WriteBehindQueue<Record>,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 struct Record {
     call: Repeatable,
@@ -86,11 +86,11 @@ struct Record {
 enum Outcome {
     Kept(KeptAnswer),
     NotKept,
-    /// It came to nothing: the key is free again.
+    /// The call failed; the key is free again.
     Released,
 }
 
-impl Waiting for Record {
+impl Queued for Record {
     const NAME: &'static str = "answers to repeatable calls";
 
     fn id(&self) -> &str {
@@ -117,7 +117,7 @@ impl Waiting for Record {
     }
 }
 
-impl Shelf<Record> for Inner {
+impl BatchSink<Record> for Inner {
     async fn write(&self, batch: &[Aged<Record>]) -> Result<(), StoreError> {
         rows::write(&self.database, batch, self.clock.now()).await
     }
@@ -125,15 +125,20 @@ impl Shelf<Record> for Inner {
 
 impl Idempotency {
     pub(crate) fn new(database: Database, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Inner { database, clock, running: Mutex::default(), backlog: Backlog::default() }))
+        Self(Arc::new(Inner {
+            database,
+            clock,
+            running: Mutex::default(),
+            backlog: WriteBehindQueue::default(),
+        }))
     }
 
-    /// Writes what calls left behind until told to stop, then what is left.
+    /// Writes finished calls to storage until stopped, then the remaining ones.
     pub async fn run(self, stop: watch::Receiver<bool>) {
         self.0.backlog.run(&*self.0, stop).await;
     }
 
-    /// Takes the key, or says why not. While storage is away only this process is asked.
+    /// Claims the key. While storage is unavailable, only the state of this process is checked.
     pub async fn claim(&self, call: Repeatable) -> Result<Claimed, StoreError> {
         if let Some(taken) = self.taken_here(&call) {
             return Ok(taken);
@@ -143,14 +148,14 @@ impl Idempotency {
             Ok(None) => {}
             Ok(Some(taken)) => return Ok(taken),
             Err(Unheard::Silent(error)) => {
-                tracing::warn!(%error, "storage does not say whether a call was made before");
+                tracing::warn!(%error, "idempotency key lookup failed");
             }
             Err(Unheard::Lost(error)) => return Err(error),
         }
         let Some(claim) = Claim::take(self, &call) else {
             return Ok(self.taken_here(&call).unwrap_or(Claimed::Running));
         };
-        // Somebody may have come and gone since it was looked for.
+        // Another call may have finished since the lookup.
         if let Some(taken) = self.answered_here(&call) {
             claim.give_up();
             return Ok(taken);
@@ -168,8 +173,8 @@ impl Idempotency {
         }
     }
 
-    /// Takes the key in storage, too, even if that did not say who has it: it may know by now, and does not give it
-    /// twice. What somebody else made of it, if it is refused.
+    /// Claims the key in storage, even if the lookup failed: storage may respond by now, and gives the key only once.
+    /// Returns the state of the key if another call has it.
     async fn announce(
         &self,
         call: &Repeatable,
@@ -183,7 +188,7 @@ impl Idempotency {
                 Ok(Some(taken)) => return Ok(Some(taken)),
                 Err(Unheard::Lost(error)) => return Err(error),
                 Err(Unheard::Silent(_)) => break,
-                // Given back in between.
+                // Released in between.
                 Ok(None) => {}
             }
         }
@@ -207,7 +212,7 @@ impl Idempotency {
         Some(answer)
     }
 
-    /// The last try in this process came to nothing, and storage does not know yet.
+    /// The token of the last attempt in this process, if it failed and storage has not recorded the release yet.
     fn released(&self, id: &str) -> Option<String> {
         let record = self.0.backlog.get(id)?;
         (record.outcome == Outcome::Released).then(|| record.call.token.clone())
@@ -238,9 +243,10 @@ impl Idempotency {
         }))
     }
 
-    /// Forgets what has expired by `now`, a few at a time; answers how many rows that was.
+    /// Deletes entries that have expired by `now`, in batches; returns the number of rows.
     pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
-        // Asked of each row again: PostgreSQL lets others take a key anew between the two.
+        // The outer condition is checked again for each row: on PostgreSQL, others may claim a key between the subquery
+        // and the delete.
         const EXPIRED: &str = "DELETE FROM idempotency WHERE expires_at <= $1 AND id IN \
              (SELECT id FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
         let mut deleted = 0;
@@ -255,11 +261,11 @@ impl Idempotency {
     }
 }
 
-/// Why storage did not say what it knows of a key.
+/// A failed lookup of a key.
 enum Unheard {
-    /// It said nothing: the call goes on.
+    /// Storage did not respond; the call continues.
     Silent(StoreError),
-    /// There is an answer, and it cannot be had: going on would be to do it twice.
+    /// A response is stored but cannot be read; continuing would execute the call twice.
     Lost(StoreError),
 }
 

@@ -1,4 +1,4 @@
-//! The journal: what is owed to the ledger, on disk before a client hears that its call is done.
+//! The journal: a write-ahead log of receipts, on disk before the client sees the end of its call.
 
 pub mod drain;
 mod frame;
@@ -30,26 +30,27 @@ use self::writer::{Appended, Room, Writer};
 
 #[derive(Clone, Debug)]
 pub struct JournalConfig {
-    /// Every process that uses it has a directory of its own inside.
+    /// Each process has its own directory inside.
     pub directory: PathBuf,
-    /// A segment that has grown beyond this is followed by the next.
+    /// Size after which a new segment is started.
     pub segment_bytes: u64,
-    /// More than this is never kept waiting for storage: appending fails then.
+    /// Limit for records waiting for storage; appending fails beyond it.
     pub max_bytes: u64,
-    /// Survive a loss of power, not only of the process.
+    /// Calls fsync, to survive a power loss and not only a crash of the process.
     pub fsync: bool,
 }
 
-/// What waits to be booked.
+/// Records waiting to be booked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lag {
     pub bytes: u64,
     pub records: u64,
-    /// When the oldest of it was written, to the second.
+    /// Time at which the oldest of them was written, to the second.
     pub oldest: Option<Timestamp>,
 }
 
-/// Appends from any thread, also from `poll` and `drop`: one write(2) a record, nothing slow under the lock.
+/// A handle for appending from any thread, also from `poll` and `drop`: one write(2) per record, nothing slow under the
+/// lock.
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
 
@@ -58,16 +59,16 @@ struct Inner {
     clock: Arc<dyn Clock>,
     name: String,
     writer: Mutex<Writer>,
-    /// Told when there are as many records as the drainer waits for.
+    /// Notified when as many records are written as the drainer waits for.
     awaited: Notify,
     damaged: AtomicU64,
-    /// The drainer's last attempt failed.
+    /// True if the drainer's last attempt failed.
     stuck: AtomicBool,
-    /// How many records there were when the drainer ended with everything booked and no call open.
+    /// Number of records at the time the drainer ended with everything booked and no call open.
     settled: Mutex<Option<u64>>,
-    /// Bytes of dead processes' directories still to be read.
+    /// Bytes in directories of dead processes that are still to be read.
     adopted: AtomicU64,
-    /// Background responses of dead processes, which are this process's to follow now.
+    /// Background responses of dead processes that this process has to follow.
     followed: Mutex<Vec<Opening>>,
     /// Held as long as this process may append.
     _lock: File,
@@ -93,16 +94,16 @@ impl Journal {
         })))
     }
 
-    /// A call is about to leave for a provider.
+    /// Records that a call is about to be sent to a provider.
     pub fn open_call(&self, opening: OpeningRef<'_>) -> io::Result<()> {
         self.append(Room::ForOpenings, |buffer| {
             frame::encode(buffer, Kind::Opening, |buffer| record::opening(buffer, opening))
         })
     }
 
-    /// A call is over. When this returns, it will be booked exactly once.
+    /// Records the end of a call. When this returns, the call will be booked exactly once.
     pub fn close_call(&self, receipt: &Receipt) -> io::Result<()> {
-        // What was said is the first to go when room runs short: what is owed must fit.
+        // Bodies for the audit log are dropped first when space runs short: receipts must fit.
         let scarce = receipt.audit.as_deref().filter(|_| self.lag().bytes > self.0.config.max_bytes / 2);
         let without = scarce.map(Audited::without_bodies);
         let audited = without.as_ref().or(receipt.audit.as_deref());
@@ -111,14 +112,15 @@ impl Journal {
         })
     }
 
-    /// Calls whose background responses a dead process followed, and which are open in this journal now. Each is given
-    /// out once; whoever takes one closes it.
+    /// Calls with background responses that a dead process followed and that are open in this journal now. Each is
+    /// returned once; the caller has to close it.
     pub fn take_followed(&self) -> Vec<Opening> {
         std::mem::take(&mut self.0.followed.lock())
     }
 
-    /// Takes over a call of a dead process whose background response goes on at its provider.
+    /// Takes over a call of a dead process whose background response is still running at its provider.
     fn follow(&self, opening: Opening) -> io::Result<()> {
+        // Locked until the opening is written, so that the same call is not opened twice.
         let mut followed = self.0.followed.lock();
         if followed.iter().all(|other| other.id != opening.id) {
             self.open_call(opening.as_ref())?;
@@ -134,27 +136,29 @@ impl Journal {
         lag
     }
 
-    /// Frames that could not be read back, ever since this process began: each was logged as an error.
+    /// Number of places in the journal that could not be read or booked since this process started; each was logged as
+    /// an error.
     pub fn damaged(&self) -> u64 {
         self.0.damaged.load(Ordering::Relaxed)
     }
 
-    /// Whether the journal's disk takes writes. Blocks.
+    /// True if the disk of the journal accepts writes. Blocks.
     pub fn has_room(&self) -> bool {
-        // Beside the journal, which holds directories of processes and nothing else.
+        // In the parent directory, because the journal directory contains only directories of processes.
         let directory = self.0.config.directory.parent().unwrap_or(&self.0.config.directory);
         crate::disk::probe(directory).is_ok()
     }
 
-    /// Whether storage took nothing when it was last offered something.
+    /// True if the last attempt to book failed.
     pub fn is_stuck(&self) -> bool {
         self.0.stuck.load(Ordering::Relaxed)
     }
 
-    /// Removes this process's directory if the drainer ended with everything booked and nothing was appended since. The
-    /// next process then finds nothing to take over.
+    /// Removes the directory of this process if the drainer ended with everything booked and nothing was appended
+    /// since. The next process then has nothing to take over.
     fn remove_settled(&self) -> io::Result<bool> {
         let writer = self.0.writer.lock();
+        // The lock of the writer is held throughout: nothing can be appended between this check and the removal.
         if *self.0.settled.lock() != Some(writer.records()) {
             return Ok(false);
         }
@@ -166,6 +170,8 @@ impl Journal {
         with_buffer(|buffer| {
             encode(buffer)?;
             let adopted = self.0.adopted.load(Ordering::Relaxed);
+            // The lock is released at the end of this statement: notification and fsync happen outside of it, so that
+            // other threads can append meanwhile.
             let Appended { file, awaited } = self.0.writer.lock().append(buffer, room, adopted)?;
             if awaited {
                 self.0.awaited.notify_one();
@@ -174,12 +180,14 @@ impl Journal {
         })
     }
 
-    /// How many records were ever written.
+    /// Total number of records written.
     fn records(&self) -> u64 {
         self.0.writer.lock().records()
     }
 
     async fn until_records(&self, records: u64) {
+        // `has` registers the number under the lock of the writer, and `notify_one` stores a permit when nothing is
+        // waiting yet, so no notification is lost. A stale permit only costs another check.
         while !self.0.writer.lock().has(records) {
             self.0.awaited.notified().await;
         }
@@ -196,7 +204,7 @@ impl Journal {
         self.0.writer.lock().segment_after(sequence)
     }
 
-    /// How far a segment may be read, and whether it will ever grow.
+    /// The readable length of a segment, and whether it is complete.
     fn extent(&self, sequence: u64) -> (u64, bool) {
         self.0.writer.lock().extent(sequence)
     }
@@ -216,10 +224,10 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// One buffer a thread, so that records are put together outside the lock and without allocating.
+/// One buffer per thread, so that records are encoded outside of the lock and without allocating.
 fn with_buffer<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     const KEPT: usize = 256 * 1024;
-    // A call may end while its thread is being torn down, when thread locals are gone already.
+    // A call may end while its thread is being torn down, when thread locals are already destroyed.
     let mut buffer = BUFFER.try_with(RefCell::take).unwrap_or_default();
     let result = work(&mut buffer);
     if buffer.capacity() <= KEPT {

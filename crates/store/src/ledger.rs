@@ -1,4 +1,4 @@
-//! The ledger: what every call consumed and cost, row by row and in sums by the quarter hour.
+//! The ledger: usage and cost of every call, in rows and in sums per quarter hour and day.
 
 pub(crate) mod booking;
 pub(crate) mod books;
@@ -30,7 +30,7 @@ pub use crate::ledger::rollup::Axis;
 pub use crate::ledger::summary::UsageSummary;
 pub use crate::ledger::unpriced::UnpricedUsage;
 
-/// Between two batches of a deletion.
+/// Pause between two batches of a deletion.
 const BREATH: Duration = Duration::from_millis(5);
 
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub struct Ledger {
     pub(crate) turns: Turns,
 }
 
-/// Which answers count: those from a provider, those from our cache, or both.
+/// Selects responses from providers, from our cache, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheMode {
     Uncached,
@@ -58,9 +58,9 @@ pub struct UsageFilter {
     pub user_path: Option<String>,
     pub cache: CacheMode,
     pub model: Option<String>,
-    /// An instance's name or a provider's type.
+    /// The name of an instance or a provider type.
     pub provider: Option<String>,
-    /// Part of the model, the provider, the request id or the provider's id, in any case.
+    /// Substring of the model, provider, request id or provider id; case-insensitive.
     pub search: Option<String>,
     /// Empty for the master key.
     pub auth_key_id: Option<String>,
@@ -87,7 +87,7 @@ impl Ledger {
         Self { database, books, turns: Turns::default() }
     }
 
-    /// Books receipts that were never in a journal, as tests and the generator make them; each id counts once.
+    /// Books receipts that did not pass through a journal, for tests and the generator; each id counts once.
     #[cfg(any(test, feature = "generate"))]
     pub async fn book(&self, receipts: &[domain::receipt::Receipt]) -> Result<(), StoreError> {
         let bookings = receipts.iter().map(booking::Booking::of);
@@ -101,14 +101,14 @@ impl Ledger {
         Err(StoreError::Failed("receipts were neither new nor known".into()))
     }
 
-    /// How many rows the usage table holds.
+    /// The number of rows in the usage table.
     pub async fn count(&self) -> Result<i64, StoreError> {
         let rows = self.database.fetch("SELECT COUNT(*) FROM usage", &[]).await?;
         rows.first().ok_or(StoreError::NotFound)?.get(0)
     }
 
-    /// Forgets the rows of older calls, `batch` at a time, oldest first; the sums stay. Each batch is a transaction of
-    /// its own with a pause behind it, so that whoever books is never kept waiting.
+    /// Deletes rows of calls before a time, `batch` at a time, oldest first; sums are kept. Each batch is a separate
+    /// transaction with a pause after it, so that booking is not blocked.
     pub async fn delete_before(&self, before: Timestamp, batch: i64) -> Result<u64, StoreError> {
         const OLDEST: &str = "DELETE FROM usage WHERE (at, id) IN (SELECT at, id FROM usage WHERE at < $1 ORDER BY at, id LIMIT $2)";
         let batch = batch.max(1);
@@ -124,7 +124,7 @@ impl Ledger {
     }
 }
 
-/// A filter in the form in which it is bound.
+/// A filter, prepared for binding.
 pub(crate) struct Conditions {
     user_path: String,
     below_from: String,
@@ -142,7 +142,7 @@ impl Conditions {
         let user_path = text(&filter.user_path);
         let user_path = user_path.trim_end_matches('/');
         Self {
-            // Everything below `/a` begins with `/a/`, and `0` is the byte after the slash.
+            // Paths below `/a` start with `/a/`, and `0` is the byte after the slash.
             below_from: format!("{user_path}/"),
             below_until: format!("{user_path}0"),
             user_path: user_path.to_owned(),
@@ -158,7 +158,7 @@ impl Conditions {
         !self.search.is_empty()
     }
 
-    /// What usage rows and sums have in common: ` AND …` for each condition, and its values behind those there are.
+    /// Appends the conditions that apply to both rows and sums as ` AND …`, and their values.
     pub fn append<'a>(&'a self, text: &mut String, values: &mut Vec<Value<'a>>) {
         let first = values.len() + 1;
         if !self.user_path.is_empty() {
@@ -181,14 +181,14 @@ impl Conditions {
                 text.push_str(&format!(" AND {}", condition.replace('$', &format!("${}", values.len()))));
             }
         }
-        // An empty one stands for the calls without a key of their own: the master key's.
+        // An empty id stands for calls without a key: those of the master key.
         if let Some(id) = &self.auth_key_id {
             values.push(id.into());
             text.push_str(&format!(" AND auth_key_id = ${}", values.len()));
         }
     }
 
-    /// Only rows can be searched.
+    /// Appends the search condition, which applies to rows only.
     pub fn append_search<'a>(&'a self, text: &mut String, values: &mut Vec<Value<'a>>) {
         const SEARCHED: [&str; 5] = ["model", "provider", "provider_name", "request_id", "provider_id"];
         if self.has_search() {
@@ -200,7 +200,7 @@ impl Conditions {
     }
 }
 
-/// A pattern that finds the text itself anywhere: its own `%` and `_` stand for themselves.
+/// A LIKE pattern that finds the text anywhere; `%` and `_` in it are escaped.
 pub(crate) fn like(text: &str) -> String {
     if text.is_empty() {
         return String::new();

@@ -1,8 +1,7 @@
-//! Storage: the only SQL. Documents with history, the journal that makes accounting exact, the ledger of usage,
-//! the audit log, the Responses that were handed out, the calls that may be repeated.
+//! Storage; the only crate with SQL. Documents with history, the journal for exact accounting, the usage ledger, the
+//! audit log, stored Responses and idempotency keys.
 
 pub mod audit;
-mod backlog;
 pub mod backup;
 mod database;
 mod disk;
@@ -19,6 +18,7 @@ mod spending;
 mod stamp;
 #[cfg(test)]
 mod testing;
+mod write_behind;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,12 +63,12 @@ pub enum Backend {
 pub struct StoreConfig {
     pub backend: Backend,
     pub sealing_key: [u8; 32],
-    /// No call takes longer than this; one that would fails as unavailable.
+    /// Timeout of every operation; on expiry it fails as unavailable.
     pub operation_timeout: Duration,
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// Recovery from a lost encryption key: clears all sealed values, so that storage opens with the key in use.
+/// Recovery from a lost encryption key: removes all encrypted values, so that storage opens with the current key.
 pub struct SecretReset {
     store: Store,
     own: String,
@@ -86,7 +86,7 @@ impl SecretReset {
         self.store.documents().sealed_counts().await
     }
 
-    /// Providers lose their credentials and headers, managed keys their values, webhooks their secret.
+    /// Removes the credentials and headers of providers, the values of managed keys and the secrets of webhooks.
     pub async fn run(&self, actor: &str) -> Result<(), StoreError> {
         self.store.documents().clear_sealed(&self.own, &*self.entropy, actor).await
     }
@@ -96,13 +96,13 @@ impl SecretReset {
     }
 }
 
-/// An open database, migrated to what this build knows. Clones share it.
+/// An open database, migrated to the version of this build. Clones share it.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
 struct Inner {
     database: Database,
-    /// Where SQLite has it.
+    /// The path of the SQLite file.
     file: Option<PathBuf>,
     audit: Audit,
     documents: Documents,
@@ -113,7 +113,7 @@ struct Inner {
 }
 
 impl Store {
-    /// Refused with `WrongKey` when another encryption key sealed what is stored.
+    /// Opens the database. Fails with `WrongKey` if the stored data was encrypted with another key.
     pub async fn open(config: StoreConfig, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let own = fingerprint(&config.sealing_key);
         let store = Self::open_with_any_key(config, clock).await?;
@@ -126,7 +126,7 @@ impl Store {
         }
     }
 
-    /// For `SecretReset` alone: sealed values may not be readable.
+    /// For `SecretReset` only: encrypted values may be unreadable.
     async fn open_with_any_key(config: StoreConfig, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let database = Database::open(&config.backend, config.operation_timeout).await?;
         migrations::run(&database, clock.now()).await?;
@@ -145,18 +145,18 @@ impl Store {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Whether storage answers now.
+    /// Checks whether storage responds.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.0.database.fetch("SELECT rev FROM meta WHERE id = 1", &[]).await.map(|_| ())
     }
 
-    /// Whether the disk of a SQLite file takes writes; a database elsewhere answers for itself. Blocks.
+    /// True if the disk of a SQLite file accepts writes; always true for PostgreSQL. Blocks.
     pub fn has_room(&self) -> bool {
         let directory = self.0.file.as_deref().and_then(Path::parent);
         directory.is_none_or(|directory| disk::probe(directory).is_ok())
     }
 
-    /// What its files look like now; nothing can be told of a database elsewhere.
+    /// The state of the SQLite files; `None` for PostgreSQL.
     pub fn stamp(&self) -> Option<Stamp> {
         self.0.file.as_deref().map(Stamp::of)
     }
@@ -189,12 +189,12 @@ impl Store {
         &self.0.outbox
     }
 
-    /// One for all clones of this store; somebody has to `run` it once.
+    /// Shared by all clones of this store; `run` has to be called once.
     pub fn responses(&self) -> &Responses {
         &self.0.responses
     }
 
-    /// One for all clones of this store; somebody has to `run` it once.
+    /// Shared by all clones of this store; `run` has to be called once.
     pub fn idempotency(&self) -> &Idempotency {
         &self.0.idempotency
     }

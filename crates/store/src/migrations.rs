@@ -1,4 +1,4 @@
-//! The tables and how they came about: an embedded list, run forward only, under a lock, when the store is opened.
+//! Schema migrations: an embedded list, applied forward only, under a lock, when the store is opened.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("runs", include_str!("migrations/0010_runs.sql")),
 ];
 
-/// Generous, because a table of millions of rows may have to be rewritten.
+/// Generous, because a table with millions of rows may have to be rewritten.
 const LIMIT: Duration = Duration::from_secs(600);
 const LOCK: i64 = 0x6761_7465_686f_7573;
 
@@ -30,7 +30,8 @@ pub(crate) async fn run(database: &Database, now: Timestamp) -> Result<(), Store
     let migrating = async {
         let mut open = database.begin().await?;
         if database.is_postgres() {
-            // SQLite has its only write lock from BEGIN IMMEDIATE; PostgreSQL needs one that all starters ask for.
+            // On SQLite, BEGIN IMMEDIATE takes the only write lock; PostgreSQL needs a lock that all starting processes
+            // take.
             open.fetch("SELECT CAST(pg_advisory_xact_lock($1) AS TEXT)", &[LOCK.into()]).await?;
         }
         migrate(&mut open, database.is_postgres(), now).await?;
@@ -67,7 +68,7 @@ async fn migrate(open: &mut Writing, postgres: bool, now: Timestamp) -> Result<(
     Ok(())
 }
 
-/// Text must sort by bytes on both sides, and SQLite can keep a table inside its primary key.
+/// Adapts SQL to the database: text must sort by bytes on both, and SQLite can store a table in its primary key.
 fn in_dialect(text: &str, postgres: bool) -> String {
     let (column, clustered) = if postgres { ("TEXT COLLATE \"C\"", "") } else { ("TEXT", "WITHOUT ROWID") };
     text.replace("{TEXT}", column).replace("{CLUSTERED}", clustered)

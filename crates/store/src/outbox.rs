@@ -1,4 +1,5 @@
-//! Messages to webhooks, kept until somebody has taken them: due ones are leased, so that replicas send each once at a time.
+//! The webhook outbox: messages are kept until delivered. Due ones are leased, so that only one replica at a time sends
+//! each.
 
 use domain::clock::Timestamp;
 
@@ -17,14 +18,14 @@ pub struct Message {
     pub body: String,
 }
 
-/// A message that is due, and how often it was sent before.
+/// A message that is due, and the number of earlier attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     pub message: Message,
     pub attempts: u32,
 }
 
-/// A threshold that was crossed: told once, whoever crosses it.
+/// A crossed budget threshold; recorded once, whichever process detects it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alert {
     pub budget: String,
@@ -54,7 +55,7 @@ impl Outbox {
             .await
     }
 
-    /// False when it was told before; the message goes out with the first.
+    /// Records an alert and queues its message; false if it was recorded before.
     pub async fn alert(&self, alert: &Alert, message: Option<&Message>) -> Result<bool, StoreError> {
         const ONCE: &str = "INSERT INTO budget_alerts (budget, window_start, threshold, at) \
             VALUES ($1, $2, $3, $4) ON CONFLICT (budget, window_start, threshold) DO NOTHING";
@@ -80,7 +81,7 @@ impl Outbox {
             .await
     }
 
-    /// A message that is due, ours until the lease is over.
+    /// Leases a due message until `until`.
     pub async fn claim(&self, now: Timestamp, until: Timestamp) -> Result<Option<Delivery>, StoreError> {
         loop {
             let rows = self.0.fetch(DUE, &[now.micros().into()]).await?;
@@ -95,7 +96,7 @@ impl Outbox {
             let attempts = u32::try_from(row.get::<i64>(5)?).unwrap_or(u32::MAX);
             let held: i64 = row.get(6)?;
             let lease = [until.micros().into(), (&message.id).into(), held.into()];
-            // Somebody else may have been faster: there may be another.
+            // If another process was faster, look for the next message.
             if self.0.execute(LEASE, &lease).await? == 1 {
                 return Ok(Some(Delivery { message, attempts }));
             }
@@ -107,7 +108,7 @@ impl Outbox {
         self.0.execute(DONE, &[at.micros().into(), id.into()]).await.map(drop)
     }
 
-    /// Tried again at that time.
+    /// Schedules the next attempt.
     pub async fn postpone(&self, id: &str, next_at: Timestamp, error: &str) -> Result<(), StoreError> {
         const LATER: &str = "UPDATE outbox SET next_at = $1, leased_until = 0, last_error = $2 WHERE id = $3";
         self.0.execute(LATER, &[next_at.micros().into(), error.into(), id.into()]).await.map(drop)
@@ -118,7 +119,7 @@ impl Outbox {
         self.0.execute(FAILED, &[at.micros().into(), error.into(), id.into()]).await.map(drop)
     }
 
-    /// When the next message is due, or its lease over.
+    /// The time at which the next message is due or its lease ends.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
         const NEXT: &str = "SELECT next_at, leased_until FROM outbox \
             WHERE delivered_at IS NULL AND failed_at IS NULL ORDER BY next_at LIMIT 100";
@@ -131,13 +132,13 @@ impl Outbox {
         Ok(next.map(Timestamp))
     }
 
-    /// What came to its end before that time.
+    /// Deletes messages that were delivered or given up before a time.
     pub async fn forget(&self, before: Timestamp) -> Result<(), StoreError> {
         const MESSAGES: &str = "DELETE FROM outbox WHERE delivered_at < $1 OR failed_at < $1";
         self.0.execute(MESSAGES, &[before.micros().into()]).await.map(drop)
     }
 
-    /// Alerts of windows that began before that time, and are over.
+    /// Deletes alerts of windows that started before a time; those windows must be over.
     pub async fn forget_alerts(&self, before: Timestamp) -> Result<(), StoreError> {
         const ALERTS: &str = "DELETE FROM budget_alerts WHERE window_start < $1";
         self.0.execute(ALERTS, &[before.micros().into()]).await.map(drop)

@@ -1,4 +1,4 @@
-//! The Responses that were handed out: whose they are, what they said, and which turn each of them followed.
+//! Stored Responses: owner, content and the previous turn of each.
 
 mod history;
 mod owners;
@@ -15,48 +15,48 @@ use domain::user_path::UserPath;
 use tokio::sync::watch;
 
 use crate::StoreError;
-use crate::backlog::{Aged, Backlog, Shelf, Waiting};
 use crate::database::Database;
 use crate::responses::rows::Statements;
+use crate::write_behind::{Aged, BatchSink, Queued, WriteBehindQueue};
 
 pub use owners::OwnedObject;
 
-/// How long a call waits for storage here.
+/// Storage timeout for lookups on the request path.
 const LIMIT: Duration = Duration::from_secs(1);
-/// No id is longer; what is could not be indexed by PostgreSQL.
+/// Maximum length of an id; PostgreSQL could not index longer ones.
 const LONGEST_ID: usize = 512;
-/// How many rows one statement forgets, so that others get their turn in between.
+/// Rows deleted per statement, so that other writers can proceed in between.
 const FORGOTTEN_AT_ONCE: i64 = 200;
 
-/// One Response and the turn that made it.
+/// A Response and the turn that produced it.
 ///
-/// The three texts hold whatever users and models wrote. They lie in storage as plain text: sealing is for
-/// credentials, and whoever may read the database may read these.
+/// The three texts contain whatever users and models wrote. They are stored as plain text: encryption is for
+/// credentials, and anyone who may read the database may read these.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredResponse {
     pub id: String,
     pub owner: Owner,
     /// The instance that served it.
     pub provider: String,
-    /// The provider's own id, empty if it has none.
+    /// The provider's own id; empty if it has none.
     pub upstream_id: String,
-    /// Whether it can be read back; streamed ones cannot, and have no body.
+    /// True if it can be retrieved; streamed ones cannot and have no body.
     pub retrievable: bool,
-    /// Whether it can be followed by another turn; if not, only its owner is recorded.
+    /// True if another turn can follow it; otherwise only its owner is recorded.
     pub usable: bool,
-    /// The response object as the client got it.
+    /// The response object as sent to the client.
     pub body: Bytes,
-    /// The input items of this turn alone, a JSON array.
+    /// The input items of this turn only, a JSON array.
     pub input: Bytes,
     /// The output items, a JSON array.
     pub output: Bytes,
     pub previous: Option<String>,
     pub created_at: Timestamp,
-    /// From then on it is as if it had never been.
+    /// From this time on it is treated as absent.
     pub expires_at: Timestamp,
 }
 
-/// Whose a Response is: all three must be the same.
+/// The owner of a Response; all three fields must match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The id of a key, or `master`.
@@ -65,12 +65,12 @@ pub struct Owner {
     pub tenant: Option<String>,
 }
 
-/// Which owners' Responses a caller reaches.
+/// The owners whose Responses a caller can access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnerFilter {
-    /// This owner's alone.
+    /// Only this owner.
     Exact(Owner),
-    /// Those of any key, made at or below a user path.
+    /// Any key, at or below a user path.
     Subtree(UserPath),
 }
 
@@ -83,7 +83,7 @@ impl OwnerFilter {
     }
 }
 
-/// What a caller may know of an id.
+/// The result of an ownership check.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "it is looked at and taken apart, never kept")]
 pub enum Found {
@@ -92,7 +92,7 @@ pub enum Found {
     Unknown,
 }
 
-/// The stored Responses; clones share them.
+/// The stored Responses; clones share their state.
 #[derive(Clone)]
 pub struct Responses(Arc<Inner>);
 
@@ -100,12 +100,12 @@ struct Inner {
     database: Database,
     clock: Arc<dyn Clock>,
     statements: Statements,
-    backlog: Backlog<StoredResponse>,
-    /// Owners of other objects, which wait to be written as responses do.
-    owners: Backlog<OwnedObject>,
+    backlog: WriteBehindQueue<StoredResponse>,
+    /// Owners of other objects, which are written in the same way as responses.
+    owners: WriteBehindQueue<OwnedObject>,
 }
 
-impl Waiting for StoredResponse {
+impl Queued for StoredResponse {
     const NAME: &'static str = "responses";
 
     fn id(&self) -> &str {
@@ -121,13 +121,14 @@ impl Waiting for StoredResponse {
         Self { body, input, output, retrievable: false, usable: false, ..self.clone() }
     }
 
-    /// Providers give ids out, and one that repeats them must not hand a response to somebody else.
+    /// Only for the same owner: ids come from providers, and a provider that repeats one must not give a response to
+    /// another owner.
     fn gives_way_to(&self, other: &Self) -> bool {
         self.owner == other.owner
     }
 }
 
-impl Shelf<StoredResponse> for Inner {
+impl BatchSink<StoredResponse> for Inner {
     async fn write(&self, batch: &[Aged<StoredResponse>]) -> Result<(), StoreError> {
         self.statements.write(&self.database, batch).await
     }
@@ -140,28 +141,28 @@ impl Responses {
             database,
             clock,
             statements,
-            backlog: Backlog::default(),
-            owners: Backlog::default(),
+            backlog: WriteBehindQueue::default(),
+            owners: WriteBehindQueue::default(),
         }))
     }
 
-    /// Writes what is put until told to stop, then what is left.
+    /// Writes queued items until stopped, then the remaining ones.
     pub async fn run(self, stop: watch::Receiver<bool>) {
         tokio::join!(self.0.backlog.run(&*self.0, stop.clone()), self.0.owners.run(&*self.0, stop));
     }
 
-    /// Visible to this process when this returns; `run` writes it to storage a moment later, and tries again while
-    /// storage is away. What waits is bounded: beyond 64 MiB the oldest lose their texts and keep their owner.
-    /// A second one of the same id takes the place of the first.
+    /// Queues a response. It is visible to this process when this returns; `run` writes it to storage shortly after,
+    /// and retries while storage is unavailable. The queue is bounded: beyond 64 MiB the oldest lose their texts and
+    /// keep their owner. A later response with the same id and owner replaces the earlier one.
     pub fn put(&self, response: StoredResponse) {
         if !is_id(&response.id) {
-            tracing::warn!(length = response.id.len(), "a response whose id is none cannot be kept");
+            tracing::warn!(length = response.id.len(), "response not stored: invalid id");
             return;
         }
         self.0.backlog.put(storable(response));
     }
 
-    /// What waits first, then storage, which has a second to answer.
+    /// Finds a response in the queue, then in storage, with a timeout of one second.
     pub async fn find(&self, id: &str) -> Result<Option<StoredResponse>, StoreError> {
         if !is_id(id) {
             return Ok(None);
@@ -174,7 +175,7 @@ impl Responses {
         rows.first().map(rows::read).transpose()
     }
 
-    /// As `find`, for one caller; `None` admits every owner.
+    /// Like `find`, restricted to the owners that the filter admits; `None` admits all.
     pub async fn find_owned(&self, id: &str, filter: Option<&OwnerFilter>) -> Result<Found, StoreError> {
         Ok(match self.find(id).await? {
             None => Found::Unknown,
@@ -185,7 +186,8 @@ impl Responses {
         })
     }
 
-    /// Forgets it altogether, its owner too; answers whether there was one. When storage is away nothing is deleted.
+    /// Deletes a response and its owner; returns whether there was one. Nothing is deleted while storage is
+    /// unavailable.
     pub async fn delete(&self, id: &str) -> Result<bool, StoreError> {
         const DELETE: &str = "DELETE FROM responses WHERE id = $1 AND expires_at > $2";
         if !is_id(id) {
@@ -201,7 +203,7 @@ impl Responses {
         .await
     }
 
-    /// Forgets what has expired by `now`, a few at a time; answers how many rows that was.
+    /// Deletes entries that have expired by `now`, in batches; returns the number of rows.
     pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
         const EXPIRED: &str = "DELETE FROM responses WHERE id IN \
              (SELECT id FROM responses WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
@@ -227,12 +229,13 @@ async fn limited<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result
     }
 }
 
-/// Whether both databases can keep it as a key.
+/// True if both databases can store the id as a key.
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= LONGEST_ID && !id.contains('\0')
 }
 
-/// Without what must not be kept, and with texts that both databases take, so that what waits is what will be read.
+/// Removes what must not be stored and replaces text that the databases do not accept, so that queued and stored
+/// responses read the same.
 fn storable(mut response: StoredResponse) -> StoredResponse {
     response.retrievable &= response.usable;
     if !response.retrievable {

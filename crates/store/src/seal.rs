@@ -1,4 +1,5 @@
-//! Secrets at rest: sealed field by field with XChaCha20-Poly1305, bound to the place they are stored in.
+//! Encryption of secrets at rest: field by field with XChaCha20-Poly1305, bound to the location in which they are
+//! stored.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -13,12 +14,12 @@ use domain::ids::Entropy;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-/// Names the key and the scheme, so that both can be changed without guessing.
+/// Identifies the key and the scheme, so that both can be changed.
 const VERSION: &str = "v1:";
 const NONCE: usize = 24;
 pub(crate) const MASK: &str = "\"***\"";
 
-/// A document's top level, each value as the bytes it was written in.
+/// The top-level fields of a document, each value as its original text.
 pub(crate) type Fields = BTreeMap<String, Box<RawValue>>;
 
 pub(crate) struct Sealer {
@@ -31,7 +32,7 @@ impl Sealer {
         Self { cipher: XChaCha20Poly1305::new(key.into()), entropy }
     }
 
-    /// Replaces the named fields by sealed text; answers which ones were there to be sealed.
+    /// Encrypts the named fields in place; returns those that were present.
     pub fn seal(
         &self,
         kind: &str,
@@ -83,7 +84,7 @@ impl Sealer {
     }
 }
 
-/// What a change record may show.
+/// Masks secret fields for change records.
 pub(crate) fn mask<'a>(
     fields: &mut Fields,
     secrets: impl IntoIterator<Item = &'a str>,
@@ -97,9 +98,9 @@ pub(crate) fn mask<'a>(
     Ok(())
 }
 
-/// The sealing key in a file of its own, made on first use: 64 hex digits, readable by the owner alone.
+/// Loads the sealing key from its file, or creates it on first use: 64 hex digits, readable by the owner only.
 ///
-/// The file appears complete or not at all, so that two processes that start together agree on one key.
+/// The file appears complete or not at all, so that two processes that start at the same time agree on one key.
 pub fn load_or_create_key(path: &Path, entropy: &dyn Entropy) -> io::Result<[u8; 32]> {
     match std::fs::File::open(path) {
         Ok(file) => return read_key(path, file),

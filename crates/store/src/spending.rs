@@ -1,4 +1,4 @@
-//! What budgets need of the ledger: sums by path, and to know at every moment whose receipts are in them.
+//! Ledger access for budgets: sums by path, and notifications about booked receipts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,13 +10,14 @@ use crate::database::Row;
 use crate::ledger::booking::Booking;
 use crate::{Axis, Ledger, Line, Report, StoreError, UsageFilter};
 
-/// Told what the ledger holds, before anybody can read it there.
+/// Listener that is notified of bookings before they can be read from the ledger.
 pub trait BookingListener: Send + Sync {
-    /// The receipts of these ids, of this process's own journal, are booked.
+    /// The receipts with these ids, from the journal of this process, are booked.
     fn booked(&self, ids: &mut dyn Iterator<Item = &str>);
 }
 
-/// Booking and reading take turns: what a reader adds to the ledger's sums is neither in them already nor forgotten.
+/// Mutual exclusion of booking and reading, so that the receipts a reader adds to the sums of the ledger are neither
+/// counted twice nor missed.
 #[derive(Clone, Default)]
 pub(crate) struct Turns(Arc<Inner>);
 
@@ -38,36 +39,36 @@ impl Turns {
     }
 }
 
-/// What was spent on exactly one path by one tenant.
+/// Spending of one tenant on exactly one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spent {
     pub user_path: String,
-    /// Empty for calls of no tenant.
+    /// Empty for calls without a tenant.
     pub tenant: String,
     pub cost: Nanos,
 }
 
-/// What a run (`X-Run-Id`) has cost on exactly one path for one tenant.
+/// Spending of a run (`X-Run-Id`) on exactly one path for one tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSpent {
     pub run: String,
     pub spent: Spent,
-    /// The arrival of its newest call.
+    /// The arrival time of its newest call.
     pub newest: Timestamp,
 }
 
 impl Ledger {
-    /// There is one, for the life of the store.
+    /// Sets the listener, once for the lifetime of the store.
     pub fn listen(&self, listener: Arc<dyn BookingListener>) {
         _ = self.turns.0.listener.set(listener);
     }
 
-    /// As long as this is held, nothing of this process's own journal is booked.
+    /// While the guard is held, nothing from the journal of this process is booked.
     pub async fn hold_still(&self) -> MutexGuard<'_, ()> {
         self.turns.take().await
     }
 
-    /// Sums by path and tenant over a range of time.
+    /// Sums by path and tenant over a time range.
     pub async fn spent(&self, from: Timestamp, until: Timestamp) -> Result<Vec<Spent>, StoreError> {
         let report = Report::of(UsageFilter::between(from, until)).by(&[Axis::UserPath, Axis::TenantId]);
         let spent = |line: Line| {
@@ -77,7 +78,7 @@ impl Ledger {
         Ok(self.report(&report).await?.into_iter().filter_map(spent).collect())
     }
 
-    /// Sums by run, path and tenant over a range of time. Calls without a run are in none of them.
+    /// Sums by run, path and tenant over a time range; calls without a run are not included.
     pub async fn spent_by_run(&self, from: Timestamp, until: Timestamp) -> Result<Vec<RunSpent>, StoreError> {
         const BY_RUN: &str = "SELECT run, user_path, COALESCE(tenant_id, ''), \
              CAST(SUM(input_cost + output_cost) AS BIGINT), MAX(at) FROM usage \
@@ -91,7 +92,7 @@ impl Ledger {
         rows.iter().map(read).collect()
     }
 
-    /// Whether the receipt of a call that arrived then is in the ledger.
+    /// True if the receipt of the call that arrived at this time is in the ledger.
     pub async fn has(&self, at: Timestamp, id: &str) -> Result<bool, StoreError> {
         const BY_KEY: &str = "SELECT COUNT(*) FROM usage WHERE at = $1 AND id = $2";
         let rows = self.database.fetch(BY_KEY, &[at.micros().into(), id.into()]).await?;
@@ -109,9 +110,9 @@ mod tests {
     use crate::testing::{for_each_backend, journal, journal_config, receipt};
 
     #[derive(Default)]
-    struct Heard(Mutex<Vec<String>>);
+    struct ReceivedIds(Mutex<Vec<String>>);
 
-    impl BookingListener for Heard {
+    impl BookingListener for ReceivedIds {
         fn booked(&self, ids: &mut dyn Iterator<Item = &str>) {
             self.0.lock().extend(ids.map(str::to_owned));
         }
@@ -122,8 +123,8 @@ mod tests {
         for_each_backend(|store| async move {
             let directory = tempfile::tempdir().unwrap();
             let journal = journal(journal_config(directory.path()));
-            let heard = Arc::new(Heard::default());
-            store.ledger().listen(heard.clone());
+            let received = Arc::new(ReceivedIds::default());
+            store.ledger().listen(received.clone());
             const START: i64 = 1_800_000_000;
             let calls = [(0, "/a", None), (1, "/a", Some("t")), (2, "/a/b", None), (7200, "/a", None)];
             for (number, (second, path, tenant)) in calls.into_iter().enumerate() {
@@ -139,7 +140,7 @@ mod tests {
             assert!(!store.ledger().has(Timestamp::from_seconds(START), "r0").await.unwrap());
             Drainer::new(journal.clone(), store.clone()).drain_once().await.unwrap();
 
-            assert_eq!(*heard.0.lock(), ["r0", "r1", "r2", "r3", "unpriced"]);
+            assert_eq!(*received.0.lock(), ["r0", "r1", "r2", "r3", "unpriced"]);
             assert!(store.ledger().has(Timestamp::from_seconds(START), "r0").await.unwrap());
             let sum = async |from: i64, until: i64, path: &str, tenant: &str| {
                 let found = store.ledger().spent(Timestamp(from), Timestamp(until)).await.unwrap();

@@ -1,14 +1,14 @@
-//! Whether anybody can have written to the database since the last look: told by its files, without opening them.
+//! Change detection for a SQLite database by the metadata of its files, without opening it.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use domain::clock::Timestamp;
 
-/// A file system counts time in steps: two writes within one look like one.
+/// Assumed resolution of file times: two writes within it may have the same timestamp.
 const STEP_MICROS: i64 = 2_000_000;
 
-/// The files of a database at one moment.
+/// The state of the files of a database at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp([Option<(i64, u64)>; 2]);
 
@@ -19,7 +19,7 @@ impl Stamp {
         Self([look(database), look(&PathBuf::from(log))])
     }
 
-    /// Nothing was written since `earlier` was taken, beyond doubt.
+    /// True if certainly nothing was written since `earlier` was taken.
     pub fn is_still(&self, earlier: Option<&Self>, now: Timestamp) -> bool {
         let settled = |file: &Option<(i64, u64)>| {
             file.is_none_or(|(modified, _)| modified.saturating_add(STEP_MICROS) < now.micros())
@@ -28,7 +28,7 @@ impl Stamp {
     }
 }
 
-/// When it was modified and how long it is.
+/// Modification time and length of a file.
 fn look(file: &Path) -> Option<(i64, u64)> {
     let facts = std::fs::metadata(file).ok()?;
     let modified = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;

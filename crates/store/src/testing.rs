@@ -1,4 +1,4 @@
-//! What the tests of this crate share: both backends, a clock that is set, noise that repeats, calls made up.
+//! Test support for this crate: both backends, a settable clock, deterministic entropy, sample calls.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::{Backend, Journal, JournalConfig, Store, StoreConfig};
 
 pub const KEY: [u8; 32] = [42; 32];
 
-/// Time that only moves when told to.
+/// A clock that only moves when advanced.
 pub struct Hand(AtomicI64);
 
 impl Hand {
@@ -40,7 +40,7 @@ impl Clock for Hand {
     }
 }
 
-/// The same bytes for the same seed, and never the same twice in a row.
+/// Deterministic entropy: the same bytes for the same seed.
 pub struct Noise(AtomicU64);
 
 impl Noise {
@@ -119,7 +119,7 @@ pub async fn open_with(backend: Backend, sealing_key: [u8; 32], clock: Arc<dyn C
     Store::open(config, clock).await.unwrap()
 }
 
-/// With a key that did not seal what is stored.
+/// Opens the store with a key that did not encrypt the stored data.
 pub async fn open_with_wrong_key(backend: Backend) -> Store {
     let operation_timeout = Duration::from_secs(20);
     let config = StoreConfig { backend, sealing_key: [1; 32], operation_timeout, entropy: Noise::fresh() };

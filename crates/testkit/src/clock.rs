@@ -1,11 +1,11 @@
-//! Clocks for tests: one that stands still until it is moved, and the real one.
+//! Clocks for tests: a manual one, and the system clock.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use domain::clock::{Clock, Timestamp};
 
-/// Stands still until it is moved. Share it as `Arc<ManualClock>`.
+/// A clock that only moves when told to. Share it as `Arc<ManualClock>`.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     wall_micros: AtomicI64,
@@ -17,12 +17,12 @@ impl ManualClock {
         Self { wall_micros: AtomicI64::new(now.micros()), tick_nanos: AtomicU64::new(0) }
     }
 
-    /// Moves wall time alone, as an operator or a time server would.
+    /// Sets wall time only, as an operator or a time server would.
     pub fn set(&self, now: Timestamp) {
         self.wall_micros.store(now.micros(), Ordering::SeqCst);
     }
 
-    /// Lets time pass: wall and monotonic time move together.
+    /// Advances wall and monotonic time together.
     pub fn advance(&self, by: Duration) {
         self.wall_micros.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
         self.tick_nanos.fetch_add(by.as_nanos() as u64, Ordering::SeqCst);
@@ -39,7 +39,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// The machine's own clock.
+/// The system clock.
 #[derive(Debug)]
 pub struct SystemClock {
     start: Instant,

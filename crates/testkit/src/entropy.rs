@@ -1,4 +1,4 @@
-//! Randomness that repeats: the same seed gives the same bytes, call after call.
+//! Deterministic randomness: the same seed gives the same bytes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use domain::ids::Entropy;
 
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// SplitMix64 from a seed. Each call continues where the last one stopped.
+/// SplitMix64 generator. Each call continues the sequence.
 #[derive(Debug)]
 pub struct SeededEntropy(AtomicU64);
 

@@ -1,5 +1,5 @@
-//! What tests stand on: a scripted upstream that keeps its own bill, a clock that can be set, seeded randomness.
-//! A development dependency only.
+//! Test support: a scripted upstream that keeps its own bill, a manual clock, seeded randomness. A development
+//! dependency only.
 
 #![expect(clippy::expect_used, reason = "a test rig that cannot be set up stops the test at once")]
 

@@ -1,7 +1,7 @@
-//! What a format can do: pass bytes through as they are, and translate to and from the canonical model.
+//! Codec traits: native pass-through of a format's bytes, and translation to and from the canonical model.
 
 mod fields;
-mod mint;
+mod id_generator;
 mod request;
 
 use std::ops::Range;
@@ -20,66 +20,68 @@ use crate::sse;
 use crate::vendors::Vendor;
 
 pub use fields::{Fields, number};
-pub use mint::Mint;
+pub use id_generator::IdGenerator;
 pub use request::{EchoedRequest, Places, Request};
 
-/// Clients and providers that speak the same: bytes stay bytes.
+/// Pass-through operations of a format, for clients and providers that use the same one: the body is edited, not
+/// re-serialised.
 pub trait Native: Send + Sync {
-    /// The few fields the gateway acts on; the body is kept as it came.
+    /// Reads the few fields the gateway acts on; the body itself is kept unchanged.
     fn peek(&self, body: Bytes) -> Result<Request, Fault>;
 
-    /// The client's body with the few edits this provider needs, as a chain of slices.
+    /// Builds the upstream body from the client's body and the edits this provider needs, as a chain of slices.
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes>;
 
-    /// Parameters that cannot be carried although the request is not translated by a codec.
+    /// Parameters that cannot be forwarded although no codec translates the request.
     fn dropped(&self, _request: &Request) -> Dropped {
         Dropped::default()
     }
 
     fn classify(&self, event: &sse::Event) -> Seen;
 
-    /// The upstream's id for its answer, if this event's data names one.
+    /// Returns the upstream's response id, if this event's data contains one.
     fn event_id(&self, data: &[u8]) -> Option<String>;
 
-    /// A usage object; some formats tell it in parts, `so_far` is what was read before.
+    /// Reads a usage object. Some formats report usage in several parts; `so_far` holds the parts read before.
     fn read_usage(&self, raw: &[u8], so_far: Option<&Usage>) -> Option<Usage>;
 
     fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError>;
 
-    /// The provider's answer as the client gets it: what the gateway adds or renames, spliced in.
+    /// Builds the response for the client from the provider's body: members the gateway adds or renames are spliced in.
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes>;
 
-    /// An error answer. Its text is shown only when it is a readable error object, never as raw bytes.
+    /// Reads an error response. Its text is shown only if it is a readable error object, never as raw bytes.
     fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
         chat::read_error(status, body, provider)
     }
 
-    /// An error object inside a stream event's data or inside a success.
+    /// Reads an error object found in a stream event's data or in a successful response.
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
         chat::read_stream_error(data, provider)
     }
 
-    /// A native event as the client must see it, where that differs from what the provider sent. `requested_model` is the
-    /// model's name as the client wrote it.
+    /// Rewrites a native event for the client; `None` if it is forwarded unchanged. `requested_model` is the model name
+    /// as the client wrote it.
     fn reframe(&self, _event: &sse::Event, _requested_model: &str) -> Option<Bytes> {
         None
     }
 
-    /// What the gateway adds after the provider's terminal event.
+    /// Bytes that the gateway appends after the provider's terminal event.
     fn closing(&self) -> &'static [u8] {
         b""
     }
 
-    /// The end of the body is the end of the answer, once a finish was seen: there is no terminal event.
+    /// Whether the end of the body ends the response once a finish reason was seen, because the format has no terminal
+    /// event.
     fn ends_with_the_body(&self) -> bool {
         false
     }
 }
 
-/// A dialect that can be translated: `parse` and `render` serve a client, `encode` and `decode` call a provider,
-/// all through the canonical model.
+/// A format that can be translated through the canonical model: `parse` and `render` serve a client, `encode` and
+/// `decode` call a provider.
 pub trait Codec: Native {
-    /// A client's request, checked. Faults name the field by its path.
+    /// Parses and validates a client's request. Faults name the field by its path.
     fn parse(&self, request: &Request) -> Result<Prompt, Fault>;
 
     fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault>;
@@ -93,19 +95,21 @@ pub trait Codec: Native {
     fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer>;
 }
 
-/// Follows a provider's stream. Events leave as they are read: nothing waits for the next one.
+/// Decodes a provider's stream. Canonical events are emitted as soon as they are read, without buffering.
 pub trait Decoder: Send {
     fn read(&mut self, event: &sse::Event, out: &mut Vec<Event>) -> Result<(), Fault>;
 
-    /// The provider closed its stream. What was not said to its end is a fault, unless the format ends so.
+    /// Handles the end of the provider's stream. An incomplete response is a fault, unless the format has no terminal
+    /// event.
     fn close(&mut self, out: &mut Vec<Event>) -> Result<(), Fault>;
 }
 
-/// Writes a client's stream.
+/// Renders a client's stream.
 pub trait Renderer: Send {
     fn write(&mut self, event: &Event, out: &mut BytesMut);
 
-    /// The answer breaks off: an error event in the client's dialect. Nothing follows it, least of all a clean end.
+    /// Writes an error event in the client's format after an interrupted response. Nothing may follow it, in particular
+    /// no regular end of stream.
     fn fail(&mut self, fault: &Fault, out: &mut BytesMut);
 }
 
@@ -118,7 +122,7 @@ pub fn of(format: Format) -> &'static dyn Codec {
     }
 }
 
-/// The byte side of whatever is asked.
+/// The pass-through operations of a surface.
 pub fn native(surface: Surface) -> &'static dyn Native {
     match surface {
         Surface::Converse(format) => of(format),
@@ -130,20 +134,21 @@ pub fn native(surface: Surface) -> &'static dyn Native {
     }
 }
 
-/// The body carries state that was sealed for its client: it must not go to a provider as it is.
+/// Whether the body contains state that was sealed for its client. Such a body must not be sent to a provider
+/// unchanged.
 pub fn carries_sealed_state(body: &[u8]) -> bool {
     static MARK: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(SEAL_MARK));
     MARK.find(body).is_some()
 }
 
-/// Where a request goes.
+/// The upstream model that a request is prepared for.
 pub struct Target<'a> {
-    /// The model's id as the provider knows it.
+    /// The model's id at the provider.
     pub model: &'a str,
-    /// Whether the answer is streamed, wherever that was said.
+    /// Whether the response is streamed; the request may have said so in the body or in the path.
     pub stream: bool,
     pub vendor: &'a Vendor,
-    /// The most the model can answer, where the catalogue knows it.
+    /// The model's output limit in tokens, if the catalogue has it.
     pub max_output: Option<u64>,
 }
 
@@ -151,65 +156,65 @@ pub struct Target<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Encoded {
     pub body: Bytes,
-    /// What could not be carried, in the client's words.
+    /// Parameters that could not be translated, by their names in the client's format.
     pub dropped: Dropped,
-    /// The tool that stands in for a JSON schema: its input is the content of the answer.
+    /// The tool that emulates a JSON schema: its input is the content of the answer.
     pub schema_tool: Option<String>,
 }
 
-/// What a decoder must know beside the provider's bytes.
+/// Context that a decoder needs besides the provider's bytes.
 #[derive(Clone, Debug)]
 pub struct Decoding {
-    /// The instance, for faults.
+    /// The provider instance, named in faults.
     pub provider: Arc<str>,
-    /// The model that was asked, as its provider names it: the origin of opaque state.
+    /// The model that was called, by its name at the provider: the origin of opaque state.
     pub model: Arc<str>,
     pub schema_tool: Option<String>,
-    /// For calls the provider gave no id.
-    pub mint: Mint,
+    /// Generates ids for tool calls that the provider sent without one.
+    pub mint: IdGenerator,
 }
 
-/// What a renderer must know beside the canonical answer.
+/// Context that a renderer needs besides the canonical answer.
 #[derive(Clone, Debug)]
 pub struct Rendering {
-    /// For the ids of the answer and its items.
-    pub mint: Mint,
+    /// Generates the ids of the answer and its items.
+    pub mint: IdGenerator,
     /// Unix time in seconds.
     pub created: i64,
-    /// The instance that served.
+    /// The provider instance that served the request.
     pub provider: Arc<str>,
-    /// The model that was asked, as its provider names it; shown unless the answer itself names one.
+    /// The model that was called, by its name at the provider; shown unless the answer itself names one.
     pub model: Arc<str>,
-    /// The model's name as the client wrote it.
+    /// The model name as the client wrote it.
     pub requested_model: Arc<str>,
     pub latency_ms: u64,
-    /// The client asked for usage in its stream.
+    /// Whether the client requested usage in its stream.
     pub include_usage: bool,
     /// The prompt's tools that are custom or have a namespace, without their schemas.
     pub tools: Arc<[Tool]>,
-    /// The client's own request: responses repeat most of it.
+    /// The client's request, most of which is repeated in a Responses API answer.
     pub request: EchoedRequest,
 }
 
-/// What is spliced into a native answer.
+/// Values that are spliced into a native answer.
 pub struct Served<'a> {
     pub provider: &'a str,
     pub model: &'a str,
-    /// The model's name as the client wrote it.
+    /// The model name as the client wrote it.
     pub requested_model: &'a str,
     pub latency_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// The answer has begun and says nothing yet: nothing a client could miss.
+    /// The answer has begun but has no content yet.
     Lifecycle,
     Content,
-    /// Usage and nothing else.
+    /// Usage only.
     Usage,
-    /// The end of a good answer.
+    /// The end of a successful answer.
     Terminal,
-    /// The end of an answer that failed, in the format's own words.
+    /// The end of a failed answer, as the format itself reports it.
     Failed,
     Error,
     /// A comment or a ping.
@@ -219,11 +224,11 @@ pub enum Class {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub class: Class,
-    /// Where the usage object is in the event's data, unless it is null.
+    /// Position of the usage object in the event's data, unless it is null.
     pub usage: Option<Range<usize>>,
-    /// The event says why the answer ends.
+    /// Whether the event contains a finish reason.
     pub finish: bool,
-    /// Bytes of text, reasoning and tool arguments: what an estimate is made of.
+    /// Bytes of text, reasoning and tool arguments, the basis of usage estimates.
     pub content_bytes: usize,
 }
 
@@ -233,15 +238,15 @@ impl Seen {
     }
 }
 
-/// A whole answer, as far as the gateway reads it.
+/// The fields of a complete answer that the gateway reads.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub object: Object,
     pub id: Option<String>,
-    /// Where the usage object is, unless it is null.
+    /// Position of the usage object, unless it is null.
     pub usage: Option<Range<usize>>,
-    /// Bytes of text, reasoning and tool arguments for an estimate; counted only when there is no usage.
+    /// Bytes of text, reasoning and tool arguments for a usage estimate; counted only when there is no usage.
     pub content_bytes: usize,
-    /// An error object inside a success.
+    /// Position of an error object inside a successful response.
     pub error: Option<Range<usize>>,
 }

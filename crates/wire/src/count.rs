@@ -1,13 +1,13 @@
-//! Counts as providers tell them: what cannot be is not believed.
+//! Token counts reported by providers, with implausible values rejected.
 
 use crate::codec::number;
 
-/// No model reads or writes so much in one call.
+/// Upper bound for a plausible token count of one call.
 const IMPLAUSIBLE: f64 = 1e8;
-/// Digits of the largest count that is believed.
+/// Number of digits of the largest accepted count.
 const DIGITS: usize = 8;
 
-/// What a provider says it counted, unless that is no count; what is doubtful is noted.
+/// Reads a token count. Implausible values are rejected and corrected ones rounded; both are noted in `caveats`.
 pub fn count(name: &str, value: &[u8], caveats: &mut Vec<String>) -> Option<u64> {
     let told = number(value)?;
     if told >= IMPLAUSIBLE {
@@ -21,7 +21,7 @@ pub fn count(name: &str, value: &[u8], caveats: &mut Vec<String>) -> Option<u64>
     Some(kept as u64)
 }
 
-/// Whether a usage object has a count under one of these names, to be believed: a quick look that reads nothing else.
+/// Whether a usage object has a plausible count under one of these names. A byte search that parses nothing else.
 pub fn tells(usage: &[u8], names: &[&str]) -> bool {
     names
         .iter()

@@ -1,4 +1,5 @@
-//! Custom tools take free text. Where only JSON tools exist, they become a function with one member.
+//! Custom tools, which take free text. For formats that only have JSON tools they become a function with one string
+//! member.
 
 use domain::canon::{CustomTool, FunctionTool};
 use serde_json::{Value, json};
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 /// The member that holds the text.
 pub const INPUT: &str = "input";
 
-/// The function that stands in for a custom tool.
+/// The function that emulates a custom tool.
 pub fn as_function(tool: &CustomTool) -> FunctionTool {
     let mut description = tool.description.clone().unwrap_or_default();
     if let Some(grammar) = tool.format.as_ref().and_then(|format| format["definition"].as_str()) {
@@ -29,12 +30,12 @@ pub fn as_function(tool: &CustomTool) -> FunctionTool {
     }
 }
 
-/// Plain input → arguments.
+/// Wraps plain input in JSON arguments.
 pub fn wrap(input: &str) -> String {
     json!({ INPUT: input }).to_string()
 }
 
-/// Arguments → plain input; what is no such object is the input itself.
+/// Extracts the plain input from JSON arguments; arguments of another shape are returned unchanged.
 pub fn unwrap(arguments: &str) -> String {
     match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(mut members)) => match members.remove(INPUT) {

@@ -1,4 +1,4 @@
-//! The built-in model: deterministic chat completions with no key and no network.
+//! The built-in demo model: deterministic chat completions and embeddings without key or network.
 
 mod compose;
 mod embed;
@@ -14,7 +14,7 @@ use compose::{Composed, Say};
 
 pub const MODELS: &[&str] = &["demo-chat", embed::MODEL];
 
-/// Fixed, so that the same request has the same answer.
+/// Creation time of every answer, fixed so that equal requests get equal answers.
 const CREATED: i64 = 1_700_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Reply {
     Error(u16, Bytes),
 }
 
-/// Answers an OpenAI chat body, or one for embeddings.
+/// Answers an OpenAI chat or embeddings request.
 pub fn answer(body: &[u8]) -> Reply {
     if let Err(error) = json::scan(body).and_then(|object| object.check_elements()) {
         return refuse(&Fault::from(error).message, None);
@@ -59,7 +59,7 @@ fn refuse(message: &str, param: Option<&str>) -> Reply {
     Reply::Error(400, error.to_string().into())
 }
 
-/// What every object of one answer has in common.
+/// Fields shared by all objects of one answer.
 struct Frame {
     id: String,
     model: String,
@@ -130,7 +130,7 @@ impl Frame {
         event
     }
 
-    /// In a stream the call opens with its index and arguments that are still to come.
+    /// The tool call. In a stream it has an index and the given first fragment of its arguments.
     fn call(&self, composed: &Composed, streamed: Option<&str>) -> Value {
         let Say::Call { name, arguments } = &composed.say else { return Value::Null };
         let mut call = json!({

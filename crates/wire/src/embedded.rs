@@ -1,12 +1,12 @@
-//! Media inside a body: base64 that must be readable, and not larger than anybody takes.
+//! Checks of base64 media inside a body: readable, and within the size limits.
 
 use domain::call::Format;
 use domain::fault::{self, Fault};
 
-/// The largest embedded file that is passed on to any provider: 20 MiB, as base64 writes them.
+/// The largest embedded file that is forwarded to any provider: 20 MiB, as the length of its base64 text.
 const LARGEST: usize = (20 << 20) / 3 * 4;
 
-/// Checked where the client wrote it, so that the fault can name the place.
+/// Checks embedded base64 data where the client wrote it, so that the fault can name its path.
 pub fn check(data: &str, path: &str) -> Result<(), Fault> {
     let letters = data.trim_end_matches('=');
     let readable = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
@@ -16,7 +16,7 @@ pub fn check(data: &str, path: &str) -> Result<(), Fault> {
     if data.len() > LARGEST { Err(too_large(path, LARGEST)) } else { Ok(()) }
 }
 
-/// The registered name of a media type that clients also write otherwise.
+/// Maps common spellings of a media type to its registered name.
 pub fn media_type(written: &str) -> &str {
     match written {
         "image/jpg" | "image/pjpeg" => "image/jpeg",
@@ -24,7 +24,8 @@ pub fn media_type(written: &str) -> &str {
     }
 }
 
-/// A provider takes less than others do, counted in base64: `place` is the part, as the client wrote it.
+/// Applies a provider's lower size limit, counted in base64 characters. `place` is the path of the part in the client's
+/// request.
 pub fn check_limit(data: &str, limit: usize, place: &str, client: Format) -> Result<(), Fault> {
     if data.len() <= limit {
         return Ok(());

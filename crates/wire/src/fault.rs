@@ -1,4 +1,4 @@
-//! A fault as the client's dialect says it: the error body and the in-band event.
+//! Renders faults in the client's format: the error body and the in-band stream event.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -6,7 +6,7 @@ use domain::fault::{Fault, FaultKind};
 
 use crate::json::quote;
 
-/// The error body: `{"error":{…}}` with all four keys, or Anthropic's or Google's shape where their clients call.
+/// The error body: `{"error":{…}}` with all four keys, or the shape of Anthropic or Google for their clients.
 pub fn envelope(fault: &Fault, format: Format, request_id: &str) -> Bytes {
     match format {
         Format::Chat | Format::Responses => openai(fault).into(),
@@ -15,19 +15,19 @@ pub fn envelope(fault: &Fault, format: Format, request_id: &str) -> Bytes {
     }
 }
 
-/// What is known about an answer that breaks off.
+/// State of an interrupted answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Broken<'a> {
-    /// The answer's id, as the client saw it.
+    /// The answer's id, as the client received it.
     pub id: &'a str,
     pub model: &'a str,
     /// Unix time in seconds.
     pub created: i64,
-    /// The number the next event would have had.
+    /// The sequence number that the next event would have had.
     pub sequence: u64,
 }
 
-/// The fault inside a stream that has begun. Nothing follows it, least of all a clean end.
+/// The fault as an event in a stream that has begun. Nothing may follow it, in particular no regular end of stream.
 pub fn event(fault: &Fault, format: Format, broken: Broken<'_>) -> Bytes {
     match format {
         Format::Chat => format!("data: {}\n\n", openai(fault)).into(),
@@ -37,11 +37,12 @@ pub fn event(fault: &Fault, format: Format, broken: Broken<'_>) -> Bytes {
     }
 }
 
-/// First the end of the response as its protocol has it, then the event that the official clients raise on.
+/// Renders a failed response: `response.failed` as the protocol requires, then the `error` event on which the official
+/// clients raise.
 fn responses(fault: &Fault, broken: Broken<'_>) -> String {
     let (id, model) = (quote(broken.id), quote(broken.model));
     let (code, message) = (quote(&fault.code), quote(&fault.message));
-    // Nothing was sent yet: a response begins before it fails.
+    // Nothing was sent yet: the protocol requires `response.created` first.
     let (begun, sequence) = match broken.sequence {
         0 => (created(broken), 1),
         sequence => (String::new(), sequence),
@@ -62,15 +63,15 @@ fn created(broken: Broken<'_>) -> String {
     format!("event: response.created\ndata: {created}\n\n")
 }
 
-/// The last event of a response that broke off.
+/// The last event of an interrupted response.
 pub fn responses_error(fault: &Fault, sequence: u64) -> String {
     let envelope = openai(fault);
     let inner = envelope.trim_start_matches('{').trim_end_matches('}');
     format!("event: error\ndata: {{\"type\":\"error\",\"sequence_number\":{sequence},{inner}}}}}\n\n")
 }
 
-/// `google.rpc.Status`. Its clients compare the code as a number, look for the reason in `ErrorInfo`, and wait as long as
-/// `RetryInfo` says.
+/// Renders a `google.rpc.Status`. Google's clients compare the code as a number, read the reason from `ErrorInfo` and
+/// wait as long as `RetryInfo` says.
 fn google(fault: &Fault) -> String {
     let status = match fault.status {
         401 => "UNAUTHENTICATED",

@@ -1,4 +1,4 @@
-//! A number made from bytes, the same everywhere and every time (FNV-1a). No secret hangs on it.
+//! A stable, non-cryptographic hash (FNV-1a).
 
 pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     bytes

@@ -1,4 +1,4 @@
-//! The dialects: how each is read from a client, sent to a provider and followed on its way back.
+//! The API formats: parsing of client requests, encoding for providers, and decoding and rendering of answers.
 
 pub mod chat;
 pub mod completions;
@@ -10,5 +10,5 @@ mod plain;
 pub mod rerank;
 pub mod responses;
 
-/// Members that mean the same in both of OpenAI's dialects and nothing in the others.
+/// Members with the same meaning in both OpenAI formats and none in the others.
 const SHARED: [&str; 3] = ["prompt_cache_key", "prompt_cache_retention", "safety_identifier"];

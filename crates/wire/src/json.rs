@@ -1,4 +1,4 @@
-//! The JSON scanner: checks a whole body and finds the members of its top level, without building a tree.
+//! The JSON scanner: validates a body and finds its top-level members without building a tree.
 
 mod compact;
 mod cursor;
@@ -17,14 +17,14 @@ use cursor::Cursor;
 pub use stream_validator::StreamValidator;
 pub use text::{decoded_len, quote, string_at};
 
-/// Containers inside one another; a body that needs more is refused.
+/// Maximum nesting depth; deeper bodies are rejected.
 pub const DEPTH_LIMIT: usize = 128;
 
-/// Most values and keys of a body that is parsed into a tree. A parsed element takes up to 200 bytes, whatever its
-/// length in the body; the largest conversations of coding agents have about 50,000 elements.
+/// Maximum number of values and keys in a body that is parsed into a tree. A parsed element takes up to 200 bytes,
+/// whatever its length in the body; the largest conversations of coding agents have about 50,000 elements.
 pub const ELEMENT_LIMIT: usize = 200_000;
 
-/// Most members of one scanned object.
+/// Maximum number of members of one scanned object.
 pub const MEMBER_LIMIT: usize = 10_000;
 
 /// One member of an object, as positions in the body.
@@ -45,7 +45,7 @@ pub struct Object {
     pub open: usize,
     /// The index of `}`.
     pub close: usize,
-    /// Some key is written with escapes, so that its bytes are not its name.
+    /// Whether some key contains escapes, so that its bytes differ from its name.
     pub escaped_keys: bool,
     /// Values and keys in the object, at any depth.
     pub elements: usize,
@@ -63,7 +63,7 @@ pub enum ScanError {
     Syntax { at: usize, expected: &'static str },
 }
 
-/// Checks the whole body (UTF-8, RFC 8259 grammar, depth, no key twice at the top) and yields its members.
+/// Validates the whole body (UTF-8, RFC 8259 grammar, depth, no duplicate top-level keys) and returns its members.
 pub fn scan(body: &[u8]) -> Result<Object, ScanError> {
     if body.trim_ascii().is_empty() {
         return Err(ScanError::Empty);
@@ -75,14 +75,14 @@ pub fn scan(body: &[u8]) -> Result<Object, ScanError> {
     scan_within(body, 0..body.len())
 }
 
-/// The object that fills `range` but for white space; positions are those of `body`, whose UTF-8 is known good.
+/// Scans the object that fills `range`, apart from white space. Positions refer to `body`, which must be valid UTF-8.
 pub fn scan_within(body: &[u8], range: Range<usize>) -> Result<Object, ScanError> {
     let mut cursor = Cursor::new(body, range);
     cursor.skip_space();
     if cursor.peek() != Some(b'{') {
         let blank = cursor.peek().is_none();
         let expected = "a JSON object";
-        // Text that is no JSON at all deserves its position; another kind of value deserves its name.
+        // Invalid JSON is reported with its position, a valid value of another type as not an object.
         return match cursor.value(0) {
             Ok(_) => Err(ScanError::NotAnObject),
             Err(_) if blank => Err(ScanError::Syntax { at: cursor.at(), expected }),
@@ -134,7 +134,7 @@ impl Object {
         self.position(body, name).map(|index| &self.members[index])
     }
 
-    /// The index of the member called `name`, however its key is escaped.
+    /// The index of the member `name`, however its key is escaped.
     pub fn position(&self, body: &[u8], name: &str) -> Option<usize> {
         let written = self.members.iter().position(|member| &body[member.key.clone()] == name.as_bytes());
         if written.is_some() || !self.escaped_keys {
@@ -145,7 +145,7 @@ impl Object {
         self.members.iter().position(is_named)
     }
 
-    /// Refuses a body that would take too much memory once it is parsed into a tree.
+    /// Rejects a body that would take too much memory when parsed into a tree.
     pub fn check_elements(&self) -> Result<(), ScanError> {
         match self.elements {
             0..=ELEMENT_LIMIT => Ok(()),
@@ -218,7 +218,8 @@ fn object(cursor: &mut Cursor<'_>) -> Result<Object, ScanError> {
 }
 
 impl Object {
-    /// Requests have few members: comparing each with each beats hashing until an attacker sends thousands.
+    /// Rejects duplicate keys. Pairwise comparison is fastest for the few members of a usual request; hashing bounds
+    /// the cost of hostile ones.
     fn refuse_duplicates(&self, body: &[u8]) -> Result<(), ScanError> {
         const PAIRWISE: usize = 32;
         let members = &self.members;
@@ -247,7 +248,7 @@ impl Object {
     }
 }
 
-/// Equal keys have equal prints, and unequal ones mostly differ, which spares the comparison.
+/// A cheap hash that avoids most comparisons of unequal keys.
 fn fingerprint(key: &[u8]) -> usize {
     let first = key.first().copied().unwrap_or_default();
     let last = key.last().copied().unwrap_or_default();

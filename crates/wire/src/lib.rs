@@ -1,4 +1,4 @@
-//! Bytes in, bytes out: formats, vendors, JSON and event streams. No sockets, no clock, no state.
+//! Wire formats, vendors, JSON and event streams as pure functions over bytes: no sockets, no clock, no shared state.
 
 pub mod codec;
 mod count;

@@ -1,6 +1,6 @@
-//! Reads usage out of an answer that only passes by: JSON or events of any size, in any chunks, in bounded memory.
+//! Extracts usage from a forwarded answer: JSON or events of any size, in any chunks, in bounded memory.
 
-mod glean;
+mod json_field_extractor;
 mod lines;
 
 use bytes::Bytes;
@@ -9,35 +9,36 @@ use domain::usage::Usage;
 
 use crate::codec;
 use crate::json;
-pub use glean::{Gleaner, Member, Place};
+pub use json_field_extractor::{JsonFieldExtractor, Member, Place};
 use lines::{Lines, Piece};
 
-/// What was read. Nothing of it is certain: the body was never checked as a whole.
+/// The extracted values. They are not validated, because the body is never parsed as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metered {
     pub usage: Option<Usage>,
-    /// The last usage object, as it was written.
+    /// The last usage object, as raw JSON.
     pub raw: Option<Bytes>,
     pub id: Option<String>,
     pub model: Option<String>,
     /// Bytes of text, reasoning and tool arguments, for an estimate.
     pub content_bytes: u64,
-    /// A stream that says when it ends has not said so.
+    /// Whether a stream with a terminal event ended without one.
     pub unfinished: bool,
     /// The last `status` of a response object.
     pub status: Option<String>,
-    /// Ids of other objects that the provider made with it, such as the output file of a batch.
+    /// Ids of other objects the provider created, such as the output file of a batch.
     pub made: Vec<String>,
 }
 
 pub struct Meter {
     shape: Shape,
-    gleaner: Gleaner,
-    /// Some formats tell usage in parts; once one is known, the rest is read the same way.
+    gleaner: JsonFieldExtractor,
+    /// The format of the first usage object. Some formats report usage in parts; later parts are read as the same
+    /// format.
     format: Option<Format>,
     /// The current event's `type`.
     kind: Option<String>,
-    /// The last event ended the content, or a block of it: usage is what may follow.
+    /// Whether the last event ended the content or a block of it, so that usage may follow.
     answered: bool,
     metered: Metered,
 }
@@ -45,16 +46,16 @@ pub struct Meter {
 enum Shape {
     Json,
     Events(Lines),
-    /// Nothing is read from it.
+    /// A body that is not read.
     Opaque,
 }
 
 impl Meter {
-    /// For a body in this media type; one that is neither JSON nor an event stream is let pass unread.
+    /// Creates a meter for a body of this media type; one that is neither JSON nor an event stream is not read.
     pub fn new(content_type: &str) -> Self {
         Self {
             shape: Shape::of(content_type),
-            gleaner: Gleaner::default(),
+            gleaner: JsonFieldExtractor::default(),
             format: None,
             kind: None,
             answered: false,
@@ -84,8 +85,8 @@ impl Meter {
         self.metered
     }
 
-    /// Whether the content is complete as far as can be told, so that only usage is still to come. An answer that is
-    /// one JSON object was complete when it was sent.
+    /// Whether the content appears complete, so that only usage is still to come. A single JSON object is complete once
+    /// it was sent.
     pub fn is_answered(&self) -> bool {
         match &self.shape {
             Shape::Json => self.gleaner.has_finished() || !self.gleaner.is_in_array(),
@@ -116,7 +117,7 @@ impl Meter {
     fn end_event(&mut self) {
         let finished = self.gleaner.has_finished();
         let content_bytes = self.gleaner.restart();
-        // What a responses stream says in its deltas, its other events say again.
+        // In a Responses API stream, the other events repeat the content of the deltas.
         let repeats = |kind: &str| kind.starts_with("response.") && !kind.ends_with(".delta");
         let kind = self.kind.take();
         match kind.as_deref() {
@@ -131,7 +132,7 @@ impl Meter {
             ) => self.metered.unfinished = false,
             _ => {}
         }
-        // A block that ends may be the last one: formats with blocks tell their usage behind it.
+        // The block may be the last one: formats with blocks report their usage after it.
         let ends_block = matches!(kind.as_deref(), Some("content_block_stop" | "response.output_item.done"));
         if !kind.is_some_and(|kind| repeats(&kind)) {
             self.answered &= content_bytes == 0;
@@ -161,7 +162,7 @@ fn note_usage(member: &Member<'_>, value: &[u8], known: &mut Option<Format>, met
     }
 }
 
-/// Whose usage object this is: told by where it stands and by what its members are called.
+/// The format of a usage object, determined by its position and member names.
 fn dialect(member: &Member<'_>, value: &[u8], known: Option<Format>) -> Option<Format> {
     let object = json::scan(value).ok()?;
     let has = |names: &[&str]| names.iter().any(|name| object.get(value, name).is_some());

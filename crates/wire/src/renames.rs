@@ -1,4 +1,4 @@
-//! Names of tools that a provider does not take: shortened on the way out, and given back in the answer.
+//! Renames tools whose names a provider does not accept, and restores the names in the answer.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use domain::canon::{Block, Content, Event, Part, Prompt, Reply, Tool, ToolChoice
 
 use crate::fingerprint::fingerprint;
 
-/// Sent name → the client's own. Mostly empty.
+/// Client's tool name by the name sent to the provider; usually empty.
 #[derive(Clone, Debug, Default)]
 pub struct Renames(HashMap<String, String>);
 
 impl Renames {
-    /// Makes every name in the prompt fit the format it is about to be written in.
+    /// Renames every tool in the prompt that the format does not accept.
     pub fn fit(prompt: &mut Prompt, format: Format) -> Self {
         let mut renames = Self::default();
         for tool in &mut prompt.tools {
@@ -72,7 +72,7 @@ impl Renames {
         }
     }
 
-    /// The same every time, so that a conversation names its tools alike from turn to turn.
+    /// The name to send. It is deterministic, so that a tool keeps its name from turn to turn.
     fn sent(&mut self, name: &str, format: Format) -> String {
         let legal: String = name.chars().map(|letter| if is_legal(letter) { letter } else { '_' }).collect();
         let hash = fingerprint(name.as_bytes());
@@ -100,7 +100,7 @@ fn is_legal(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
 }
 
-/// Gemini takes more letters, and its own codec knows which.
+/// Whether a name is accepted. Gemini allows more characters, which its own codec handles.
 fn fits(name: &str, format: Format) -> bool {
     name.len() <= longest(format) && (format == Format::Generate || name.chars().all(is_legal))
 }

@@ -1,4 +1,5 @@
-//! Model and finish reasons that a provider's answer names, for traces: whole documents and stream events of every format.
+//! Extracts model and finish reasons from a provider's answer for traces: complete documents and stream events of every
+//! format.
 
 use std::sync::LazyLock;
 
@@ -12,11 +13,11 @@ const LONGEST: usize = 200;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResponseFacts {
     pub model: Option<String>,
-    /// One per choice that has ended, in the provider's own words.
+    /// One finish reason per completed choice, as the provider wrote it.
     pub finish_reasons: Vec<String>,
 }
 
-/// The members of every format that name a model or an end. Raw, so that a member of another type is skipped.
+/// The members of every format with a model or finish reason. Raw values, so that a member of another type is skipped.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Document<'a> {
@@ -34,7 +35,7 @@ struct Document<'a> {
     status: Option<&'a RawValue>,
     #[serde(borrow)]
     incomplete_details: Option<&'a RawValue>,
-    /// `message_start` and the events of a response nest the object, `message_delta` its changes.
+    /// `message_start` and response events nest the object, `message_delta` its changes.
     #[serde(borrow)]
     message: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -57,21 +58,21 @@ struct Incomplete {
 }
 
 impl ResponseFacts {
-    /// What a whole answer names.
+    /// Reads a complete answer.
     pub fn of(document: &[u8]) -> Self {
         let mut facts = Self::default();
         facts.read(document);
         facts
     }
 
-    /// A whole answer.
+    /// Reads a complete answer.
     pub fn read(&mut self, document: &[u8]) {
         if let Ok(document) = std::str::from_utf8(document) {
             self.read_text(document, true);
         }
     }
 
-    /// The data of one event. Events that only carry content are skipped without parsing once the model is known.
+    /// Reads the data of one event. Once the model is known, events with only content are skipped without parsing.
     pub fn read_event(&mut self, data: &[u8]) {
         if (self.model.is_none() || names_an_end(data))
             && let Ok(data) = std::str::from_utf8(data)
@@ -100,7 +101,7 @@ impl ResponseFacts {
     }
 }
 
-/// A response has a status where others have a finish reason.
+/// The finish reason of a response, derived from its status.
 fn status_reason(document: &Document<'_>) -> Option<String> {
     match document.status.and_then(string)?.as_str() {
         "completed" => Some("stop".to_owned()),
@@ -128,7 +129,7 @@ fn cut(text: String) -> String {
     }
 }
 
-/// One of the names is there as a member with a string, or the event ends a response.
+/// Whether the event has a finish reason with a string value, or ends a response.
 fn names_an_end(data: &[u8]) -> bool {
     static MEMBERS: LazyLock<[Finder<'static>; 3]> =
         LazyLock::new(|| ["finish_reason\"", "stop_reason\"", "finishReason\""].map(Finder::new));

@@ -1,4 +1,4 @@
-//! Range edits over a pristine body, applied as a chain of slices: the body is never copied.
+//! Edits of a body by byte range, applied as a chain of slices: the body is never copied.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::json::Object;
 
-/// Edits gathered for one body. Edits inside a member that is removed go with it.
+/// Edits of one body. Edits inside a removed member are discarded.
 #[derive(Clone, Debug, Default)]
 pub struct Patch {
     edits: Vec<Edit>,
@@ -20,7 +20,7 @@ struct Edit {
     text: Bytes,
 }
 
-/// Commas depend on all that happens to an object, so that its removals and insertions wait for the end.
+/// Edits of one object. They are applied last, because the commas depend on all removals and insertions.
 #[derive(Clone, Debug)]
 struct ObjectEdits {
     open: usize,
@@ -38,7 +38,7 @@ impl Patch {
         self.edits.push(Edit { range, text: text.into() });
     }
 
-    /// Removes a member together with the right comma.
+    /// Removes a member and its comma.
     pub fn remove_member(&mut self, object: &Object, index: usize) {
         let edits = self.edits_of(object);
         if index < edits.members.len() && !edits.removed.contains(&index) {
@@ -55,7 +55,7 @@ impl Patch {
         self.edits.is_empty() && self.objects.is_empty()
     }
 
-    /// The edited body: slices of the old one and the new pieces, in order.
+    /// Applies the edits: slices of the original body and the new pieces, in order.
     pub fn apply(self, body: &Bytes) -> Vec<Bytes> {
         let Self { mut edits, objects } = self;
         for object in objects {
@@ -129,7 +129,7 @@ impl ObjectEdits {
         }
     }
 
-    /// What goes with a run of removed members whose neighbours stay: the comma before it, or else the one after.
+    /// The range of a run of removed members: includes the comma before it, or else the one after.
     fn span(&self, first: usize, last: usize) -> Range<usize> {
         let members = &self.members;
         match (first.checked_sub(1), members.get(last + 1)) {

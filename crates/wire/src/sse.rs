@@ -1,4 +1,4 @@
-//! Server-sent events: finds where events end in whatever chunks arrive, and reads their fields.
+//! Server-sent events: splits arbitrary chunks into events and reads their fields.
 
 mod event;
 
@@ -8,7 +8,7 @@ use bytes::{Buf as _, Bytes, BytesMut};
 
 pub use event::Event;
 
-/// An event grew over the limit.
+/// An event exceeded the size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
     pub limit: usize,
@@ -22,23 +22,23 @@ impl std::fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
-/// Cuts a byte stream into events. Each byte is looked at once; an event that lies within one chunk is a slice
-/// of it. Blank lines between events and a byte order mark at the start carry nothing and are dropped.
+/// Splits a byte stream into events. Each byte is examined once; an event within one chunk is a slice of it. Blank
+/// lines between events and a leading byte order mark are dropped.
 pub struct Splitter {
     limit: usize,
     waiting: VecDeque<Bytes>,
-    /// Earlier chunks' part of the event that is being read.
+    /// The part of the current event from earlier chunks.
     carried: BytesMut,
     current: Bytes,
-    /// How much of `current` has been looked at; it belongs to the event that is being read.
+    /// Number of bytes of `current` already examined; they belong to the current event.
     scanned: usize,
     line: Line,
-    /// Lines of this event that are not blank.
+    /// Number of non-blank lines of this event.
     lines: usize,
     started: bool,
 }
 
-/// Where in the grammar of lines the next byte stands.
+/// Parser state within the line grammar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     Start {
@@ -46,7 +46,7 @@ enum Line {
     },
     Inside,
     AfterCr,
-    /// The blank line ended in CR where lines end in CRLF: its LF is awaited, to belong to the same event.
+    /// The blank line ended in CR in a stream with CRLF: the following LF belongs to the same event.
     BlankAfterCr,
 }
 
@@ -112,12 +112,12 @@ impl Splitter {
         }
     }
 
-    /// Nothing of an unfinished event is held.
+    /// Whether no part of an unfinished event is buffered.
     pub fn is_empty(&self) -> bool {
         self.carried.is_empty() && self.current.is_empty() && self.waiting.is_empty()
     }
 
-    /// The stream has ended: a last event that no blank line closed.
+    /// Returns a last event without a closing blank line at the end of the stream.
     pub fn finish(&mut self) -> Option<Event> {
         self.started = true;
         match self.next() {
@@ -139,7 +139,7 @@ impl Splitter {
         }
     }
 
-    /// Goes on from `scanned`; true when it stands behind the event's blank line.
+    /// Continues from `scanned`; true after the blank line that ends the event.
     fn scan(&mut self) -> bool {
         while let Some(&byte) = self.current.get(self.scanned) {
             match self.line {

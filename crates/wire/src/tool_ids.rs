@@ -1,7 +1,7 @@
-//! Ids of tool calls that Anthropic would refuse, mapped to legal ones for clients of the messages format, and back.
+//! Maps tool call ids that Anthropic would reject to legal ones for clients of the Messages format, and back.
 //!
-//! The mapping is reversible and needs no memory: a conversation that began on one provider can go on at Anthropic, and
-//! the provider that issued an id gets it back as it was.
+//! The mapping is reversible and stateless: a conversation that began on one provider can continue at Anthropic, and
+//! the provider that issued an id gets it back unchanged.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 /// The prefix of a mapped id; the original follows in the URL-safe base64 alphabet, which Anthropic accepts.
 const PREFIX: &str = "toolu_gw_";
 
-/// Whether Anthropic takes this id: `^[a-zA-Z0-9_-]+$`.
+/// Whether Anthropic accepts this id: `^[a-zA-Z0-9_-]+$`.
 pub fn is_legal(id: &[u8]) -> bool {
     !id.is_empty() && id.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// The id itself if it is legal, else a legal one that [`restore`] turns back.
+/// The id itself if it is legal, else a legal one that [`restore`] maps back.
 pub fn to_legal(id: &str) -> Cow<'_, str> {
     if is_legal(id.as_bytes()) && original(id).is_none() {
         return Cow::Borrowed(id);
@@ -24,16 +24,16 @@ pub fn to_legal(id: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(id)))
 }
 
-/// The provider's own id.
+/// Restores the provider's own id.
 pub fn restore(id: String) -> String {
     original(&id).unwrap_or(id)
 }
 
-/// The id that was mapped to this one, if one was.
+/// The id that was mapped to this one, if any.
 fn original(id: &str) -> Option<String> {
     let bytes = URL_SAFE_NO_PAD.decode(id.strip_prefix(PREFIX)?).ok()?;
     let original = String::from_utf8(bytes).ok()?;
-    // A legal id is mapped only where it looks like a mapped one.
+    // A legal id is mapped only if it looks like a mapped one.
     let was_mapped = !is_legal(original.as_bytes()) || original.starts_with(PREFIX);
     was_mapped.then_some(original)
 }

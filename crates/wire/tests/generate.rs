@@ -1,4 +1,4 @@
-//! Gemini's generateContent: goldens of what is sent and read, and properties that hold for all of it.
+//! Gemini's generateContent: golden tests of requests and answers, and property tests.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

@@ -1,4 +1,4 @@
-//! Goldens: what each vendor is sent for the same requests, and what is read from streams as they are sent.
+//! Golden tests: requests sent to each vendor, and recorded provider streams.
 
 #![expect(clippy::unwrap_used, reason = "a golden that cannot be read should stop the test")]
 

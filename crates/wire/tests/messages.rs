@@ -1,4 +1,4 @@
-//! The messages format: as clients speak it to us, and as we speak it to Anthropic.
+//! The Messages format, for clients and for Anthropic.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
@@ -32,7 +32,7 @@ use domain::call::Format;
 use domain::canon::{Collector, Event, Prompt, Reply};
 use domain::fault::Fault;
 use serde_json::Value;
-use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, Mint, Rendering, Target};
+use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors;
 
@@ -59,7 +59,7 @@ fn encode_for(prompt: &Prompt, model: &str, max_output: Option<u64>) -> Encoded 
     codec().encode(prompt, &Target { model, stream: false, vendor, max_output }).unwrap()
 }
 
-/// The body for a model, and the names of what was left out.
+/// The body for a model, and the names of the dropped parameters.
 fn encoded(prompt: &Prompt, model: &str) -> (Value, Vec<String>) {
     let encoded = encode_for(prompt, model, None);
     (serde_json::from_slice(&encoded.body).unwrap(), encoded.dropped.names().to_vec())
@@ -70,13 +70,13 @@ fn decoding(schema_tool: Option<&str>) -> Decoding {
         provider: "acme".into(),
         model: MODEL.into(),
         schema_tool: schema_tool.map(str::to_owned),
-        mint: Mint::new("seed"),
+        mint: IdGenerator::new("seed"),
     }
 }
 
 fn rendering() -> Rendering {
     Rendering {
-        mint: Mint::new("seed"),
+        mint: IdGenerator::new("seed"),
         created: 1,
         provider: "acme".into(),
         model: "some-model".into(),
@@ -88,8 +88,8 @@ fn rendering() -> Rendering {
     }
 }
 
-/// The canonical events of a stream that arrives in pieces.
-fn follow(chunks: &[Bytes], schema_tool: Option<&str>) -> Result<Vec<Event>, Fault> {
+/// Decodes a stream that arrives in these chunks.
+fn decode_stream(chunks: &[Bytes], schema_tool: Option<&str>) -> Result<Vec<Event>, Fault> {
     let mut splitter = Splitter::new(1 << 20);
     let mut decoder = codec().decoder(decoding(schema_tool));
     let mut events = Vec::new();
@@ -103,7 +103,7 @@ fn follow(chunks: &[Bytes], schema_tool: Option<&str>) -> Result<Vec<Event>, Fau
     Ok(events)
 }
 
-fn narrate(events: &[Event]) -> Bytes {
+fn render_stream(events: &[Event]) -> Bytes {
     let mut renderer = codec().renderer(rendering());
     let mut out = BytesMut::new();
     events.iter().for_each(|event| renderer.write(event, &mut out));

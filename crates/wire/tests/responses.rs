@@ -1,4 +1,4 @@
-//! The responses format from end to end: real clients' requests, providers' answers, and what clients are sent.
+//! The Responses format end to end: requests of real clients, provider answers, and rendered responses.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be read should stop the test")]
 
@@ -21,7 +21,7 @@ use domain::call::Format;
 use domain::canon::{Collector, Event, Prompt, Reply, Tool};
 use domain::fault::Fault;
 use serde_json::Value;
-use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, Mint, Rendering, Target};
+use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors;
 
@@ -49,7 +49,12 @@ pub fn json(bytes: &[u8]) -> Value {
 }
 
 pub fn decoding() -> Decoding {
-    Decoding { provider: "acme".into(), model: "gpt-5".into(), schema_tool: None, mint: Mint::new("seed") }
+    Decoding {
+        provider: "acme".into(),
+        model: "gpt-5".into(),
+        schema_tool: None,
+        mint: IdGenerator::new("seed"),
+    }
 }
 
 pub fn rendering(tools: &[Tool], request: Value) -> Rendering {
@@ -57,7 +62,7 @@ pub fn rendering(tools: &[Tool], request: Value) -> Rendering {
     request["input"] = "x".into();
     let request = EchoedRequest::new(&responses().peek(Bytes::from(request.to_string())).unwrap());
     Rendering {
-        mint: Mint::new("0199"),
+        mint: IdGenerator::new("0199"),
         created: 1_750_000_000,
         provider: "mine".into(),
         model: "gpt-5".into(),
@@ -69,8 +74,8 @@ pub fn rendering(tools: &[Tool], request: Value) -> Rendering {
     }
 }
 
-/// The canonical events of a provider's bytes, cut as told.
-pub fn follow(bytes: &Bytes, cuts: &[usize]) -> Result<Vec<Event>, Fault> {
+/// Decodes a provider's bytes, split at these lengths.
+pub fn decode_stream(bytes: &Bytes, cuts: &[usize]) -> Result<Vec<Event>, Fault> {
     let mut decoder = responses().decoder(decoding());
     let mut splitter = Splitter::new(1 << 20);
     let mut events = Vec::new();
@@ -91,15 +96,15 @@ pub fn collect(events: &[Event]) -> Reply {
     collector.finish()
 }
 
-/// The client's stream for these events.
-pub fn narrate(events: &[Event], rendering: Rendering) -> Bytes {
+/// Renders these events as the client's stream.
+pub fn render_stream(events: &[Event], rendering: Rendering) -> Bytes {
     let mut renderer = responses().renderer(rendering);
     let mut out = BytesMut::new();
     events.iter().for_each(|event| renderer.write(event, &mut out));
     out.freeze()
 }
 
-/// The data of a stream's events, but for the closing mark.
+/// The data of a stream's events, without the closing mark.
 pub fn data_of(stream: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(stream).unwrap();
     let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -109,7 +114,7 @@ pub fn data_of(stream: &[u8]) -> Vec<Value> {
 #[test]
 fn a_stream_says_what_the_whole_answer_says() {
     for name in ["everything", "sparse", "refusal", "only_the_end"] {
-        let events = follow(&fixture(&format!("streams/{name}.sse")), &[]).unwrap();
+        let events = decode_stream(&fixture(&format!("streams/{name}.sse")), &[]).unwrap();
         check_order(&events);
         let whole = responses().decode(&fixture(&format!("answers/{name}.json")), &mut decoding()).unwrap();
         let streamed = collect(&events);
@@ -121,7 +126,7 @@ fn a_stream_says_what_the_whole_answer_says() {
     }
 }
 
-/// Begin first, every block opened, closed and numbered in order, Finish and End last.
+/// Checks the order: Begin first, every block opened, closed and numbered in order, Finish and End last.
 pub fn check_order(events: &[Event]) {
     let mut open = Vec::new();
     let mut next = 0;
@@ -150,7 +155,7 @@ pub fn check_order(events: &[Event]) {
 fn broken_streams_are_faults() {
     let whole = fixture("streams/everything.sse");
     let cut = whole.slice(..whole.len() / 2);
-    assert_eq!(follow(&cut, &[]).unwrap_err().code, "upstream_invalid_response");
+    assert_eq!(decode_stream(&cut, &[]).unwrap_err().code, "upstream_invalid_response");
     for (stream, code) in [
         ("data: {\"type\":\"response.output_text.delta\",\"delta\":5}\n\n", "upstream_invalid_response"),
         ("data: nonsense\n\n", "upstream_invalid_response"),
@@ -163,7 +168,7 @@ fn broken_streams_are_faults() {
             "rate_limit_exceeded",
         ),
     ] {
-        assert_eq!(follow(&Bytes::from(stream), &[]).unwrap_err().code, code, "{stream}");
+        assert_eq!(decode_stream(&Bytes::from(stream), &[]).unwrap_err().code, code, "{stream}");
     }
     for body in [
         "{}",

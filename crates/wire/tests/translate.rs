@@ -1,4 +1,4 @@
-//! Every dialect to every other: what one can say and the other can carry comes back equal.
+//! Translation between all pairs of formats: content that both can express is preserved.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a translation that fails should stop the test")]
 
@@ -14,11 +14,11 @@ use domain::canon::{FunctionTool, Thinking};
 use domain::usage::{Tokens, Usage};
 use proptest::prelude::*;
 use serde_json::json;
-use wire::codec::{self, Decoding, EchoedRequest, Mint, Rendering, Target};
+use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors;
 
-/// A vendor whose main dialect is that one, and a model of it that takes everything.
+/// A vendor with that main format, and a model of it that accepts every parameter.
 fn place(format: Format) -> (&'static str, &'static str) {
     match format {
         Format::Chat => ("openai_compatible", "large"),
@@ -33,7 +33,7 @@ fn target(format: Format, stream: bool) -> Target<'static> {
     Target { model, stream, vendor: vendors::find(vendor).unwrap(), max_output: Some(8192) }
 }
 
-/// The prompt as a client of that dialect would have written it, read back.
+/// The prompt encoded in that format and parsed again.
 fn through(prompt: &Prompt, format: Format) -> Prompt {
     let codec = codec::of(format);
     let encoded = codec.encode(prompt, &target(format, false)).unwrap();
@@ -45,7 +45,7 @@ fn through(prompt: &Prompt, format: Format) -> Prompt {
         .unwrap_or_else(|fault| panic!("{format:?} {fault}: {}", String::from_utf8_lossy(&encoded.body)))
 }
 
-/// What every dialect can say: where it stood in the body and which dialect it was are not part of it.
+/// The content that every format can express, without paths and the client's format.
 fn essence(prompt: &Prompt) -> String {
     let mut lines = vec![format!(
         "max {:?} temperature {:?} stop {:?} choice {:?} output {:?}",
@@ -63,7 +63,7 @@ fn essence(prompt: &Prompt) -> String {
                 lines.push(format!("{role:?}:"));
                 last = Some(role);
             }
-            // Paragraphs of one speaker may be joined: what is said is the same.
+            // Consecutive paragraphs of one role may be joined.
             if let (Content::Text(text), Some(said)) = (&part.content, lines.last_mut())
                 && let Some(said) = said.strip_prefix("text ").map(str::to_owned)
             {
@@ -104,7 +104,7 @@ fn part() -> impl Strategy<Value = Part> {
     prop_oneof![4 => words().prop_map(Part::text), 1 => Just(Part::new(Content::Image(image)))]
 }
 
-/// A user's words, and perhaps a round of tool calls with their results.
+/// A user message, and possibly tool calls with their results.
 fn exchange(number: usize) -> impl Strategy<Value = Vec<Turn>> {
     (prop::collection::vec(part(), 1..3), words(), 0usize..3, words()).prop_map(
         move |(user, said, calls, result)| {
@@ -170,7 +170,7 @@ fn prompt() -> impl Strategy<Value = Prompt> {
     )
 }
 
-/// Adapts what one target needs and another does not: a limit is always sent to Claude, names of schemas are not.
+/// Removes differences between targets: Claude always gets a limit and never a schema name.
 fn comparable(mut prompt: Prompt, other: &Prompt) -> Prompt {
     if other.max_output.is_none() {
         prompt.max_output = None;
@@ -262,7 +262,7 @@ fn said(reply: &Reply) -> String {
 
 fn rendering() -> Rendering {
     Rendering {
-        mint: Mint::new("seed"),
+        mint: IdGenerator::new("seed"),
         created: 1_700_000_000,
         provider: "acme".into(),
         model: "m".into(),
@@ -275,7 +275,7 @@ fn rendering() -> Rendering {
 }
 
 fn decoding() -> Decoding {
-    Decoding { provider: "acme".into(), model: "m".into(), schema_tool: None, mint: Mint::new("seed") }
+    Decoding { provider: "acme".into(), model: "m".into(), schema_tool: None, mint: IdGenerator::new("seed") }
 }
 
 fn rendered(format: Format, reply: &Reply) -> bytes::Bytes {

@@ -1,4 +1,4 @@
-//! Reads one HTTP/1.1 answer off a socket to its very end, keeping only what the check needs.
+//! Reads one HTTP/1.1 response to its end and keeps only the parts that the check needs.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const TAIL: usize = 1024;
 pub(super) struct Answer {
     pub first_byte: Duration,
     pub bytes: u64,
-    /// No further request may follow on this connection.
+    /// Whether the server closes the connection after this response.
     pub closes: bool,
     status: u16,
     tail: BytesMut,
@@ -132,7 +132,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Up to the next line end, without it.
+    /// Reads up to the next line end and returns the line without it.
     async fn line(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> io::Result<BytesMut> {
         loop {
             if let Some(end) = memmem::find(&self.buffer, b"\r\n") {

@@ -1,4 +1,4 @@
-//! The same stream in Anthropic's dialect, for what translating it costs.
+//! The mock stream in Anthropic's format, to measure the cost of translation.
 
 use super::{STREAM_HEAD, Script, chunk, pace};
 

@@ -1,4 +1,4 @@
-//! Just enough HTTP/1.1 to read a request with an announced length.
+//! A minimal HTTP/1.1 request parser for bodies with a Content-Length.
 
 use std::io;
 
@@ -11,7 +11,7 @@ const MAX_HEAD: usize = 64 * 1024;
 
 pub(super) struct Request {
     pub method: String,
-    /// Without its query.
+    /// Without the query.
     pub path: String,
     pub model: String,
     pub streamed: bool,
@@ -32,7 +32,7 @@ impl Connection {
         &mut self.stream
     }
 
-    /// `None` when the client is done.
+    /// Reads the next request; `None` when the client closed the connection.
     pub async fn next(&mut self) -> io::Result<Option<Request>> {
         let head_length = loop {
             if let Some(end) = memmem::find(&self.buffer, b"\r\n\r\n") {
@@ -93,7 +93,7 @@ fn read(head: &str, body: &[u8]) -> Request {
     }
 }
 
-/// The bytes after the key's colon. The mock trusts that its callers put no such text into a message.
+/// The bytes after the colon of a key. The first match counts: callers put no such text into a message.
 fn value<'a>(body: &'a [u8], key: &str) -> Option<&'a [u8]> {
     let start = memmem::find(body, key.as_bytes())? + key.len();
     body.get(start..)?.trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start)

@@ -1,4 +1,4 @@
-//! The mock answers as the real thing would, at the pace its model names.
+//! Tests of the mock: response formats, and the pace set by the model name.
 
 use super::*;
 use crate::load::{LoadConfig, Stop, run_load};

@@ -1,4 +1,4 @@
-//! Families by example, and what must not change one.
+//! Family lookups by example, and invariance under changes of date, host and capitalization.
 
 use proptest::prelude::*;
 
@@ -68,7 +68,7 @@ fn what_has_no_family() {
         "o1ympus",
         "é",
         ".",
-        // Nothing that is not for conversations: two embeddings of one name do not mix.
+        // Models that do not generate text have no family: embeddings of two models are not comparable.
         "text-embedding-3-small",
         "mistral-embed",
         "gpt-4o-transcribe",
@@ -80,7 +80,7 @@ fn what_has_no_family() {
     }
 }
 
-/// Most of what can be talked to, and the same wherever it is served and however it is written.
+/// Most text generation models have a family, and it does not depend on the host or the spelling of the id.
 #[test]
 fn the_catalogue_has_families() {
     let (mut all, mut known) = (0, 0);

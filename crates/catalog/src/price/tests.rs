@@ -1,4 +1,4 @@
-//! Cost: the fallbacks by example, the arithmetic by property.
+//! Cost: fallback rates by example, arithmetic by property.
 
 use domain::model::Tier;
 use proptest::prelude::*;
@@ -86,7 +86,7 @@ fn a_tier_without_a_cache_rate_keeps_the_base_one() {
     check(&price, Tokens { cache_read: MILLION, ..Tokens::default() }, 0.3, 0.0);
 }
 
-/// A price of every kind at once, and figures worked out by hand.
+/// A price with every kind of rate; the expected figures in the tests are calculated by hand.
 fn every_kind() -> Price {
     let tier = Tier { above_tokens: 100_000, input: usd(4.0), output: usd(20.0), cache_read: Some(usd(0.4)) };
     Price {
@@ -145,7 +145,7 @@ fn hand_computed_figures() {
     // Above the tier: 0.4 + 0.016 + 0.01 + 0.01 + 0.032 + 0.001; 0.06 + 0.024 + 0.032.
     let long = Billable { tokens: Tokens { input: 100_000, ..tokens }, ..Billable::default() };
     check_of(&price, long, 469_000_000, 116_000_000);
-    // The tier is of no account in a batch.
+    // The batch rate replaces the tier.
     check_of(&price, Billable { batch: true, ..long }, 148_000_000, 27_500_000);
 }
 
@@ -190,7 +190,7 @@ prop_compose! {
     }
 }
 
-/// Each bucket alone, so that a sum over them can be compared with the whole.
+/// One `Tokens` per bucket, so that the sum of their costs can be compared with the cost of the whole.
 fn buckets(tokens: &Tokens) -> [Tokens; 8] {
     let none = Tokens::default();
     [
@@ -210,7 +210,7 @@ proptest! {
     fn the_whole_is_the_sum_of_its_buckets(price in price(), tokens in tokens()) {
         let whole = cost(&price, &tokens).total().0;
         let parts: i64 = buckets(&tokens).iter().map(|bucket| cost(&price, bucket).total().0).sum();
-        // Each of eight parts and each of two halves rounds by at most half a nano.
+        // Each of the eight parts and each of the two halves is rounded by at most half a nano-dollar.
         prop_assert!((whole - parts).abs() <= 5, "{whole} against {parts}");
     }
 

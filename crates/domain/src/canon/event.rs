@@ -1,4 +1,5 @@
-//! An answer in pieces. Blocks open, grow and close by index; indexes count up from 0 in the order blocks open.
+//! Canonical stream events. Blocks open, grow and close by index; indexes count up from 0 in the order in which blocks
+//! open.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use crate::usage::Usage;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The provider has begun; nothing is said yet. First, and once.
+    /// Start of the response, before any content. First event, sent once.
     Begin {
         id: Option<String>,
         model: Option<String>,
@@ -25,16 +26,16 @@ pub enum Event {
     Close {
         index: u32,
     },
-    /// What was consumed so far, and the provider's own words for it; the last one counts.
+    /// Usage so far, and the provider's own usage object; the last event counts.
     Usage {
         usage: Box<Usage>,
         raw: Bytes,
     },
-    /// Why the answer ends. Once; every block is closed before it.
+    /// The stop reason. Sent once; every block is closed before it.
     Finish {
         reason: StopReason,
     },
-    /// Nothing follows. Once, after `Finish`.
+    /// End of the stream. Sent once, after `Finish`.
     End,
 }
 
@@ -49,7 +50,7 @@ pub enum Block {
         opaque: Option<Opaque>,
     },
     Refusal,
-    /// A block only one format knows, whole.
+    /// A complete block that exists in one format only.
     Foreign {
         format: Format,
         value: Value,
@@ -58,16 +59,16 @@ pub enum Block {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delta {
-    /// More of a text, a thought or a refusal.
+    /// More text of a text, thinking or refusal block.
     Text(String),
-    /// More of a call's arguments: fragments of JSON text, in order.
+    /// More of a tool call's arguments: fragments of JSON text, in order.
     Arguments(String),
-    /// State of a thinking block or of a call; replaces what came before.
+    /// Opaque state of a thinking block or a tool call; replaces the previous one.
     Opaque(Opaque),
 }
 
 impl Event {
-    /// The client could miss it: once this has been sent, no other provider can take over.
+    /// True for events that a client would miss: once one has been sent, no other provider can take over.
     pub fn is_content(&self) -> bool {
         match self {
             Self::Begin { .. } | Self::Usage { .. } | Self::Close { .. } => false,
@@ -80,7 +81,7 @@ impl Event {
         }
     }
 
-    /// Bytes of what is said: what an estimate is made of.
+    /// Bytes of generated content, from which tokens are estimated.
     pub fn content_bytes(&self) -> usize {
         match self {
             Self::Open { block: Block::ToolCall { name, .. }, .. } => name.len(),

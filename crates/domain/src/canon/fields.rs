@@ -1,4 +1,4 @@
-//! What a target could not be told, named as the client wrote it.
+//! Request fields that a target format cannot express, named as in the client's format.
 
 use crate::call::Format;
 
@@ -29,7 +29,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// Its name in the client's format.
+    /// The name of the field in the client's format.
     pub fn name(self, format: Format) -> &'static str {
         use Format::{Chat, Generate, Messages, Responses};
         match (self, format) {
@@ -80,7 +80,7 @@ impl Field {
     }
 }
 
-/// Names of what was left out, each once, in order.
+/// Names of the request fields that were left out, without duplicates, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dropped(Vec<String>);
 
@@ -89,7 +89,7 @@ impl Dropped {
         self.name(field.name(client));
     }
 
-    /// Bounded: they are told in a header.
+    /// Adds a name. Count and length are limited because the names are sent in a response header.
     pub fn name(&mut self, name: impl Into<String>) {
         const MOST: usize = 50;
         let name: String = name.into().chars().filter(char::is_ascii_graphic).take(100).collect();

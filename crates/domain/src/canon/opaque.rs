@@ -1,4 +1,4 @@
-//! State of a model that travels through clients untouched: thinking signatures, encrypted reasoning.
+//! Opaque model state that clients echo unchanged: thinking signatures, encrypted reasoning.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Format;
 
-/// Bytes that mean something only to the model that made them.
+/// Data that only the model that produced it can interpret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opaque {
     pub origin: Origin,
     pub data: String,
-    /// The thinking this belongs to has no readable text at all (redacted or encrypted as a whole).
+    /// True if the thinking has no readable text at all (redacted or encrypted as a whole).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
-    /// The readable text the data vouches for, where the client's format might not echo it exactly.
+    /// The readable text that the data signs, for client formats that might not echo it exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -22,17 +22,18 @@ pub struct Opaque {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     pub format: Format,
-    /// The model as its provider names it; empty when the client's own format carried the state and did not say.
+    /// The model as its provider names it; empty when the state came in the client's own format, which does not name
+    /// it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
 }
 
-/// What a sealed state begins with: nothing a provider issues does. It is base64 itself, so that a client which takes
-/// the state for bytes, and writes them out again in either alphabet, leaves it as it is.
+/// Prefix of a sealed state; no provider issues values that start with it. The prefix is valid base64, so a client that
+/// decodes the state to bytes and encodes it again in either alphabet preserves it.
 pub const SEAL_MARK: &str = "GHsealed";
 
 impl Opaque {
-    /// For the field of another format that its clients echo: origin and data in one piece of base64.
+    /// Encodes origin and data as one base64 string, for a field that clients of another format echo.
     pub fn seal(&self) -> String {
         let json = serde_json::to_vec(self).unwrap_or_default();
         let mut sealed = SEAL_MARK.to_owned();
@@ -40,7 +41,7 @@ impl Opaque {
         sealed
     }
 
-    /// What a client echoed: a state sealed by us, or one that its own format issued.
+    /// Decodes a value that a client echoed: a sealed state, or a native one of the client's own format.
     pub fn open(text: &str, native: Format) -> Self {
         Self::unseal(text).unwrap_or_else(|| Self {
             origin: Origin { format: native, model: String::new() },
@@ -56,7 +57,7 @@ impl Opaque {
         serde_json::from_slice(&STANDARD_NO_PAD.decode(sealed).ok()?).ok()
     }
 
-    /// The model that made it can take it back; no other can.
+    /// True if the state was produced by this model in this format; no other model can use it.
     pub fn fits(&self, format: Format, model: &str) -> bool {
         self.origin.format == format && (self.origin.model.is_empty() || self.origin.model == model)
     }
@@ -75,7 +76,7 @@ mod tests {
             text: Some("so".into()),
         };
         let sealed = opaque.seal();
-        // A client that knows bytes writes it out again, as whole base64, in its own alphabet.
+        // A client that treats the value as bytes encodes it again, in the URL-safe alphabet.
         let bytes = STANDARD.decode(&sealed).unwrap();
         let again = base64::engine::general_purpose::URL_SAFE.encode(bytes);
         assert_eq!(Opaque::open(&again, Format::Messages), opaque);

@@ -1,4 +1,4 @@
-//! What a turn is made of: text, media, thoughts, tool calls and their results.
+//! Content parts of a turn: text, media, thinking, tool calls and tool results.
 
 use serde_json::Value;
 
@@ -8,9 +8,9 @@ use crate::call::Format;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub content: Content,
-    /// The prompt up to and including this part is worth caching.
+    /// Cache breakpoint: the prompt up to and including this part should be cached.
     pub cache: Option<CacheMark>,
-    /// Where the client wrote it, for faults: `messages[3].content[0]`.
+    /// Position in the client's body, for error messages: `messages[3].content[0]`.
     pub place: Place,
 }
 
@@ -24,9 +24,9 @@ pub enum Content {
     Thinking(Thinking),
     ToolCall(ToolCall),
     ToolResult(ToolResult),
-    /// The model says why it does not answer.
+    /// The model's explanation why it does not answer.
     Refusal(String),
-    /// A part only one format knows, whole.
+    /// A complete part that exists in one format only.
     Foreign {
         format: Format,
         value: Value,
@@ -36,9 +36,9 @@ pub enum Content {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Media {
     pub source: Source,
-    /// `image/png`, `application/pdf`; known for embedded data, guessed or absent for addresses.
+    /// `image/png`, `application/pdf`; always present for embedded data, guessed or absent for URLs.
     pub media_type: Option<String>,
-    /// How closely an image is looked at: `low`, `high`, `auto`.
+    /// Image resolution requested from the model: `low`, `high`, `auto`.
     pub detail: Option<String>,
     /// The name or title of a document.
     pub name: Option<String>,
@@ -47,15 +47,15 @@ pub struct Media {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     Url(String),
-    /// Base64, as it came.
+    /// Base64, as received.
     Data(String),
     /// Plain text inside a document.
     Text(String),
-    /// A file at the provider.
+    /// The id of a file stored at the provider.
     File(String),
 }
 
-/// Reasoning: readable text, or a state only the model that made it can read, or both.
+/// Reasoning: readable text, opaque state for the model that produced it, or both.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thinking {
     pub text: String,
@@ -64,15 +64,15 @@ pub struct Thinking {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
-    /// What the result refers to; preserved both ways.
+    /// The id that the tool result refers to; preserved in both directions.
     pub id: String,
-    /// The flat name: with its namespace in front, where it has one.
+    /// The flat name: prefixed with its namespace, if it has one.
     pub name: String,
-    /// JSON text; of a custom tool, the plain input.
+    /// JSON text; for a custom tool, the plain input.
     pub arguments: String,
-    /// A custom tool takes free text instead of JSON.
+    /// True for a custom tool, which takes free text instead of JSON.
     pub custom: bool,
-    /// State a provider wants back with this very call.
+    /// State that the provider expects back with this call.
     pub opaque: Option<Opaque>,
 }
 
@@ -91,7 +91,7 @@ pub enum CacheMark {
     OneHour,
 }
 
-/// Where something stood in the client's body. Two parts that say the same are equal wherever they stood.
+/// Position in the client's body. All places are equal, so that parts compare by content alone.
 #[derive(Clone, Debug, Default)]
 pub struct Place(pub String);
 

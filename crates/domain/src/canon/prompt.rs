@@ -1,4 +1,4 @@
-//! What a client asks.
+//! The canonical request.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::fault::{self, Fault};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// The client's format: `extra` and foreign parts belong to it.
+    /// The client's format; `extra` and foreign parts belong to it.
     pub format: Format,
     pub turns: Vec<Turn>,
     pub tools: Vec<Tool>,
@@ -19,16 +19,16 @@ pub struct Prompt {
     pub sampling: Sampling,
     pub stop: Vec<String>,
     pub reasoning: Option<Reasoning>,
-    /// How wordy the answer is to be: `low`, `medium`, `high`.
+    /// Verbosity of the answer: `low`, `medium`, `high`.
     pub verbosity: Option<String>,
-    /// The end user, as the client calls them.
+    /// The end user id sent by the client.
     pub user: Option<String>,
-    /// The client's own labels.
+    /// Labels sent by the client.
     pub metadata: Option<Value>,
     pub service_tier: Option<String>,
-    /// How many answers; only chat completions can ask for several.
+    /// Number of answers; only chat completions can request several.
     pub choices: u64,
-    /// The rest of the client's fields, as written.
+    /// All other fields of the client's request, unchanged.
     pub extra: Map<String, Value>,
 }
 
@@ -38,7 +38,7 @@ pub struct Turn {
     pub parts: Vec<Part>,
 }
 
-/// Results of tools have turns of their own; a format that keeps them with the user's words splits and merges.
+/// The role of a turn. Tool results have turns of their own; formats that put them into user turns split and merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     System,
@@ -72,14 +72,14 @@ pub struct Sampling {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reasoning {
-    /// `Some(false)`: the client asked for none.
+    /// `Some(false)`: the client disabled reasoning.
     pub enabled: Option<bool>,
     pub effort: Option<Effort>,
-    /// Tokens it may take.
+    /// The maximum number of reasoning tokens.
     pub budget: Option<u64>,
-    /// The model decides how much (Anthropic's `adaptive`, Gemini's budget -1).
+    /// The model decides how much to reason (Anthropic's `adaptive`, Gemini's budget -1).
     pub adaptive: bool,
-    /// The readable text is wanted: `auto`, `concise`, `detailed`, `summarized`; `none` when it is not.
+    /// The kind of readable summary requested: `auto`, `concise`, `detailed`, `summarized`; `none` for no summary.
     pub summary: Option<String>,
 }
 
@@ -111,7 +111,7 @@ impl Effort {
         Self::ALL.into_iter().find(|effort| effort.as_str() == text)
     }
 
-    /// Tokens to think with, for targets that count them.
+    /// The reasoning budget in tokens, for targets that take a budget instead of an effort.
     pub fn budget(self) -> u64 {
         match self {
             Self::Minimal => 1024,
@@ -150,8 +150,8 @@ impl Prompt {
         }
     }
 
-    /// Gives every result the name of its call. A result that answers no call before it is the client's mistake;
-    /// `field` names the id's member in the client's format, e.g. `tool_call_id`.
+    /// Sets the tool name of every result from its call. Fails if no earlier call has the id of a result; `field` is
+    /// the name of the id field in the client's format, such as `tool_call_id`, for the error message.
     pub fn pair_results(&mut self, field: &str) -> Result<(), Fault> {
         let mut called: Vec<(String, String)> = Vec::new();
         for part in self.turns.iter_mut().flat_map(|turn| &mut turn.parts) {
@@ -184,7 +184,7 @@ impl Turn {
         Self { role, parts }
     }
 
-    /// The text of its text parts, joined by a blank line as separate paragraphs.
+    /// The text of its text parts, joined by blank lines.
     pub fn joined_text(&self) -> String {
         self.parts.iter().filter_map(Part::as_text).collect::<Vec<_>>().join("\n\n")
     }

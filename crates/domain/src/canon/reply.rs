@@ -1,4 +1,4 @@
-//! What a model answers, whole; and how a whole is gathered from pieces.
+//! The canonical response, and the collector that assembles it from stream events.
 
 use bytes::Bytes;
 
@@ -7,15 +7,15 @@ use crate::usage::Usage;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    /// The provider's own id.
+    /// The provider's response id.
     pub id: Option<String>,
-    /// The model as the provider names it in its answer.
+    /// The model as named in the provider's response.
     pub model: Option<String>,
     pub parts: Vec<Part>,
     pub stop: StopReason,
-    /// Absent when the provider told none.
+    /// Absent when the provider reported none.
     pub usage: Option<Usage>,
-    /// The provider's usage object, as it came.
+    /// The provider's usage object, unchanged.
     pub raw_usage: Bytes,
 }
 
@@ -23,20 +23,20 @@ pub struct Reply {
 pub enum StopReason {
     #[default]
     EndTurn,
-    /// The client's own stop sequence, where the provider names it.
+    /// A stop sequence of the client, where the provider names it.
     StopSequence(Option<String>),
     MaxTokens,
     ToolCalls,
-    /// The provider's filter cut the answer.
+    /// The provider's content filter stopped the answer.
     ContentFilter,
     /// The model refused.
     Refusal,
-    /// The provider paused a long turn; the client may send it back to go on.
+    /// The provider paused a long turn; the client may send the turn back to continue.
     PauseTurn,
 }
 
 impl StopReason {
-    /// The `finish_reason` of chat completions that it corresponds to, or its own name.
+    /// The corresponding `finish_reason` of chat completions, or its own name.
     pub fn as_finish_reason(&self) -> &'static str {
         match self {
             Self::EndTurn | Self::StopSequence(_) => "stop",
@@ -63,7 +63,7 @@ impl Default for Reply {
 }
 
 impl Reply {
-    /// The same answer in pieces, as a stream would have brought it.
+    /// Converts the response to stream events.
     pub fn into_events(self) -> Vec<Event> {
         let mut events = vec![Event::Begin { id: self.id, model: self.model }];
         for (index, part) in self.parts.into_iter().enumerate() {
@@ -97,11 +97,11 @@ impl Reply {
     }
 }
 
-/// Gathers the pieces of an answer into a whole.
+/// Assembles a response from stream events.
 #[derive(Debug, Default)]
 pub struct Collector {
     reply: Reply,
-    /// Which part each block became; indexes are small and dense.
+    /// The index of the part for each block; block indexes are small and dense.
     places: Vec<Option<usize>>,
 }
 
@@ -127,7 +127,7 @@ impl Collector {
         self.reply
     }
 
-    /// What has been gathered so far.
+    /// The response assembled so far.
     pub fn so_far(&self) -> &Reply {
         &self.reply
     }

@@ -9,36 +9,36 @@ use crate::call::Format;
 pub enum Tool {
     Function(FunctionTool),
     Custom(CustomTool),
-    /// One the provider runs itself (web search and the like), or one only that format knows.
+    /// A tool that the provider runs itself, such as web search, or that exists in one format only.
     Foreign(ForeignTool),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FunctionTool {
     pub name: String,
-    /// Put in front of the name for targets that know no namespaces.
+    /// Prefixed to the name for targets without namespaces.
     pub namespace: Option<String>,
     pub description: Option<String>,
-    /// JSON Schema; absent when the tool takes nothing.
+    /// JSON Schema; absent for tools without parameters.
     pub parameters: Option<Value>,
     pub strict: Option<bool>,
     pub cache: Option<CacheMark>,
 }
 
-/// Takes free text, perhaps bound by a grammar.
+/// A tool that takes free text, optionally constrained by a grammar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CustomTool {
     pub name: String,
     pub namespace: Option<String>,
     pub description: Option<String>,
-    /// The grammar, as written.
+    /// The grammar, unchanged.
     pub format: Option<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForeignTool {
     pub format: Format,
-    /// What to call it where it has to be left out: `tools[2]`.
+    /// Position in the client's body, reported when the tool has to be left out: `tools[2]`.
     pub place: String,
     pub value: Value,
 }
@@ -47,10 +47,10 @@ pub struct ForeignTool {
 pub enum ToolChoice {
     Auto,
     None,
-    /// Some tool must be called.
+    /// The model must call a tool.
     Required,
     Named(String),
-    /// Only these, by flat name; `required` when one of them must be called.
+    /// Restricts the choice to these flat names; with `required`, one of them must be called.
     Among {
         names: Vec<String>,
         required: bool,
@@ -58,7 +58,7 @@ pub enum ToolChoice {
 }
 
 impl Tool {
-    /// The name it is called by; none for what the provider runs itself.
+    /// The name it is called by; `None` for tools that the provider runs itself.
     pub fn flat_name(&self) -> Option<String> {
         let (namespace, name) = match self {
             Self::Function(tool) => (&tool.namespace, &tool.name),
@@ -69,7 +69,7 @@ impl Tool {
     }
 }
 
-/// A name with its namespace in front, the seam visible.
+/// A name prefixed with its namespace, separated by underscores.
 pub fn flat_name(namespace: Option<&str>, name: &str) -> String {
     match namespace {
         None | Some("") => name.to_owned(),

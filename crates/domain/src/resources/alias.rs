@@ -1,4 +1,4 @@
-//! An alias: another name for what a selector leads to.
+//! Aliases: alternative names for selectors.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::fault::{self, Fault};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Alias {
-    /// May hold slashes.
+    /// May contain slashes.
     pub name: String,
     pub target: String,
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Managed API keys: the document that is stored. The raw key is never part of it.
+//! Managed API keys as stored documents. The raw key is never part of the document.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -26,20 +26,20 @@ pub struct RateLimits {
     pub tokens_per_day: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_parallel_requests: Option<u64>,
-    /// Tokens read from a provider's prompt cache count, too.
+    /// Also count tokens read from a provider's prompt cache.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub count_cached: bool,
 }
 
 impl RateLimits {
-    /// Nobody means a larger one; and what is counted stays far from the end of its integers.
+    /// Upper bound of every limit; keeps counters far from integer overflow.
     const MOST: u64 = 1_000_000_000_000;
 
     pub fn is_unlimited(&self) -> bool {
         self.named().iter().all(|(_, limit)| limit.is_none())
     }
 
-    /// Every limit by its name.
+    /// All limits with their names.
     pub fn named(&self) -> [(&'static str, Option<u64>); 5] {
         [
             ("requests_per_minute", self.requests_per_minute),
@@ -50,7 +50,7 @@ impl RateLimits {
         ]
     }
 
-    /// Where it has no limit of its own, another's.
+    /// These limits, with missing ones taken from `other`.
     pub fn or(&self, other: &Self) -> Self {
         Self {
             requests_per_minute: self.requests_per_minute.or(other.requests_per_minute),
@@ -62,7 +62,7 @@ impl RateLimits {
         }
     }
 
-    /// The first limit of another's that it does not keep.
+    /// The first limit of `other` that these limits exceed.
     pub fn beyond(&self, other: &Self) -> Option<(&'static str, u64)> {
         self.named().into_iter().zip(other.named()).find_map(|((name, own), (_, most))| {
             let most = most?;
@@ -109,16 +109,16 @@ pub struct AuthKey {
     pub expires_at: Option<Timestamp>,
     #[serde(default)]
     pub deactivated_at: Option<Timestamp>,
-    /// SHA-256 of the raw key, hex.
+    /// SHA-256 of the raw key, in hex.
     pub digest: String,
-    /// What may be shown of the raw key: `gk_abcd…wxyz`.
+    /// The part of the raw key that may be shown: `gk_abcd…wxyz`.
     pub redacted_value: String,
-    /// Values it had before it was rotated, each valid until its own end.
+    /// Values from before rotations, each valid until its own expiry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub previous: Vec<Previous>,
 }
 
-/// A value that a key had before.
+/// An earlier value of a rotated key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Previous {
     pub digest: String,
@@ -126,12 +126,12 @@ pub struct Previous {
     pub valid_until: Timestamp,
 }
 
-/// So many earlier values of a key may be valid at once.
+/// Maximum number of earlier values that may be valid at once.
 pub const MOST_PREVIOUS: usize = 5;
 
 impl Resource for AuthKey {
     const KIND: &'static str = "auth_key";
-    // A digest is no key, but nobody needs to see it either.
+    // The digest does not reveal the key, but there is no reason to show it.
     const SECRETS: &'static [&'static str] = &["digest", "previous"];
 
     #[expect(
@@ -168,7 +168,7 @@ impl Resource for AuthKey {
         self.rate_limits.validate()
     }
 
-    /// A key that is over holds nothing back.
+    /// A deactivated key refers to nothing, so it does not block deletions.
     fn references(&self) -> Vec<(&'static str, String)> {
         let pool = self.provider_pool_id.clone().filter(|_| self.deactivated_at.is_none());
         pool.map(|pool| (Pool::KIND, pool)).into_iter().collect()
@@ -176,7 +176,7 @@ impl Resource for AuthKey {
 }
 
 impl AuthKey {
-    /// A key for inference, without limits, of this raw value.
+    /// A key with this raw value, for inference and without limits.
     pub fn new(id: String, name: &str, raw: &Secret) -> Self {
         Self {
             id,
@@ -198,8 +198,8 @@ impl AuthKey {
         }
     }
 
-    /// Gives it another value. The old one ends at `until`, or now when that is not in the future; values before it keep
-    /// their own ends, and are forgotten once these are over.
+    /// Replaces the value of the key. The old value stays valid until `until`; if that is not in the future, it ends
+    /// now. Earlier values keep their own expiry and are removed after it.
     pub fn rotate(&mut self, raw: &Secret, until: Timestamp, now: Timestamp) -> Result<(), Fault> {
         self.previous.retain(|previous| now < previous.valid_until);
         if now < until {
@@ -230,7 +230,7 @@ impl AuthKey {
     }
 }
 
-/// A tenant is part of keys in the database, where a `|` ends it.
+/// Validates a tenant id. It is part of database keys, in which `|` is the separator.
 fn tenant_fits(tenant: &str) -> Result<(), Fault> {
     let plain = !tenant.chars().any(|character| character == '|' || character.is_control());
     if plain && (1..=200).contains(&tenant.len()) {
@@ -240,7 +240,7 @@ fn tenant_fits(tenant: &str) -> Result<(), Fault> {
     Err(fault::invalid_parameter("tenant_id", message))
 }
 
-/// Every call of the key goes through its lists.
+/// Maximum length of an access list; every call of the key scans its lists.
 const MOST_ENTRIES: usize = 1000;
 
 fn entries_fit(name: &str, list: &[String]) -> Result<(), Fault> {
@@ -260,7 +260,7 @@ pub const KEY_PREFIX: &str = "gk_";
 const RANDOM_LENGTH: usize = 43;
 const CHECKSUM_LENGTH: usize = 6;
 
-/// A new raw key: `gk_`, 43 random characters (256 bits) and a 6-character checksum, all URL-safe.
+/// Generates a raw key: `gk_`, 43 random characters (256 bits) and a 6-character checksum, all URL-safe.
 pub fn mint(entropy: &dyn Entropy) -> Secret {
     let mut random = [0u8; 32];
     entropy.fill(&mut random);
@@ -269,7 +269,7 @@ pub fn mint(entropy: &dyn Entropy) -> Secret {
     Secret::new(format!("{KEY_PREFIX}{body}{checksum}"))
 }
 
-/// Whether a text has the form of a managed key, checksum included: a typo is seen without a lookup.
+/// True if a text has the form of a managed key, checksum included; detects typos without a lookup.
 pub fn is_well_formed(raw: &str) -> bool {
     let Some(rest) = raw.strip_prefix(KEY_PREFIX) else { return false };
     rest.is_ascii()

@@ -1,4 +1,4 @@
-//! A budget: what may be spent below a user path within a period.
+//! Budgets: spending limits for a user path and a period.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,24 +11,24 @@ use crate::user_path::UserPath;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
-    /// `path|seconds`, behind the tenant and a bar when there is one.
+    /// `path|seconds`, or `tenant|path|seconds` if there is a tenant.
     name: String,
-    /// Only this tenant's calls count; everybody's when there is none.
+    /// Counts only calls of this tenant; all calls if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     pub user_path: UserPath,
     pub period_seconds: i64,
-    /// None where the configuration says how much, and only the reset is kept here.
+    /// `None` if the amount comes from the configuration and only the reset is stored here.
     #[serde(default)]
     pub amount: Option<Nanos>,
-    /// What was spent before no longer counts.
+    /// Spending before this time does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_reset_at: Option<Timestamp>,
     #[serde(flatten)]
     pub policy: BudgetPolicy,
 }
 
-/// What happens to a call whose worst cost does not fit.
+/// Handling of calls whose maximum cost exceeds the remaining budget.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BudgetPolicy {
@@ -39,10 +39,10 @@ pub struct BudgetPolicy {
     /// The selector that serves calls instead, with `on_exhausted: downgrade`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub downgrade_to: Option<String>,
-    /// Every direct child path has a budget of its own of this amount.
+    /// Gives every direct child path a budget of its own with this amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_default: Option<Nanos>,
-    /// The amount holds for each agent run (`X-Run-Id`) by itself.
+    /// Applies the amount to each agent run (`X-Run-Id`) separately.
     #[serde(skip_serializing_if = "is_default")]
     pub per_run: bool,
 }
@@ -51,7 +51,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Whether a call's output bound may be lowered to what is left.
+/// Handling of a call that exceeds the remaining budget: lower its output limit, or refuse it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnTight {
@@ -60,7 +60,7 @@ pub enum OnTight {
     Refuse,
 }
 
-/// What happens when not even a useful part of the call fits.
+/// Handling of a call of which not even a useful part fits the remaining budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnExhausted {
@@ -87,7 +87,7 @@ impl BudgetPolicy {
     }
 }
 
-/// Who set the amount.
+/// The origin of the amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -95,7 +95,7 @@ pub enum Source {
     Manual,
 }
 
-/// What tells budgets apart.
+/// The identity of a budget.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BudgetKey {
     pub user_path: UserPath,
@@ -147,7 +147,7 @@ impl Budget {
         Self { policy, ..self }
     }
 
-    /// None when what is stored is no period.
+    /// `None` if the stored period is invalid.
     pub fn key(&self) -> Option<BudgetKey> {
         let period = Period::from_seconds(self.period_seconds).ok()?;
         Some(BudgetKey { user_path: self.user_path.clone(), period, tenant: self.tenant.clone() })
@@ -179,12 +179,12 @@ fn amount_refused(name: &str) -> Fault {
     fault::invalid_parameter(name, format!("'{name}' is a number of US dollars above 0 and below 9 billion."))
 }
 
-/// US dollars as they are written in a body, in a member of this name.
+/// Converts an amount in US dollars from the body field `name`.
 pub fn amount(name: &str, usd: f64) -> Result<Nanos, Fault> {
     Nanos::from_usd(usd).filter(|amount| *amount > Nanos::ZERO).ok_or_else(|| amount_refused(name))
 }
 
-/// `/=monthly:500;/team/a=daily:10,3600:2.5`: the budgets of the configuration.
+/// Parses the budgets of the configuration: `/=monthly:500;/team/a=daily:10,3600:2.5`.
 pub fn parse_list(text: &str) -> Option<Vec<(BudgetKey, Nanos)>> {
     let mut found: Vec<(BudgetKey, Nanos)> = Vec::new();
     for rule in text.split(';').map(str::trim).filter(|rule| !rule.is_empty()) {

@@ -1,4 +1,4 @@
-//! How budgets begin anew and who is told when they run out: one document for the whole installation.
+//! Budget settings: period anchors, alert thresholds and webhook. One document for the whole installation.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::fault::{self, Fault};
 use crate::period::{Anchors, TimeOfDay};
 use crate::secret::{self, Secret};
 
-/// Its only name.
+/// The name of the only document.
 pub const NAME: &str = "settings";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,11 +19,11 @@ pub struct BudgetSettings {
     pub weekly_reset_weekday: u8,
     pub weekly_reset_hour: u8,
     pub weekly_reset_minute: u8,
-    /// In a shorter month, its last day.
+    /// The last day of the month in months that are shorter.
     pub monthly_reset_day: u8,
     pub monthly_reset_hour: u8,
     pub monthly_reset_minute: u8,
-    /// Shares of an amount whose crossing is told.
+    /// Fractions of an amount at which an alert is sent.
     pub thresholds: Vec<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook_url: Option<String>,

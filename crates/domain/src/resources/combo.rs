@@ -1,4 +1,4 @@
-//! A combo: a model of the operator's own making, served by the first of several selectors that can.
+//! Combos: models defined by the operator, served by the first available one of several selectors.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::strategy::Strategy;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Combo {
-    /// What requests name; also its id.
+    /// The name that requests use; also the id.
     pub name: String,
     #[serde(default)]
     pub description: String,
-    /// In order.
+    /// In order of preference.
     pub selectors: Vec<String>,
     #[serde(default = "primary_fallback")]
     pub strategy: Strategy,
-    /// By selector; 1 where none is named.
+    /// Weights by selector; 1 for selectors without one.
     #[serde(default)]
     pub weights: BTreeMap<String, f64>,
 }

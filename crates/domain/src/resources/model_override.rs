@@ -1,4 +1,4 @@
-//! A model access override: who may use a model, and what is told about it.
+//! Model access overrides: access rules and metadata of a model.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ pub struct ModelOverride {
     pub selector: String,
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// Subtrees that may use it; none means everyone.
+    /// Subtrees that may use the model; everyone may if empty.
     #[serde(default)]
     pub user_paths: Vec<String>,
     #[serde(default)]
     pub metadata: Metadata,
 }
 
-/// What the operator knows better than the catalogue.
+/// Metadata that overrides the catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Metadata {
@@ -32,7 +32,7 @@ pub struct Metadata {
     pub context_window: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
-    /// Flags by name, e.g. `tools`.
+    /// Abilities by name, e.g. `tools`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub capabilities: BTreeMap<String, bool>,
 }

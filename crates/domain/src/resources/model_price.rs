@@ -1,4 +1,5 @@
-//! What a model costs, in decimal US dollars and only as far as it is said: an operator's own price, and any price as it is shown.
+//! Model prices in decimal US dollars, with optional fields: the operator's own prices, and the form in which any price
+//! is shown.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,11 +9,12 @@ use crate::fault::{self, Fault};
 use crate::model::{Price, Tier};
 use crate::money::{Nanos, Rate};
 
-/// As a document: the fields it names replace those of the catalogue. Everything else about a price is left as it is.
+/// A model price. As a stored document, the fields that are set replace those of the catalogue price; the others keep
+/// the catalogue's values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelPrice {
-    /// `provider/model`; the provider is an instance or a type.
+    /// `provider/model`, where the provider is an instance or a type.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub selector: String,
     pub currency: Currency,
@@ -20,22 +22,22 @@ pub struct ModelPrice {
     pub input_per_mtok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_per_mtok: Option<f64>,
-    /// Absent: as other input.
+    /// Defaults to `input_per_mtok`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_input_per_mtok: Option<f64>,
-    /// Kept for five minutes. Absent: as other input.
+    /// For the five-minute cache lifetime. Defaults to `input_per_mtok`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_per_mtok: Option<f64>,
-    /// Kept for an hour. Absent: as the shorter one.
+    /// For the one-hour cache lifetime. Defaults to `cache_write_per_mtok`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write_1h_per_mtok: Option<f64>,
-    /// Absent: as other output.
+    /// Defaults to `output_per_mtok`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_output_per_mtok: Option<f64>,
-    /// All input of a batch. Absent: as outside of one.
+    /// For all input of a batch. Without it, a batch is charged the regular rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch_input_per_mtok: Option<f64>,
-    /// All output of a batch. Absent: as outside of one.
+    /// For all output of a batch. Without it, a batch is charged the regular rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch_output_per_mtok: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,12 +52,12 @@ pub struct ModelPrice {
     pub per_second_input: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_character_input: Option<f64>,
-    /// Absent: those of the catalogue; empty: none.
+    /// Absent: the tiers of the catalogue. Empty: no tiers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tiers: Option<Vec<TierPrice>>,
 }
 
-/// Every price is in US dollars.
+/// The currency of a price; always US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub enum Currency {
     #[default]
@@ -63,7 +65,7 @@ pub enum Currency {
     Usd,
 }
 
-/// Rates for calls with more input tokens than so many; what it does not name is as below it.
+/// Rates for calls with more than `above_tokens` input tokens; absent rates are those of the base price.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TierPrice {
@@ -76,7 +78,7 @@ pub struct TierPrice {
     pub cached_input_per_mtok: Option<f64>,
 }
 
-/// Dollars. Nobody asks more for a million tokens, a picture or a request.
+/// Upper bound of every amount, in US dollars.
 const MOST: f64 = 1_000_000.0;
 const MOST_TIERS: usize = 20;
 
@@ -108,7 +110,7 @@ impl Resource for ModelPrice {
 }
 
 impl ModelPrice {
-    /// Every amount but those of the tiers, by its field.
+    /// All amounts with their field names, without those of the tiers.
     pub fn amounts(&self) -> [(&'static str, Option<f64>); 14] {
         [
             ("input_per_mtok", self.input_per_mtok),
@@ -128,13 +130,13 @@ impl ModelPrice {
         ]
     }
 
-    /// It needs no other price beneath it.
+    /// True if the price can be used without a base price.
     pub fn is_complete(&self) -> bool {
         let flat = [self.per_image, self.per_request, self.per_second_input, self.per_character_input];
         (self.input_per_mtok.is_some() && self.output_per_mtok.is_some()) || flat.iter().any(Option::is_some)
     }
 
-    /// This price laid over another; nothing when both together do not say what a call costs.
+    /// This price applied on top of a base price; `None` if the result would be incomplete.
     pub fn over(&self, base: Option<&Price>) -> Option<Price> {
         let mut price = match base {
             Some(base) => base.clone(),
@@ -235,7 +237,7 @@ fn amount_fits(field: &str, amount: Option<f64>) -> Result<(), Fault> {
     if !(0.0..=MOST).contains(&usd) {
         return refused(format!("'{field}' is an amount in US dollars from 0 to {MOST}."));
     }
-    // An amount of at most nine decimals is the very one that its nano-dollars give back.
+    // An amount has at most nine decimals exactly if converting it to nano-dollars and back is lossless.
     if Nanos::from_usd(usd).is_none_or(|nanos| nanos.usd() != usd) {
         return refused(format!("'{field}' has at most nine decimals."));
     }

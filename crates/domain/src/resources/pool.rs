@@ -1,4 +1,4 @@
-//! A provider pool: instances that stand in for each other.
+//! Provider pools: interchangeable provider instances.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ pub struct Pool {
     pub name: String,
     #[serde(default)]
     pub description: String,
-    /// Instances.
+    /// Names of provider instances.
     pub members: Vec<String>,
     #[serde(default = "round_robin")]
     pub strategy: Strategy,
-    /// By member; 1 where none is named.
+    /// Weights by member; 1 for members without one.
     #[serde(default)]
     pub weights: BTreeMap<String, f64>,
-    /// Members in trouble are passed over while others are well.
+    /// Skips unhealthy members while healthy ones are available.
     #[serde(default = "yes")]
     pub health_aware: bool,
 }

@@ -1,4 +1,4 @@
-//! A provider instance: where models live and how to reach them.
+//! Provider instances: type, address and credentials of an upstream.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ pub struct Provider {
     pub provider_type: String,
     #[serde(default, serialize_with = "secret::expose")]
     pub api_key: Option<Secret>,
-    /// Empty means the type's own default.
+    /// Empty means the default of the provider type.
     #[serde(default)]
     pub base_url: String,
     #[serde(default)]
     pub api_version: String,
-    /// Models named by the operator; discovery adds to them.
+    /// Models configured by the operator; discovery adds to them.
     #[serde(default)]
     pub models: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -34,30 +34,30 @@ pub struct Provider {
     pub resilience: Resilience,
 }
 
-/// Where this instance departs from the settings; milliseconds.
+/// Resilience settings of this instance that override the global ones; times in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Resilience {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect_timeout_ms: Option<u64>,
-    /// Streams: until the first event of any kind.
+    /// For streams: time until the first event of any kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_timeout_ms: Option<u64>,
-    /// Streams: between events.
+    /// For streams: time between events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_timeout_ms: Option<u64>,
-    /// Answers that do not stream.
+    /// For responses that do not stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_timeout_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u32>,
-    /// Failures in a row that open the breaker.
+    /// Consecutive failures that open the circuit breaker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breaker_failures: Option<u32>,
-    /// How long it stays open before a probe.
+    /// Time that the circuit breaker stays open before a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breaker_open_ms: Option<u64>,
-    /// Offer HTTP/2 to this instance, whatever the setting says.
+    /// Overrides the global setting for offering HTTP/2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http2: Option<bool>,
 }
@@ -97,7 +97,7 @@ fn is_header_value(value: &str) -> bool {
     value.trim() == value && value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
 }
 
-/// The endpoint that a base URL wrongly ends in, and the URL without it.
+/// The endpoint path that a base URL wrongly ends with, and the URL without it.
 fn endpoint_suffix(base_url: &str) -> Option<(&'static str, &str)> {
     const ENDPOINTS: [&str; 6] =
         ["/chat/completions", "/completions", "/responses", "/messages", "/embeddings", "/rerank"];
@@ -105,7 +105,7 @@ fn endpoint_suffix(base_url: &str) -> Option<(&'static str, &str)> {
     ENDPOINTS.into_iter().find_map(|ending| Some((ending, path.strip_suffix(ending)?)))
 }
 
-/// What is shown of a header's value: that there is one, and the end of one that is long enough.
+/// Masks a header value: shows that there is one, and the last four characters if it is long enough.
 pub fn masked_header(value: &str) -> String {
     format!("***{}", Secret::new(value).last4().unwrap_or_default())
 }
@@ -126,20 +126,20 @@ fn enabled() -> bool {
     true
 }
 
-/// Where an instance was configured.
+/// The origin of the configuration of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     Config,
     Env,
     Admin,
-    /// The demo, present when nothing else is configured.
+    /// The built-in demo, present when nothing else is configured.
     Default,
 }
 
 impl Resource for Provider {
     const KIND: &'static str = "provider";
-    // What an operator sends along in headers may well be a credential.
+    // Headers set by the operator may contain credentials.
     const SECRETS: &'static [&'static str] = &["api_key", "headers"];
 
     fn name(&self) -> &str {
@@ -162,7 +162,7 @@ impl Resource for Provider {
             return Err(fault::invalid_parameter(format!("models[{place}]"), message));
         }
         if let Some((ending, base)) = endpoint_suffix(&self.base_url) {
-            // An address may hold a password.
+            // The URL may contain a password.
             let hint = if base.contains('@') { String::new() } else { format!(": use '{base}'") };
             let message = format!("'base_url' ends in '{ending}', which the gateway appends itself{hint}.");
             return Err(fault::invalid_parameter("base_url", message));

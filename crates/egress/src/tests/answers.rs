@@ -1,4 +1,4 @@
-//! Requests as they arrive, answers in every framing, and faults in the middle of them.
+//! Requests as received by the upstream, responses in every framing, and errors in the middle of responses.
 
 use std::pin::Pin;
 

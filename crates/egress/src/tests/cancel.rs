@@ -1,4 +1,4 @@
-//! Drop is cancel: the upstream sees the end at once.
+//! Dropping a call cancels it: the upstream sees the connection close at once.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The destination rules end to end, and the faults of connecting.
+//! Destination rules end to end, and connection errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,7 @@ async fn literal_addresses_are_judged_at_once() {
     }
 }
 
-/// Names and odd spellings pass the parser and are stopped at the address they lead to.
+/// Names and unusual spellings pass the parser and are rejected at the address they resolve to.
 #[tokio::test]
 async fn what_a_name_leads_to_is_judged_when_dialled() {
     let upstream = Upstream::start(|mut peer, _| async move {
@@ -84,7 +84,7 @@ async fn a_name_that_does_not_exist_says_so() {
     assert_eq!(error.kind(), EgressErrorKind::Dns, "{error}");
 }
 
-/// A listener that never accepts, its backlog full: the kernel drops further handshakes.
+/// A listener that never accepts and whose backlog is full: the kernel drops further handshakes.
 async fn black_hole() -> (TcpListener, Vec<Filler>) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -132,7 +132,7 @@ async fn a_destination_may_have_its_own_bound() {
     }
 }
 
-/// The bound is on opening a connection; what is open serves everybody.
+/// The timeout applies to opening a connection; open connections are shared.
 #[tokio::test]
 async fn a_bound_of_its_own_costs_no_connection() {
     let upstream = Upstream::start(|mut peer, _| async move {

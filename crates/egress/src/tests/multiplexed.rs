@@ -1,4 +1,4 @@
-//! HTTP/2: bounded streams, further connections on demand, windows that stalled readers cannot exhaust.
+//! HTTP/2: limited streams, further connections on demand, windows that stalled readers cannot exhaust.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ async fn open(egress: &Egress, destination: &Arc<Destination>, path: &str) -> In
 async fn started(server: &Secure) -> (Egress, Arc<Destination>) {
     let egress = server.client(true);
     let destination = egress.destination(&server.url, Trust::Operator).unwrap();
-    // The first connection knows its limit from here on.
+    // From here on, the stream limit of the first connection is known.
     assert_eq!(text(&egress, &destination).await, "hello");
     (egress, destination)
 }
@@ -42,7 +42,7 @@ async fn http1_is_the_default() {
     }
 }
 
-/// More than the old connection window divided by the old stream window: with those, the next call hung.
+/// More streams than the former connection window divided by the former stream window: with those, the next call hung.
 #[tokio::test]
 async fn stalled_readers_do_not_stall_other_calls() {
     let server = Secure::start(true).await;
@@ -74,7 +74,7 @@ async fn a_full_connection_opens_another() {
             held.push(open(&egress, &destination, "/open").await);
         }
         assert_eq!(connections(&server), expected, "{limit:?}");
-        // What is given back is used again.
+        // Released streams are reused.
         held.truncate(1);
         for _ in 0..5 {
             assert_eq!(text(&egress, &destination).await, "hello");
@@ -83,7 +83,7 @@ async fn a_full_connection_opens_another() {
     }
 }
 
-/// Calls that come at once to an origin without a connection share those that are opened.
+/// Concurrent calls to an origin without a connection share the connections that are opened.
 #[tokio::test]
 async fn a_cold_burst_opens_as_few_connections_as_the_stream_limit_requires() {
     for (limit, calls, expected) in [(None, 8, 1), (None, 32, 1), (None, 40, 2), (Some(4), 8, 2)] {
@@ -97,7 +97,7 @@ async fn a_cold_burst_opens_as_few_connections_as_the_stream_limit_requires() {
     }
 }
 
-/// The call that opens the connection goes away; those that wait for it open another.
+/// The call that dials is cancelled; the waiting calls dial again.
 #[tokio::test]
 async fn a_cancelled_dial_lets_the_waiting_calls_dial() {
     let server = Secure::start(true).await;
@@ -175,7 +175,7 @@ async fn idle_connections_are_closed_and_used_ones_are_not() {
     assert_eq!(connections(&server), 2);
 }
 
-/// REFUSED_STREAM says that the request was not processed: it may be sent again, even a POST.
+/// REFUSED_STREAM means that the request was not processed, so even a POST may be sent again.
 #[tokio::test]
 async fn refused_streams_are_sent_again() {
     let server = Secure::start(true).await;

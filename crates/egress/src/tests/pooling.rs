@@ -83,8 +83,8 @@ async fn a_connection_closed_while_idle_is_noticed() {
     assert_eq!(upstream.connections(), 5);
 }
 
-/// The upstream reads the second request and closes: only a repeat on a fresh connection can succeed. What must not be
-/// done twice is not repeated here, and the caller is told what it met.
+/// The upstream reads the second request and closes: only a retry on a new connection can succeed. Requests that are
+/// not idempotent are not retried here, and the caller gets the error.
 #[tokio::test]
 async fn what_may_be_done_twice_is_repeated_once_on_a_fresh_connection() {
     let upstream = Upstream::start(|mut peer, _| async move {
@@ -195,7 +195,7 @@ async fn the_pool_is_bounded_and_can_be_warmed() {
     assert_eq!(egress.idle_connections(), 0);
 }
 
-/// Many tasks on few connections, over threads: wake-ups that get lost would show as a hang.
+/// Many tasks on few connections and several threads: lost wake-ups would show as a hang.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_calls_share_the_pool_without_a_hang() {
     let upstream = Upstream::start(|mut peer, _| async move {

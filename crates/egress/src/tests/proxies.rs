@@ -1,4 +1,4 @@
-//! Through an HTTP proxy: the whole URL for http, a tunnel for https.
+//! HTTP proxies: absolute URLs for http, tunnels for https.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ async fn https_asks_for_a_tunnel() {
     assert!(request.contains("Proxy-Authorization: Basic dXNlcjpwYXNz\r\n"), "{request}");
 }
 
-/// The proxy carries the bytes of a real TLS server, whatever name it is asked for.
+/// The proxy forwards to a real TLS server, whatever host name is requested.
 #[tokio::test]
 async fn a_call_travels_through_the_tunnel() {
     let server = Secure::start(true).await;

@@ -25,9 +25,9 @@ pub struct Secure {
     pub port: u16,
     pub roots: PathBuf,
     pub connections: Arc<AtomicUsize>,
-    /// Streams that the client gave up.
+    /// Notified when the client cancels a stream.
     pub cancelled: Arc<tokio::sync::Notify>,
-    /// So many streams are refused before one is served.
+    /// Number of streams that are refused before one is served.
     pub refusals: Arc<AtomicUsize>,
     _directory: tempfile::TempDir,
 }
@@ -85,7 +85,7 @@ impl Secure {
         Self::start_with(http2, None).await
     }
 
-    /// `streams`: the limit of concurrent streams that it announces.
+    /// `streams` is the limit of concurrent streams that the server announces.
     pub async fn start_with(http2: bool, streams: Option<u32>) -> Self {
         let certified =
             rcgen::generate_simple_self_signed(["localhost", "upstream.invalid"].map(str::to_owned)).unwrap();

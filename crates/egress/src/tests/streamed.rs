@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::upstream::{OK, Peer, Upstream, egress, post, text};
 use crate::{BodyError, Destination, EgressConfig, Outbound, OutboundBody};
 
-/// What a test sends through the other half, piece by piece.
+/// A body whose pieces the test sends through a channel.
 struct Pieces {
     receiver: mpsc::UnboundedReceiver<Result<&'static str, BodyError>>,
     length: Option<u64>,
@@ -54,7 +54,7 @@ fn streamed(destination: &Arc<Destination>, length: Option<u64>) -> (Outbound, S
     (Outbound { body, ..post(destination, "/", &[]) }, sender, taken)
 }
 
-/// Reads until the text has been seen.
+/// Reads until the text has arrived.
 async fn until(peer: &mut Peer, wanted: &str) -> String {
     let mut read = String::new();
     while !read.contains(wanted) {
@@ -144,7 +144,7 @@ async fn a_body_that_breaks_is_never_ended_well() {
     assert_eq!(upstream.connections(), 1, "what the client broke is not repeated");
 }
 
-/// The first connection answers once and then swallows the next request.
+/// The first connection answers once and then drops the next request.
 async fn forgetful() -> Upstream {
     Upstream::start(|mut peer, number| async move {
         peer.request().await;

@@ -1,4 +1,4 @@
-//! Scripted upstreams and a clock that the test turns.
+//! Scripted upstreams and a clock that the test controls.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub fn egress(config: EgressConfig) -> Egress {
     Egress::new(config, Arc::new(TurnedClock::default()), TaskTracker::new()).unwrap()
 }
 
-/// Serves every connection with `script`; counts the connections.
+/// Serves every connection with `script` and counts connections.
 pub struct Upstream {
     pub url: String,
     pub port: u16,
@@ -80,7 +80,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// One request, head and announced body, as text; `None` when the client has gone.
+    /// Reads one request, head and announced body, as text; `None` when the client has disconnected.
     pub async fn request(&mut self) -> Option<String> {
         let mut read = Vec::new();
         loop {
@@ -100,7 +100,7 @@ impl Peer {
     }
 
     pub async fn say(&mut self, text: impl AsRef<[u8]>) {
-        // The client may have gone on purpose.
+        // The client may have disconnected on purpose.
         let _ = self.stream.write_all(text.as_ref()).await;
     }
 

@@ -1,4 +1,4 @@
-//! `gatehouse audit verify`: whether the audit log is what was written, without a gateway running.
+//! `gatehouse audit verify`: verifies the integrity of the audit log without a running gateway.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::{BAD_CONFIGURATION, block_on, load_settings};
 use crate::settings::{Settings, StorageType};
 use crate::world::{SystemClock, SystemEntropy};
 
-/// 0 when all is well, 1 when something was changed, 2 when nobody could look.
+/// Verifies the audit log. Exit status: 0 if it is intact, 1 if it was changed, 2 if it could not be checked.
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to whoever typed it")]
 pub fn verify(config: Option<&Path>, json: bool) -> ExitCode {
     match look(config) {

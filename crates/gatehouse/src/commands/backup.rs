@@ -1,4 +1,4 @@
-//! `gatehouse backup`: a consistent copy of a gateway on SQLite in one file, while it runs or not.
+//! `gatehouse backup`: writes a consistent copy of a SQLite installation to one file, online or offline.
 
 pub mod archive;
 mod staging;
@@ -17,7 +17,7 @@ use crate::world::{SystemClock, SystemEntropy};
 use archive::{Archive, Manifest};
 pub use staging::Staging;
 
-/// Names inside the archive; keys and journal are named as in the data directory.
+/// Names inside the archive; keys and journal have the same names as in the data directory.
 pub const DATABASE: &str = "gatehouse.db";
 pub const ENCRYPTION_KEY: &str = "encryption.key";
 pub const JOURNAL: &str = "journal";
@@ -27,7 +27,7 @@ pub const KEYS: [&str; 2] = [ENCRYPTION_KEY, master_key::FILE];
 pub struct Options {
     /// The file to write; it must not exist
     file: PathBuf,
-    /// Leave encryption.key and master.key out, to keep them elsewhere
+    /// Leave out encryption.key and master.key, to store them elsewhere
     #[arg(long)]
     without_keys: bool,
     /// Overwrite the file if it exists
@@ -44,7 +44,7 @@ pub fn run(config: Option<&Path>, options: &Options) -> ExitCode {
     })
 }
 
-/// Refuses PostgreSQL, which has backup tools of its own.
+/// Rejects PostgreSQL, which has backup tools of its own.
 pub fn require_sqlite(settings: &Settings) -> Result<(), String> {
     match settings.storage.kind {
         StorageType::Sqlite => Ok(()),
@@ -63,7 +63,7 @@ async fn back_up(settings: &Settings, options: &Options) -> Result<Manifest, Str
     if options.file.exists() && !options.force {
         return Err(format!("{} exists already; --force overwrites it.", options.file.display()));
     }
-    // Beside the journal, because links do not cross file systems.
+    // In the data directory, because hard links cannot cross file systems.
     let staging = Staging::create(data_dir, "backup", &SystemEntropy)
         .map_err(|error| format!("The data directory {} cannot be written: {error}", data_dir.display()))?;
     let journal = (data_dir.join(JOURNAL), staging.path().join(JOURNAL));
@@ -71,7 +71,7 @@ async fn back_up(settings: &Settings, options: &Options) -> Result<Manifest, Str
         store::backup::link_journal(&journal.0, &journal.1)
             .map_err(|error| format!("The journal in {} cannot be read: {error}", journal.0.display()))
     };
-    // The order makes it whole: see `store::backup`.
+    // The order (journal, database, journal) makes the backup consistent: see `store::backup`.
     link()?;
     let copy = staging.path().join(DATABASE);
     store::backup::copy_database(&database, &copy)
@@ -117,7 +117,7 @@ fn report(file: &Path, manifest: &Manifest, settings: &Settings) -> String {
     text
 }
 
-/// Whether two keys are the same, where one is text of a file.
+/// Compares a key with the text of a key file.
 pub fn same_key(text: &str, other: &Secret) -> bool {
     text.trim() == other.reveal()
 }

@@ -1,4 +1,4 @@
-//! `gatehouse bench`: the gateway under load beside a direct call, the bare floor and nginx, in one run.
+//! `gatehouse bench`: measures the gateway under load next to a direct call, the baseline proxy and nginx.
 
 mod rows;
 mod stage;
@@ -19,23 +19,23 @@ pub struct Options {
     /// Seconds per measurement
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// Measurements per figure; the median counts
+    /// Measurements per value; the median is reported
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Write the result as JSON to this file, too
+    /// Also write the result as JSON to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     #[command(subcommand)]
     part: Option<Part>,
 }
 
-/// The parts run as processes of their own, so that each one's CPU can be told apart.
+/// Parts of the benchmark that run as separate processes, so that their CPU time can be told apart.
 #[derive(Subcommand)]
 enum Part {
     /// Serve the mock upstream
     #[command(hide = true)]
     Mock,
-    /// Serve the bare proxy
+    /// Serve the baseline proxy
     #[command(hide = true)]
     Floor { upstream: String, key: String },
 }

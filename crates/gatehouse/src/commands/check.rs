@@ -1,4 +1,4 @@
-//! `gatehouse check`: everything that is wrong with the configuration, or in short what it says.
+//! `gatehouse check`: lists all faults of the configuration, or summarizes it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use domain::resources::provider::Provider;
 use crate::master_key;
 use crate::settings::{self, Demo, SettingSource, Settings, SettingsFault, StorageType};
 
-/// Ready to print; `valid` decides the exit code.
+/// The printable result; `valid` determines the exit status.
 #[derive(Debug)]
 pub struct Report {
     pub valid: bool,
@@ -33,7 +33,7 @@ pub fn run(
     }
 }
 
-/// Also what `serve` prints before it gives up.
+/// Lists the faults. `serve` prints the same list before it exits.
 pub fn listing(faults: &[SettingsFault]) -> String {
     let mut text = match faults.len() {
         1 => "There is a fault in the configuration:\n".to_owned(),
@@ -45,17 +45,18 @@ pub fn listing(faults: &[SettingsFault]) -> String {
     text
 }
 
-/// Settings that can be read but cannot work: `check` fails on it, a start only warns, because the rest may still be of use.
+/// Valid settings that cannot work: errors in `check`, only warnings at the start, because the rest may still be
+/// useful.
 pub fn ineffective(settings: &Settings) -> Vec<SettingsFault> {
     let enabled = settings.providers.iter().map(|(provider, _)| provider).filter(|provider| provider.enabled);
     settings.without_effect().into_iter().chain(enabled.filter_map(incomplete)).collect()
 }
 
-/// A provider that lacks what its type needs.
+/// A fault if a provider lacks a value that its type requires.
 fn incomplete(provider: &Provider) -> Option<SettingsFault> {
     let vendor = wire::vendors::find(&provider.provider_type)?;
     let name = &provider.name;
-    // Only an instance that is named like its type has variables.
+    // Only an instance named after its type can be set by variables.
     let of_type = name.strip_prefix(vendor.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
     let variable = name.to_ascii_uppercase().replace('-', "_");
     let variable = |field: &str| if of_type { format!(" ({variable}_{field})") } else { String::new() };
@@ -63,7 +64,7 @@ fn incomplete(provider: &Provider) -> Option<SettingsFault> {
         let message = format!("is missing: type {} has no default{}", vendor.name, variable("BASE_URL"));
         return Some(SettingsFault::new(format!("providers.{name}.base_url"), message));
     }
-    // A server of one's own behind another base URL may need no key.
+    // A self-hosted server behind another base URL may need no key.
     let own_server = !provider.base_url.is_empty() && !vendor.base_url_required;
     if vendor.key_required && provider.api_key.is_none() && !own_server && !has_credential_header(provider) {
         let message =
@@ -108,7 +109,7 @@ fn summary(settings: &Settings, working_directory: &Path) -> String {
     text
 }
 
-/// The configured providers, and the built-in demo where it is served.
+/// The configured providers, and the built-in demo if it is served.
 fn providers(settings: &Settings) -> Vec<String> {
     let mut shown: Vec<String> = settings.providers.iter().map(|(provider, _)| describe(provider)).collect();
     match settings.demo.enabled {

@@ -1,4 +1,4 @@
-//! `gatehouse init`: a commented gatehouse.yaml and an .env with a fresh master key.
+//! `gatehouse init`: writes a commented gatehouse.yaml and an .env with a new master key.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use crate::settings::{DEFAULT_FILE, SECTIONS, TABLE};
 
 #[derive(Debug)]
 pub enum InitFault {
-    /// Files that are there already; nothing was written.
+    /// Files that already exist; nothing was written.
     Exists(Vec<PathBuf>),
     Io(PathBuf, std::io::Error),
 }
@@ -31,7 +31,7 @@ impl std::fmt::Display for InitFault {
 
 impl std::error::Error for InitFault {}
 
-/// The files that were written.
+/// Writes the files and returns their paths.
 pub fn run(directory: &Path, force: bool, entropy: &dyn Entropy) -> Result<Vec<PathBuf>, InitFault> {
     let files = [(directory.join(DEFAULT_FILE), yaml()), (directory.join(".env"), dotenv(entropy))];
     if !force {
@@ -48,10 +48,11 @@ pub fn run(directory: &Path, force: bool, entropy: &dyn Entropy) -> Result<Vec<P
     Ok(files.into_iter().map(|(path, ..)| path).collect())
 }
 
-/// Both files may hold keys.
+/// Both files may contain keys.
 const OWNER_ONLY: u32 = 0o600;
 
-/// The mode is there before the content is, and a file that appeared meanwhile is not overwritten unasked.
+/// Creates a file with its mode set before the content is written. Without `force`, an existing file is never
+/// overwritten.
 fn write(path: &Path, text: &str, force: bool) -> std::io::Result<()> {
     use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
     let mut options = std::fs::OpenOptions::new();

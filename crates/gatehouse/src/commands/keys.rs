@@ -1,4 +1,4 @@
-//! `gatehouse keys`: makes, lists and revokes managed keys in storage itself; no gateway needs to run for it.
+//! `gatehouse keys`: creates, lists and revokes managed keys directly in storage; the gateway need not run.
 
 #[cfg(test)]
 mod tests;
@@ -22,34 +22,34 @@ use super::{block_on, run_with_settings};
 use crate::settings::{Settings, Value as _};
 use crate::world::{SystemClock, SystemEntropy};
 
-/// Who changed it, in the change records.
+/// The actor in change records.
 const ACTOR: &str = "cli";
 
 #[derive(Subcommand)]
 pub enum Action {
-    /// Make a key and print it, this once and never again
+    /// Create a key and print it; it cannot be shown again
     Create(Create),
     /// List the keys, newest first
     List,
     /// Deactivate a key: it is refused from then on
     Revoke {
-        /// The key's id, as `keys list` shows it
+        /// The key's id, as shown by `keys list`
         id: String,
     },
 }
 
 #[derive(Args)]
 pub struct Create {
-    /// For people; may repeat
+    /// A display name; need not be unique
     #[arg(long)]
     name: String,
-    /// What the key may do; may be given several times [default: inference]
+    /// A scope of the key; may be given several times [default: inference]
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<Scope>,
-    /// On whose account its calls go
+    /// The user path that its calls are charged to
     #[arg(long, value_name = "PATH", value_parser = UserPath::parse)]
     user_path: Option<UserPath>,
-    /// How long it is valid, such as 30d or 12h; without it, for good
+    /// Lifetime, such as 30d or 12h; without it the key does not expire
     #[arg(long, value_name = "TIME", value_parser = duration)]
     expires_in: Option<Duration>,
 }
@@ -63,32 +63,32 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to whoever typed it")]
 pub fn run(config: Option<&Path>, action: Action) -> ExitCode {
     run_with_settings(config, |settings| {
-        let Told { result, note } = block_on(act(settings, action))?;
+        let CommandOutput { result, note } = block_on(act(settings, action))?;
         print!("{result}");
         eprint!("{note}");
         Ok(())
     })
 }
 
-/// What a command has to say: the result for scripts to read, and the rest for people.
+/// Output of a command: the result for scripts, and notes for people.
 #[derive(Debug, Default)]
-struct Told {
+struct CommandOutput {
     result: String,
     note: String,
 }
 
-async fn act(settings: &Settings, action: Action) -> Result<Told, String> {
+async fn act(settings: &Settings, action: Action) -> Result<CommandOutput, String> {
     let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) =
         (Arc::new(SystemClock), Arc::new(SystemEntropy));
     assemble::make_directory(&settings.storage.data_dir)?;
     let store = assemble::open_store(settings, &clock, &entropy).await?;
-    let told = match action {
+    let output = match action {
         Action::Create(wish) => create(&store, &wish, &*clock, &*entropy).await,
         Action::List => list(&store, clock.now()).await,
         Action::Revoke { id } => revoke(&store, &id, clock.now()).await,
     };
     store.close().await;
-    told.map_err(|error| match error {
+    output.map_err(|error| match error {
         StoreError::NotFound => "There is no such key: `gatehouse keys list` shows them.".to_owned(),
         StoreError::Invalid(fault) => fault.message,
         error => format!("Nothing was changed: {error}."),
@@ -100,7 +100,7 @@ async fn create(
     wish: &Create,
     clock: &dyn Clock,
     entropy: &dyn Entropy,
-) -> Result<Told, StoreError> {
+) -> Result<CommandOutput, StoreError> {
     let (raw, now): (Secret, Timestamp) = (auth_key::mint(entropy), clock.now());
     let mut key = AuthKey::new(ids::prefixed("key", now, entropy), &wish.name, &raw);
     if !wish.scopes.is_empty() {
@@ -109,7 +109,7 @@ async fn create(
     key.user_path = wish.user_path.as_ref().map(|path| path.as_str().to_owned());
     key.expires_at = wish.expires_in.map(|time| after(now, time)).transpose()?;
     store.collection::<AuthKey>().put(&key, Write::Create, ACTOR, None).await?;
-    Ok(Told {
+    Ok(CommandOutput {
         result: format!("{}\n", raw.reveal()),
         note: format!("Made {}. This is its only showing: keep it now.\n", key.id),
     })
@@ -122,7 +122,7 @@ fn after(now: Timestamp, time: Duration) -> Result<Timestamp, StoreError> {
     end.map(Timestamp).ok_or_else(|| StoreError::Invalid(too_long()))
 }
 
-async fn list(store: &Store, now: Timestamp) -> Result<Told, StoreError> {
+async fn list(store: &Store, now: Timestamp) -> Result<CommandOutput, StoreError> {
     let mut keys = store.collection::<AuthKey>().all().await?;
     keys.reverse();
     let uses = store.ledger().all_key_uses().await?;
@@ -143,7 +143,7 @@ async fn list(store: &Store, now: Timestamp) -> Result<Told, StoreError> {
             used,
         ]
     }));
-    Ok(Told { result: table(&rows), note: String::new() })
+    Ok(CommandOutput { result: table(&rows), note: String::new() })
 }
 
 fn state(stored: &Stored<AuthKey>, now: Timestamp) -> String {
@@ -156,7 +156,7 @@ fn state(stored: &Stored<AuthKey>, now: Timestamp) -> String {
     }
 }
 
-/// A name comes from whoever may make keys: it must not steer the terminal of whoever lists them.
+/// Replaces control characters: a name must not send escape sequences to the terminal of the user who lists keys.
 fn printable(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
@@ -177,21 +177,24 @@ fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     rows.iter().map(line).collect()
 }
 
-async fn revoke(store: &Store, id: &str, now: Timestamp) -> Result<Told, StoreError> {
+async fn revoke(store: &Store, id: &str, now: Timestamp) -> Result<CommandOutput, StoreError> {
     let keys = store.collection::<AuthKey>();
     loop {
         let stored = keys.get(id).await?.ok_or(StoreError::NotFound)?;
         if stored.value.deactivated_at.is_some() {
-            return Ok(Told { note: format!("{id} was revoked already.\n"), ..Told::default() });
+            return Ok(CommandOutput {
+                note: format!("{id} was revoked already.\n"),
+                ..CommandOutput::default()
+            });
         }
         let etag = stored.etag();
         let revoked = AuthKey { deactivated_at: Some(now), ..stored.value };
         match keys.put(&revoked, Write::Replace, ACTOR, Some(&etag)).await {
-            // Somebody else has changed it in between: what it is now is revoked.
+            // The key was changed in the meantime: retries with its new version.
             Err(StoreError::PreconditionFailed) => {}
             written => {
                 written?;
-                return Ok(Told { note: format!("Revoked {id}.\n"), ..Told::default() });
+                return Ok(CommandOutput { note: format!("Revoked {id}.\n"), ..CommandOutput::default() });
             }
         }
     }

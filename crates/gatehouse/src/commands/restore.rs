@@ -1,4 +1,4 @@
-//! `gatehouse restore`: puts a backup in place of the data of a stopped gateway on SQLite.
+//! `gatehouse restore`: replaces the data of a stopped SQLite installation by a backup.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use crate::world::{SystemClock, SystemEntropy};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// A file that `gatehouse backup` wrote
+    /// A file written by `gatehouse backup`
     pub file: PathBuf,
-    /// Move what is in the data directory aside first
+    /// Move existing data aside first
     #[arg(long)]
     pub force: bool,
 }
@@ -29,7 +29,7 @@ impl Options {
     }
 }
 
-/// The outcome of a restore.
+/// The result of a restore.
 pub struct Restored {
     manifest: Manifest,
     pub set_aside: Option<PathBuf>,
@@ -65,7 +65,7 @@ pub async fn restore(settings: &Settings, options: &Options) -> Result<Restored,
     let Some(_exclusive) = exclusive else {
         return Err(format!("A gateway is running on {}: stop it first.", data_dir.display()));
     };
-    // Everything is unpacked and compared before anything that is there is touched.
+    // The whole backup is unpacked and verified before existing data is touched.
     let staging = Staging::create(data_dir, "restore", &SystemEntropy).map_err(unwritable)?;
     let manifest = archive::unpack(&options.file, staging.path())?;
     let database = staging.path().join(DATABASE);
@@ -87,7 +87,7 @@ pub async fn restore(settings: &Settings, options: &Options) -> Result<Restored,
     Ok(Restored { manifest, set_aside, warning })
 }
 
-/// The files of the data directory that a backup would replace.
+/// The existing files that a backup would replace.
 fn existing(settings: &Settings) -> io::Result<Vec<PathBuf>> {
     let data_dir = &settings.storage.data_dir;
     let database = settings.storage.sqlite_file();
@@ -107,7 +107,7 @@ fn existing(settings: &Settings) -> io::Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|path| path.exists()).collect())
 }
 
-/// Whether the backup replaces this file: all but keys that it does not hold.
+/// Whether the backup replaces this file: everything except keys that the backup lacks.
 fn is_replaced(path: &Path, manifest: &Manifest) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     !KEYS.contains(&name) || manifest.files.iter().any(|entry| entry.name == name)
@@ -129,7 +129,8 @@ fn set_aside(data_dir: &Path, paths: &[PathBuf]) -> io::Result<Option<PathBuf>> 
     Ok(Some(aside))
 }
 
-/// Moves the files of the backup into the data directory, the database last: without it no gateway can book the journal.
+/// Moves the files of the backup into the data directory, the database last: without it no gateway can process the
+/// journal.
 fn put_in_place(settings: &Settings, manifest: &Manifest, staging: &Path) -> io::Result<()> {
     let data_dir = &settings.storage.data_dir;
     for entry in manifest.files.iter().filter(|entry| entry.name != DATABASE) {
@@ -151,7 +152,7 @@ fn make_private(directory: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-/// Moves a file, also to another file system: the database need not be on that of the data directory.
+/// Moves a file, also across file systems: the database may be on another one than the data directory.
 fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
@@ -162,7 +163,7 @@ fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// The operator's next step for the encryption key, before the next start.
+/// A warning if the encryption key needs attention before the next start.
 fn key_warning(settings: &Settings, manifest: &Manifest, staging: &Path) -> Option<String> {
     let in_backup = manifest.files.iter().any(|entry| entry.name == ENCRYPTION_KEY);
     let configured = settings.sources.iter().find(|origin| origin.setting.env == "ENCRYPTION_KEY");

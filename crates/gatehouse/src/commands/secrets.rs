@@ -1,4 +1,4 @@
-//! `gatehouse secrets reset`: clears sealed values in storage when the encryption key is lost.
+//! `gatehouse secrets reset`: clears encrypted values in storage after the encryption key was lost.
 
 #[cfg(test)]
 mod tests;
@@ -18,14 +18,15 @@ use super::{block_on, run_with_settings};
 use crate::settings::Settings;
 use crate::world::{SystemClock, SystemEntropy};
 
-/// The actor in the change records.
+/// The actor in change records.
 const ACTOR: &str = "cli";
 const CONFIRMATION: &str = "reset";
 
 #[derive(Subcommand)]
 pub enum Action {
-    /// Clear all sealed values in storage, so that the gateway starts with the encryption key that is configured now.
-    /// Provider keys and headers have to be entered again, managed keys rotated. Asks for confirmation on standard input.
+    /// Clear all encrypted values in storage, so that the gateway starts with the currently configured encryption key.
+    /// Provider keys and headers have to be entered again, managed keys rotated. Asks for confirmation on standard
+    /// input.
     Reset,
 }
 
@@ -39,7 +40,7 @@ pub fn run(config: Option<&Path>, action: &Action) -> ExitCode {
     })
 }
 
-/// Clears nothing unless the next line of `answer` is the confirmation.
+/// Clears the values only if the next line of `answer` is the confirmation.
 async fn reset(
     settings: &Settings,
     answer: &mut impl BufRead,

@@ -1,4 +1,4 @@
-//! `gatehouse serve`: puts the floors together, runs until a signal, and stops in a fixed order.
+//! `gatehouse serve`: assembles the gateway, runs it until a signal arrives, and shuts it down in a fixed order.
 
 pub(super) mod assemble;
 mod reload;
@@ -21,10 +21,10 @@ use super::{check, settings_or_exit};
 use crate::logging::{self, LogLevel};
 use crate::master_key;
 use crate::settings::Settings;
-use assemble::House;
+use assemble::AssembledGateway;
 use reload::Reloader;
 
-/// How long the last drain of the journal may take: what remains is read at the next start.
+/// Time limit of the last journal drain; the rest is processed at the next start.
 const LAST_DRAIN: Duration = Duration::from_secs(10);
 
 #[expect(clippy::print_stderr, reason = "a command that cannot start says why to whoever typed it")]
@@ -40,7 +40,7 @@ pub fn run(config: Option<&Path>) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    // Accepting, draining and the rest beside the calls; the calls have threads of their own.
+    // Runs the accept loop, the drainer and background tasks; calls run on worker threads.
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -69,51 +69,51 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
         tracing::warn!("{fault}");
     }
     let listener = listen(&settings).await?;
-    let house = assemble::assemble(&settings, &listener).await?;
-    announce(&settings, &listener, &house);
+    let assembled = assemble::assemble(&settings, &listener).await?;
+    announce(&settings, &listener, &assembled);
 
     let (stop, stopping) = watch::channel(false);
     let (stop_draining, drained) = watch::channel(false);
-    house.gateway.tasks.spawn(house.gateway.responses.clone().run(drained.clone()));
-    house.gateway.tasks.spawn(house.gateway.idempotency.clone().run(drained.clone()));
-    house.gateway.tasks.spawn(background_responses::run(house.gateway.clone(), drained.clone()));
-    house.gateway.tasks.spawn(house.drainer.run(drained));
-    let mut background = house.background;
+    assembled.gateway.tasks.spawn(assembled.gateway.responses.clone().run(drained.clone()));
+    assembled.gateway.tasks.spawn(assembled.gateway.idempotency.clone().run(drained.clone()));
+    assembled.gateway.tasks.spawn(background_responses::run(assembled.gateway.clone(), drained.clone()));
+    assembled.gateway.tasks.spawn(assembled.drainer.run(drained));
+    let mut background = assembled.background;
     let reloader = Reloader {
         config: config.map(Path::to_owned),
         settings,
-        refresher: house.refresher,
-        gateway: house.gateway.clone(),
+        refresher: assembled.refresher,
+        gateway: assembled.gateway.clone(),
         log_level,
     };
     background.push(assemble::spawn(reloader.run(hangup)));
     watch_signals(stop)?;
-    // They end last: what the calls left behind still runs on them.
+    // The workers end last: tasks that calls left behind still run on them.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = Workers::start(cores).map_err(|error| format!("A thread could not be started: {error}"))?;
-    workers.each(&house.gateway.tasks, || warm(house.gateway.clone()));
-    let cut = server::serve(listener, house.door, house.listen, stopping, &workers).await;
+    workers.each(&assembled.gateway.tasks, || warm(assembled.gateway.clone()));
+    let cut = server::serve(listener, assembled.http_service, assembled.listen, stopping, &workers).await;
 
-    // The order matters: no new calls, then the calls' own last work, then their receipts, then storage.
+    // Shutdown order: no new calls, then the remaining work of calls, then their receipts, then storage.
     background.iter().for_each(tokio::task::JoinHandle::abort);
-    house.gateway.unwritten.retry(&house.gateway.journal);
+    assembled.gateway.pending_receipts.retry(&assembled.gateway.journal);
     let _ = stop_draining.send(true);
-    house.gateway.egress.close_idle();
-    house.gateway.tasks.close();
-    if tokio::time::timeout(LAST_DRAIN, house.gateway.tasks.wait()).await.is_err() {
+    assembled.gateway.egress.close_idle();
+    assembled.gateway.tasks.close();
+    if tokio::time::timeout(LAST_DRAIN, assembled.gateway.tasks.wait()).await.is_err() {
         tracing::warn!("the journal is not drained yet; the rest is read at the next start");
     } else {
-        // Only now can nothing append any more.
-        house.gateway.journal.retire(&house.store).await;
+        // All tasks have ended, so nothing can append to the journal any more.
+        assembled.gateway.journal.retire(&assembled.store).await;
     }
-    house.gateway.key_uses.write(&house.store).await;
-    house.store.close().await;
+    assembled.gateway.key_uses.write(&assembled.store).await;
+    assembled.store.close().await;
     drop(workers);
     tracing::info!(cut, "stopped");
     Ok(())
 }
 
-/// One open connection to each provider, so that the first call does not pay for the handshake.
+/// Opens one connection to each provider, so that the first call does not pay for the handshake.
 async fn warm(gateway: Arc<Gateway>) {
     let routes = gateway.snapshot().routes.clone();
     for instance in routes.instances.values().filter(|instance| instance.provider.enabled) {
@@ -134,9 +134,9 @@ async fn listen(settings: &Settings) -> Result<TcpListener, String> {
     })
 }
 
-/// Prints the address, the providers and which master key is in force; the key itself only when it was just generated.
+/// Prints the address, the providers and the origin of the master key; the key itself only when it was just generated.
 /// Errors are ignored: standard output may be closed.
-fn announce(settings: &Settings, listener: &TcpListener, house: &House) {
+fn announce(settings: &Settings, listener: &TcpListener, assembled: &AssembledGateway) {
     let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
     let base = settings.server.base_path.0.trim_end_matches('/');
     let mut text =
@@ -144,9 +144,9 @@ fn announce(settings: &Settings, listener: &TcpListener, house: &House) {
     if settings.admin.ui_enabled {
         text += &format!("  dashboard   http://{address}{base}/admin/dashboard\n");
     }
-    if house.master_key.fresh {
-        text += &format!("  master key  {}\n", house.master_key.key.reveal());
-        text += &format!("              made just now, kept in {}\n", house.master_key_file.display());
+    if assembled.master_key.fresh {
+        text += &format!("  master key  {}\n", assembled.master_key.key.reveal());
+        text += &format!("              made just now, kept in {}\n", assembled.master_key_file.display());
     } else {
         let key = master_key::describe(settings, Path::new("."));
         text += &format!("  master key  {}\n", key.summary);
@@ -155,13 +155,13 @@ fn announce(settings: &Settings, listener: &TcpListener, house: &House) {
             text += &format!("              {warning}\n");
         }
     }
-    let snapshot = house.gateway.snapshot();
+    let snapshot = assembled.gateway.snapshot();
     let names: Vec<&str> = snapshot.routes.instances.keys().map(String::as_str).collect();
     text += &format!("  providers   {}\n", names.join(", "));
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// The first signal asks to stop, the second one does not ask.
+/// Requests a graceful shutdown on the first signal and exits immediately on the second.
 fn watch_signals(stop: watch::Sender<bool>) -> Result<(), String> {
     let fault = |error: std::io::Error| format!("Signals cannot be watched: {error}");
     let mut terminate = signal(SignalKind::terminate()).map_err(fault)?;
@@ -181,7 +181,7 @@ fn watch_signals(stop: watch::Sender<bool>) -> Result<(), String> {
                 std::process::exit(1);
             }
             asked = true;
-            tracing::info!("stopping: running calls may finish; a second signal stops at once");
+            tracing::info!("shutting down, a second signal stops immediately");
             let _ = stop.send(true);
         }
     });

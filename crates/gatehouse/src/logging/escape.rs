@@ -1,7 +1,7 @@
-//! Control characters in log lines: texts of providers must not forge lines or drive the terminal.
+//! Escapes control characters in log lines: text from providers must not forge lines or control the terminal.
 
-/// The line with its control characters written as escapes. Kept are the line feed at its end and ESC, which the
-/// formatter uses for colours and escapes in values itself.
+/// Escapes the control characters of a line. Kept are the line feed at its end and ESC, which the formatter uses for
+/// colours and itself escapes in values.
 pub fn escape_controls(line: Vec<u8>) -> Vec<u8> {
     let ended = line.last() == Some(&b'\n');
     let body = line.len() - usize::from(ended);
@@ -24,7 +24,7 @@ pub fn escape_controls(line: Vec<u8>) -> Vec<u8> {
             b'\r' => escaped.extend_from_slice(b"\\r"),
             b'\t' => escaped.extend_from_slice(b"\\t"),
             byte => {
-                // Of a two-byte character, the first byte is there already.
+                // The first byte of a two-byte character has already been copied.
                 if byte >= 0x80 {
                     escaped.pop();
                 }

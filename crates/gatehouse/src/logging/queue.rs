@@ -1,7 +1,7 @@
-//! Log lines on their way to standard error: queued without waiting and written by a thread of their own.
+//! A bounded queue of log lines, written to standard error by a dedicated thread.
 //!
-//! Standard error may be a pipe that nobody reads. A direct write would then stop each thread that logs, and with it
-//! the connections that thread serves.
+//! Standard error may be a pipe that is not read. A direct write would then block each thread that logs, and the
+//! connections that it serves.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::escape::escape_controls;
 
-/// Most lines that wait.
+/// Maximum number of queued lines.
 const MOST_LINES: usize = 8192;
-/// Most bytes that wait.
+/// Maximum number of queued bytes.
 const MOST_BYTES: usize = 4 << 20;
-/// How often a flush looks whether everything is written.
+/// Interval at which a flush checks whether the queue is empty.
 const FLUSH_STEP: Duration = Duration::from_millis(2);
 
-/// The end of the queue that log lines are put into. Lines that find it full are dropped and counted.
+/// The sending end of the queue. Lines that do not fit are dropped and counted.
 #[derive(Clone)]
 pub struct LogQueue {
     lines: SyncSender<Vec<u8>>,
     /// Bytes of the lines that are not written yet.
     waiting: Arc<AtomicUsize>,
-    /// Whether control characters inside a line are escaped: JSON does so itself.
+    /// Whether control characters inside a line are escaped; JSON already does so.
     escapes: bool,
 }
 
@@ -41,7 +41,7 @@ impl LogQueue {
         Ok(Self { lines, waiting, escapes })
     }
 
-    /// Waits until everything that was logged is written, at most so long.
+    /// Waits until all queued lines are written, at most for `limit`.
     pub fn flush(&self, limit: Duration) {
         let steps = limit.as_millis() / FLUSH_STEP.as_millis();
         for _ in 0..steps {
@@ -54,6 +54,8 @@ impl LogQueue {
 
     fn put(&self, line: Vec<u8>) {
         let bytes = line.len();
+        // Reserves the bytes before sending, so that concurrent senders together cannot exceed the limit; taken back if
+        // the line is dropped.
         let fits = self.waiting.fetch_add(bytes, Ordering::AcqRel) + bytes <= MOST_BYTES;
         if !fits || self.lines.try_send(line).is_err() {
             self.waiting.fetch_sub(bytes, Ordering::AcqRel);
@@ -65,7 +67,7 @@ impl LogQueue {
 fn write_lines(lines: &Receiver<Vec<u8>>, mut sink: impl Write, waiting: &AtomicUsize) {
     let mut reported = LOG_LINES_DROPPED.get();
     while let Ok(line) = lines.recv() {
-        // Nobody can be told of a standard error that is broken.
+        // An error of standard error cannot be reported anywhere.
         let _ = sink.write_all(&line);
         waiting.fetch_sub(line.len(), Ordering::AcqRel);
         let dropped = LOG_LINES_DROPPED.get();
@@ -74,7 +76,7 @@ fn write_lines(lines: &Receiver<Vec<u8>>, mut sink: impl Write, waiting: &Atomic
                 lines = dropped - reported,
                 "log lines dropped because standard error was blocked"
             );
-            // Said again later if this line was dropped as well.
+            // If this warning was dropped as well, it is repeated later.
             if LOG_LINES_DROPPED.get() == dropped {
                 reported = dropped;
             }
@@ -82,7 +84,7 @@ fn write_lines(lines: &Receiver<Vec<u8>>, mut sink: impl Write, waiting: &Atomic
     }
 }
 
-/// One log line while it is being formatted; it is queued when it is complete.
+/// A log line while it is being formatted; it is queued when it is complete.
 pub struct LogLine {
     queue: LogQueue,
     text: Vec<u8>,
@@ -122,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// A sink that takes nothing before it is told to.
+    /// A sink that blocks until it is released.
     struct Blocked {
         gate: mpsc::Receiver<()>,
         open: bool,

@@ -1,7 +1,7 @@
-//! The grammar of the table of settings: from one declaration come the field, its default, its two names and its documentation.
+//! The macro that declares settings: generates the field, its default, its two names and its documentation.
 
-/// `/// doc` `field: Type = "yaml.path", "ENV_NAME", "default"[, check];` inside `/// doc` `section: Struct { … }`.
-/// A check is a function `&Type -> Result<(), &'static str>` whose message continues "the value …".
+/// Syntax: `/// doc` `field: Type = "yaml.path", "ENV_NAME", "default"[, check];` inside `/// doc` `section: Struct { …
+/// }`. A check is a function `&Type -> Result<(), &'static str>` whose message continues "the value …".
 macro_rules! declare {
     ($(
         $(#[doc = $section_doc:literal])+
@@ -26,17 +26,17 @@ macro_rules! declare {
             }
         )+
 
-        /// Everything that was configured.
+        /// All settings.
         #[derive(Clone, Debug)]
         pub struct Settings {
             $( $(#[doc = $section_doc])+ pub $section: $structure, )+
             /// Provider instances, by name.
             pub providers: Vec<(Provider, ProviderSource)>,
-            /// Where each setting came from, in the order of the table.
+            /// The origin of each setting, in the order of the table.
             pub sources: Vec<SettingOrigin>,
             /// The YAML file that was read.
             pub config_file: Option<PathBuf>,
-            /// What looks like a slip but is no fault.
+            /// Probable mistakes that are not faults.
             pub warnings: Vec<String>,
         }
 
@@ -52,11 +52,11 @@ macro_rules! declare {
             }
         }
 
-        /// Every section, in the order of the documentation.
+        /// All sections, in the order of the documentation.
         pub static SECTIONS: &[Section] =
             &[$( Section { name: stringify!($section), doc: concat!($($section_doc),+) } ),+];
 
-        /// Every setting, in the order of the documentation.
+        /// All settings, in the order of the documentation.
         pub static TABLE: &[Setting] = &[$($(
             Setting {
                 path: $path,

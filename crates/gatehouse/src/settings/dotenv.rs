@@ -1,11 +1,11 @@
-//! The `.env` file of the working directory: `NAME=value` lines beneath the real environment.
+//! The `.env` file of the working directory: `NAME=value` lines that the process environment overrides.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::fault::{Place, SettingsFault};
 
-/// The environment completed by `.env`: what is set for real wins.
+/// Adds the variables of `.env` that the environment does not set.
 pub fn overlay(
     mut environment: BTreeMap<String, String>,
     working_directory: &Path,
@@ -35,7 +35,7 @@ pub fn overlay(
     environment
 }
 
-/// The message never quotes the line: it may hold a secret.
+/// Parses a line. Error messages never quote it, because it may contain a secret.
 fn parse_line(line: &str) -> Result<Option<(String, String)>, &'static str> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -61,7 +61,7 @@ fn parse_value(value: &str) -> Result<String, &'static str> {
                 Err("goes on after its closing quote")
             }
         }
-        // A comment needs a space before it, since '#' occurs in passwords.
+        // A comment needs a space before it, because '#' occurs in passwords.
         _ => {
             let end =
                 if value.starts_with('#') { Some(0) } else { value.find(" #").or_else(|| value.find("\t#")) };
@@ -70,7 +70,7 @@ fn parse_value(value: &str) -> Result<String, &'static str> {
     }
 }
 
-/// Single quotes keep everything; double quotes know `\n`, `\t`, `\"`, `\\` and `\$`.
+/// Reads a quoted value: single quotes keep everything, double quotes support `\n`, `\t`, `\"`, `\\` and `\$`.
 fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut inside = String::new();
     let mut characters = text.char_indices();

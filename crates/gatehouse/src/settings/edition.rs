@@ -1,10 +1,10 @@
-//! The capabilities that the settings turn on, and the settings that have no effect without one.
+//! The capabilities that the settings enable, and the settings that have no effect without one.
 
 use domain::capability::{Capabilities, Capability, Edition};
 
 use super::{Settings, SettingsFault};
 
-/// Settings that only count with a capability.
+/// Settings that need a capability.
 const GATED: [(&str, Capability); 2] =
     [("BUDGETS", Capability::AdvancedBudgets), ("BUDGETS_FAIL", Capability::AdvancedBudgets)];
 
@@ -25,7 +25,7 @@ impl Settings {
         Ok(Capabilities { edition, single })
     }
 
-    /// Settings that were made and have no effect: an error in `check`, a warning at the start.
+    /// Settings that were set and have no effect: an error in `check`, a warning at the start.
     pub fn without_effect(&self) -> Vec<SettingsFault> {
         let Ok(capabilities) = self.capabilities() else { return Vec::new() };
         let set = self.sources.iter().filter(|origin| origin.source != super::SettingSource::Default);

@@ -1,8 +1,8 @@
-//! `${VAR}` and `${VAR:-otherwise}` inside values of the YAML file; `$${` stands for `${` itself.
+//! Expands `${VAR}` and `${VAR:-default}` in values of the YAML file; `$${` is a literal `${`.
 
 use std::collections::BTreeMap;
 
-/// The fault is a sentence that says which variable is missing.
+/// Expands the variables of a text. The error is a sentence that names the missing variable.
 pub fn expand(text: &str, environment: &BTreeMap<String, String>) -> Result<String, String> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,21 +1,21 @@
-//! What is wrong with the configuration: which key, why, and where in the file.
+//! Faults of the configuration: the setting, the reason, and the position in the file.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A place in a file, both counted from one.
+/// A position in a file; line and column start at one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub line: usize,
     pub column: usize,
 }
 
-/// One fault. It never holds the value of a secret.
+/// One fault. It never contains the value of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFault {
-    /// The setting by its names, or the file when it cannot be read at all.
+    /// The names of the setting, or the file when it cannot be read at all.
     pub key: String,
-    /// Continues the key as a sentence.
+    /// Continues the key to a sentence.
     pub message: String,
     pub file: Option<PathBuf>,
     pub place: Option<Place>,

@@ -1,4 +1,4 @@
-//! The YAML file as settings by path and providers by name: unknown keys and wrong shapes are found here.
+//! Reads the YAML file into settings by path and providers by name; reports unknown keys and wrong types.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use super::nearest;
 use super::yaml::{self, Content, Entry, Node};
 use super::{SECTIONS, TABLE};
 
-/// A value as it stands in the file.
+/// A value in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// With variables expanded.
+    /// The value with variables expanded.
     pub text: String,
-    /// As written, which is what may be shown.
+    /// The value as written, which is safe to show.
     pub raw: String,
     pub file: PathBuf,
     pub place: Place,
@@ -26,7 +26,7 @@ pub struct Contents {
     pub providers: Vec<ProviderEntry>,
 }
 
-/// A provider as written: its fields are judged together with the environment's.
+/// A provider as written; its fields are validated together with those of the environment.
 pub struct ProviderEntry {
     pub name: String,
     pub file: PathBuf,
@@ -40,7 +40,7 @@ pub const PROVIDER_FIELDS: [&str; 9] =
 
 const RESILIENCE: &str = "resilience";
 
-/// Below `resilience`.
+/// The fields below `resilience`, with their paths.
 const RESILIENCE_FIELDS: [&str; 8] = [
     "resilience.connect_timeout_ms",
     "resilience.first_byte_timeout_ms",
@@ -168,7 +168,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A section without content is an empty one: its lines may all be commented out.
+    /// The entries of a section. An empty section is valid: its lines may all be commented out.
     fn entries(&mut self, path: &str, node: Node) -> Vec<Entry> {
         match node.content {
             Content::Map(entries) => entries,
@@ -180,7 +180,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Null is nothing given. A list is its items joined by commas.
+    /// The value of a node. Null counts as not given; the items of a list are joined by commas.
     fn given(&mut self, path: &str, node: Node, is_list: bool) -> Option<Given> {
         let place = node.place;
         let raw = match node.content {

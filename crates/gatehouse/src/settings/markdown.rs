@@ -1,4 +1,4 @@
-//! docs/settings.md, written from the table.
+//! Generates docs/settings.md from the table.
 
 use std::fmt::Write as _;
 

@@ -1,11 +1,11 @@
-//! What a misspelled name was probably meant to be.
+//! Suggestions for misspelled names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{SECTIONS, TABLE, secret_files};
 use crate::settings::providers::ENVIRONMENT_FIELDS;
 
-/// The candidate most like a name, if any is like it at all.
+/// The candidate that is most similar to a name, if any is similar enough.
 pub fn among<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let distance =
         |candidate: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &candidate.to_lowercase());
@@ -17,7 +17,8 @@ pub fn among<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Optio
         .map(|(_, candidate)| candidate)
 }
 
-/// For a key that stands at the top of the file: a section, or a setting written without its section or by its other name.
+/// A suggestion for a top-level key: a section, or a setting that was written without its section or by its variable's
+/// name.
 pub fn top_level(key: &str) -> Option<String> {
     let by_other_name = TABLE.iter().find(|setting| {
         setting.env.eq_ignore_ascii_case(key)
@@ -30,7 +31,7 @@ pub fn top_level(key: &str) -> Option<String> {
     among(key, sections).map(str::to_owned)
 }
 
-/// For `section.key`: a setting of that section first, then of any.
+/// A suggestion for `section.key`: a setting of that section first, then any other.
 pub fn setting(path: &str) -> Option<String> {
     let (section, leaf) = path.split_once('.').unwrap_or(("", path));
     let in_section = TABLE.iter().filter_map(|setting| setting.path.strip_prefix(section)?.strip_prefix('.'));
@@ -42,8 +43,8 @@ pub fn setting(path: &str) -> Option<String> {
         .or_else(|| among(path, TABLE.iter().map(|setting| setting.path)).map(str::to_owned))
 }
 
-/// Variables that look like a setting but are none. The environment is shared with other programs, so these are
-/// warnings; only names of our own prefix are judged when nothing resembles them.
+/// Warnings for variables that resemble a setting. Only warnings, because other programs share the environment;
+/// variables with the gateway's own prefix are reported even without a similar setting.
 pub fn suspicious_names(environment: &BTreeMap<String, String>, vendor_names: &[&str]) -> Vec<String> {
     let mut known: BTreeSet<String> = TABLE.iter().map(|setting| setting.env.to_owned()).collect();
     known.insert("GATEWAY_CONFIG".to_owned());
@@ -68,7 +69,8 @@ pub fn suspicious_names(environment: &BTreeMap<String, String>, vendor_names: &[
     warnings
 }
 
-/// One letter wrong, missing, doubled or swapped in a name long enough for that to be no accident.
+/// Whether a name is a typo: one letter wrong, missing, added or swapped, in a name long enough for that to be unlikely
+/// otherwise.
 fn is_slip(name: &str, known: &str) -> bool {
     known.len() >= 8 && name.len().abs_diff(known.len()) <= 1 && strsim::damerau_levenshtein(name, known) == 1
 }

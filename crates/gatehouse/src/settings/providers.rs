@@ -1,4 +1,4 @@
-//! Provider instances from the YAML file and from `<TYPE>[_SUFFIX]_API_KEY` and its sisters in the environment.
+//! Provider instances from the YAML file and from environment variables such as `<TYPE>[_SUFFIX]_API_KEY`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::file::{Given, ProviderEntry};
 use super::nearest;
 use super::value::{Value, is_http_url};
 
-/// What a variable's name ends in, and the field it sets.
+/// Suffixes of provider variables, and the fields they set.
 pub const ENVIRONMENT_FIELDS: [(&str, &str); 4] = [
     ("_API_KEY", "api_key"),
     ("_BASE_URL", "base_url"),
@@ -21,7 +21,8 @@ pub const ENVIRONMENT_FIELDS: [(&str, &str); 4] = [
 
 type Instances = BTreeMap<String, (Provider, Source)>;
 
-/// Sorted by name. The environment completes and overrides an instance of the file that has the same name and type.
+/// Collects all instances, sorted by name. The environment completes and overrides an instance of the file with the
+/// same name and type.
 pub fn gather(
     written: Vec<ProviderEntry>,
     environment: &BTreeMap<String, String>,
@@ -40,7 +41,7 @@ pub fn gather(
     instances.into_values().collect()
 }
 
-/// What the environment says about one instance: the variables by the field they set.
+/// The variables of one instance, by the field they set.
 struct FromEnvironment<'a> {
     provider_type: &'a str,
     variables: BTreeMap<&'static str, (&'a str, &'a str)>,
@@ -70,7 +71,8 @@ pub fn is_key_variable(variable: &str, vendor_names: &[&str]) -> bool {
     parse_name(variable, vendor_names).is_some_and(|(.., field)| field == "api_key")
 }
 
-/// The longest type wins: OPENAI_COMPATIBLE_API_KEY is no instance `compatible` of openai.
+/// Splits a variable's name into type, suffix and field. The longest type wins: OPENAI_COMPATIBLE_API_KEY is not an
+/// instance `compatible` of openai.
 fn parse_name<'a, 'b>(
     variable: &'b str,
     vendor_names: &[&'a str],
@@ -88,7 +90,8 @@ fn parse_name<'a, 'b>(
         .max_by_key(|(vendor, ..)| vendor.len())
 }
 
-/// A new instance needs a key or an address: other programs have variables such as OLLAMA_MODELS of their own.
+/// Applies the variables of an instance. A new instance needs a key or an address, because other programs have
+/// variables such as OLLAMA_MODELS.
 fn overlay(
     instances: &mut Instances,
     name: String,
@@ -134,7 +137,7 @@ fn overlay(
     instances.insert(name, (provider, source));
 }
 
-/// Without a type, the name is the type: `openai:` needs no second mention.
+/// Builds an instance from the file. Its type defaults to its name, as in `openai:`.
 fn from_file(entry: ProviderEntry, vendor_names: &[&str], faults: &mut Vec<SettingsFault>) -> Provider {
     let ProviderEntry { name, file, place, mut fields, headers } = entry;
     let given_type = fields.remove("type");
@@ -203,7 +206,7 @@ fn set(provider: &mut Provider, field: &str, value: &str) -> Result<(), &'static
     Ok(())
 }
 
-/// Bounds are the document's business, wherever it comes from.
+/// Sets a resilience limit. Its bounds are validated with the whole document.
 fn set_limit(limits: &mut Resilience, field: &str, value: &str) -> Result<(), &'static str> {
     let count = || value.parse::<u32>().map(Some).map_err(|_| "is not a whole number");
     let time = || value.parse::<u64>().map(Some).map_err(|_| "is not a whole number of milliseconds");
@@ -221,7 +224,7 @@ fn set_limit(limits: &mut Resilience, field: &str, value: &str) -> Result<(), &'
     Ok(())
 }
 
-/// Keys are never quoted, nor an address that may hold a password.
+/// Formats a message about a value. Keys are never quoted, nor a URL that may contain a password.
 fn quoted(field: &str, raw: &str, message: &str) -> String {
     let secret = field == "api_key" || raw.contains('@');
     if secret { format!("the value {message}") } else { format!("'{raw}' {message}") }

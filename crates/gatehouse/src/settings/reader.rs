@@ -1,4 +1,4 @@
-//! Takes each setting from the highest layer that has it, and remembers which layer that was.
+//! Reads each setting from the layer with the highest precedence and records its origin.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ pub type Check<T> = fn(&T) -> Result<(), &'static str>;
 pub struct Reader<'a> {
     file: BTreeMap<&'static str, Given>,
     environment: &'a BTreeMap<String, String>,
-    /// The source of each variable that is not in the environment of the process.
+    /// The origin of each variable that is not in the environment of the process.
     locations: &'a BTreeMap<String, String>,
     pub faults: Vec<SettingsFault>,
     pub origins: Vec<SettingOrigin>,
 }
 
-/// A value before it is understood.
+/// An unparsed value.
 struct Candidate {
     source: SettingSource,
     location: String,
@@ -38,7 +38,7 @@ impl<'a> Reader<'a> {
         Self { file, environment, locations, faults, origins: Vec::new() }
     }
 
-    /// A value that cannot be used is reported and replaced by the default, so that reading goes on to the next fault.
+    /// Reads a setting. An invalid value is reported and replaced by the default, so that all faults are found.
     pub fn take<T: Value>(&mut self, path: &str, checks: &[Check<T>]) -> T {
         let Some(setting) = TABLE.iter().find(|setting| setting.path == path) else { return T::default() };
         let candidate = self.candidate(setting);
@@ -79,8 +79,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The variable that sets it, and its value. An empty variable counts as not set. Proxy variables are customarily written
-/// in lower case as well.
+/// The variable that sets a setting, and its value. An empty variable counts as not set. Proxy variables are also read
+/// in lower case, as is customary.
 fn from_environment<'a>(
     setting: &Setting,
     environment: &'a BTreeMap<String, String>,
@@ -117,7 +117,7 @@ fn fault(setting: &Setting, candidate: &Candidate, message: &str) -> SettingsFau
 }
 
 impl Candidate {
-    /// The text before variables were expanded: they may hold secrets.
+    /// The text before variables were expanded, because they may contain secrets.
     fn quotable(&self) -> &str {
         self.given.as_ref().map_or(&self.text, |given| &given.raw)
     }

@@ -1,4 +1,4 @@
-//! Settings of routing that have a form of their own.
+//! Value types of the routing settings.
 
 use pipeline::resolve::fallback::Mode;
 
@@ -20,7 +20,7 @@ impl Value for FallbackMode {
     }
 }
 
-/// Selector → the selectors that stand in for it.
+/// Maps a selector to its fallbacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FallbackRules(pub Vec<(String, Vec<String>)>);
 
@@ -39,7 +39,7 @@ impl Value for FallbackRules {
     }
 }
 
-/// Between 0 and 1.
+/// A fraction between 0 and 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Share(pub f64);
 

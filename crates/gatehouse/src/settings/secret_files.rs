@@ -1,4 +1,4 @@
-//! `<NAME>_FILE` variables: the value of a secret setting read from a file, as container platforms mount secrets.
+//! `<NAME>_FILE` variables: secrets read from files, as container platforms mount them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,10 +8,10 @@ use super::fault::SettingsFault;
 use super::providers;
 
 const SUFFIX: &str = "_FILE";
-/// No key or connection string is longer; a larger file is the wrong file.
+/// Maximum size of a secret; a larger file is not a key or a connection string.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// Sets every secret variable whose `_FILE` variant is set, and returns the names of the variables that were set.
+/// Sets every secret variable whose `_FILE` variant is set, and returns the names of those variables.
 pub fn resolve(
     environment: &mut BTreeMap<String, String>,
     working_directory: &Path,
@@ -45,7 +45,7 @@ pub fn resolve(
     resolved
 }
 
-/// Whether a variable holds a secret: a secret setting or a provider's key.
+/// Whether a variable contains a secret: a secret setting or a provider's key.
 fn is_secret(name: &str, vendor_names: &[&str]) -> bool {
     TABLE.iter().any(|setting| setting.secret && setting.env == name)
         || providers::is_key_variable(name, vendor_names)
@@ -56,7 +56,7 @@ pub fn is_known(name: &str, vendor_names: &[&str]) -> bool {
     name.strip_suffix(SUFFIX).is_some_and(|name| is_secret(name, vendor_names))
 }
 
-/// The content without the line break that most editors and tools put at its end.
+/// Reads a file without surrounding whitespace, such as the line break at its end.
 fn read(path: &Path) -> Result<String, String> {
     let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
     let length = std::fs::metadata(path).map_err(unreadable)?.len();

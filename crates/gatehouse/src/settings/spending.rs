@@ -1,11 +1,11 @@
-//! Settings of spending that have a form of their own.
+//! Value types of the spending settings.
 
 use domain::money::Nanos;
 use domain::resources::budget::{self, BudgetKey};
 
 use super::value::Value;
 
-/// Path and period → amount.
+/// Maps a user path and period to an amount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Budgets(pub Vec<(BudgetKey, Nanos)>);
 

@@ -1,4 +1,4 @@
-//! Loading: layers, faults, providers, and the documentation that comes from the table.
+//! Tests of loading settings: layers, faults, providers, and the generated documentation.
 
 use std::collections::BTreeMap;
 use std::path::Path;

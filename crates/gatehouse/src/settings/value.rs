@@ -1,4 +1,4 @@
-//! The kinds of value a setting can have, how each is written, and checks on them.
+//! Value types of settings, their parsers and checks.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,14 +11,14 @@ use ipnet::IpNet;
 use pipeline::traces;
 
 pub trait Value: Sized + Default {
-    /// What a value must be, as a noun that follows "is not".
+    /// Description of valid values, as a noun that follows "is not".
     const KIND: &'static str;
     const SECRET: bool = false;
 
     fn parse(text: &str) -> Option<Self>;
 }
 
-/// Nothing written is nothing set.
+/// An empty value is `None`.
 impl<T: Value> Value for Option<T> {
     const KIND: &'static str = T::KIND;
     const SECRET: bool = T::SECRET;
@@ -72,7 +72,7 @@ impl Value for u32 {
     }
 }
 
-/// Seconds when no unit is given.
+/// A number without a unit is in seconds.
 impl Value for Duration {
     const KIND: &'static str = "a duration such as 30, 30s, 250ms, 5m or 1h";
 
@@ -123,7 +123,7 @@ impl Value for Vec<String> {
     }
 }
 
-/// A path in an address: a leading slash, none at the end unless it is the whole.
+/// A URL path with a leading slash and without a trailing one, unless it is `/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlPath(pub String);
 
@@ -146,7 +146,7 @@ impl Value for UrlPath {
     }
 }
 
-/// The key that seals stored credentials.
+/// The key that encrypts stored credentials.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EncryptionKey([u8; 32]);
 
@@ -194,7 +194,7 @@ impl Value for Option<Secret> {
     }
 }
 
-/// A few words to choose from; the first is the default of the type.
+/// Declares an enum that is written as one of several words; the first variant is the default.
 macro_rules! choice {
     ($(#[doc = $doc:literal])+ $name:ident, $kind:literal, $first:ident = $($first_text:literal)|+ $(, $variant:ident = $($text:literal)|+)+) => {
         $(#[doc = $doc])+
@@ -216,37 +216,37 @@ macro_rules! choice {
 }
 
 choice! {
-    /// The database behind the gateway.
+    /// The storage backend.
     StorageType, "sqlite or postgres", Sqlite = "sqlite", Postgres = "postgres" | "postgresql"
 }
 
 choice! {
-    /// How log lines look.
+    /// The format of log lines.
     LogFormat, "text or json", Text = "text", Json = "json"
 }
 
 choice! {
-    /// What was licensed.
+    /// The licensed edition.
     Edition, "oss or enterprise", Oss = "oss", Enterprise = "enterprise"
 }
 
 choice! {
-    /// When the built-in provider is there.
+    /// Availability of the built-in demo provider.
     Demo, "auto, true or false", Auto = "auto", On = "true" | "yes" | "on" | "1", Off = "false" | "no" | "off" | "0"
 }
 
 choice! {
-    /// Whether models without a price may be called.
+    /// Policy for models without a price.
     UnpricedPolicy, "allow or deny", Allow = "allow", Deny = "deny"
 }
 
 choice! {
-    /// Whether work that cannot be metered may be started where a budget applies.
+    /// Policy for passthrough work that cannot be metered while a budget applies.
     PassthroughUnmetered, "allow or deny", Allow = "allow", Deny = "deny"
 }
 
 choice! {
-    /// What happens while a shared figure cannot be had.
+    /// Behaviour while current spending is unknown.
     FailMode, "open or closed", Open = "open", Closed = "closed"
 }
 
@@ -264,7 +264,7 @@ pub fn positive(duration: &Duration) -> Verdict {
     require(!duration.is_zero(), "must be longer than 0")
 }
 
-/// An address, or a range of them in CIDR notation.
+/// Parses an address, or a range in CIDR notation.
 pub fn network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| Some(IpNet::from(text.parse::<IpAddr>().ok()?)))
 }

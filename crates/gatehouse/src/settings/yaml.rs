@@ -1,4 +1,4 @@
-//! YAML as a tree of plain text with positions: what a scalar means is decided by the setting it is for.
+//! Parses YAML into a tree of plain text with positions; scalars are interpreted by the setting they belong to.
 
 use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle};
 
@@ -27,13 +27,13 @@ pub struct Entry {
     pub value: Node,
 }
 
-/// A collection whose end has not been seen.
+/// A collection whose end has not been reached.
 enum Open {
     List(Vec<Node>, Place),
     Map { entries: Vec<Entry>, key: Option<(String, Place)>, place: Place },
 }
 
-/// The one document of a file. The first fault ends it: what follows broken syntax means nothing.
+/// Parses the single document of a file. Stops at the first fault, because nothing after a syntax error is reliable.
 pub fn parse(text: &str) -> Result<Node, SettingsFault> {
     let mut open: Vec<Open> = Vec::new();
     let mut root = None;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a tree that cannot be read is a failed test")]
 
+mod names;
 mod rust_text;
 mod tree;
 

@@ -1,4 +1,4 @@
-//! One call under way, for the audit log: taken down as it goes, made fit to be kept when it is over.
+//! Collects the audit data of one call while it runs, then redacts and truncates it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::authenticate;
 
 pub struct Capture {
     rules: Rules,
-    /// What a refusal is told in.
+    /// The API format in which errors are rendered for the client.
     pub format: Format,
     path: String,
     query: String,
-    /// What the client came with: never kept, wherever it says it again.
+    /// The client's credential, which is masked wherever it appears.
     credential: Option<String>,
     request_headers: Vec<(String, String)>,
     response_headers: Vec<(String, String)>,
@@ -29,14 +29,15 @@ pub struct Capture {
     pub reason: Option<&'static str>,
 }
 
-/// Bytes of a query that are kept.
+/// Bytes kept of the query string.
 const QUERY_LIMIT: usize = 2048;
 
-/// Secrets are no longer than this: so much more is taken down than is kept, so that none is cut in two.
+/// Upper bound for the length of a secret. So many bytes more than the limit are recorded, so that no secret is cut in
+/// two before it is removed.
 const LONGEST_SECRET: usize = 4096;
 
 impl Capture {
-    /// Nothing, not an allocation, when the audit log is off.
+    /// Starts a capture. Returns `None` without allocating if the audit log is off.
     pub fn open(rules: Rules, arrival: &Arrival) -> Option<Box<Self>> {
         if !rules.enabled {
             return None;
@@ -68,7 +69,7 @@ impl Capture {
         }
     }
 
-    /// Where a body that is not held is taken down on its way up.
+    /// Creates the recording of a request body that is forwarded as a stream.
     pub fn upload(&mut self) -> Option<Arc<Recording>> {
         if self.rules.bodies {
             self.upload = Some(Arc::new(Recording::new(self.rules.body_limit + LONGEST_SECRET)));
@@ -76,7 +77,7 @@ impl Capture {
         self.upload.clone()
     }
 
-    /// Where the answer is taken down.
+    /// The recording of the response body.
     pub fn download(&self) -> Option<Arc<Recording>> {
         self.rules.bodies.then(|| self.download.clone())
     }
@@ -93,7 +94,7 @@ impl Capture {
         }
     }
 
-    /// Leaves out what a caller without a valid key sent: it costs that caller nothing to send much of it.
+    /// Drops the query and headers of a caller without a valid key, who could fill the log at no cost.
     pub fn forget_headers(&mut self) {
         self.query = String::new();
         self.request_headers = Vec::new();
@@ -141,7 +142,7 @@ impl Capture {
     }
 }
 
-/// A body as it is kept; none when there was none.
+/// A body as it is stored; `text` is `None` if it was empty.
 #[derive(Debug, PartialEq)]
 struct Kept {
     text: Option<String>,
@@ -150,10 +151,10 @@ struct Kept {
 }
 
 impl Kept {
-    /// Secrets are taken out before the end is cut off: half of one would not be known.
+    /// Removes secrets before truncating: a secret cut in half would not be recognised.
     fn new(bytes: &[u8], cut: bool, limit: usize, clean: impl FnOnce(&str) -> String) -> Self {
         let text = match (cut, std::str::from_utf8(bytes)) {
-            // What was cut in the middle of a character is whole up to there.
+            // A body that was cut in the middle of a character is valid up to there.
             (true, Err(error)) if error.error_len().is_none() => {
                 String::from_utf8_lossy(&bytes[..error.valid_up_to()])
             }

@@ -22,7 +22,7 @@ impl Default for EntryLimit {
 }
 
 impl EntryLimit {
-    /// Whether one more entry may be kept at this time of the monotonic clock.
+    /// Takes a token and returns whether one more entry may be kept, at this time of the monotonic clock.
     pub fn admits(&self, now: Duration) -> bool {
         let mut bucket = self.0.lock();
         let elapsed = now.saturating_sub(bucket.filled_at).as_secs_f64();

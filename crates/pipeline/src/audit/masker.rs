@@ -11,15 +11,15 @@ pub(super) struct SecretSet(Arc<Inner>);
 
 struct Inner {
     finder: AhoCorasick,
-    /// In byte order, so that those with a common beginning lie together.
+    /// Sorted by bytes, so that secrets with a common prefix are adjacent.
     sorted: Vec<String>,
     longest: usize,
-    /// Bytes that a secret begins with.
+    /// The bytes that a secret starts with.
     first: [bool; 256],
 }
 
 impl SecretSet {
-    /// `sorted` holds no empty text.
+    /// `sorted` holds no empty strings.
     pub(super) fn new(finder: AhoCorasick, sorted: Vec<String>) -> Self {
         let longest = sorted.iter().map(String::len).max().unwrap_or(0);
         let mut first = [false; 256];
@@ -31,14 +31,14 @@ impl SecretSet {
         Self(Arc::new(Inner { finder, sorted, longest, first }))
     }
 
-    /// Whether a secret begins with `text` and goes on behind it.
+    /// Whether `text` is a proper prefix of a secret.
     fn continues(&self, text: &[u8]) -> bool {
         let sorted = &self.0.sorted;
         let from = sorted.partition_point(|secret| secret.as_bytes() <= text);
         sorted.get(from).is_some_and(|secret| secret.as_bytes().starts_with(text))
     }
 
-    /// Where the end of `text` could be the start of a secret; its length if nowhere.
+    /// The offset from which the end of `text` could be the start of a secret; the length of `text` if there is none.
     fn open_end(&self, text: &[u8]) -> usize {
         let from = text.len().saturating_sub(self.0.longest.saturating_sub(1));
         let begins = |at: &usize| self.0.first[usize::from(text[*at])] && self.continues(&text[*at..]);
@@ -46,10 +46,11 @@ impl SecretSet {
     }
 }
 
-/// Masks the secrets in one body, chunk by chunk. The length is kept, because it may have been announced.
+/// Masks the secrets in one body, chunk by chunk. The length is kept, because `Content-Length` may have been sent
+/// already.
 pub struct Masker {
     secrets: Option<SecretSet>,
-    /// The end of the last chunk, where it could be the start of a secret.
+    /// The end of the last chunk, if it could be the start of a secret.
     held: Bytes,
 }
 
@@ -62,7 +63,7 @@ impl Masker {
         self.held.len()
     }
 
-    /// The part that may be sent now; all of it with the `last` chunk.
+    /// Returns the part that may be sent now; with the `last` chunk, all of it.
     pub fn mask(&mut self, chunk: Bytes, last: bool) -> Bytes {
         let Some(secrets) = &self.secrets else { return chunk };
         let mut text = join(std::mem::take(&mut self.held), chunk);
@@ -70,7 +71,7 @@ impl Masker {
         let mut found = Vec::new();
         for secret in secrets.0.finder.find_iter(&text) {
             if secret.start() < until && secret.end() > until {
-                // It could be the beginning of a longer one.
+                // It could be the start of a longer secret.
                 until = secret.start();
             }
             found.push(secret.range());

@@ -1,10 +1,10 @@
-//! Members of a JSON body that are known by their names to be secrets. The text may be cut off anywhere.
+//! Redacts the members of a JSON body whose names mark them as secrets. The text may be truncated anywhere.
 
 use std::borrow::Cow;
 
 use super::redact::HIDDEN;
 
-/// In small letters, with `_` for `-`. Words that mean something else in a conversation (`key`, `token`) are not among them.
+/// Names in lower case, with `_` for `-`. Words that are common in conversations (`key`, `token`) are left out.
 const NAMES: [&str; 13] = [
     "api_key",
     "apikey",
@@ -21,7 +21,7 @@ const NAMES: [&str; 13] = [
     "private_key",
 ];
 
-/// The text with `***` in the place of each such member's value, whatever that is.
+/// Replaces the value of each such member with `***` if it is a string, an array or an object.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let mut clean = String::new();
     let (mut kept, mut at) = (0, 0);
@@ -51,13 +51,13 @@ fn is_secret(name: &str) -> bool {
     name.len() <= longest && NAMES.contains(&&*name.to_ascii_lowercase().replace('-', "_"))
 }
 
-/// Where the value begins, if what ended before is the name of a member.
+/// The offset of the value, if the string that ends at `after` is the name of a member.
 fn value_of(text: &str, after: usize) -> Option<usize> {
     let rest = text[after..].trim_start().strip_prefix(':')?.trim_start();
     (!rest.is_empty()).then(|| text.len() - rest.len())
 }
 
-/// Behind the closing quote, or the end of the text.
+/// The offset after the closing quote, or the end of the text.
 fn end_of_string(text: &str, quote: usize) -> usize {
     let bytes = text.as_bytes();
     let mut at = quote + 1;
@@ -71,7 +71,7 @@ fn end_of_string(text: &str, quote: usize) -> usize {
     text.len()
 }
 
-/// Behind a text, a list or an object; numbers and the like are nobody's secret.
+/// The offset after a string, an array or an object. Returns `start` for numbers and literals, which are not redacted.
 fn end_of_value(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0usize, start);

@@ -1,8 +1,8 @@
-//! The beginning of a body, taken down as it passes.
+//! Records the beginning of a body while it is forwarded.
 
 use parking_lot::Mutex;
 
-/// Shared by whoever lets the body pass and the ticket that closes the account.
+/// Shared by the stream that forwards the body and the ticket that settles the call.
 pub struct Recording {
     most: usize,
     taken: Mutex<Taken>,
@@ -26,7 +26,7 @@ impl Recording {
         taken.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// What there is, and whether there was more.
+    /// Takes the recorded bytes, and whether the body was longer.
     pub fn take(&self) -> (Vec<u8>, bool) {
         let Taken { bytes, cut } = std::mem::take(&mut *self.taken.lock());
         (bytes, cut)

@@ -1,4 +1,4 @@
-//! What is known by its name to be a secret: headers and query parameters.
+//! Redacts headers and query parameters whose names mark them as secrets.
 
 use http::HeaderMap;
 
@@ -6,22 +6,23 @@ pub const HIDDEN: &str = "***";
 
 const NAMES: [&str; 3] = ["cookie", "set-cookie", "cookie2"];
 const PARTS: [&str; 6] = ["token", "secret", "key", "auth", "password", "credential"];
-/// They count tokens and are none.
+/// Rate limit headers carry counts of tokens, not secrets.
 const HARMLESS: &str = "ratelimit";
 
-/// Whether the value behind this name is not for anybody's eyes.
+/// Whether values under this name are hidden.
 pub fn is_sensitive(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     NAMES.contains(&&*name) || (PARTS.iter().any(|part| name.contains(part)) && !name.contains(HARMLESS))
 }
 
-/// Bytes of one header's value that are kept, and of all headers of one side of a call together.
+/// Bytes kept of one header value.
 pub const VALUE_LIMIT: usize = 1024;
+/// Bytes kept of all headers of one side of a call.
 pub const HEADERS_LIMIT: usize = 8 * 1024;
-/// Stands in place of the headers that were left out.
+/// The name of the entry that stands for the headers left out.
 pub const OMITTED: &str = "(omitted)";
 
-/// The headers cut to size, for the audit log. What is cut off is counted.
+/// Truncates headers for the audit log, and counts those left out.
 pub fn cut_headers(headers: Vec<(String, String)>) -> Vec<(String, String)> {
     let count = headers.len();
     let (mut kept, mut bytes) = (Vec::with_capacity(count.min(32)), 0);
@@ -40,7 +41,7 @@ pub fn cut_headers(headers: Vec<(String, String)>) -> Vec<(String, String)> {
     kept
 }
 
-/// The beginning of a text, marked when there was more.
+/// Truncates a text, and marks it with an ellipsis if it was longer.
 pub fn cut(mut text: String, limit: usize) -> String {
     if text.len() > limit {
         text.truncate(text.floor_char_boundary(limit));
@@ -62,7 +63,7 @@ pub fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
 
 pub fn query(query: &str) -> String {
     let shown = |pair: &str| match pair.split_once('=') {
-        // A name that is written with percent signs is not worth the risk of reading it otherwise than others do.
+        // A percent-encoded name is always hidden: other parsers may decode it differently.
         Some((name, _)) if is_sensitive(name) || name.contains('%') => format!("{name}={HIDDEN}"),
         _ => pair.to_owned(),
     };

@@ -1,4 +1,4 @@
-//! Secrets that are known by their value, taken out of texts that are kept.
+//! Removes known secret values from text.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,10 @@ use domain::secret::Secret;
 use super::masker::{Masker, SecretSet};
 use super::redact::{HIDDEN, is_sensitive};
 
-/// What is shorter is no secret, and taking it out would spoil what is left.
+/// Shorter values are not searched for: they are hardly secrets, and removing them would garble the text.
 const SHORTEST: usize = 8;
 
-/// All secrets of the configuration, looked for in one pass.
+/// Searches for all secrets of the configuration in one pass.
 #[derive(Default)]
 pub struct Scrubber {
     finder: Option<AhoCorasick>,
@@ -25,7 +25,7 @@ impl Scrubber {
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Self {
         let mut words: Vec<String> = Vec::new();
         for secret in secrets.into_iter().filter(|secret| secret.len() >= SHORTEST) {
-            // In JSON it may stand with escapes.
+            // In JSON the secret may be escaped.
             let quoted = serde_json::to_string(secret).unwrap_or_default();
             words.push(quoted.trim_matches('"').to_owned());
             words.push(secret.to_owned());
@@ -33,15 +33,15 @@ impl Scrubber {
         words.sort();
         words.dedup();
         let finder = (!words.is_empty()).then_some(&words).and_then(|words| {
-            // The longest wins, so that nothing of a secret is left when another is its beginning.
+            // The longest match wins, so that nothing of a secret is left if another one is its prefix.
             let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(words);
-            built.inspect_err(|error| tracing::error!(%error, "secrets cannot be looked for")).ok()
+            built.inspect_err(|error| tracing::error!(%error, "secret scrubber could not be built")).ok()
         });
         let set = finder.clone().map(|finder| SecretSet::new(finder, words));
         Self { finder, set }
     }
 
-    /// Masks secrets in a body that passes in chunks.
+    /// Creates a masker for a body that passes in chunks.
     pub fn masker(&self) -> Masker {
         Masker::new(self.set.clone())
     }
@@ -50,7 +50,7 @@ impl Scrubber {
         self.finder.as_ref().is_some_and(|finder| finder.is_match(text))
     }
 
-    /// The operator's own secrets and those of all providers.
+    /// Creates a scrubber for the operator's own secrets and those of all providers.
     pub fn of<'a>(secrets: &'a [Secret], providers: impl Iterator<Item = &'a Provider>) -> Self {
         let of_provider = |provider: &'a Provider| {
             let headers = provider.headers.iter().filter(|(name, _)| is_sensitive(name));
@@ -60,10 +60,10 @@ impl Scrubber {
         Self::new(secrets.iter().map(Secret::reveal).chain(providers.flat_map(of_provider)))
     }
 
-    /// A text without any of them, and without `own`.
+    /// Replaces all known secrets, and the caller's `own` one, with `***`.
     pub fn clean<'a>(&self, text: &'a str, own: Option<&str>) -> Cow<'a, str> {
         let own = own.filter(|own| own.len() >= SHORTEST);
-        // A letter may be written as an escape: then the text is kept as it reads.
+        // A secret may be hidden by JSON escapes: then the unescaped text is kept.
         let hides = |plain: &String| {
             own.is_some_and(|own| plain.contains(own))
                 || self.finder.as_ref().is_some_and(|finder| finder.is_match(plain))
@@ -86,9 +86,9 @@ impl Scrubber {
     }
 }
 
-/// JSON as it reads, where visible letters are written as escapes that they do not need; none when there are none.
+/// Decodes JSON escapes of characters that need none; `None` if there are none.
 fn plainly(text: &str) -> Option<String> {
-    // Most texts have none, and are not copied.
+    // Most texts have no backslash and are not copied.
     text.find('\\')?;
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -101,12 +101,12 @@ fn plainly(text: &str) -> Option<String> {
             _ => (None, 2),
         };
         match letter {
-            // These stand in JSON with a short escape.
+            // These characters keep a short escape, as JSON requires one.
             Some(letter @ ('"' | '\\')) => plain.extend(['\\', letter]),
             Some(letter) => plain.push(letter),
             None => plain.push_str(escape.get(..2).unwrap_or("\\")),
         }
-        // What is no escape is a backslash before a letter of several bytes, or at the end.
+        // A backslash at the end or before a multi-byte character is not an escape.
         let length = if letter.is_some() { length } else { escape.get(..2).map_or(1, str::len) };
         rest = &escape[length..];
     }
@@ -114,14 +114,14 @@ fn plainly(text: &str) -> Option<String> {
     (plain.len() < text.len()).then_some(plain)
 }
 
-/// What four hexadecimal digits stand for, if that can be seen.
+/// The character of four hexadecimal digits, unless it is a control character.
 fn letter(digits: &str) -> Option<char> {
     let code = u32::from_str_radix(digits, 16).ok()?;
     char::from_u32(code).filter(|letter| !letter.is_control())
 }
 
 impl Scrubber {
-    /// A provider's refusal, which may repeat what it was sent.
+    /// Removes secrets from a provider's error, which may repeat what it was sent.
     pub fn scrub(&self, fault: &mut Fault) {
         if let Cow::Owned(clean) = self.clean(&fault.message, None) {
             fault.message = clean;
@@ -134,7 +134,7 @@ impl Scrubber {
         }
     }
 
-    /// The same bytes with as many stars in the place of each secret: their number may have been announced.
+    /// Masks each secret with asterisks of the same number: `Content-Length` may have been sent already.
     pub fn mask(&self, bytes: Bytes) -> Bytes {
         let Some(finder) = self.finder.as_ref().filter(|finder| finder.is_match(&bytes)) else {
             return bytes;

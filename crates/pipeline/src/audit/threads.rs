@@ -1,11 +1,11 @@
-//! Which conversation a request goes on with: what was said, as two short marks that the next turn can be known by.
+//! Links the requests of a conversation by two hashes over its turns.
 
 use domain::canon::{Content, Part, Prompt, Role, Source, Turn};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// Marks of what was said: all of it, and what came before the last turn of the model. The next request of the same
-/// conversation has the first as its second.
+/// Hashes of a conversation: `thread` covers all turns, `parent` those before the last reply of the model. The `parent`
+/// of the next request equals the `thread` of this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Threads {
     pub thread: String,
@@ -13,8 +13,9 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Instructions are left out, for many clients write the time into them; ids, cache marks and thoughts are, because
-    /// clients leave them out when they repeat what was said. `owner` keeps the same words of others apart.
+    /// Hashes the turns of a prompt. Instructions are left out because many clients put the time into them; ids, cache
+    /// marks and thinking, because clients omit them when they repeat the history. `owner` separates equal
+    /// conversations of different keys.
     pub fn of(prompt: &Prompt, owner: &str) -> Option<Self> {
         let said = |turn: &&Turn| {
             !matches!(turn.role, Role::System | Role::Developer)
@@ -55,7 +56,7 @@ fn say(hash: &mut Sha256, part: &Part) {
         Content::Thinking(_) => {}
         Content::ToolCall(call) => {
             put(hash, b'c', &call.name);
-            // Clients write the same arguments with other spaces.
+            // Clients repeat the same arguments with different white space.
             let arguments = serde_json::from_str::<Value>(&call.arguments).map(|value| value.to_string());
             put(hash, b'a', arguments.as_deref().unwrap_or(&call.arguments));
         }

@@ -1,23 +1,22 @@
-//! What a target is measured by under each strategy. A group inside a group is measured by its best target that is
-//! there.
+//! The figures by which each strategy ranks targets. A nested group is ranked by its best available target.
 
 use std::cmp::Ordering;
 use std::time::Duration;
 
 use domain::strategy::Strategy;
 
-use super::lot::Lot;
 use super::reason::Reason;
-use super::{Candidate, Choice, Circumstances, Group};
+use super::splitmix64::SplitMix64;
+use super::{Candidate, Choice, Group, SelectionContext};
 use crate::health::Health;
 
-/// Below so many tries nothing is known of a target.
+/// Attempts below which nothing is known of a target.
 const FEW_TRIES: u32 = 3;
-/// Milliseconds, in place of a latency that was never measured: behind every real one.
+/// The rank in milliseconds of a target whose latency was never measured: behind every real one.
 const UNMEASURED: f64 = 1e12;
 const NANOS_PER_DOLLAR: f64 = 1e9;
 
-/// Lower goes first.
+/// A sort key; lower goes first.
 #[derive(Clone, Copy)]
 pub struct Measure {
     pub first: f64,
@@ -35,8 +34,9 @@ impl Measure {
         Self { first: index as f64, ..Self::equal(Reason::Named(index)) }
     }
 
-    /// Waiting times at a rate of the weight: their order is a draw in proportion to the weights, to its last place.
-    pub fn drawn(weight: f64, lot: &mut Lot) -> Self {
+    /// An exponential waiting time with the weight as its rate: sorting by it draws in proportion to the weights, at
+    /// every position.
+    pub fn drawn(weight: f64, lot: &mut SplitMix64) -> Self {
         let wait = -lot.fraction().ln();
         if weight > 0.0 {
             Self { first: wait / weight, ..Self::equal(Reason::DrawnByWeight(weight)) }
@@ -71,10 +71,10 @@ pub fn best<L: Candidate>(
     best.unwrap_or((Measure::equal(Reason::Only), None))
 }
 
-/// What the targets of a group are compared with.
+/// The figures of a group that its targets are compared with.
 pub struct Field<'a> {
     strategy: Strategy,
-    circumstances: &'a Circumstances,
+    circumstances: &'a SelectionContext,
     /// Milliseconds.
     best_latency: f64,
     under_way: f64,
@@ -82,7 +82,7 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    pub fn survey<L: Candidate>(group: &Group<L>, circumstances: &'a Circumstances) -> Self {
+    pub fn survey<L: Candidate>(group: &Group<L>, circumstances: &'a SelectionContext) -> Self {
         let mut field = Self {
             strategy: group.strategy,
             circumstances,
@@ -137,11 +137,11 @@ impl<'a> Field<'a> {
 
     /// The adaptive score, 0 to 1, higher is better:
     ///
-    /// `(1 − error rate)³ × best latency ÷ own latency × (1 − ½ × own share of the calls under way) × weight ÷ highest weight`
+    /// `(1 − error rate)³ × best latency ÷ own latency × (1 − ½ × own share of the calls in flight) × weight ÷ highest weight`
     ///
-    /// Errors weigh most, for each costs another attempt. Latency is relative to the fastest that is there; an unknown
-    /// one counts as that, so that it gets known. Load can at most halve a score: what answers twice as fast with all
-    /// the load is still as good. A weight of 0 is a last resort.
+    /// Errors weigh most, because each costs another attempt. Latency is relative to the fastest available target; an
+    /// unknown one counts as the fastest, so that it gets measured. Load can at most halve a score: a target that is
+    /// twice as fast under all the load is still as good. A weight of 0 makes a target the last resort.
     fn adaptive(&self, health: &Health, weight: f64) -> Measure {
         let errors = health.error_rate_at(self.circumstances.now);
         let latency = millis(health);
@@ -159,8 +159,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Milliseconds to the first byte as a rank: what was hardly tried goes before all that is known, the least tried
-/// first; what was tried and never answered goes behind, the least burdened first.
+/// The rank by milliseconds to the first byte. Targets with few attempts go before all known ones, the least tried
+/// first; targets that never answered go last, the least loaded first.
 fn latency(health: &Health) -> (f64, Reason) {
     let tries = health.tries();
     if tries < FEW_TRIES {

@@ -1,4 +1,4 @@
-//! What holds for any choice in any state.
+//! Property tests for any choice in any state.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
 use super::tests::{Target, among, answer, call, cool, fail, look, names, occupy, order};
-use super::{Choice, Group, Member, Turn, rank};
+use super::{Choice, Group, Member, RoundRobinCursor, rank};
 
-/// A target in a state that the numbers stand for, and choices of such, up to three levels deep.
+/// A target in a state that is derived from random numbers.
 fn any_target() -> impl proptest::strategy::Strategy<Value = Target> {
     (0u32..7, 0u32..4, 0u64..900, proptest::option::of(0i64..5), 0usize..1000).prop_map(
         |(failures, calls, millis, price, name)| {
@@ -34,7 +34,7 @@ fn any_choice() -> impl proptest::strategy::Strategy<Value = Choice<Target>> {
                     name: Arc::from("any"),
                     strategy,
                     health_aware,
-                    turn: Arc::new(Turn(turn.into())),
+                    turn: Arc::new(RoundRobinCursor(turn.into())),
                     members: members.into_iter().map(|(weight, choice)| Member { weight, choice }).collect(),
                 })
             },
@@ -45,7 +45,7 @@ fn any_choice() -> impl proptest::strategy::Strategy<Value = Choice<Target>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// An explanation is what then happens; the same seed gives the same order; nobody is lost or made up.
+    /// An explanation matches the call that follows; the same seed gives the same order; no target is lost or added.
     #[test]
     fn explanations_are_true(choice in any_choice(), seed in any::<u64>()) {
         let looks = [order(&choice, look(seed)), order(&choice, look(seed))];
@@ -60,7 +60,7 @@ proptest! {
         prop_assert_eq!(every, reached);
     }
 
-    /// In a health-aware group of targets nobody who would be refused stands before one who would not.
+    /// In a health-aware group, no target that would be refused is ranked before one that would be admitted.
     #[test]
     fn the_absent_stand_last(
         targets in proptest::collection::vec(any_target(), 1..8),

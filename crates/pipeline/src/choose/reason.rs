@@ -1,4 +1,4 @@
-//! Why a target stands where it stands.
+//! The reason for the position of a target.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -35,7 +35,7 @@ impl Reason {
         }
     }
 
-    /// Without figures, and without an allocation.
+    /// The reason without figures, and without an allocation.
     pub fn in_short(self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::Only => "the only target",
@@ -60,7 +60,7 @@ impl Reason {
     }
 }
 
-/// With figures.
+/// The reason with figures.
 impl fmt::Display for Reason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use domain::strategy::Strategy;
 
-use super::{Candidate, Choice, Circumstances, Group, Member, Ranked, Turn, rank};
+use super::{Candidate, Choice, Group, Member, Ranked, RoundRobinCursor, SelectionContext, rank};
 use crate::health::{Admission, Health};
 
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub name: usize,
     pub health: Arc<Health>,
-    /// Nano-dollars per token, either way.
+    /// Nano-dollars per token, for input and output alike.
     pub price: Option<i64>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn group(strategy: Strategy, members: Vec<Member<Target>>) -> Choice<
         name: Arc::from("fast"),
         strategy,
         health_aware: true,
-        turn: Arc::new(Turn::default()),
+        turn: Arc::new(RoundRobinCursor::default()),
         members,
     })
 }
@@ -52,23 +52,29 @@ fn nested(choice: Choice<Target>) -> Member<Target> {
     Member { weight: 1.0, choice }
 }
 
-pub(super) fn call(seed: u64) -> Circumstances {
-    Circumstances { now: Duration::from_secs(100), seed, input_tokens: 1000, output_tokens: 500, real: true }
+pub(super) fn call(seed: u64) -> SelectionContext {
+    SelectionContext {
+        now: Duration::from_secs(100),
+        seed,
+        input_tokens: 1000,
+        output_tokens: 500,
+        real: true,
+    }
 }
 
-pub(super) fn look(seed: u64) -> Circumstances {
-    Circumstances { real: false, ..call(seed) }
+pub(super) fn look(seed: u64) -> SelectionContext {
+    SelectionContext { real: false, ..call(seed) }
 }
 
 pub(super) fn names(ranked: &[Ranked<Target>]) -> Vec<usize> {
     ranked.iter().map(|ranked| ranked.choice.name).collect()
 }
 
-pub(super) fn order(choice: &Choice<Target>, circumstances: Circumstances) -> Vec<usize> {
+pub(super) fn order(choice: &Choice<Target>, circumstances: SelectionContext) -> Vec<usize> {
     names(&rank(choice, &circumstances))
 }
 
-/// How often each of `count` targets stands first, over that many seeds.
+/// Counts how often each of `count` targets is ranked first, over that many seeds.
 fn firsts(choice: &Choice<Target>, count: usize, seeds: u64) -> Vec<usize> {
     let mut firsts = vec![0; count];
     for seed in 0..seeds {
@@ -333,11 +339,11 @@ fn an_empty_group_is_no_target() {
     }
 }
 
-/// A combo may name the same pool twice: its turn is used once, and an explanation sees the same.
+/// A combo may name the same pool twice: its cursor is advanced once, and an explanation shows the same.
 #[test]
 fn a_pool_that_is_named_twice_has_one_turn() {
     let targets = targets(6);
-    let turn = Arc::new(Turn::default());
+    let turn = Arc::new(RoundRobinCursor::default());
     let pool = |targets: &[Target]| match among(Strategy::RoundRobin, targets) {
         Choice::Among(group) => nested(Choice::Among(Group { turn: turn.clone(), ..group })),
         one => nested(one),

@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use domain::strategy::Strategy;
 
-use super::lot::Lot;
+use super::splitmix64::SplitMix64;
 use super::tests::{Target, among, targets};
-use super::{Choice, Circumstances, rank};
+use super::{Choice, SelectionContext, rank};
 use crate::health::Admission;
 
 const LENGTH: f64 = 1200.0;
 const CALLS_PER_SECOND: f64 = 20.0;
-/// What a call costs that must be tried again, in seconds.
+/// Seconds that a failed attempt takes.
 const FAILURE_TAKES: f64 = 0.5;
 
-/// How a provider behaves at a time: its median latency in seconds, and the share of calls that fail.
+/// The behaviour of a provider at a time: its median latency in seconds, and the share of calls that fail.
 type Behaviour = fn(f64) -> (f64, f64);
 
-/// From a uniform draw to a multiple of the median; each has its own tail.
+/// Maps a uniform draw to a multiple of the median; each provider has its own tail.
 type Spread = fn(f64) -> f64;
 
 const PROVIDERS: [(Behaviour, Spread); 4] = [
@@ -37,17 +37,17 @@ const PROVIDERS: [(Behaviour, Spread); 4] = [
     (|at| (0.8 + 0.25 * (at / 40.0).sin(), 0.08), |draw| 0.5 + draw),
 ];
 
-/// Who is the fastest changes at these times.
+/// The times at which another provider becomes the fastest.
 const PHASES: [f64; 5] = [0.0, 300.0, 700.0, 1000.0, LENGTH];
 
-/// The inverse of the normal distribution, roughly: enough for a tail.
+/// An approximate inverse of the normal distribution, good enough for a tail.
 fn normal(draw: f64) -> f64 {
     4.91 * (draw.powf(0.14) - (1.0 - draw).powf(0.14))
 }
 
-/// What one call would meet at each provider: a latency in seconds, or a failure.
+/// The outcome of one call at each provider: a latency in seconds, or a failure.
 fn weather(call: u64, at: f64) -> Vec<Option<f64>> {
-    let mut lot = Lot::new(call.wrapping_mul(0x5851_f42d_4c95_7f2d));
+    let mut lot = SplitMix64::new(call.wrapping_mul(0x5851_f42d_4c95_7f2d));
     let meet = |&(behaviour, spread): &(Behaviour, Spread)| {
         let (median, failures) = behaviour(at);
         let (tail, luck) = (spread(lot.fraction().clamp(1e-6, 1.0 - 1e-6)), lot.fraction());
@@ -56,7 +56,7 @@ fn weather(call: u64, at: f64) -> Vec<Option<f64>> {
     PROVIDERS.iter().map(meet).collect()
 }
 
-/// Calls whose outcome is not known yet, by when it will be.
+/// Calls in flight, by the time of their outcome.
 #[derive(Default)]
 struct UnderWay {
     queue: BinaryHeap<Reverse<(Duration, usize)>>,
@@ -83,14 +83,14 @@ impl UnderWay {
     }
 }
 
-/// Seconds.
+/// The results of a run; times are in seconds.
 struct Outcome {
     p50: f64,
     phase_p50s: [f64; 4],
     mean: f64,
     p95: f64,
     attempts_per_call: f64,
-    /// How often each provider was asked.
+    /// The number of attempts at each provider.
     asked: [u32; PROVIDERS.len()],
 }
 
@@ -136,8 +136,9 @@ fn run(choice: &Choice<Target>, seed: u64, mut watch: impl FnMut(Duration, &Targ
     for (call, at) in arrivals() {
         let now = Duration::from_secs_f64(at);
         under_way.settle(now);
-        let seed = Lot::new(seed ^ call).draw();
-        let circumstances = Circumstances { now, seed, input_tokens: 1000, output_tokens: 500, real: true };
+        let seed = SplitMix64::new(seed ^ call).draw();
+        let circumstances =
+            SelectionContext { now, seed, input_tokens: 1000, output_tokens: 500, real: true };
         let ranked = rank(choice, &circumstances);
         watch(now, &ranked[0].choice);
         let weather = weather(call, at);
@@ -158,7 +159,7 @@ fn run(choice: &Choice<Target>, seed: u64, mut watch: impl FnMut(Duration, &Targ
     summary(latencies, asked)
 }
 
-/// One who always knows which provider is now the fastest by its median, and is up.
+/// The ideal strategy: always chooses the provider with the lowest median among those that do not fail.
 fn oracle() -> Outcome {
     let mut asked = [0; PROVIDERS.len()];
     let latencies = arrivals().map(|(call, at)| {
@@ -192,7 +193,7 @@ fn latency_is_within_a_tenth_of_the_oracle() {
 
 #[test]
 fn cost_never_goes_above_the_cheapest_healthy_target() {
-    // The one that is down for a minute is the cheapest; the one that often fails comes next.
+    // The provider that is down for a minute is the cheapest; the one that often fails comes next.
     let mut targets = targets(PROVIDERS.len());
     targets.iter_mut().zip([30, 40, 10, 20]).for_each(|(target, price)| target.price = Some(price));
     let (mut choices, mut dearer, mut above) = (0u32, 0u32, 0u32);
@@ -207,7 +208,7 @@ fn cost_never_goes_above_the_cheapest_healthy_target() {
         "cost:    {outcome}; {choices} choices, {dearer} while the cheapest was open, {above} above the cheapest"
     );
     assert_eq!(above, 0);
-    // Down for 60 s of 600 at 20 calls a second: away about as long, and found again.
+    // Down for 60 s at 20 calls a second: avoided for about as long, and then found again.
     assert!((800..2_000).contains(&dearer), "{dearer}");
 }
 

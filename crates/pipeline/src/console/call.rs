@@ -1,4 +1,4 @@
-//! A finished call as the console keeps it: its words in one buffer that is used again, for calls pay for this.
+//! A finished call in the console. Its strings share one buffer that is reused, because every call pays for this.
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
@@ -10,7 +10,7 @@ const WORDS: usize = 10;
 #[derive(Default)]
 pub struct Finished {
     text: String,
-    /// Where each word ends in it.
+    /// The end of each string in `text`.
     ends: [usize; WORDS],
     has_key: bool,
     failed: bool,

@@ -1,5 +1,4 @@
-//! One event of the console and its JSON.
-//! Prompts, secrets and addresses of clients have no place in it.
+//! An event of the console, and its JSON. It contains no prompts, secrets or client addresses.
 
 use std::borrow::Cow;
 
@@ -8,23 +7,23 @@ use serde::Serialize;
 
 use super::Entry;
 use super::call::Finished;
-use crate::spending::alerts::Crossed;
+use crate::budgets::alerts::Crossed;
 
-/// What an event can be called.
+/// The names of the events.
 pub const NAMES: [&str; 5] = ["request", "fallback", "breaker", "budget", "config"];
 
-/// What is told besides calls. Targets are `instance/model`.
+/// Events other than calls. Targets are written as `instance/model`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Notice {
-    /// A call goes on at another target; the reason is the code of what went wrong at the first.
+    /// A call fails over to another target; the reason is the error code at the first one.
     Fallback {
         request_id: String,
         from: String,
         to: String,
         reason: Cow<'static, str>,
     },
-    /// `open` or `closed`.
+    /// A circuit breaker is now `open` or `closed`.
     Breaker {
         provider_name: String,
         model: String,
@@ -59,7 +58,7 @@ impl Entry {
         }
     }
 
-    /// Where a call is booked, and whose a budget is; what concerns the whole installation is nobody's.
+    /// The user path of a call or a budget; `None` for events of the whole installation.
     pub fn user_path(&self) -> Option<&str> {
         match &self.event {
             Event::Settled(call) => Some(call.user_path()),
@@ -70,7 +69,7 @@ impl Entry {
         }
     }
 
-    /// On one line.
+    /// The event as JSON on one line.
     pub fn json(&self) -> &str {
         self.json_by(|id, event| match event {
             Event::Settled(call) => write(id, self.name(), call.over(), &call.shown()),

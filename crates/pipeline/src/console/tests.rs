@@ -1,4 +1,4 @@
-//! The ring by its rules: order, ids, what is missed, and what watching costs the calls.
+//! Tests of the feed: order, ids, missed events, and the cost of watchers for a call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use testkit::SystemClock;
 use tokio_util::task::TaskTracker;
 
-use super::{BITE, CAPACITY, Console, Notice};
+use super::{CAPACITY, Console, MAX_BATCH, Notice};
 
 fn receipt(request_id: impl Into<String>) -> Box<Receipt> {
     Box::new(Receipt { request_id: request_id.into(), ..Receipt::default() })
@@ -47,8 +47,8 @@ fn ids_count_up_from_one_and_the_order_is_that_of_the_events() {
 fn a_reader_that_is_overtaken_learns_how_much_it_missed() {
     let console = console_with(CAPACITY + 20);
     let batch = console.read(5);
-    assert_eq!((batch.missed, batch.events.len()), (15, BITE));
-    assert_eq!((batch.events[0].id, batch.position), (21, 20 + BITE as u64));
+    assert_eq!((batch.missed, batch.events.len()), (15, MAX_BATCH));
+    assert_eq!((batch.events[0].id, batch.position), (21, 20 + MAX_BATCH as u64));
     let all = console.read_all(5);
     assert_eq!((all.missed, all.events.len(), all.position), (15, CAPACITY, console.last_id()));
     assert_eq!(console.read(20).missed, 0);
@@ -132,7 +132,7 @@ fn every_kind_of_event_has_its_shape() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever happens between its looks, a reader gets each event once and in order, or is told that it missed it.
+    /// A reader gets each event once and in order, or learns that it missed it, whatever happens between two reads.
     #[test]
     fn what_is_not_seen_is_counted(bursts in proptest::collection::vec(0usize..900, 1..12)) {
         let console = Console::default();
@@ -178,7 +178,7 @@ async fn nobody_sleeps_through_an_event() {
     const EVENTS: u64 = 200;
     let (console, tracker) = (Arc::new(Console::default()), TaskTracker::new());
     let watching: Vec<_> = (0..50).map(|_| tracker.spawn(watch(console.clone(), EVENTS))).collect();
-    // These leave, some of them just when they are called: their call must reach somebody else.
+    // These are aborted, some of them just after they were notified: the notification must then reach another watcher.
     let leaving: Vec<_> = (0..EVENTS).map(|_| tracker.spawn(watch(console.clone(), u64::MAX))).collect();
     for leaver in leaving {
         console.settled(&receipt(""));
@@ -202,7 +202,7 @@ async fn closing_wakes_everybody() {
     }
 }
 
-/// The median of what giving away a receipt takes while all who watch are asleep.
+/// The median time to record a receipt while all watchers are waiting.
 async fn cost(watchers: usize) -> Duration {
     const ROUNDS: u64 = 101;
     let (console, tracker, clock) =
@@ -210,7 +210,7 @@ async fn cost(watchers: usize) -> Duration {
     let watching: Vec<_> = (0..watchers).map(|_| tracker.spawn(watch(console.clone(), ROUNDS))).collect();
     let mut costs = Vec::new();
     for number in 0..ROUNDS {
-        // One thread: after a few rounds of it everybody has read and waits.
+        // On a single thread, all watchers have read and wait again after a few yields.
         for _ in 0..4 {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! One attempt at one target: send, hear, read.
+//! One attempt at one target: sends the request and reads the response.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,24 +13,26 @@ use tokio::time::{Instant, timeout_at};
 use wire::codec::Native;
 use wire::response_facts::ResponseFacts;
 
-use super::outbound::{Leaving, Passage};
+use super::outbound::{PreparedRequest, ResponseMode};
 use super::upstream::{self, UpstreamBody};
-use super::{Answer, Asked, Loss, Progress, gate};
+use super::{ActiveAttempt, Answer, Loss, Progress, gate};
 use crate::body_work::{self, LARGE_BODY};
 use crate::receive::Call;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
-use crate::stream::Flow;
+use crate::stream::UpstreamStream;
 
-/// An error's body is worth this much of our time and memory.
+/// Longest time that reading the body of an error may take.
 const ERROR_PATIENCE: Duration = Duration::from_secs(10);
+/// Most bytes read of the body of an error.
 const ERROR_LIMIT: usize = 64 * 1024;
 
-/// `deadline` covers all attempts of a call, of a stream what comes before its content; a target has limits of its own.
+/// Runs an attempt. `deadline` covers all attempts of a call or, for a stream, the time until its content; a target has
+/// timeouts of its own.
 pub async fn attempt(
     call: &Call,
-    leaving: Leaving,
-    asked: &Asked,
+    leaving: PreparedRequest,
+    asked: &ActiveAttempt,
     ticket: &Ticket,
     deadline: Instant,
 ) -> Result<Answer, Fault> {
@@ -41,8 +43,8 @@ pub async fn attempt(
 
 async fn send_and_read(
     call: &Call,
-    mut leaving: Leaving,
-    Asked { lane, progress, span_id, .. }: &Asked,
+    mut leaving: PreparedRequest,
+    ActiveAttempt { lane, progress, span_id, .. }: &ActiveAttempt,
     ticket: &Ticket,
     deadline: Instant,
 ) -> Result<Answer, Fault> {
@@ -55,7 +57,7 @@ async fn send_and_read(
     let too_slow = || {
         let given = limit.saturating_duration_since(begun);
         let fault = fault::upstream_timeout(instance, given);
-        // What is left of the call's own time may be too little for anybody.
+        // The remaining time of the call may be too short for any target: then the timeout is not its fault.
         if given < waited.mul_f64(0.9) { fault.blame(Blame::Gateway) } else { fault }
     };
     let head =
@@ -70,7 +72,7 @@ async fn send_and_read(
     }
     if call.stream {
         expect_event_stream(lane, &headers)?;
-        let mut flow = Box::new(Flow::new(body, lane.clone(), passage, call, ticket));
+        let mut flow = Box::new(UpstreamStream::new(body, lane.clone(), passage, call, ticket));
         return match gate::hold(&mut flow, limit, deadline).await {
             Ok(()) => Ok(Answer::Stream(flow)),
             Err(fault) => {
@@ -92,7 +94,7 @@ async fn send_and_read(
     read_sized(lane, passage, bytes?, progress, ticket).await
 }
 
-/// Error answers are read boundedly and become a fault of their own.
+/// Turns an error response into a fault. Its body is read within limits.
 async fn expect_success(
     native: &dyn Native,
     lane: &Lane,
@@ -108,7 +110,7 @@ async fn expect_success(
     let patience = limit.min(Instant::now() + ERROR_PATIENCE);
     let text = timeout_at(patience, body.collect(ERROR_LIMIT, |_| {})).await;
     let text = text.ok().and_then(Result::ok).unwrap_or_default();
-    tracing::debug!(provider = &**instance, status = status.as_u16(), "provider refused the call");
+    tracing::debug!(provider = &**instance, status = status.as_u16(), "provider returned an error");
     let mut fault = native.read_error(status.as_u16(), &text, instance);
     if let Some(after) = upstream::retry_after(headers, now) {
         fault.retry_after = Some(after);
@@ -116,7 +118,7 @@ async fn expect_success(
     Err(fault)
 }
 
-/// In small letters; mostly it is written so.
+/// The content type in lower case, as it mostly is already.
 fn media_type(headers: &HeaderMap) -> Cow<'_, [u8]> {
     let written = headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     match written.iter().any(u8::is_ascii_uppercase) {
@@ -125,7 +127,7 @@ fn media_type(headers: &HeaderMap) -> Cow<'_, [u8]> {
     }
 }
 
-/// Pages come from whoever stands before a provider: no model has taken the call.
+/// Whether the response is a web page. Those come from a proxy in front of a provider: no model has taken the call.
 fn is_web_page(headers: &HeaderMap) -> bool {
     media_type(headers).starts_with(b"text/html")
 }
@@ -141,7 +143,7 @@ fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     ))
 }
 
-/// A document that says it is something else is not read for luck; one that says nothing is.
+/// Rejects non-JSON content types; a missing one is accepted.
 fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     let media_type = media_type(headers);
     if media_type.is_empty()
@@ -156,17 +158,17 @@ fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     ))
 }
 
-/// Reads a whole answer, a large one off the connection's thread.
+/// Reads a complete response, on a blocking thread if it is large.
 async fn read_sized(
     lane: &Lane,
-    passage: Passage,
+    passage: ResponseMode,
     bytes: Bytes,
     progress: &Progress,
     ticket: &Ticket,
 ) -> Result<Answer, Fault> {
     let (instance, is_traced) = (lane.target.instance.clone(), ticket.is_traced());
     let reading = body_work::with_bytes(ticket.gateway(), bytes.len(), move || {
-        // Facts of a small answer are read where they are needed.
+        // The facts of a small response are read where they are needed.
         let facts = (is_traced && bytes.len() >= LARGE_BODY).then(|| ResponseFacts::of(&bytes));
         (facts, read(&instance, passage, bytes))
     });
@@ -178,13 +180,13 @@ async fn read_sized(
     })
 }
 
-/// Why an answer is not one, and what it says was consumed all the same.
+/// The error for an unreadable response, and the usage that it reports nevertheless.
 struct Unreadable {
     fault: Fault,
     usage: Option<Usage>,
 }
 
-fn read(instance: &str, passage: Passage, bytes: Bytes) -> Result<Answer, Box<Unreadable>> {
+fn read(instance: &str, passage: ResponseMode, bytes: Bytes) -> Result<Answer, Box<Unreadable>> {
     let native = passage.upstream();
     let unreadable = |fault, usage| Box::new(Unreadable { fault, usage });
     let answer = native.read_answer(&bytes).map_err(|_| {
@@ -195,8 +197,8 @@ fn read(instance: &str, passage: Passage, bytes: Bytes) -> Result<Answer, Box<Un
         return Err(unreadable(native.read_stream_error(&bytes[error.clone()], instance), None));
     }
     match passage {
-        Passage::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
-        Passage::Translated(mut translation) => {
+        ResponseMode::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
+        ResponseMode::Translated(mut translation) => {
             let decoded = translation.upstream.decode(&bytes, &mut translation.decoding);
             let mut reply = decoded.map_err(|fault| {
                 let usage = answer.usage.clone().and_then(|range| native.read_usage(&bytes[range], None));
@@ -208,7 +210,7 @@ fn read(instance: &str, passage: Passage, bytes: Bytes) -> Result<Answer, Box<Un
     }
 }
 
-/// What a document that is no answer says it consumed.
+/// The usage in a document that is not a valid response.
 fn usage_alone(native: &dyn Native, bytes: &[u8]) -> Option<Usage> {
     let object = wire::json::scan(bytes).ok()?;
     let range = ["usage", "usageMetadata"].iter().find_map(|name| object.value(bytes, name))?;

@@ -1,4 +1,4 @@
-//! How a target is asked for the rest of an answer that broke off.
+//! Builds the request for the rest of a response that broke off.
 
 #[cfg(test)]
 mod tests;
@@ -9,34 +9,35 @@ use wire::vendors::Rules;
 
 use crate::stream::Overlap;
 
-/// The last words are quoted: enough of them to be recognised, no more than can be repeated without a slip.
+/// Fewest characters that are quoted from the end of the text: enough to be recognised.
 const FEWEST_QUOTED: usize = 24;
+/// Most characters that are quoted: longer ones are not always repeated verbatim.
 const MOST_QUOTED: usize = 60;
 
-/// An answer that is nearly as long as it may get still gets room to end.
+/// Output tokens that are left for a response which is close to its limit.
 const LEAST_OUTPUT: u64 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The last turn is the assistant's, and the model goes on with it.
+    /// The last turn is the assistant's, and the model continues it.
     Prefill,
-    /// A turn of the user's asks for it.
+    /// A turn of the user asks for the rest.
     Instruct,
 }
 
 impl Way {
     pub fn of(rules: &Rules, format: Format) -> Self {
-        // Other formats take a last assistant turn and answer it.
+        // In other formats, the model answers a last assistant turn instead of continuing it.
         if rules.prefill && format == Format::Messages { Self::Prefill } else { Self::Instruct }
     }
 }
 
-/// The question for the rest, and what the answer may repeat.
+/// Builds the prompt for the rest, and the overlap that the response may repeat.
 pub fn ask(mut prompt: Prompt, so_far: &Reply, way: Way) -> (Prompt, Overlap) {
     let text: String = so_far.parts.iter().filter_map(Part::as_text).collect();
     let calls: Vec<&ToolCall> = so_far.parts.iter().filter_map(as_call).collect();
     if text.trim().is_empty() && calls.is_empty() {
-        // Nothing was said that the answer could not begin with again.
+        // Nothing was sent yet that the response could not start with again.
         return (prompt, Overlap::with_space_of(&text));
     }
     let spent = catalog::estimate_tokens_from_bytes(text.len() as u64);
@@ -44,7 +45,7 @@ pub fn ask(mut prompt: Prompt, so_far: &Reply, way: Way) -> (Prompt, Overlap) {
     if !calls.is_empty() {
         release(&mut prompt.tool_choice);
     }
-    // A schema is for a whole answer: held to it, the model could only begin again.
+    // A schema applies to the whole response: with it, the model could only start again.
     let output = prompt.output.take();
     if way == Way::Prefill && calls.is_empty() {
         prefill(&mut prompt, &text);
@@ -58,8 +59,8 @@ pub fn ask(mut prompt: Prompt, so_far: &Reply, way: Way) -> (Prompt, Overlap) {
     (prompt, Overlap::with_quoted(&text, last_words(&text)))
 }
 
-/// Who was asked for the rest and says nothing has either not understood, or there is none: a text that ends like one may
-/// be whole.
+/// Whether a text may be complete, judged by its last character. If the continuation is empty, either there is nothing
+/// left to say, or the model has not understood.
 pub fn may_be_whole(so_far: &Reply) -> bool {
     let text = so_far.parts.iter().rev().find_map(Part::as_text).unwrap_or_default();
     text.trim_end()
@@ -75,12 +76,12 @@ fn as_call(part: &Part) -> Option<&ToolCall> {
     }
 }
 
-/// Nothing of the client's belongs to a part that the gateway wrote.
+/// A text part that the gateway wrote: it has no place in the client's body.
 fn said(text: String) -> Part {
     Part::text(text).at("resumed")
 }
 
-/// A call that had to be made has been made.
+/// Lifts a forced tool choice: the required call has been made.
 fn release(choice: &mut Option<ToolChoice>) {
     match choice {
         Some(ToolChoice::Required | ToolChoice::Named(_)) => *choice = Some(ToolChoice::Auto),
@@ -89,7 +90,7 @@ fn release(choice: &mut Option<ToolChoice>) {
     }
 }
 
-/// The client itself may have begun the assistant's turn: it is one text then.
+/// Appends the text to the assistant's turn if the client has begun one, otherwise adds a turn.
 fn prefill(prompt: &mut Prompt, text: &str) {
     if let Some(Turn { role: Role::Assistant, parts }) = prompt.turns.last_mut() {
         match parts.last_mut().map(|part| &mut part.content) {
@@ -130,7 +131,7 @@ fn instruction(text: &str, calls: &[&ToolCall], output: Option<&OutputFormat>) -
     words
 }
 
-/// Whole words, if there are any.
+/// The end of a text, in whole words if there are any.
 fn last_words(text: &str) -> &str {
     let text = text.trim_end();
     let back = |count: usize| text.char_indices().rev().nth(count - 1).map_or(0, |(place, _)| place);

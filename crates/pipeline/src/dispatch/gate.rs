@@ -1,15 +1,16 @@
-//! The commit gate: an answer is held back until its first real content, so that an error inside a 200 is still an error.
+//! The commit gate: holds a stream back until its first real content, so that an error inside a 200 response is still
+//! an error.
 
 use domain::fault::Fault;
 use tokio::time::{Instant, timeout_at};
 
-use crate::stream::Flow;
+use crate::stream::UpstreamStream;
 
-/// So many pieces without content are taken in at a stretch.
+/// Events without content that are read before yielding to the scheduler.
 const PATIENCE: u32 = 8;
 
-/// `first` bounds the silence before the first event, `last` everything before content.
-pub async fn hold(flow: &mut Flow, first: Instant, last: Instant) -> Result<(), Fault> {
+/// Waits for the first content. `first` limits the time before the first event, `last` everything before the content.
+pub async fn hold(flow: &mut UpstreamStream, first: Instant, last: Instant) -> Result<(), Fault> {
     let begun = Instant::now();
     let (mut limit, mut heard, mut turns) = (first, flow.heard(), 0u32);
     loop {
@@ -22,7 +23,8 @@ pub async fn hold(flow: &mut Flow, first: Instant, last: Instant) -> Result<(), 
         if timeout_at(limit, flow.advance()).await.is_err() {
             return Err(flow.silent(begun.elapsed()));
         }
-        // A provider that says nothing as fast as it can must not keep us from seeing that the client has left.
+        // `advance` never waits if the provider sends events without content fast enough. Yielding lets the task be
+        // cancelled when the client disconnects; the timeout is then checked explicitly.
         turns += 1;
         if turns % PATIENCE == 0 {
             tokio::task::yield_now().await;
@@ -30,7 +32,7 @@ pub async fn hold(flow: &mut Flow, first: Instant, last: Instant) -> Result<(), 
                 return Err(flow.silent(begun.elapsed()));
             }
         }
-        // Once it has begun to speak, a provider may pause as any stream may.
+        // After the first event, the idle timeout of streams applies.
         if flow.heard() > heard {
             heard = flow.heard();
             limit = last.min(Instant::now() + flow.idle_timeout());

@@ -1,4 +1,5 @@
-//! Hedging: a target that is slower than it usually is gets a competitor; the first content wins, the other is cancelled.
+//! Hedged requests: if a target is slower than usual, a second one is tried as well. The first content wins, and the
+//! other attempt is cancelled.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -7,22 +8,24 @@ use domain::canon::Dropped;
 use domain::fault::Fault;
 use tokio::time::Instant;
 
-use super::{Answer, Asked, Course, Tried, Trying, attempt, conclude, outbound};
+use super::{
+    ActiveAttempt, Answer, AttemptResult, FailoverPlan, PendingAttempt, attempt, conclude, outbound,
+};
 use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 
-/// Who would be started, and when.
+/// The target of a hedge, and the delay before it starts.
 pub struct Partner {
     pub lane: Arc<Lane>,
     delay: Duration,
 }
 
-/// Why the slower one of two was cancelled, in the list of attempts.
+/// The error code of the cancelled attempt, in the list of attempts.
 const OUTRUN: &str = "outrun";
 
-/// To be said once for each call.
+/// Counts the call for the hedge budget; used once per call.
 pub fn count(ticket: &Ticket) {
     let gateway = ticket.gateway();
     if gateway.policy.hedge_max_share > 0.0 {
@@ -30,8 +33,8 @@ pub fn count(ticket: &Ticket) {
     }
 }
 
-/// Nobody, unless hedging is on, another target is free and it is known what is slow for this one.
-pub fn partner(course: &Course, lane: &Lane, ticket: &Ticket) -> Option<Partner> {
+/// The target of a hedge, if hedging is on, another target is available and the p95 latency of this one is known.
+pub fn partner(course: &FailoverPlan, lane: &Lane, ticket: &Ticket) -> Option<Partner> {
     if ticket.gateway().policy.hedge_max_share <= 0.0 {
         return None;
     }
@@ -40,7 +43,7 @@ pub fn partner(course: &Course, lane: &Lane, ticket: &Ticket) -> Option<Partner>
 }
 
 struct Runner {
-    asked: Asked,
+    asked: ActiveAttempt,
     started: Duration,
     dropped: Dropped,
 }
@@ -50,7 +53,7 @@ struct Runners {
     second: OnceLock<Runner>,
 }
 
-/// A client that leaves in the middle of a race owes what both have begun.
+/// Charges what both attempts have consumed if the client disconnects during the race.
 struct Watch<'a> {
     runners: &'a Runners,
     ticket: &'a mut Ticket,
@@ -71,25 +74,25 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// What came of it.
+/// The result of a race.
 pub struct Raced {
-    pub tried: Tried,
-    /// The competitor was started.
+    pub tried: AttemptResult,
+    /// Whether the second attempt was started.
     pub hedged: bool,
-    /// It failed as well.
+    /// The error of the second attempt, if both failed.
     pub beside: Option<Fault>,
 }
 
-/// Both at the same time, once the first has taken too long.
+/// Runs the attempt and, once it takes longer than the delay, a second one at the same time.
 pub async fn race(
     call: &Call,
-    trying: Trying,
+    trying: PendingAttempt,
     partner: Partner,
     reservation: &Reservation,
     ticket: &mut Ticket,
     deadline: Instant,
 ) -> Raced {
-    let Trying { leaving, asked } = trying;
+    let PendingAttempt { leaving, asked } = trying;
     let dropped = leaving.dropped();
     ticket.leave(&asked.lane, reservation);
     let first = Runner { asked, started: ticket.now(), dropped };
@@ -98,6 +101,7 @@ pub async fn race(
     let outcome = {
         let ticket = &*watch.ticket;
         let mut running = std::pin::pin!(attempt(call, leaving, &runners.first.asked, ticket, deadline));
+        // Polled by reference: the first attempt continues after the delay.
         let waited = tokio::time::timeout(partner.delay, running.as_mut()).await;
         match waited {
             Ok(outcome) => Ended::First(outcome),
@@ -117,32 +121,32 @@ pub async fn race(
     settle(first, second.into_inner(), outcome, ticket)
 }
 
-/// The competitor, if there may be one.
+/// Prepares the second attempt, if the target and the budgets allow it.
 fn compete(
     call: &Call,
     lane: &Arc<Lane>,
     reservation: &Reservation,
     ticket: &Ticket,
-) -> Option<(Runner, outbound::Leaving)> {
+) -> Option<(Runner, outbound::PreparedRequest)> {
     let gateway = ticket.gateway();
     let leaving = outbound::prepare(call, lane, ticket).ok()?;
     let admission = lane.health.admit(ticket.now()).ok()?;
-    // Both may have to be paid.
+    // Both attempts may have to be paid for.
     if !gateway.hedge_budget.try_hedge(gateway.policy.hedge_max_share) || !ticket.covers(2) {
         return None;
     }
     ticket.note_leaving(lane, reservation);
     let dropped = leaving.dropped();
-    let asked = Asked::new(lane.clone(), admission, ticket);
+    let asked = ActiveAttempt::new(lane.clone(), admission, ticket);
     Some((Runner { asked, started: ticket.now(), dropped }, leaving))
 }
 
-/// How the race ended.
+/// The outcome of a race.
 enum Ended {
-    /// Only this one has an outcome; the other, if there was one, is cancelled.
+    /// Only this attempt has an outcome; the other one, if it was started, is cancelled.
     First(Result<Answer, Fault>),
     Second(Result<Answer, Fault>),
-    /// Both failed, the second last.
+    /// Both failed; the errors of the first and of the second attempt.
     Both(Fault, Fault),
 }
 
@@ -150,6 +154,8 @@ async fn first_content(
     mut one: std::pin::Pin<&mut impl Future<Output = Result<Answer, Fault>>>,
     mut two: std::pin::Pin<&mut impl Future<Output = Result<Answer, Fault>>>,
 ) -> Ended {
+    // A failure does not end the race: the other attempt is awaited. The caller has pinned both futures; it drops, and
+    // so cancels, the one that is still running.
     tokio::select! {
         outcome = one.as_mut() => match outcome {
             Ok(answer) => Ended::First(Ok(answer)),
@@ -177,7 +183,7 @@ fn settle(first: Runner, second: Option<Runner>, ended: Ended, ticket: &mut Tick
         conclude(runner.asked, outcome, now.saturating_sub(runner.started), false, ticket)
     };
     let outrun = |Runner { asked, started, .. }: Runner, ticket: &mut Ticket| {
-        let Asked { lane, admission, progress, span_id } = asked;
+        let ActiveAttempt { lane, admission, progress, span_id } = asked;
         let took = now.saturating_sub(started);
         admission.took_longer_than(now, took);
         ticket.attempted(&lane, lane.attempt(0, Some(OUTRUN.into()), took), span_id);

@@ -1,5 +1,5 @@
-//! A call as it goes up: as it came where the provider speaks the client's dialect, else translated; the instance's own
-//! headers, nothing of the client's credentials.
+//! Builds the request to a provider: the client's own body if the provider has the same format, otherwise a translated
+//! one. It has the headers of the instance and none of the client's credentials.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,40 +10,40 @@ use domain::canon::{CustomTool, Dropped, FunctionTool, Prompt, Tool};
 use domain::fault::{self, Fault};
 use egress::Outbound;
 use http::Method;
-use wire::codec::{self, Codec, Decoding, EchoedRequest, Mint, Native, Rendering, Request, Target};
+use wire::codec::{self, Codec, Decoding, EchoedRequest, IdGenerator, Native, Rendering, Request, Target};
 use wire::renames::Renames;
 
-use super::occasion::{Occasion, OwnedOccasion};
+use super::call_context::{CallContext, OwnedCallContext};
 use crate::body_work;
-use crate::recall;
+use crate::reasoning_state;
 use crate::receive::Call;
 use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 use crate::traces::TraceHeaders;
 
-/// A call made ready for one target.
-pub struct Leaving {
-    /// What is asked of the provider.
+/// A request prepared for one target.
+pub struct PreparedRequest {
+    /// The API surface of the provider that is called.
     pub surface: Surface,
     pub body: Vec<Bytes>,
-    pub passage: Passage,
-    /// Parameters that this target cannot take.
+    pub passage: ResponseMode,
+    /// Parameters that this target does not support.
     dropped: Dropped,
     /// `traceparent` and `tracestate`, set when the attempt starts.
     pub trace_headers: TraceHeaders,
 }
 
-impl Leaving {
-    /// Parameters that this target cannot take.
+impl PreparedRequest {
+    /// Parameters that this target does not support.
     pub fn dropped(&self) -> Dropped {
         self.dropped.clone()
     }
 }
 
-/// How the answer comes back to the client.
-pub enum Passage {
-    /// As the provider sends it.
+/// The handling of the response on its way to the client.
+pub enum ResponseMode {
+    /// The provider's bytes are passed on.
     Native(&'static dyn Native),
     Translated(Box<Translation>),
 }
@@ -58,17 +58,17 @@ pub struct Translation {
     pub continuity: Continuity,
 }
 
-/// Whether a stream may outlive its provider.
+/// Whether a stream can continue at another provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continuity {
     Single,
     Resumable,
-    /// It goes on with what another provider began.
+    /// It continues a response that another provider began.
     Continuation,
 }
 
-impl Passage {
-    /// Reads the provider's bytes.
+impl ResponseMode {
+    /// The codec that reads the provider's bytes.
     pub fn upstream(&self) -> &'static dyn Native {
         match self {
             Self::Native(native) => *native,
@@ -77,7 +77,7 @@ impl Passage {
     }
 }
 
-pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leaving, Fault> {
+pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn CallContext) -> Result<PreparedRequest, Fault> {
     let target = target(call, lane);
     let Surface::Converse(client) = call.surface else {
         if target.vendor.paths.surface(call.surface, call.stream).is_none() {
@@ -87,10 +87,10 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leav
         let body = native.splice(&call.request, &target);
         let dropped = native.dropped(&call.request);
         refuse_dropped(&dropped, lane, occasion)?;
-        return Ok(Leaving {
+        return Ok(PreparedRequest {
             surface: call.surface,
             body,
-            passage: Passage::Native(native),
+            passage: ResponseMode::Native(native),
             dropped,
             trace_headers: Vec::new(),
         });
@@ -107,8 +107,8 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leav
     if upstream == client && !codec::carries_sealed_state(&request.body) {
         let codec = codec::of(client);
         let body = codec.splice(&request, &target);
-        let (surface, passage) = (Surface::Converse(client), Passage::Native(codec));
-        return Ok(Leaving {
+        let (surface, passage) = (Surface::Converse(client), ResponseMode::Native(codec));
+        return Ok(PreparedRequest {
             surface,
             body,
             passage,
@@ -120,33 +120,33 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn Occasion) -> Result<Leav
     translate(call, lane, occasion, prompt, (client, upstream), Continuity::Single)
 }
 
-/// Prepares a call with a large body off the connection's thread; the call comes back with the outcome.
+/// Prepares a call with a large body on a blocking thread; returns the call with the outcome.
 pub async fn prepare_large(
     call: Box<Call>,
     lane: Arc<Lane>,
     ticket: &Ticket,
-) -> Result<(Box<Call>, Result<Leaving, Fault>), Fault> {
+) -> Result<(Box<Call>, Result<PreparedRequest, Fault>), Fault> {
     let gateway = ticket.gateway().clone();
-    let occasion = OwnedOccasion::of(ticket);
+    let occasion = OwnedCallContext::of(ticket);
     body_work::with_call(&gateway, call, move |call| prepare(call, &lane, &occasion)).await
 }
 
-/// The rest of an answer that broke off; `ask` makes the question for a target of that format.
+/// Prepares the request for the rest of a response that broke off; `ask` builds the prompt for a target of that format.
 pub fn prepare_rest(
     call: &Call,
     lane: &Lane,
-    occasion: &dyn Occasion,
+    occasion: &dyn CallContext,
     ask: impl FnOnce(Prompt, Format) -> Prompt,
-) -> Result<Leaving, Fault> {
+) -> Result<PreparedRequest, Fault> {
     let Surface::Converse(client) = call.surface else { return Err(unsupported(call.surface, lane)) };
     let upstream = upstream(call, lane, client)?;
     let prompt = ask(whole_prompt(call, client)?, upstream);
     translate(call, lane, occasion, prompt, (client, upstream), Continuity::Continuation)
 }
 
-/// Such a stream is always translated, so that any provider can go on with it. Several answers at once, and what only
-/// one provider remembers, can be passed on only as they are.
-fn is_resumable(call: &Call, occasion: &dyn Occasion) -> bool {
+/// Whether a stream can be resumed. Such a stream is always translated, so that any provider can continue it. Several
+/// choices at once, and state that only one provider has, can only be passed on as they are.
+fn is_resumable(call: &Call, occasion: &dyn CallContext) -> bool {
     occasion.gateway().policy.resume_streams
         && call.stream
         && call.request.choices <= 1
@@ -154,7 +154,7 @@ fn is_resumable(call: &Call, occasion: &dyn Occasion) -> bool {
         && !ONLY_THERE.iter().any(|name| call.has(name))
 }
 
-/// Members of a response that lead to state of one provider.
+/// Members of a Responses request that refer to state at one provider.
 const ONLY_THERE: [&str; 3] = ["background", "conversation", "prompt"];
 
 fn target<'a>(call: &Call, lane: &'a Lane) -> Target<'a> {
@@ -171,7 +171,7 @@ fn upstream(call: &Call, lane: &Lane, client: Format) -> Result<Format, Fault> {
     format.ok_or_else(|| unsupported(call.surface, lane))
 }
 
-/// The prompt with everything said before in it.
+/// The prompt, including the history of the conversation.
 fn whole_prompt(call: &Call, client: Format) -> Result<Prompt, Fault> {
     read(call, responses::with_history(call)?, client)
 }
@@ -186,17 +186,17 @@ fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt
 fn translate(
     call: &Call,
     lane: &Lane,
-    occasion: &dyn Occasion,
+    occasion: &dyn CallContext,
     prompt: Prompt,
     (client, upstream): (Format, Format),
     continuity: Continuity,
-) -> Result<Leaving, Fault> {
-    let mut prompt = recall::restore(prompt, occasion);
+) -> Result<PreparedRequest, Fault> {
+    let mut prompt = reasoning_state::restore(prompt, occasion);
     let tools = special_tools(&prompt.tools);
     let renames = Renames::fit(&mut prompt, upstream);
     let encoded = codec::of(upstream).encode(&prompt, &target(call, lane))?;
     refuse_dropped(&encoded.dropped, lane, occasion)?;
-    let mint = Mint::new(occasion.seed());
+    let mint = IdGenerator::new(occasion.seed());
     let (provider, model) = (lane.target.instance.clone(), lane.target.model.clone());
     let translation = Translation {
         upstream: codec::of(upstream),
@@ -222,17 +222,17 @@ fn translate(
         renames,
         continuity,
     };
-    Ok(Leaving {
+    Ok(PreparedRequest {
         surface: Surface::Converse(upstream),
         body: vec![encoded.body],
-        passage: Passage::Translated(Box::new(translation)),
+        passage: ResponseMode::Translated(Box::new(translation)),
         dropped: encoded.dropped,
         trace_headers: Vec::new(),
     })
 }
 
-/// With `STRICT_TRANSLATION`, a parameter that cannot be carried is an error.
-fn refuse_dropped(dropped: &Dropped, lane: &Lane, occasion: &dyn Occasion) -> Result<(), Fault> {
+/// With `STRICT_TRANSLATION`, a parameter that cannot be translated is an error.
+fn refuse_dropped(dropped: &Dropped, lane: &Lane, occasion: &dyn CallContext) -> Result<(), Fault> {
     match dropped.names().first() {
         Some(name) if occasion.gateway().policy.strict_translation => {
             let target = lane.target.selector();
@@ -243,7 +243,7 @@ fn refuse_dropped(dropped: &Dropped, lane: &Lane, occasion: &dyn Occasion) -> Re
     }
 }
 
-/// Only responses repeat what was asked.
+/// Only the Responses format echoes the request.
 fn echoed(client: Format, request: &Request) -> EchoedRequest {
     match client {
         Format::Responses => EchoedRequest::new(request),
@@ -251,7 +251,7 @@ fn echoed(client: Format, request: &Request) -> EchoedRequest {
     }
 }
 
-/// The tools whose calls are written differently from those of plain functions. Answers need their names alone: schemas
+/// The tools whose calls are written differently from those of plain functions. Only their names are kept: schemas
 /// would be held for as long as the stream lasts.
 fn special_tools(tools: &[Tool]) -> Arc<[Tool]> {
     let special = tools.iter().filter_map(|tool| match tool {
@@ -282,7 +282,7 @@ fn unsupported(surface: Surface, lane: &Lane) -> Fault {
 
 pub fn build(
     destination: Arc<egress::Destination>,
-    leaving: &mut Leaving,
+    leaving: &mut PreparedRequest,
     call: &Call,
     lane: &Lane,
 ) -> Outbound {

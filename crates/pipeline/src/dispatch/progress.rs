@@ -1,4 +1,4 @@
-//! How far an attempt got, as seen from outside of it: what a provider bills is known even of one that was cancelled.
+//! The progress of an attempt, readable from outside of it: the charge is known even if the attempt was cancelled.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,6 +7,8 @@ use domain::fault::Fault;
 use domain::usage::Usage;
 use wire::response_facts::ResponseFacts;
 
+/// Atomics give shared access while the attempt runs. The same task writes and reads them, so relaxed ordering is
+/// enough.
 #[derive(Default)]
 pub struct Progress {
     begun: AtomicBool,
@@ -15,21 +17,21 @@ pub struct Progress {
     facts: OnceLock<Box<ResponseFacts>>,
 }
 
-/// An answer that a provider began and nobody got.
+/// A response that a provider began and that did not reach the client.
 #[derive(Debug, Default, PartialEq)]
 pub struct Loss {
-    /// What the provider says of it, if it got as far as that.
+    /// The usage that the provider reported, if it got that far.
     pub usage: Option<Usage>,
     pub content_bytes: u64,
 }
 
 impl Progress {
-    /// The provider takes the call: from here on it costs.
+    /// Marks that the provider has accepted the call: from here on it costs.
     pub fn begin(&self) {
         self.begun.store(true, Ordering::Relaxed);
     }
 
-    /// So much of the answer is here.
+    /// Records how many bytes of the response have arrived.
     pub fn came(&self, bytes: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
@@ -40,7 +42,7 @@ impl Progress {
         }
     }
 
-    /// Model and finish reasons of a large answer.
+    /// Records the model and finish reasons of a large response.
     pub fn names(&self, facts: Option<ResponseFacts>) {
         if let Some(facts) = facts {
             let _ = self.facts.set(Box::new(facts));
@@ -51,7 +53,7 @@ impl Progress {
         self.facts.get().map(|facts| ResponseFacts::clone(facts))
     }
 
-    /// What is owed for an attempt that came to nothing.
+    /// The charge for an attempt that failed or was cancelled; `None` if the provider bills nothing.
     pub fn loss(&self) -> Option<Loss> {
         let owed = || Loss {
             usage: self.usage.get().map(|usage| Usage::clone(usage)),
@@ -60,7 +62,7 @@ impl Progress {
         self.begun.load(Ordering::Relaxed).then(owed)
     }
 
-    /// A provider that says itself that it cannot answer bills nothing.
+    /// Drops the charge if the provider itself reported the error: then it bills nothing.
     pub fn failed(&self, fault: &Fault) {
         let lost = ["upstream_invalid_response", "upstream_timeout", "upstream_unreachable"];
         if !lost.contains(&&*fault.code) {

@@ -1,4 +1,4 @@
-//! An answer that broke off is continued: on the other targets of the plan first, on the same one last.
+//! Resumes a stream that broke off: at the other targets of the plan first, at the same one last.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 use domain::canon::Reply;
 use domain::fault::{self, Fault};
 use tokio::time::Instant;
-use wire::codec::Mint;
+use wire::codec::IdGenerator;
 
-use super::outbound::{self, Leaving, Passage};
-use super::{Answer, Asked, Bounds, Tried, Trying, continuation, try_one};
+use super::outbound::{self, PreparedRequest, ResponseMode};
+use super::{ActiveAttempt, Answer, AttemptResult, Bounds, PendingAttempt, continuation, try_one};
 use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::resolve::Plan;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
-use crate::stream::{Flow, Overlap};
+use crate::stream::{Overlap, UpstreamStream};
 
-/// More deaths than that are no accident.
+/// Most times that a stream is resumed: more interruptions are no accident.
 const MOST: u32 = 3;
 
-/// What it takes to go on with a stream elsewhere; made only where that is wanted.
+/// The state needed to continue a stream at another target; created only if resuming is enabled.
 pub struct Resumable {
     call: Box<Call>,
     lanes: Vec<Arc<Lane>>,
@@ -28,11 +28,11 @@ pub struct Resumable {
     resumed: u32,
 }
 
-/// The stream's account and, if anybody goes on, how.
+/// The ticket of the stream and, if a target continues it, the continuation.
 pub struct Resumed {
     pub resumable: Box<Resumable>,
     pub ticket: Box<Ticket>,
-    pub continuation: Option<(Box<Flow>, Overlap)>,
+    pub continuation: Option<(Box<UpstreamStream>, Overlap)>,
 }
 
 pub type Resuming = Pin<Box<dyn Future<Output = Resumed> + Send>>;
@@ -46,19 +46,19 @@ impl Resumable {
         self.resumed
     }
 
-    /// Who died is asked last.
+    /// Moves the failed target to the end.
     fn order(&mut self, dead: Option<&Arc<Lane>>) {
         let Some(dead) = dead else { return };
         self.lanes.sort_by_key(|lane| Arc::ptr_eq(lane, dead));
     }
 }
 
-/// Who could go on with a stream, if that is wanted.
+/// The targets that could continue a stream, if resuming is enabled.
 pub fn targets(plan: &Plan, call: &Call, ticket: &Ticket) -> Option<Vec<Arc<Lane>>> {
     (call.stream && ticket.gateway().policy.resume_streams).then(|| plan.lanes.clone())
 }
 
-/// A stream that may be resumed takes along what that needs.
+/// Attaches the state for resuming to a stream.
 pub fn arm(
     answer: Answer,
     call: Box<Call>,
@@ -74,7 +74,8 @@ pub fn arm(
     }
 }
 
-/// Owns all it needs: the client is sent heartbeats meanwhile, and when it goes away this is dropped.
+/// Resumes a stream. Owns all it needs: the client is sent heartbeats meanwhile, and this future is dropped if it
+/// disconnects.
 pub async fn resume(
     mut resumable: Box<Resumable>,
     so_far: Reply,
@@ -82,17 +83,17 @@ pub async fn resume(
     mut ticket: Box<Ticket>,
 ) -> Resumed {
     let fault = fault.unwrap_or_else(fault::internal_error);
-    tracing::warn!(request_id = ticket.request_id.as_str(), code = %fault.code, reason = %fault.message, "stream broke off and is resumed");
+    tracing::warn!(request_id = ticket.request_id.as_str(), code = %fault.code, reason = %fault.message, "stream interrupted; resuming");
     ticket.broke(&fault);
     ticket.carry_over(&so_far).await;
     let dead = ticket.lane().cloned();
     resumable.order(dead.as_ref());
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
-    // Who was asked for the rest and says nothing has not understood, or there is none: that is believed if nobody else
-    // knows more.
+    // An empty continuation: either the model has not understood, or nothing was left to say. It is accepted if no
+    // other target has more.
     let mut nothing = None;
     for lane in resumable.lanes.clone() {
-        // What said nothing has to be paid, too.
+        // An empty continuation has to be paid for, too.
         if Instant::now() >= deadline || !ticket.covers(1 + u32::from(nothing.is_some())) {
             break;
         }
@@ -126,15 +127,16 @@ fn joined(mut resumable: Box<Resumable>, mut ticket: Box<Ticket>, rest: Rest) ->
     Resumed { resumable, ticket, continuation: Some((rest.flow, rest.overlap)) }
 }
 
-/// What a target says to the question for the rest.
+/// The continuation that a target returned.
 struct Rest {
-    flow: Box<Flow>,
+    flow: Box<UpstreamStream>,
     overlap: Overlap,
-    /// There may be none: the text so far ends like one, or the target was given it as its own.
+    /// Whether an empty continuation is accepted at once: the text so far looks complete, or was given to the target as
+    /// its own.
     may_be_nothing: bool,
 }
 
-/// One target, asked for the rest. Whatever it has against that, the next may not.
+/// Asks one target for the rest. After any error the next target is tried.
 async fn go_on(
     resumable: &Resumable,
     so_far: &Reply,
@@ -154,9 +156,9 @@ async fn go_on(
     });
     let leaving = with_own_ids(leaving.ok()?, ticket, resumable.resumed + 1);
     let admission = lane.health.admit(ticket.now()).ok()?;
-    let trying = Trying { leaving, asked: Asked::new(lane.clone(), admission, ticket) };
+    let trying = PendingAttempt { leaving, asked: ActiveAttempt::new(lane.clone(), admission, ticket) };
     let reservation = ticket.reservation_with(&resumable.reservation);
-    let Tried { outcome, .. } =
+    let AttemptResult { outcome, .. } =
         try_one(call, trying, &reservation, ticket, Bounds { deadline, alone: false }).await;
     match outcome {
         Ok(Answer::Stream(flow)) => Some(Rest { flow, overlap: overlap?, may_be_nothing }),
@@ -164,10 +166,10 @@ async fn go_on(
     }
 }
 
-/// Calls that get their ids from us must not get those of calls before the break.
-fn with_own_ids(mut leaving: Leaving, ticket: &Ticket, number: u32) -> Leaving {
-    if let Passage::Translated(translation) = &mut leaving.passage {
-        translation.decoding.mint = Mint::new(format!("{}r{number}", ticket.seed()));
+/// Seeds the generated tool call ids anew: they must differ from those before the interruption.
+fn with_own_ids(mut leaving: PreparedRequest, ticket: &Ticket, number: u32) -> PreparedRequest {
+    if let ResponseMode::Translated(translation) = &mut leaving.passage {
+        translation.decoding.mint = IdGenerator::new(format!("{}r{number}", ticket.seed()));
     }
     leaving
 }

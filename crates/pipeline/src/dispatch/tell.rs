@@ -1,4 +1,4 @@
-//! What happens on a call's way, said on the console.
+//! Log lines and console events about the failover of a call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::health::Transition;
 use crate::settle::Ticket;
 use crate::snapshot::routes::Lane;
 
-/// A call goes on to its next target.
+/// Reports that a call fails over to its next target.
 pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {
     let Some(to) = to else { return };
     let gateway = ticket.gateway();
@@ -31,7 +31,7 @@ pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {
     gateway.console.say(gateway.clock.now(), notice);
 }
 
-/// Logged also when another target then serves the call: otherwise a revoked account goes unnoticed.
+/// Logs a rejected credential, even if another target then serves the call: otherwise a revoked account goes unnoticed.
 pub fn auth_failed(lane: &Lane, fault: &Fault, ticket: &Ticket) {
     tracing::warn!(
         request_id = ticket.request_id.as_str(),
@@ -43,7 +43,7 @@ pub fn auth_failed(lane: &Lane, fault: &Fault, ticket: &Ticket) {
     );
 }
 
-/// A target starts to cool down: it gets no calls until then.
+/// Logs the start of a cooldown.
 pub fn cooldown(lane: &Lane, fault: &Fault, length: Duration) {
     tracing::info!(
         provider = &*lane.target.instance,
@@ -55,7 +55,7 @@ pub fn cooldown(lane: &Lane, fault: &Fault, length: Duration) {
     );
 }
 
-/// A breaker has opened or closed.
+/// Reports that a circuit breaker has opened or closed.
 pub fn transition(lane: &Lane, transition: Option<Transition>, gateway: &Gateway) {
     let Some(transition) = transition else { return };
     let (provider, model) = (&*lane.target.instance, &*lane.target.model);

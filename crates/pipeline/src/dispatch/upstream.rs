@@ -1,4 +1,4 @@
-//! The other side of an attempt: a provider over the network, or the model that is built in.
+//! The upstream side of an attempt: a provider over the network, or the built-in model.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::Body as _;
 use wire::demo;
 
-use super::outbound::{self, Leaving};
+use super::outbound::{self, PreparedRequest};
 use crate::body_work::LARGE_BODY;
 use crate::content_encoding::{self, DecodedBody};
 use crate::receive::Call;
@@ -37,6 +37,8 @@ impl UpstreamBody {
                 match Pin::new(&mut *body).poll_frame(context) {
                     Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
                         Ok(data) => return Poll::Ready(Some(Ok(data))),
+                        // Trailers are skipped. The loop polls again, so that `Pending` is only returned with the waker
+                        // registered.
                         Err(_) => continue,
                     },
                     Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
@@ -51,7 +53,7 @@ impl UpstreamBody {
         std::future::poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// All of it; on the way it is told how much has come.
+    /// Reads the whole body; `so_far` is called with the bytes received.
     pub async fn collect(
         mut self,
         limit: usize,
@@ -81,7 +83,7 @@ impl UpstreamBody {
 }
 
 pub async fn send(
-    leaving: &mut Leaving,
+    leaving: &mut PreparedRequest,
     call: &Call,
     lane: &Lane,
     ticket: &Ticket,
@@ -98,7 +100,8 @@ pub async fn send(
     let destination =
         lane.instance.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
     let egress = &ticket.gateway().egress;
-    // Streams are read at the client's pace and conversations are small. Other documents may be large.
+    // Conversations use HTTP/2: they are small, or streams that are read as they arrive. Other documents may be large,
+    // and come faster over HTTP/1.1, because an HTTP/2 stream has a small window.
     let multiplex = matches!(leaving.surface, Surface::Converse(_));
     let outbound = outbound::build(destination, leaving, call, lane);
     let inbound =
@@ -117,7 +120,7 @@ pub async fn send(
     Ok((inbound.status, inbound.headers, body))
 }
 
-/// The fault of a call that got no answer.
+/// The error for a call without a response.
 fn unreachable(instance: &str, error: &EgressError) -> Fault {
     match error.kind() {
         EgressErrorKind::Overloaded | EgressErrorKind::Refused => {
@@ -127,7 +130,7 @@ fn unreachable(instance: &str, error: &EgressError) -> Fault {
     }
 }
 
-/// The fault of an answer that broke off.
+/// The error for a response that broke off.
 pub fn interrupted(instance: &str, error: &EgressError) -> Fault {
     if error.kind() == EgressErrorKind::ContentEncoding {
         return fault::upstream_invalid_response(instance, error.reason());
@@ -152,8 +155,8 @@ fn built_in(reply: demo::Reply) -> (StatusCode, HeaderMap, UpstreamBody) {
     (status, headers, UpstreamBody::BuiltIn(pieces))
 }
 
-/// How long a provider asks us to stay away: `retry-after-ms`, or `Retry-After` in seconds or as a date. What lies
-/// in the past is now, what is absurd is capped, what cannot be read is nothing.
+/// The time that a provider asks to wait: `retry-after-ms`, or `Retry-After` in seconds or as a date. Past times count
+/// as zero, long ones are capped, invalid ones are ignored.
 pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     const LONGEST: f64 = 300.0;
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);

@@ -1,27 +1,27 @@
-//! A caller's own rate limits and budgets, as they stand now.
+//! The current rate limits and budgets of a caller.
 
 use domain::caller::Caller;
 
 use super::shown;
 use super::view::{BudgetRoom, LimitView};
 use crate::gateway::Gateway;
-use crate::{limit, spending};
+use crate::{budgets, limit};
 
-/// The limits of the caller's key, and every budget on its path. Nothing is taken. The figures of budgets above the
+/// The limits of the caller's key, and every budget on its path. Nothing is consumed. The figures of budgets above the
 /// caller's own path are left out.
 pub fn limits_and_budgets(gateway: &Gateway, caller: &Caller) -> (Vec<LimitView>, Vec<BudgetRoom>) {
-    let limits = limit::foresee(gateway, caller);
-    let limits = limits.map(|foresight| foresight.standings.iter().map(shown::limit).collect());
+    let limits = limit::preview(gateway, caller);
+    let limits = limits.map(|preview| preview.standings.iter().map(shown::limit).collect());
     let key = caller.key();
-    let occasion = spending::Occasion {
+    let occasion = budgets::BudgetScope {
         at: gateway.clock.now(),
         tenant: key.and_then(|key| key.tenant_id.clone()),
         user_path: key.and_then(|key| key.user_path.clone()).unwrap_or_default(),
         run: None,
     };
-    let (budgets, _) = spending::look(gateway, &occasion, None);
+    let (budgets, _) = budgets::look(gateway, &occasion, None);
     let budgets = budgets
         .iter()
-        .map(|room| shown::budget(room, spending::is_visible(gateway, caller, &room.status.rule.key)));
+        .map(|room| shown::budget(room, budgets::is_visible(gateway, caller, &room.status.rule.key)));
     (limits.unwrap_or_default(), budgets.collect())
 }

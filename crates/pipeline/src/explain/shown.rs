@@ -1,4 +1,4 @@
-//! What the stations decided, in the words of an explanation. No credential gets through here.
+//! Converts the decisions about a call into the views of an explanation. Credentials are masked here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,21 +17,21 @@ use super::view::{
     UpstreamRequest,
 };
 use crate::arrival::Arrival;
-use crate::choose::{Candidate as _, Circumstances, Ranked};
-use crate::dispatch::{Departure, Dialect, Foreseen, Prospect};
+use crate::budgets::{Clamp, Headroom};
+use crate::choose::{Candidate as _, Ranked, SelectionContext};
+use crate::dispatch::{Dialect, Foreseen, RequestPreview, TargetOutlook};
 use crate::health::Availability;
-use crate::limit::{self, Standing};
+use crate::limit::{self, LimitStatus};
 use crate::receive::Call;
 use crate::reserve::Reservation;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
-use crate::spending::{Clamp, Headroom};
 use crate::webhooks;
 
-/// More of a body than this helps nobody.
+/// Most bytes shown of a body.
 const BODY_LIMIT: usize = 64 * 1024;
 const MASK: &str = "***";
-/// Headers of the gateway's own making. All others are the operator's, and may hold a credential.
+/// Headers that the gateway sets itself. All others are the operator's, and may hold a credential.
 const PLAIN: [HeaderName; 6] = [
     header::ACCEPT,
     header::ACCEPT_ENCODING,
@@ -60,7 +60,7 @@ pub fn principal(caller: &Caller) -> Principal {
     }
 }
 
-pub fn request(call: &Call, arrival: &Arrival, circumstances: &Circumstances) -> RequestView {
+pub fn request(call: &Call, arrival: &Arrival, circumstances: &SelectionContext) -> RequestView {
     let request = &call.request;
     RequestView {
         request_id: arrival.request_id.as_str().to_owned(),
@@ -125,8 +125,8 @@ fn millis(duration: Duration) -> u64 {
 pub fn candidate(
     place: usize,
     ranked: &Ranked<Arc<Lane>>,
-    prospect: &Prospect,
-    circumstances: &Circumstances,
+    prospect: &TargetOutlook,
+    circumstances: &SelectionContext,
 ) -> Candidate {
     let lane = &ranked.choice;
     let target = &lane.target;
@@ -167,7 +167,7 @@ pub fn decision(plan: &Plan, foreseen: &Foreseen) -> Decision {
     }
 }
 
-pub fn upstream_request(departure: Departure, plan: &Plan) -> UpstreamRequest {
+pub fn upstream_request(departure: RequestPreview, plan: &Plan) -> UpstreamRequest {
     let lane = &plan.lanes[departure.place];
     let (body, body_truncated) = body(&departure.body);
     UpstreamRequest {
@@ -192,7 +192,7 @@ fn headers(headers: &HeaderMap, vendor: &Vendor) -> std::collections::BTreeMap<S
     headers.iter().map(show).collect()
 }
 
-/// Whole where it is not too long, else as much of it as a string, and whether that is so.
+/// The body as JSON, or its beginning as a string if it is too long or not JSON; and whether it was truncated.
 fn body(bytes: &[u8]) -> (Box<RawValue>, bool) {
     let whole = (bytes.len() <= BODY_LIMIT)
         .then(|| std::str::from_utf8(bytes).ok())
@@ -207,7 +207,7 @@ fn body(bytes: &[u8]) -> (Box<RawValue>, bool) {
     }
 }
 
-pub fn limit(standing: &Standing) -> LimitView {
+pub fn limit(standing: &LimitStatus) -> LimitView {
     LimitView {
         scope: standing.bound.name(),
         limit: standing.limit,

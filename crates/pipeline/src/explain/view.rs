@@ -1,4 +1,4 @@
-//! An explanation as it is shown. What a call would not get to is null.
+//! The views of an explanation, as they are serialised. Parts that a call would not reach are null.
 
 use std::collections::BTreeMap;
 

@@ -1,37 +1,38 @@
-//! The last events in order. What falls out of it is gone, and readers are told how much that was.
+//! A ring buffer of the last events. Readers learn how many evicted events they have missed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Entry;
 
-/// How many events are kept.
+/// The number of events that are kept.
 pub const CAPACITY: usize = 500;
 
-/// How many are handed out at a time.
-pub const BITE: usize = 64;
+/// The most events per read.
+pub const MAX_BATCH: usize = 64;
 
 pub struct Ring<T> {
     slots: VecDeque<Slot<T>>,
-    /// The id of the newest.
+    /// The id of the newest event.
     last_id: u64,
-    /// Smaller ids, and this one, are of an earlier process.
+    /// Ids up to this one belong to an earlier process.
     before: u64,
 }
 
-/// An event is put into shared form when the first reader comes, so that calls nobody watches do not pay for it.
+/// A slot of the ring. An event is moved into an `Arc` by its first reader, so that calls nobody watches do not pay for
+/// it.
 enum Slot<T> {
     Fresh(Option<T>),
     Shared(Arc<Entry<T>>),
 }
 
-/// What a reader gets: the events, and how many it came too late for.
+/// The result of a read: the events, and the number of events that were missed.
 pub struct Batch<T> {
     pub events: Vec<Arc<Entry<T>>>,
     pub missed: u64,
-    /// The reader named an event of another process, and starts anew.
+    /// Whether the position of the reader belongs to another process, so that it starts again.
     pub restarted: bool,
-    /// Where to read on.
+    /// The position to read on from.
     pub position: u64,
 }
 
@@ -42,13 +43,13 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T> Ring<T> {
-    /// The first event's id is the one after this.
+    /// Starts the ids after this one.
     pub fn after(before: u64) -> Self {
         Self { slots: VecDeque::with_capacity(CAPACITY), last_id: before, before }
     }
 
-    /// An event may take over the buffers of the one that has to make room. A buffer that is freed by another thread
-    /// than made it costs more than all the rest of this.
+    /// Adds an event, which may take over the buffers of the evicted one. Freeing a buffer on another thread than the
+    /// one that allocated it would cost more than everything else here.
     pub fn push_with(&mut self, make: impl FnOnce(Option<T>) -> T) {
         let old = match self.make_room() {
             Some(Slot::Fresh(event)) => event,
@@ -67,14 +68,14 @@ impl<T> Ring<T> {
     }
 
     pub fn read(&mut self, after: u64) -> Batch<T> {
-        // Nobody has seen the event 0: it stands for the beginning.
+        // No event has the id 0: it stands for the beginning.
         let restarted = after > self.last_id || (1..self.before).contains(&after);
         let after = if restarted { self.before } else { after.max(self.before) };
         let forgotten = self.last_id - self.slots.len() as u64;
         let missed = forgotten.saturating_sub(after);
         let start = after.max(forgotten);
         let skip = usize::try_from(start - forgotten).unwrap_or(usize::MAX);
-        let wanted = (start + 1..).zip(self.slots.iter_mut().skip(skip)).take(BITE);
+        let wanted = (start + 1..).zip(self.slots.iter_mut().skip(skip)).take(MAX_BATCH);
         let events: Vec<_> = wanted.filter_map(|(id, slot)| slot.share(id)).collect();
         let position = events.last().map_or(start, |entry| entry.id);
         Batch { events, missed, restarted, position }

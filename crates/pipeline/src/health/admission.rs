@@ -1,4 +1,4 @@
-//! One admitted call: under way until dropped, holder of the probe until it reports.
+//! An admitted call: in flight until it is dropped, and holder of the probe until it reports.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -11,14 +11,14 @@ const NOTHING: u8 = 0;
 const SUCCESS: u8 = 1;
 const FAILURE: u8 = 2;
 
-/// Reports at most one outcome: the first success, or the first failure. A failure after a success, a stream that died
-/// under way, takes the success back. What is dropped without a report changes nothing.
+/// Reports at most one outcome: the first success, or the first failure. A failure after a success, from a stream that
+/// broke off, retracts the success. Dropping it without a report only returns the probe.
 pub struct Admission {
     health: Arc<Health>,
-    /// The breaker's era in which it was admitted; what comes late from an earlier one says nothing about this one.
+    /// The breaker's era at admission. The breaker ignores outcomes from earlier eras.
     era: u64,
     probe: bool,
-    // Touched only under the lock of the health.
+    // Only accessed under the lock of the health, so relaxed ordering is enough.
     said: AtomicU8,
     praised_at: AtomicU64,
     praise_broke: AtomicU32,
@@ -37,7 +37,7 @@ impl Admission {
         }
     }
 
-    /// `first_byte`: the time from sending to the first byte, or content.
+    /// Reports a success. `first_byte` is the time from sending to the first byte, or content.
     pub fn succeeded(&self, now: Duration, first_byte: Duration) -> Option<Transition> {
         let mut state = self.health.state.lock();
         if self.said.load(Ordering::Relaxed) != NOTHING {
@@ -61,13 +61,15 @@ impl Admission {
         transition
     }
 
-    /// The call was cancelled because another target had answered by then: no outcome, but a sign of how slow this one is.
+    /// Records the time of a call that was cancelled because another target had answered: no outcome, but a lower bound
+    /// of the latency.
     pub fn took_longer_than(&self, now: Duration, time: Duration) {
         self.health.state.lock().figures.took(now, time, &self.health.published);
     }
 
-    /// The provider rejected the gateway's credential or refused it the model. That lowers the target's rank and shows
-    /// in its error rate; the breaker does not count it, because it is no outage and may concern one request only.
+    /// Reports that the provider rejected the gateway's credential or refused it the model. That lowers the target's
+    /// rank and shows in its error rate. The breaker does not count it, because it is not an outage and may concern one
+    /// request only.
     pub fn rejected(&self, now: Duration, reason: &str) {
         let mut state = self.health.state.lock();
         if self.said.load(Ordering::Relaxed) != NOTHING {
@@ -81,7 +83,7 @@ impl Admission {
         }
     }
 
-    /// `reason`: the code of an error.
+    /// Reports a failure; `reason` is the error code.
     pub fn failed(&self, now: Duration, reason: &str) -> Option<Transition> {
         let mut state = self.health.state.lock();
         let before = self.said.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The breaker: closed, open, or half open with one probe at a time.
+//! The circuit breaker: closed, open, or half open with one probe at a time.
 
 use std::time::Duration;
 
@@ -10,10 +10,11 @@ pub struct Breaker {
     phase: Phase,
     /// Counts openings and closings.
     era: u64,
-    /// Failures in a row.
+    /// Consecutive failures.
     streak: u32,
     window: Window,
-    /// Kept beside the phase: a probe may outlast the opening that another one's late failure brought.
+    /// Kept beside the phase: a probe may still be in flight when a late failure of an earlier one opens the breaker
+    /// again.
     probing: bool,
 }
 
@@ -21,7 +22,7 @@ pub struct Breaker {
 enum Phase {
     #[default]
     Closed,
-    /// Half open from `until` on, as soon as somebody takes the probe.
+    /// Becomes half open from `until` on, as soon as a call takes the probe.
     Open {
         until: Duration,
     },
@@ -30,7 +31,7 @@ enum Phase {
     },
 }
 
-/// A success that is taken back: when it was counted and how many failures in a row it had ended.
+/// A success that is retracted: when it was counted, and how many consecutive failures it had ended.
 pub struct Praise {
     pub at: Duration,
     pub broke: u32,
@@ -81,8 +82,8 @@ impl Breaker {
         self.window = Window::default();
     }
 
-    /// Also says how many failures in a row it ended. Outcomes of earlier eras are the caller's to leave out, so that
-    /// in the half open phase only probes report.
+    /// Counts a success; also returns the number of consecutive failures it ended. The caller leaves out outcomes of
+    /// earlier eras, so that only probes report in the half-open phase.
     pub fn succeeded(&mut self, now: Duration, rules: &BreakerRules) -> (u32, Option<Transition>) {
         match &mut self.phase {
             Phase::Closed => {

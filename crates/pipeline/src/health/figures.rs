@@ -1,23 +1,27 @@
-//! What is measured of a target: moving averages for choosing, recent first bytes for the p95.
+//! The figures of a target: moving averages for the selection, and recent times to the first byte for the p95.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 const SAMPLES: usize = 128;
 const FEWEST_SAMPLES: usize = 20;
-/// How much the newest outcome weighs in the averages.
+/// The weight of the newest value in the latency.
 const LATENCY_SHARE: f64 = 0.07;
+/// The weight of the newest outcome in the error rate.
 const ERROR_SHARE: f64 = 0.1;
-/// After a silence the older figures weigh less: by this time constant …
+/// The time constant by which older latencies lose weight while there are no calls.
 const LATENCY_MEMORY: Duration = Duration::from_secs(5);
+/// The time constant by which the error rate decays.
 const ERROR_MEMORY: Duration = Duration::from_secs(30);
-/// … but no single answer outweighs all that was known: where few calls come, a silence is nothing unusual.
+/// The least weight of the known latency: with few calls a pause is not unusual, and no single response may outweigh
+/// it.
 const LATENCY_LEAST_KEPT: f64 = 0.5;
 
-/// What those who choose may read without the lock. Figures that are a moment apart do no harm there.
+/// The figures that the selection reads without the lock. They may be a moment apart, which does no harm there; relaxed
+/// ordering is enough.
 #[derive(Default)]
 pub struct Published {
-    /// Nanoseconds; 0 is unknown.
+    /// Nanoseconds; 0 means unknown.
     latency: AtomicU64,
     /// The bits of an `f64`.
     error_rate: AtomicU64,
@@ -26,10 +30,10 @@ pub struct Published {
     outcomes: AtomicU32,
 }
 
-/// What is kept under the lock.
+/// The figures that are kept under the lock.
 pub struct Figures {
     last_success: Duration,
-    /// The last first bytes in microseconds, a ring.
+    /// A ring of the last times to the first byte, in microseconds.
     samples: [u32; SAMPLES],
     taken: usize,
 }
@@ -110,8 +114,8 @@ impl Figures {
     }
 }
 
-/// By ratio, not by difference: one answer that took ten times as long as ever must not outweigh all others, for a
-/// target that looks slow is hardly asked any more and keeps its bad name.
+/// Averages by ratio, not by difference: a single response that took ten times as long as usual must not outweigh all
+/// others, because a target that looks slow gets hardly any calls to correct that.
 fn blend(known: Duration, newest: Duration, kept: f64) -> Duration {
     let (known, newest) = (known.as_secs_f64().max(1e-9), newest.as_secs_f64().max(1e-9));
     let blended = (known.ln() * kept + newest.ln() * (1.0 - kept)).exp();

@@ -37,7 +37,7 @@ fn succeed(health: &Arc<Health>, now: Duration) -> Option<Transition> {
     admit(health, now).succeeded(now, FIRST_BYTE)
 }
 
-/// Opened at that time by five failures.
+/// A target whose breaker was opened at that time by five failures.
 fn opened(now: Duration) -> Arc<Health> {
     let health = target();
     for _ in 0..4 {
@@ -47,7 +47,7 @@ fn opened(now: Duration) -> Arc<Health> {
     health
 }
 
-/// One outcome a second: `x` a failure, `.` a success, `-` nothing. At which second does the breaker open?
+/// The second at which the breaker opens, for one outcome a second: `x` a failure, `.` a success, `-` none.
 fn opens_after(story: &str) -> Option<usize> {
     let health = target();
     story.bytes().enumerate().find_map(|(second, outcome)| {
@@ -311,13 +311,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever happens in whatever order: at most one probe is out, nobody is admitted who was told to wait, a look
-    /// is right, and calls under way are counted.
+    /// In any order of steps, at most one probe is in flight, no call is admitted during a wait, `availability` agrees
+    /// with `admit`, and calls in flight are counted.
     #[test]
     fn never_more_than_one_probe(steps in steps()) {
         let health = target();
         let mut now = Duration::ZERO;
-        // Admitted calls: whether as a probe that has not reported yet.
+        // Admitted calls, and whether each is a probe that has not reported yet.
         let mut calls: Vec<(Admission, bool)> = Vec::new();
         for step in steps {
             match step {
@@ -363,7 +363,7 @@ proptest! {
             }
         }
         drop(calls);
-        // Nothing is lost for good: after all waits, either ready or with a free probe.
+        // The probe is never lost: after all waits, the target is ready or the probe is free.
         prop_assert!(health.availability(now + at(1000)).admits());
     }
 }

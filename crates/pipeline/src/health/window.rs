@@ -1,4 +1,4 @@
-//! Outcomes of the last while, in coarse buckets.
+//! Counts recent outcomes in coarse time buckets.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Window {
         self.bucket(slot(now, length)).bad += 1;
     }
 
-    /// Takes back what was counted as good at that time, if it is still in the window.
+    /// Retracts a success that was counted at that time, if it is still in the window.
     pub fn retract(&mut self, at: Duration, length: Duration) {
         let slot = slot(at, length);
         let bucket = &mut self.buckets[place(slot)];

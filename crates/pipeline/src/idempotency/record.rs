@@ -1,4 +1,4 @@
-//! An answer as it leaves, written down for whoever repeats the call.
+//! Records a reply as it is sent, for calls that repeat it.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use store::{Claim, KeptAnswer};
 use crate::reply::{self, Reply, ReplyBody};
 use crate::snapshot::routes::Lane;
 
-/// What is larger is not kept.
+/// Larger bodies are not stored.
 const MOST: usize = 4 << 20;
 
-/// Headers that are as true of a repeated answer as they were of the first. Time and cost are not.
+/// Headers that also hold for a replayed reply. Time and cost do not.
 static LASTING: [HeaderName; 7] = [
     header::CONTENT_TYPE,
     header::CACHE_CONTROL,
@@ -24,7 +24,7 @@ static LASTING: [HeaderName; 7] = [
     reply::DROPPED,
 ];
 
-/// What comes before the bytes of an answer, and who gave it.
+/// The headers of a reply, and the target that it came from.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Head {
     headers: Vec<(String, String)>,
@@ -42,7 +42,7 @@ impl Head {
     }
 }
 
-/// Dropped before the answer is whole, it leaves the key to the next try.
+/// The record of one reply. If it is dropped before the reply is complete, the key is free for the next attempt.
 pub struct Record {
     claim: Claim,
     ttl: Duration,
@@ -73,7 +73,7 @@ impl Record {
         self.body.extend_from_slice(bytes);
     }
 
-    /// The answer is whole.
+    /// Stores the complete reply.
     pub fn keep(self, lane: Option<&Lane>) {
         let Self { claim, ttl, mut head, body, too_large } = self;
         if let Some(lane) = lane {

@@ -1,4 +1,4 @@
-//! The limits that a key can have, one by one.
+//! The kinds of limits that a key can have.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use domain::resources::auth_key::RateLimits;
 pub const MINUTE: Duration = Duration::from_secs(60);
 pub const DAY: Duration = Duration::from_secs(86_400);
 
-/// In the order in which they are shown.
+/// A kind of limit, in the order in which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     RequestsPerMinute,
@@ -18,7 +18,7 @@ pub enum Bound {
     ParallelRequests,
 }
 
-/// What a limit counts.
+/// The unit that a limit counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Requests,
@@ -35,7 +35,7 @@ impl Bound {
         Self::ParallelRequests,
     ];
 
-    /// As the key's document and `X-RateLimit-Scope` name it.
+    /// The name in the key's document and in `X-RateLimit-Scope`.
     pub fn name(self) -> &'static str {
         match self {
             Self::RequestsPerMinute => "requests_per_minute",
@@ -46,7 +46,7 @@ impl Bound {
         }
     }
 
-    /// The limit that is set, if any.
+    /// The configured limit, if any.
     pub fn of(self, limits: &RateLimits) -> Option<u64> {
         match self {
             Self::RequestsPerMinute => limits.requests_per_minute,
@@ -71,8 +71,8 @@ impl Bound {
 pub struct TokenDemand {
     /// The model of the first target: estimates are kept per key and model.
     pub model: Arc<str>,
-    /// Estimated from the size of the request.
+    /// Prompt tokens, estimated from the size of the request.
     pub prompt: u64,
-    /// The longest output that the request allows, if it says.
+    /// The longest output that the request allows, if it sets a bound.
     pub max_output: Option<u64>,
 }

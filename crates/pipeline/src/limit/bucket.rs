@@ -1,5 +1,5 @@
-//! Token bucket: holds one minute's limit and refills continuously. Stored as what is used of it, so that a changed limit
-//! keeps what was counted.
+//! A token bucket that holds one minute's limit and refills continuously. It stores the used part, so that a changed
+//! limit keeps what was counted.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,7 +10,7 @@ const TOKEN: u128 = 60_000_000;
 #[derive(Default)]
 pub struct TokenBucket {
     limit: u64,
-    /// Units taken and not refilled yet; beyond the limit they are debt.
+    /// Units taken and not refilled yet; above the limit they are debt.
     used: u128,
     /// The parts of `used`, oldest first: the oldest is refilled first.
     entries: VecDeque<Entry>,
@@ -18,14 +18,14 @@ pub struct TokenBucket {
     updated: Duration,
 }
 
-/// The part of one open charge, or of neighbouring closed ones, that is not refilled yet.
+/// The part of one open charge, or of adjacent closed ones, that is not refilled yet.
 struct Entry {
     number: u64,
     left: u128,
     open: bool,
 }
 
-/// The tokens that a call under way has taken out of the bucket.
+/// The tokens that a call in flight has taken out of the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charge {
     number: u64,
@@ -53,7 +53,7 @@ impl TokenBucket {
         self.limit = limit;
     }
 
-    /// Whether some part of the limit is left. Then a call of any size is admitted, so that large ones cannot starve.
+    /// Whether any part of the limit is left. Then a call of any size is admitted, so that large ones cannot starve.
     pub fn is_open(&self) -> bool {
         self.used < self.capacity()
     }
@@ -67,8 +67,8 @@ impl TokenBucket {
         Charge { number, tokens }
     }
 
-    /// Replaces a charge by what was really consumed. A credit never exceeds what is left of the charge: time that has
-    /// refilled it must not be saved up beyond the limit.
+    /// Replaces a charge by the actual consumption. A credit never exceeds what is left of the charge: otherwise tokens
+    /// that were refilled meanwhile would be credited again, beyond the limit.
     pub fn correct(&mut self, charge: &mut Charge, tokens: u64) {
         if tokens > charge.tokens {
             self.add(units(tokens - charge.tokens), false);
@@ -84,7 +84,7 @@ impl TokenBucket {
         charge.tokens = tokens;
     }
 
-    /// The call is over: nothing more of its charge is credited.
+    /// Closes the charge of a finished call: nothing more of it is credited.
     pub fn close(&mut self, charge: Charge) {
         let Some(place) = self.find(charge) else { return };
         self.entries[place].open = false;
@@ -102,7 +102,7 @@ impl TokenBucket {
         self.next
     }
 
-    /// One entry for neighbours that are closed: there are no more entries than about two for each call under way.
+    /// Merges adjacent closed entries, so that there are at most about two per call in flight.
     fn merge(&mut self, place: usize) {
         let closed = |place: usize| self.entries.get(place).is_some_and(|entry| !entry.open);
         if place == 0 || !closed(place) || !closed(place - 1) {
@@ -131,7 +131,7 @@ impl TokenBucket {
         self.refill_time(self.used)
     }
 
-    /// Zero while it is open.
+    /// The time until the bucket is open; zero if it is.
     pub fn until_open(&self) -> Duration {
         match (self.used + 1).checked_sub(self.capacity()) {
             None | Some(0) => Duration::ZERO,

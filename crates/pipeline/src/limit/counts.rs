@@ -8,29 +8,30 @@ use super::bound::{Bound, DAY, MINUTE, Unit};
 use super::bucket::{Charge, TokenBucket};
 use super::window::Window;
 
-/// Until a call under way may have ended.
+/// The time to wait for a call in flight to end.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub struct Counts {
-    /// Threads read the clock before they wait for each other.
+    /// The latest time seen. Threads read the clock before they wait for the lock, so that times may arrive out of
+    /// order.
     latest: Duration,
     requests_per_minute: Window,
     requests_per_day: Window,
     tokens_per_minute: TokenBucket,
-    /// Consumption of calls that have ended.
+    /// Tokens that were consumed, without estimates.
     tokens_per_day: Window,
     under_way: u64,
 }
 
-/// How a key stands with one of its limits.
+/// The status of one limit of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct LimitStatus {
     pub bound: Bound,
     pub limit: u64,
     pub remaining: u64,
-    /// Time until more remains, of `tokens_per_minute` until all does; zero when nothing is taken.
+    /// Time until more remains or, for `tokens_per_minute`, until all does; zero if nothing is used.
     pub reset: Duration,
-    /// How long a call has to wait for its share, if it has to.
+    /// The time that a call has to wait, if the limit refuses it.
     pub wait: Option<Duration>,
 }
 
@@ -55,9 +56,9 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// Counts a request and a call under way; or nothing, and returns the limit that has to be waited for longest. The
-    /// time is that of the request, for [`Counts::uncount_request`].
-    pub fn admit_request(&mut self, limits: &RateLimits, now: Duration) -> Result<Duration, Standing> {
+    /// Counts a request and a call in flight; or counts nothing, and returns the limit with the longest wait. The
+    /// returned time is that of the request, for [`Counts::uncount_request`].
+    pub fn admit_request(&mut self, limits: &RateLimits, now: Duration) -> Result<Duration, LimitStatus> {
         self.advance(limits, now);
         let standings = self.standings(limits).filter(|standing| standing.bound.unit() != Unit::Tokens);
         if let Some(standing) = longest_wait(standings) {
@@ -73,19 +74,19 @@ impl Counts {
         Ok(self.latest)
     }
 
-    /// The request was refused with a 429, which does not count.
+    /// Removes a request that was refused with a 429, which does not count.
     pub fn uncount_request(&mut self, at: Duration) {
         self.requests_per_minute.give_back(at);
         self.requests_per_day.give_back(at);
     }
 
-    /// Takes an estimate of a call's tokens; or nothing, and returns the limit that has to be waited for longest.
+    /// Takes an estimate of a call's tokens; or takes nothing, and returns the limit with the longest wait.
     pub fn admit_tokens(
         &mut self,
         limits: &RateLimits,
         estimate: u64,
         now: Duration,
-    ) -> Result<TakenTokens, Standing> {
+    ) -> Result<TakenTokens, LimitStatus> {
         self.advance(limits, now);
         let standings = self.standings(limits).filter(|standing| standing.bound.unit() == Unit::Tokens);
         if let Some(standing) = longest_wait(standings) {
@@ -97,7 +98,7 @@ impl Counts {
         })
     }
 
-    /// The call has consumed so many tokens, as far as is known.
+    /// Corrects the count to the tokens that a call has consumed, as far as is known.
     pub fn correct(&mut self, taken: &mut TakenTokens, tokens: u64, now: Duration) {
         self.advance_clock(now);
         if let Some(charge) = &mut taken.per_minute {
@@ -111,7 +112,7 @@ impl Counts {
         }
     }
 
-    /// A call has ended.
+    /// Ends a call.
     pub fn leave(&mut self, taken: TakenTokens) {
         if let Some(charge) = taken.per_minute {
             self.tokens_per_minute.close(charge);
@@ -119,7 +120,7 @@ impl Counts {
         self.under_way = self.under_way.saturating_sub(1);
     }
 
-    /// Forgets what no longer counts, and applies limits that may have changed.
+    /// Drops what no longer counts, and applies limits that may have changed.
     pub fn advance(&mut self, limits: &RateLimits, now: Duration) {
         self.advance_clock(now);
         if let Some(limit) = limits.tokens_per_minute {
@@ -135,15 +136,15 @@ impl Counts {
         self.tokens_per_minute.refill(self.latest);
     }
 
-    /// Nothing is lost when it is forgotten.
+    /// Whether the counts are empty, so that they can be dropped.
     pub fn is_idle(&mut self, now: Duration) -> bool {
         self.advance_clock(now);
         let windows = [&self.requests_per_minute, &self.requests_per_day, &self.tokens_per_day];
         self.under_way == 0 && self.tokens_per_minute.is_full() && windows.into_iter().all(Window::is_empty)
     }
 
-    /// One for each limit that is set, as the next call meets them.
-    pub fn standings(&self, limits: &RateLimits) -> impl Iterator<Item = Standing> {
+    /// The status of each limit that is set, for the next call.
+    pub fn standings(&self, limits: &RateLimits) -> impl Iterator<Item = LimitStatus> {
         let set = |bound: Bound| Some((bound, bound.of(limits)?));
         Bound::ALL.into_iter().filter_map(set).map(|(bound, limit)| match bound {
             Bound::RequestsPerMinute => self.within(bound, limit, &self.requests_per_minute),
@@ -154,26 +155,27 @@ impl Counts {
         })
     }
 
-    /// The limit of which the smallest part is left. The places of `own` calls, which are being answered, are as good as
-    /// free.
-    pub fn tightest(&self, limits: &RateLimits, own: u64) -> Option<Standing> {
+    /// The limit with the smallest share left. The `own` calls, which are being answered, do not count as parallel
+    /// requests.
+    pub fn tightest(&self, limits: &RateLimits, own: u64) -> Option<LimitStatus> {
         let others = self.under_way.saturating_sub(own);
-        let beside = |standing: Standing| match standing.bound {
+        let beside = |standing: LimitStatus| match standing.bound {
             Bound::ParallelRequests => places(standing.limit, others),
             _ => standing,
         };
-        let by_part = |a: &Standing, b: &Standing| {
-            let part = |one: &Standing, other: &Standing| u128::from(one.remaining) * u128::from(other.limit);
+        let by_part = |a: &LimitStatus, b: &LimitStatus| {
+            let part =
+                |one: &LimitStatus, other: &LimitStatus| u128::from(one.remaining) * u128::from(other.limit);
             part(a, b).cmp(&part(b, a))
         };
         self.standings(limits).map(beside).min_by(by_part)
     }
 
-    /// A sliding window admits while less than the limit is in it.
-    fn within(&self, bound: Bound, limit: u64, window: &Window) -> Standing {
+    /// The status of a sliding window, which admits while its sum is below the limit.
+    fn within(&self, bound: Bound, limit: u64, window: &Window) -> LimitStatus {
         let used = window.used();
         let until = |at_most: u64| window.until(self.latest, at_most);
-        Standing {
+        LimitStatus {
             bound,
             limit,
             remaining: limit.saturating_sub(used),
@@ -182,9 +184,9 @@ impl Counts {
         }
     }
 
-    fn bucket(&self, limit: u64) -> Standing {
+    fn bucket(&self, limit: u64) -> LimitStatus {
         let bucket = &self.tokens_per_minute;
-        Standing {
+        LimitStatus {
             bound: Bound::TokensPerMinute,
             limit,
             remaining: bucket.remaining(),
@@ -194,13 +196,13 @@ impl Counts {
     }
 }
 
-/// What refuses a call: when that has waited long enough, it has for the others.
-pub fn longest_wait(standings: impl Iterator<Item = Standing>) -> Option<Standing> {
+/// The limit with the longest wait, which refuses a call: after that wait the others admit it, too.
+pub fn longest_wait(standings: impl Iterator<Item = LimitStatus>) -> Option<LimitStatus> {
     standings.filter(|standing| standing.wait.is_some()).max_by_key(|standing| standing.wait)
 }
 
-fn places(limit: u64, under_way: u64) -> Standing {
-    Standing {
+fn places(limit: u64, under_way: u64) -> LimitStatus {
+    LimitStatus {
         bound: Bound::ParallelRequests,
         limit,
         remaining: limit.saturating_sub(under_way),

@@ -1,4 +1,4 @@
-//! The live counts of every limited key, by its id: they outlive snapshots, and are forgotten when they say nothing.
+//! The live counts of every limited key, by its id. They outlive snapshots, and are dropped when they are empty.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
@@ -10,7 +10,7 @@ use domain::caller::KeyFacts;
 use domain::clock::Clock;
 use parking_lot::{Mutex, RwLock};
 
-use super::counts::{Counts, Standing};
+use super::counts::{Counts, LimitStatus};
 use super::token_estimates::TokenEstimates;
 use super::{Account, Permit};
 
@@ -18,11 +18,11 @@ const SHARDS: usize = 64;
 
 type Shard = RwLock<HashMap<Arc<str>, Arc<Mutex<Counts>>, foldhash::fast::RandomState>>;
 
-/// The one place that counts.
+/// The counts of all keys, in shards.
 pub struct Limiter {
     shards: [Shard; SHARDS],
     hasher: foldhash::fast::RandomState,
-    /// The second in which a shard was last looked through.
+    /// The second in which a shard was last swept.
     swept: AtomicU64,
     estimates: Arc<TokenEstimates>,
 }
@@ -40,8 +40,8 @@ impl Default for Limiter {
 }
 
 impl Limiter {
-    /// Counts a request, or returns the limit that has to be waited for longest.
-    pub fn admit(&self, key: &Arc<KeyFacts>, clock: &Arc<dyn Clock>) -> Result<Permit, Standing> {
+    /// Counts a request, or returns the limit with the longest wait.
+    pub fn admit(&self, key: &Arc<KeyFacts>, clock: &Arc<dyn Clock>) -> Result<Permit, LimitStatus> {
         let now = clock.tick();
         self.sweep(now);
         let fresh = || self.shard(&key.id).write().entry(key.id.clone()).or_default().clone();
@@ -50,15 +50,15 @@ impl Limiter {
         Ok(Permit::new(self.account_of(key, counts), requested_at, clock.clone()))
     }
 
-    /// How a call would stand with each limit. Nothing is taken.
-    pub fn look(&self, key: &KeyFacts, now: Duration) -> Vec<Standing> {
+    /// The status of each limit for the next call. Nothing is counted.
+    pub fn look(&self, key: &KeyFacts, now: Duration) -> Vec<LimitStatus> {
         let counts = self.find(&key.id).unwrap_or_default();
         let mut counts = counts.lock();
         counts.advance(&key.rate_limits, now);
         counts.standings(&key.rate_limits).collect()
     }
 
-    /// Where a key stands; it is not counted for that.
+    /// The counters of a key; nothing is counted.
     pub fn account(&self, key: &Arc<KeyFacts>) -> Account {
         self.account_of(key, self.find(&key.id).unwrap_or_default())
     }
@@ -71,7 +71,7 @@ impl Limiter {
         self.shard(key).read().get(key).cloned()
     }
 
-    /// How many keys have counts.
+    /// The number of keys with counts.
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().len()).sum()
     }
@@ -84,16 +84,17 @@ impl Limiter {
         &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
     }
 
-    /// The first call of each second looks through one shard, so that all have their turn about once a minute.
+    /// Sweeps one shard per second, in the first call of that second, so that each is swept about once a minute.
     fn sweep(&self, now: Duration) {
         let second = now.as_secs();
+        // The exchange elects one caller per second. Relaxed: the shards have their own locks.
         let last = self.swept.load(Ordering::Relaxed);
         if second <= last
             || self.swept.compare_exchange(last, second, Ordering::Relaxed, Ordering::Relaxed).is_err()
         {
             return;
         }
-        // Calls come seldom, perhaps: the turns they missed are made up for.
+        // The shards of seconds without a call are swept as well.
         for turn in second - (second - last).min(SHARDS as u64) + 1..=second {
             let mut shard = self.shards[turn as usize % SHARDS].write();
             shard.retain(|_, counts| is_busy(counts, now));
@@ -103,7 +104,8 @@ impl Limiter {
     }
 }
 
-/// Counts are handed out under the shard's lock alone, so that nobody gets hold of them while this looks.
+/// Whether counts are in use. They are handed out under the shard's lock only, which the caller holds for writing, so
+/// that no new reference can appear meanwhile.
 fn is_busy(counts: &Arc<Mutex<Counts>>, now: Duration) -> bool {
     if Arc::strong_count(counts) > 1 {
         return true;

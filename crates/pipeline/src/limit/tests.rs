@@ -1,4 +1,4 @@
-//! Limits hold in every stretch of time, and a call that waits as long as it is told is admitted.
+//! Tests that limits hold in every stretch of time, and that a call is admitted after the wait that was reported.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,10 +16,10 @@ use domain::usage::Tokens;
 use super::TokenDemand;
 use super::bound::{Bound, DAY, MINUTE};
 use super::bucket::{Charge, TokenBucket};
-use super::counts::{Counts, Standing, TakenTokens};
+use super::counts::{Counts, LimitStatus, TakenTokens};
 use super::limiter::Limiter;
+use super::rate_limit_headers::refusal;
 use super::token_estimates::TokenEstimates;
-use super::told::refusal;
 
 const MICRO: Duration = Duration::from_micros(1);
 
@@ -39,7 +39,7 @@ fn at(now: Duration) -> Arc<dyn Clock> {
     Arc::new(Stopped(now))
 }
 
-/// A clock that shows one moment.
+/// A clock that always shows the same time.
 struct Stopped(Duration);
 
 impl Clock for Stopped {
@@ -107,7 +107,7 @@ proptest! {
             now += Duration::from_micros(gap);
             let mut first = counts.admit_request(&limits, now);
             if let Err(standing) = first {
-                let Standing { bound, limit, .. } = standing;
+                let LimitStatus { bound, limit, .. } = standing;
                 let reach = length(bound) + length(bound) / 600;
                 let near = taken(&admitted, (now + MICRO).saturating_sub(reach), now + MICRO);
                 prop_assert!(near >= limit, "{standing:?} refused for nothing");
@@ -136,8 +136,8 @@ proptest! {
         }
     }
 
-    /// MECHANISMS 2: in any T minutes at most limit × (T + 1), the estimate of the call that was admitted last, and what
-    /// calls exceed their estimates by.
+    /// In any T minutes, a bucket admits at most limit × (T + 1) tokens, plus the estimate of the call that was
+    /// admitted last, plus the excess of calls over their estimates.
     #[test]
     fn a_bucket_admits_no_more_than_its_limit_and_the_excess_over_estimates(
         limit in 1u64..5000,
@@ -195,7 +195,7 @@ proptest! {
             bucket.correct(charge, *so_far);
             bucket.correct(charge, *real);
         }
-        // What was reported as consumed beyond the estimate is not credited any more.
+        // Consumption that was reported beyond the estimate is no longer credited.
         let counted = |(estimate, so_far, real): &(u64, u64, u64)| *real.max(&so_far.saturating_sub(*estimate));
         let expected: u64 = calls.iter().map(counted).sum();
         prop_assert_eq!(1_000_000 - bucket.remaining(), expected);
@@ -235,8 +235,8 @@ fn what_has_refilled_is_not_credited_again() {
     assert_eq!(bucket.remaining(), 900);
 }
 
-/// The simulation of MECHANISMS 2: an agent that always asks for 32,000 output tokens, its prompts mostly cached, under
-/// 20,000 tokens a minute.
+/// Simulates an agent that always asks for 32,000 output tokens, with mostly cached prompts, under a limit of 20,000
+/// tokens a minute.
 #[test]
 fn a_coding_agent_runs_smoothly_below_its_max_tokens() {
     let limiter = Limiter::default();
@@ -305,7 +305,7 @@ fn tokens_per_day_admit_while_less_than_the_limit_was_used() {
     let use_tokens = |counts: &mut Counts, tokens: u64, now: Duration| {
         let mut taken = counts.admit_tokens(&limits, 999, now)?;
         counts.correct(&mut taken, tokens, now);
-        Ok::<_, Standing>(())
+        Ok::<_, LimitStatus>(())
     };
     use_tokens(&mut counts, 99, seconds(1)).unwrap();
     use_tokens(&mut counts, 500, seconds(2)).expect("whatever its size");

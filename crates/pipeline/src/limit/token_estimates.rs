@@ -1,4 +1,4 @@
-//! Estimates how many tokens the next call of a key to a model will consume, from the mean of its earlier calls. The mean,
+//! Estimates the tokens of the next call of a key to a model from the mean of its earlier calls. The mean is used
 //! because the estimates of parallel calls add up.
 
 use std::hash::BuildHasher as _;
@@ -12,11 +12,12 @@ use super::bound::TokenDemand;
 
 /// Weight of the newest call in the exponentially weighted means.
 const WEIGHT: f64 = 1.0 / 8.0;
-/// Means are forgotten after this long without a call.
+/// Means expire after this long without a call.
 const SILENCE: Duration = Duration::from_secs(300);
-/// Output assumed of a key and model without recent calls.
+/// Output assumed for a key and model without recent calls.
 const INITIAL_OUTPUT: f64 = 1024.0;
-/// A prompt is estimated from its bytes; no prompt has more than a token per byte.
+/// Most counted input per estimated token. A prompt is estimated as a token per four bytes, and has at most one per
+/// byte.
 const LARGEST_SHARE: f64 = 4.0;
 const SHARDS: usize = 16;
 const MAX_ENTRIES_PER_SHARD: usize = 10_000 / SHARDS;
@@ -27,12 +28,12 @@ pub struct TokenEstimates {
     hasher: foldhash::fast::RandomState,
 }
 
-/// A key's id and a model.
+/// The id of a key, and a model.
 type Pair = (Arc<str>, Arc<str>);
 
 #[derive(Clone, Copy)]
 struct MeanUsage {
-    /// Counted input as a share of the estimated prompt: below 1 where much is read from the prompt cache.
+    /// Counted input as a share of the estimated prompt: below 1 if much is read from the prompt cache.
     counted_share: f64,
     output: f64,
     updated: Duration,
@@ -57,7 +58,7 @@ impl TokenEstimates {
         (mean.counted_share * demand.prompt as f64 + output).round() as u64
     }
 
-    /// A call has ended with so much counted input and output.
+    /// Records the counted input and output of a finished call.
     pub fn record(&self, key: &Arc<str>, demand: &TokenDemand, input: u64, output: u64, now: Duration) {
         let pair = (key.clone(), demand.model.clone());
         let mut shard = self.shard(&pair).lock();
@@ -86,7 +87,7 @@ impl TokenEstimates {
     }
 }
 
-/// Removes the stale entries, or the one that was not used for longest.
+/// Removes the stale entries or, if there are none, the one that was not updated for longest.
 fn make_room(shard: &mut HashMap<Pair, MeanUsage>, now: Duration) {
     shard.retain(|_, mean| !mean.is_stale(now));
     if shard.len() < MAX_ENTRIES_PER_SHARD {

@@ -1,4 +1,4 @@
-//! The limit on distinct user paths per key. Every path that is served gets rows and sums of its own, in memory and in the
+//! Limits the distinct user paths per key. Every path that is served has rows and sums of its own, in memory and in the
 //! database, and a client can name any path below its key's.
 
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 /// User paths that one key can name within `WINDOW`, beside its own.
 pub const PATHS_PER_KEY: usize = 10_000;
 
-/// The window starts with the first path that a key names, and anew with the first one after its end.
+/// The window starts with the first path that a key names, and again with the first one after its end.
 pub const WINDOW: Duration = Duration::from_secs(24 * 3600);
 
 /// The user paths that keys have named. The master key is not limited.
@@ -37,17 +37,17 @@ impl NamedPaths {
 }
 
 impl UserPaths {
-    /// Counts a path that a call names, or refuses it when its key has named too many.
+    /// Counts a path that a call names; refuses it if the key has named too many.
     pub fn admit(&self, caller: &Caller, path: &UserPath, now: Duration) -> Result<(), Fault> {
         let Some(key) = named_by(caller, path) else { return Ok(()) };
         let hash = self.hasher.hash_one(path.as_str());
-        // Nearly all calls name a path that is known: they share the lock.
+        // Nearly all calls name a known path, and only need the read lock.
         if self.check(key, hash, now)? {
             return Ok(());
         }
         let mut keys = self.keys.write();
         if !keys.contains_key(&key.id) {
-            // Also forgets the paths of keys that are not used any more.
+            // Also drops the paths of keys that are no longer used.
             keys.retain(|_, named| !named.is_expired(now));
             keys.insert(key.id.clone(), NamedPaths { since: now, hashes: HashSet::new() });
         }
@@ -55,7 +55,7 @@ impl UserPaths {
         if named.is_expired(now) {
             *named = NamedPaths { since: now, hashes: HashSet::new() };
         }
-        // Another call may have been counted since the check.
+        // Another call may have been counted between the two locks.
         if named.hashes.len() >= PATHS_PER_KEY && !named.hashes.contains(&hash) {
             return Err(too_many());
         }
@@ -63,15 +63,15 @@ impl UserPaths {
         Ok(())
     }
 
-    /// Whether a call that names the path would be refused; counts nothing.
-    pub fn foresee(&self, caller: &Caller, path: &UserPath, now: Duration) -> Result<(), Fault> {
+    /// Whether a call that names the path would be refused. Counts nothing.
+    pub fn preview(&self, caller: &Caller, path: &UserPath, now: Duration) -> Result<(), Fault> {
         match named_by(caller, path) {
             Some(key) => self.check(key, self.hasher.hash_one(path.as_str()), now).map(drop),
             None => Ok(()),
         }
     }
 
-    /// Whether the path is known, or a fault if it is not and there are too many already.
+    /// Whether the path is known. Fails if it is not and the key has named too many already.
     fn check(&self, key: &KeyFacts, hash: u64, now: Duration) -> Result<bool, Fault> {
         let keys = self.keys.read();
         let Some(named) = keys.get(&key.id).filter(|named| !named.is_expired(now)) else { return Ok(false) };
@@ -83,7 +83,7 @@ impl UserPaths {
     }
 }
 
-/// The key whose call names a path other than the key's own.
+/// The key of a call that names a path other than the key's own.
 fn named_by<'a>(caller: &'a Caller, path: &UserPath) -> Option<&'a KeyFacts> {
     let key = caller.key()?;
     let is_own = match &key.user_path {

@@ -1,9 +1,9 @@
-//! What was taken during the last while, in slots. No stretch of time as long as the window ever holds more than was admitted.
+//! A sliding window in slots. No stretch of time as long as the window ever holds more than was admitted.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A window is told apart into so many slots: that bounds its memory, however much is taken.
+/// Slots per window: they bound its memory, however much is taken.
 const SLOTS: u64 = 600;
 
 pub struct Window {
@@ -14,7 +14,7 @@ pub struct Window {
 }
 
 struct Entry {
-    /// When something was last taken in this slot. All of it leaves together, a window's length later.
+    /// The last time at which something was taken in this slot. All of it expires together, a window's length later.
     last: u64,
     amount: u64,
 }
@@ -32,7 +32,7 @@ impl Window {
         self.entries.is_empty()
     }
 
-    /// Forgets what is out of the window by now.
+    /// Drops what has left the window.
     pub fn expire(&mut self, now: Duration) {
         let now = micros(now);
         while let Some(entry) = self.entries.pop_front_if(|entry| entry.last + self.length <= now) {
@@ -40,7 +40,7 @@ impl Window {
         }
     }
 
-    /// Time does not go back between one taking and the next.
+    /// Counts an amount. Time must not go back from one call to the next.
     pub fn take(&mut self, now: Duration, amount: u64) {
         let now = micros(now);
         let width = self.length / SLOTS;
@@ -54,10 +54,10 @@ impl Window {
         }
     }
 
-    /// Takes back one unit that was taken at this time, unless it has left the window.
+    /// Returns one unit that was taken at this time, unless it has left the window.
     pub fn give_back(&mut self, at: Duration) {
         let at = micros(at);
-        // What was taken at `at` is in the first entry that was last added to then or later.
+        // Units taken at `at` are in the first entry whose last addition was then or later.
         let place = self.entries.partition_point(|entry| entry.last < at);
         let Some(entry) = self.entries.get_mut(place) else { return };
         entry.amount = entry.amount.saturating_sub(1);
@@ -67,7 +67,7 @@ impl Window {
         }
     }
 
-    /// How long until no more than this is in the window, if nothing is added.
+    /// The time until no more than this is in the window, if nothing is added.
     pub fn until(&self, now: Duration, at_most: u64) -> Duration {
         let mut used = self.used;
         let mut leaves = 0;

@@ -1,4 +1,4 @@
-//! Metrics that are read when the page is asked for, written as OpenMetrics text.
+//! Metrics that are read at scrape time, written as OpenMetrics text.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ pub enum Kind {
     Info,
 }
 
-/// One family. `name` is without the suffix that its kind adds to samples.
+/// A metric family with its samples. `name` excludes the suffix that the kind adds.
 pub struct Reading {
     pub name: &'static str,
     pub help: &'static str,
@@ -31,7 +31,7 @@ impl Reading {
         Self { kind: Kind::Counter, ..Self::gauge(name, help, value) }
     }
 
-    /// Nothing where there is no sample.
+    /// Appends the family to the page; a family without samples is left out.
     pub fn write(&self, page: &mut String) {
         let Self { name, help, kind, samples } = self;
         if samples.is_empty() {

@@ -1,4 +1,4 @@
-//! The metrics page: counters of calls, and the state of the gateway as of now.
+//! The `/metrics` page: call counters, and gauges read at scrape time.
 
 use std::time::Duration;
 
@@ -60,8 +60,8 @@ fn journal(gateway: &Gateway) -> [Reading; 4] {
     ]
 }
 
-/// Targets that were never called are left out. Models that no provider lists share the label `other`, which shows the
-/// worst of them: their names come from clients.
+/// Circuit breaker states of the targets that were called. Models that no provider lists share the label `other`,
+/// because their names come from clients; it shows the worst state among them.
 fn breakers(gateway: &Gateway) -> Reading {
     let now = gateway.clock.tick();
     let live = gateway.metrics.live.lock();
@@ -89,7 +89,7 @@ fn worst_state(live: &Live, now: Duration) -> f64 {
 }
 
 fn budgets(gateway: &Gateway) -> Reading {
-    let statuses = gateway.spending.statuses(gateway.clock.now());
+    let statuses = gateway.budgets.statuses(gateway.clock.now());
     let samples = statuses.iter().map(|status| {
         let key = &status.rule.key;
         let mut labels =

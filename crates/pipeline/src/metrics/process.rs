@@ -1,11 +1,11 @@
-//! CPU time, memory and open files of this process, by the names that Prometheus' own clients use. Read from `/proc`;
-//! elsewhere than on Linux there are none.
+//! CPU time, memory and open files of this process, under the metric names of Prometheus' own clients. Read from
+//! `/proc`, so only Linux has them.
 
 use std::fs;
 
 use super::exposition::Reading;
 
-/// Clock ticks in a second as `/proc` counts them: 100 on every Linux.
+/// Clock ticks per second in `/proc` (`USER_HZ`): 100 on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 pub fn readings() -> Vec<Reading> {
@@ -31,7 +31,8 @@ pub fn readings() -> Vec<Reading> {
     cpu.into_iter().chain(gauges).collect()
 }
 
-/// A field of `/proc/self/stat` in seconds. Its second field is a name in brackets that may hold spaces.
+/// A field of `/proc/self/stat`, converted from ticks to seconds. The second field is a process name in brackets that
+/// may contain spaces, so fields are counted after the closing bracket.
 fn ticks(stat: &str, field: usize) -> Option<f64> {
     let (_, rest) = stat.rsplit_once(')')?;
     let ticks: f64 = rest.split_whitespace().nth(field.checked_sub(2)?)?.parse().ok()?;
@@ -46,7 +47,7 @@ fn boot_time(stat: &str) -> Option<f64> {
     stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
 }
 
-/// `unlimited` is no number.
+/// The soft limit on open files; none if it is `unlimited`.
 fn open_files_limit(limits: &str) -> Option<f64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()

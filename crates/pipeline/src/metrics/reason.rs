@@ -1,8 +1,8 @@
-//! Reasons of failures as label values. Providers choose their own error codes: the set of labels must stay bounded.
+//! Failure reasons as label values. Providers choose their own error codes, so these are mapped to a bounded set.
 
 use domain::receipt::{Attempt, Receipt};
 
-/// Codes of our own that say why a call failed; anything else came from a provider.
+/// Error codes of the gateway; any other code came from a provider.
 const OWN_CODES: [&str; 38] = [
     "missing_api_key",
     "invalid_api_key",
@@ -44,13 +44,13 @@ const OWN_CODES: [&str; 38] = [
     "user_path_denied",
 ];
 
-/// Why a call failed; none for one that did not.
+/// The reason a call failed; none if it succeeded.
 pub fn of_call(receipt: &Receipt) -> Option<&'static str> {
     let code = receipt.error_code.as_deref()?;
     Some(OWN_CODES.into_iter().find(|known| *known == code).unwrap_or("upstream_error"))
 }
 
-/// Why an attempt at a provider failed; none for one that did not.
+/// The reason an upstream attempt failed; none if it succeeded.
 pub fn of_attempt(attempt: &Attempt) -> Option<&'static str> {
     let code = attempt.error.as_deref()?;
     Some(match (code, attempt.status) {

@@ -1,4 +1,5 @@
-//! Who may pass to where: the provider by its name or type, the key's lists on every model the call names.
+//! Access checks of the passthrough: finds the provider by name or type, and applies access lists to every model that
+//! the call names.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use super::endpoint::Endpoint;
 use crate::resolve::access::{Access, Refusal};
 use crate::snapshot::routes::{Instance, Routes};
 
-/// An instance of that name, else the first of that type; one that is switched off is not there.
+/// Finds the instance of that name, else the first of that type. Usable instances are preferred.
 pub(super) fn find(routes: &Routes, rules: &Rules, name: &str) -> Result<Arc<Instance>, Fault> {
     let instances = routes.instances_named(name);
     let served = |instance: &&Arc<Instance>| {
@@ -38,25 +39,25 @@ pub(super) fn destination(instance: &Instance) -> Result<Arc<Destination>, Fault
     instance.core.destination.clone().map_err(unreachable)
 }
 
-/// Whether it matters which model a call is for.
+/// Whether access depends on the model of the call.
 pub(super) fn limits_models(access: &Access<'_>, instance: &Instance) -> bool {
     access.caller.key().is_some_and(|key| lists_models(&key.lists))
         || !access.enabled_by_default
         || instance.restricts(access.user_path)
 }
 
-/// A list that lets every model pass limits nothing.
+/// Whether the lists limit models; an allowed list with `*` does not.
 pub(super) fn lists_models(lists: &AccessLists) -> bool {
     let open = |list: &Vec<String>| list.iter().any(|entry| entry == "*");
     !lists.denied_models.is_empty() || !lists.allowed_models.as_ref().is_none_or(open)
 }
 
-/// What a call can only be let through for if it says which model it is for.
+/// The reasons for which the model of a call has to be known.
 #[derive(Clone, Copy)]
 pub(super) struct Stake {
-    /// Some models are not for this caller.
+    /// The caller may not use every model.
     pub(super) limited: bool,
-    /// The call can cost something, and every model that costs must have a price.
+    /// The call can incur cost, and models without a price are denied.
     pub(super) priced: bool,
 }
 
@@ -91,7 +92,7 @@ pub(super) fn judge(
     Ok(())
 }
 
-/// Refuses work that is billed later and not reported in any answer: it cannot be held against a budget.
+/// Refuses work that is billed later and reported in no answer, since it cannot be charged to a budget.
 pub(super) fn refuse_unmetered(rules: &Rules, endpoint: &Endpoint) -> Result<(), Fault> {
     if rules.unmetered || !endpoint.is_unmetered {
         return Ok(());
@@ -99,7 +100,7 @@ pub(super) fn refuse_unmetered(rules: &Rules, endpoint: &Endpoint) -> Result<(),
     Err(unmetered("Batches, fine-tuning and other work whose cost no answer tells"))
 }
 
-/// Why a background response is refused, where its provider cannot be asked about its end.
+/// The fault for a background response whose provider offers no way to retrieve its result; none if it can be tracked.
 pub(super) fn unfollowed(rules: &Rules, instance: &Instance) -> Option<Fault> {
     let followed = instance.core.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve);
     (!rules.unmetered && !followed)

@@ -1,4 +1,4 @@
-//! The provider's answer on its way down: pulled by the client, metered as it passes, cut where the provider broke off.
+//! The provider's answer as a body for the client: metered as it passes, and failed if the provider breaks off.
 
 use std::io;
 use std::pin::Pin;
@@ -11,17 +11,18 @@ use egress::{EgressError, InboundBody};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-use super::fare::Fare;
+use super::meter::PassthroughMeter;
 use crate::content_encoding::Decoder;
 
-/// Dropping it before its end cancels the call at the provider.
+/// The response body. Dropping it before its end cancels the upstream request.
 pub struct Download {
     source: Source,
-    /// Decodes the answer, where the provider compresses it.
+    /// Decompresses the answer, if the provider compressed it.
     decoder: Option<Decoder>,
-    fare: Fare,
+    fare: PassthroughMeter,
     idle: Duration,
-    /// Armed when the provider first falls silent, and moved only when it fires.
+    /// Idle timer, created when the provider first has no data. It is reset only when it fires, so that frames do not
+    /// touch the timer.
     timer: Option<Pin<Box<Sleep>>>,
     heard: Instant,
 }
@@ -29,7 +30,7 @@ pub struct Download {
 enum Source {
     Upstream(Box<InboundBody>),
     Whole(Bytes),
-    /// The provider broke off; what came before is let go first.
+    /// The provider broke off; the error is returned on the next poll.
     Broken(Box<Fault>),
     Ended,
 }
@@ -38,7 +39,7 @@ impl Download {
     pub(super) fn streamed(
         body: InboundBody,
         decoder: Option<Decoder>,
-        mut fare: Fare,
+        mut fare: PassthroughMeter,
         idle: Duration,
     ) -> Self {
         let source = if body.is_end() {
@@ -50,16 +51,17 @@ impl Download {
         Self { source, decoder, fare, idle, timer: None, heard: Instant::now() }
     }
 
-    /// It was read beforehand, so its account can be closed before any of it leaves.
-    pub(super) fn whole(bytes: Bytes, mut fare: Fare) -> Self {
+    /// A body that is already complete. It is metered and settled before any of it is sent.
+    pub(super) fn whole(bytes: Bytes, mut fare: PassthroughMeter) -> Self {
         fare.feed(&bytes);
         fare.complete();
         let idle = Duration::ZERO;
         Self { source: Source::Whole(bytes), decoder: None, fare, idle, timer: None, heard: Instant::now() }
     }
 
-    /// Without its terminator, so that nobody takes what came for the whole. The server drops what it has not written
-    /// when a body fails, so the failure comes one turn after the last bytes.
+    /// Ends the body with an error instead of its terminator, so that a partial answer is not taken for a complete
+    /// one. The server discards unwritten data when a body fails. Therefore this returns `Pending` and wakes the task
+    /// at once: the server writes the last bytes before the next poll returns the error.
     fn cut(&mut self, fault: Fault, context: &Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         self.fare.break_off(&fault);
         self.decoder = None;
@@ -77,8 +79,8 @@ impl Download {
         self.cut(fault, context)
     }
 
-    /// Masks and meters a part of the answer; what is held back of it comes with the next. The account is closed before
-    /// the last part leaves, because a client that counts bytes does not ask for the end.
+    /// Masks and meters a chunk; bytes that the masker holds back come with the next one. The call is settled before
+    /// the last chunk is returned, because a client that counts bytes may not poll for the end.
     fn pass(&mut self, data: Bytes, last: bool) -> Option<Frame<Bytes>> {
         let data = self.fare.clean(data, last);
         self.fare.feed(&data);
@@ -93,6 +95,8 @@ impl Download {
         let give_up_at = self.heard + self.idle;
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(give_up_at)));
         loop {
+            // The timer may still hold the deadline of an earlier frame. In that case it is moved to the current
+            // deadline and polled again, which also registers the waker.
             ready!(timer.as_mut().poll(context));
             if Instant::now() >= give_up_at {
                 return Poll::Ready(());
@@ -111,7 +115,7 @@ impl Body for Download {
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         loop {
-            // Decoded parts of the last chunk leave before more is read.
+            // Return what is already decoded before reading more.
             if let Some(decoder) = &mut self.decoder {
                 match decoder.take() {
                     Ok(Some(data)) => {
@@ -165,6 +169,7 @@ impl Body for Download {
                     return Poll::Ready(frame.map(Ok));
                 }
                 Poll::Pending => {
+                    // Both the body and the timer have registered the waker if this returns `Pending`.
                     ready!(self.poll_idle(context));
                     let fault = fault::upstream_timeout(self.fare.instance(), self.idle);
                     return self.cut(fault, context);
@@ -195,9 +200,10 @@ impl Body for Download {
     }
 }
 
-/// The client went away. If only usage was still to come, it is read in the background.
+/// The client disconnected. If only usage was outstanding, the rest is read in the background.
 impl Drop for Download {
     fn drop(&mut self) {
+        // An unfinished upstream body; every other source was settled before.
         let Source::Upstream(body) = std::mem::replace(&mut self.source, Source::Ended) else { return };
         if self.fare.is_answered() && tokio::runtime::Handle::try_current().is_ok() {
             self.fare.hand_over().read_on(body, self.decoder.take());

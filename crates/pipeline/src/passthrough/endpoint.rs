@@ -1,4 +1,5 @@
-//! The path below the provider's base URL: decoded once, checked, and written anew, so that it cannot lead elsewhere.
+//! The path below the provider's base URL: decoded once, validated and encoded again, so that it cannot escape the
+//! base.
 
 use domain::fault::{self, Fault};
 use http::Method;
@@ -7,27 +8,27 @@ const PARAM: &str = "endpoint";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Endpoint {
-    /// Below the base path; begins with a slash.
+    /// Relative to the base path; begins with a slash.
     pub(super) path_and_query: String,
-    /// The model, where the path names it.
+    /// The model that the path names.
     pub(super) model: Option<String>,
-    /// What a `POST` does here.
+    /// The purpose of a `POST` to this endpoint.
     made: Purpose,
-    /// Nothing that is sent here is billed.
+    /// The provider does not bill this endpoint.
     pub(super) is_free: bool,
-    /// Ids of kept objects that the path names.
+    /// Ids of stored objects that the path names.
     pub(super) objects: Vec<String>,
-    /// The kind of object that a `POST` makes here.
+    /// The kind of object that a `POST` creates.
     pub(super) makes: Option<Made>,
-    /// A `POST` starts work whose cost is not told in any answer.
+    /// A `POST` starts work whose cost no answer reports.
     pub(super) is_unmetered: bool,
 }
 
-/// A kind of object that a provider keeps.
+/// A kind of object that a provider stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
     Response,
-    /// Kept only when the request, or the provider's default, says so.
+    /// Stored only if the request, or the provider's default, says so.
     Completion,
     Object,
 }
@@ -56,7 +57,7 @@ impl Endpoint {
             path_and_query.push('?');
             path_and_query.push_str(&query);
         }
-        // Many servers ignore a slash at the end.
+        // Many servers ignore a trailing slash.
         let segments = segments.strip_suffix(&[""]).unwrap_or(&segments);
         let (model, made, is_free) = (model(segments), Purpose::of(segments), is_free(segments));
         Ok(Self {
@@ -70,7 +71,7 @@ impl Endpoint {
         })
     }
 
-    /// Whether a `GET` lists objects that any key may have made. A list below an object is its owner's.
+    /// Whether a `GET` lists the objects of the whole account. A list below an object belongs to that object's owner.
     pub(super) fn lists_account(&self) -> bool {
         self.objects.is_empty() && matches!(self.makes, Some(Made::Completion | Made::Object))
     }
@@ -80,20 +81,20 @@ impl Endpoint {
     }
 }
 
-/// What a call is for.
+/// The properties of a call that decide how it is metered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Purpose {
-    /// Something is made, not only read back.
+    /// The call creates something, rather than reading it back.
     pub(super) creates: bool,
-    /// A model is asked to answer.
+    /// The call runs inference.
     pub(super) infers: bool,
-    /// It answers in words, and does not only measure texts or put them in order.
+    /// The call generates text, unlike embeddings and reranking.
     pub(super) speaks: bool,
-    /// Pictures are made.
+    /// The call generates images.
     pub(super) draws: bool,
 }
 
-/// The client's query without its credential, and with the version the provider wants where the client names none.
+/// The client's query without its credential, and with the instance's `api-version` if the client sets none.
 pub(super) fn query(query: Option<&str>, token: &str, api_version: Option<&str>) -> Option<String> {
     let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
     let mut kept: Vec<String> = Vec::new();
@@ -125,7 +126,7 @@ fn decode(raw: &str) -> Result<String, Fault> {
     if text.contains('\\') || text.chars().any(char::is_control) {
         return Err(refused("The path must not have backslashes or control characters."));
     }
-    // What would still be a dot, a slash or a backslash after another decoding is left to nobody's care.
+    // A server that decodes a second time would see a dot, slash or backslash here.
     let lower = text.to_ascii_lowercase();
     if ["%2e", "%2f", "%5c"].iter().any(|hidden| lower.contains(hidden)) {
         return Err(refused("The path is encoded twice."));
@@ -150,7 +151,7 @@ fn percent_decoded(text: &str) -> Option<Vec<u8>> {
 
 fn check(segments: &[&str]) -> Result<(), Fault> {
     for (index, segment) in segments.iter().enumerate() {
-        // Some servers cut parameters off a segment before they read it.
+        // Some servers strip `;` parameters from a segment before they resolve it.
         let name = segment.split(';').next().unwrap_or_default();
         if name == "." || name == ".." {
             return Err(refused("The path must stay below the provider's base URL."));
@@ -173,7 +174,8 @@ fn encode(segment: &str, path: &mut String) {
     }
 }
 
-/// Follows from the above; asserted all the same on the joined path, as whoever reads it next would resolve it.
+/// Checks that the joined path, with dot segments resolved, lies below the base path. The earlier checks imply this; it
+/// is verified again as a second line of defence.
 fn assert_below(base_path: &str, path: &str) -> Result<(), Fault> {
     let joined = format!("{base_path}{path}");
     let mut resolved: Vec<&str> = Vec::new();
@@ -189,7 +191,7 @@ fn assert_below(base_path: &str, path: &str) -> Result<(), Fault> {
     if below { Ok(()) } else { Err(refused("The path must stay below the provider's base URL.")) }
 }
 
-/// `models/{m}:verb`, `models/{m}`, `deployments/{m}/…`.
+/// The model named by `models/{m}:verb`, `models/{m}` or `deployments/{m}/…`.
 fn model(segments: &[&str]) -> Option<String> {
     let at = segments.iter().position(|segment| matches!(*segment, "models" | "deployments"))?;
     let named = segments.get(at + 1)?;
@@ -202,7 +204,7 @@ fn model(segments: &[&str]) -> Option<String> {
 }
 
 impl Purpose {
-    /// The surfaces of every format, wherever below its base URL a provider has them.
+    /// Recognizes the endpoints of all supported API formats, at any depth below the base URL.
     fn of(segments: &[&str]) -> Self {
         let last = segments.last().copied().unwrap_or_default();
         let (name, verb) = last.rsplit_once(':').unwrap_or((last, ""));
@@ -215,7 +217,7 @@ impl Purpose {
     }
 }
 
-/// Collections whose members are kept by the provider under an id.
+/// Collections whose members the provider stores under an id.
 const COLLECTIONS: [&str; 15] = [
     "responses",
     "completions",
@@ -246,14 +248,14 @@ fn makes(segments: &[&str]) -> Option<Made> {
         [.., "responses"] => Some(Made::Response),
         [.., "chat", "completions"] => Some(Made::Completion),
         [.., "completions"] => None,
-        // The parts of an upload become a file.
+        // Completing an upload creates a file.
         [.., "uploads", _, "complete"] => Some(Made::Object),
         [.., last] if COLLECTIONS.contains(last) => Some(Made::Object),
         _ => None,
     }
 }
 
-/// Batches, fine-tuning and runs of assistants are paid for later, and no answer that passes here says how much.
+/// Batches, fine-tuning and assistant runs are billed later, and no answer that passes here reports their cost.
 fn is_unmetered(segments: &[&str]) -> bool {
     let last = segments.last().copied().unwrap_or_default();
     let verb = last.rsplit_once(':').map_or("", |(_, verb)| verb);
@@ -263,7 +265,7 @@ fn is_unmetered(segments: &[&str]) -> bool {
         || matches!(verb, "batchGenerateContent" | "asyncBatchEmbedContent" | "predictLongRunning")
 }
 
-/// What is only counted, kept, or called off.
+/// Token counting, moderation, file storage and cancellation are not billed.
 fn is_free(segments: &[&str]) -> bool {
     let last = segments.last().copied().unwrap_or_default();
     let verb = last.rsplit_once(':').map_or(last, |(_, verb)| verb);

@@ -1,4 +1,4 @@
-//! Which headers pass, up and down: lists of what is known to be harmless; the rest stays outside.
+//! Header allowlists for both directions; headers that are not listed are dropped.
 
 use egress::Headers;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -7,9 +7,9 @@ use crate::audit::Scrubber;
 use crate::snapshot::routes::Instance;
 use crate::traces::TraceHeaders;
 
-/// What describes the body, the wish and the precondition. Credentials, cookies, what belongs to one hop and the
-/// gateway's own headers are not among them, nor is what names an account: that is the operator's to choose.
-/// The encoding is not either: usage must stay readable.
+/// Client headers that are forwarded: those that describe the body, content negotiation and preconditions. Credentials,
+/// cookies, hop-by-hop headers and the gateway's own headers are excluded, and so are headers that select an account,
+/// which is the operator's choice. `Accept-Encoding` is excluded because the gateway has to read usage from the answer.
 const UP: &[&str] = &[
     "content-type",
     "content-encoding",
@@ -58,7 +58,8 @@ const DOWN: &[&str] = &[
 ];
 const DOWN_PREFIXES: &[&str] = &["x-ratelimit-", "anthropic-ratelimit-"];
 
-/// The instance's own headers, and of the client's what may pass. What the operator has fixed stays as it is.
+/// The instance's own headers plus the allowed client headers. Headers that the operator configured cannot be
+/// overridden.
 pub(super) fn up(client: &HeaderMap, instance: &Instance, trace_headers: TraceHeaders) -> Headers {
     let mut headers = instance.core.headers.to_map();
     headers.remove(header::CONTENT_TYPE);
@@ -78,7 +79,7 @@ pub(super) fn up(client: &HeaderMap, instance: &Instance, trace_headers: TraceHe
     Headers::from(headers)
 }
 
-/// The provider's headers that reach the client. One whose value repeats a secret is dropped.
+/// The provider headers that are returned to the client. A header whose value contains a secret is dropped.
 pub(super) fn down(theirs: &HeaderMap, scrubber: &Scrubber) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(16);
     let known = theirs.iter().filter(|(name, _)| listed(name, DOWN, DOWN_PREFIXES));

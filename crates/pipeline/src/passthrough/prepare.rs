@@ -1,4 +1,4 @@
-//! Admission of a passthrough call: its caller, provider and endpoint, the objects and models it names, its reservations.
+//! Admission of a passthrough call: caller, provider, endpoint, referenced objects and models, and reservations.
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use super::upload::Upload;
 use super::{Journey, Wanted, admit, headers};
 use crate::arrival::Arrival;
 use crate::authenticate;
+use crate::budgets;
 use crate::ownership;
 use crate::reserve::Reservation;
 use crate::resolve::access::Access;
@@ -23,9 +24,8 @@ use crate::responses;
 use crate::settle::Ticket;
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::{Instance, Lane};
-use crate::spending;
 
-/// Admits the call, or says why it is refused. Nothing is sent to the provider.
+/// Admits the call or returns the fault it is refused with. Nothing is sent to the provider yet.
 pub(super) async fn prepare(
     snapshot: &Snapshot,
     arrival: &Arrival,
@@ -39,7 +39,7 @@ pub(super) async fn prepare(
     let address = Address::find(snapshot, arrival, wanted, ticket)?;
     let access = Access::new(&ticket.gateway().policy, snapshot, &caller, &user_path);
     let stake = admit::Stake::of(&access, &address.instance, &wanted.method);
-    if address.bills && spending::concerns(ticket.gateway(), &ticket.occasion(&caller, &user_path)) {
+    if address.bills && budgets::concerns(ticket.gateway(), &ticket.budget_scope(&caller, &user_path)) {
         apply_budget(&address, &mut upload, ticket)?;
     }
     let parent = refuse_others_objects(&caller, &address.endpoint, &wanted.method, ticket).await?;
@@ -90,14 +90,15 @@ impl Address {
     }
 }
 
-/// Applies the rules for user paths with a budget: unmetered work is refused, and the body has to be readable.
+/// Applies the rules for user paths with a budget: refuses unmetered work, and requires a body that can be inspected.
 fn apply_budget(address: &Address, upload: &mut Upload, ticket: &Ticket) -> Result<(), Fault> {
     let rules = &ticket.gateway().policy.passthrough;
     admit::refuse_unmetered(rules, &address.endpoint)?;
     upload.apply_budget(address.purpose.infers, admit::unfollowed(rules, &address.instance))
 }
 
-/// Has the objects that the body refers to checked for a caller that may not read everybody's; true for such a caller.
+/// Enables the check of objects that the body refers to, for a caller that may not read all of them. Returns true for
+/// such a caller.
 fn check_references(
     caller: &Caller,
     address: &Address,
@@ -109,8 +110,8 @@ fn check_references(
     Ok(true)
 }
 
-/// Reserves the most that the call can cost against budgets, and its tokens against the key's limits. Returns the charge
-/// after a crash.
+/// Reserves the maximum cost of the call against budgets, and its tokens against rate limits. Returns the charge that
+/// applies if the process crashes during the call.
 fn reserve(
     caller: &Caller,
     user_path: &UserPath,
@@ -123,12 +124,12 @@ fn reserve(
     let reservation = reservation::reservation(lane, &upload.sent(), *purpose);
     let size = || RequestSize::of(upload.whole(), upload.most_answers());
     let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
-    let occasion = || ticket.occasion(caller, user_path);
-    if let Some(occasion) = spending::budgeted(ticket.gateway(), occasion)? {
+    let occasion = || ticket.budget_scope(caller, user_path);
+    if let Some(occasion) = budgets::budgeted(ticket.gateway(), occasion)? {
         let worst = worst();
-        let held = spending::hold(ticket.gateway(), &occasion, worst).map_err(|exceeded| {
-            spending::exhausted(ticket.gateway(), &occasion, worst);
-            spending::refused(ticket.gateway(), caller, &exceeded)
+        let held = budgets::hold(ticket.gateway(), &occasion, worst).map_err(|exceeded| {
+            budgets::exhausted(ticket.gateway(), &occasion, worst);
+            budgets::refused(ticket.gateway(), caller, &exceeded)
         })?;
         ticket.hold(held, None, None);
     }
@@ -138,8 +139,8 @@ fn reserve(
     Ok(reservation)
 }
 
-/// Refuses ids in the path that are recorded for another owner. Ids that were never recorded are left to the provider.
-/// Returns the owner of the object that the path names.
+/// Refuses ids in the path that are recorded for another owner. Ids without a record are left to the provider. Returns
+/// the owner of the object that the path names.
 async fn refuse_others_objects(
     caller: &Caller,
     endpoint: &Endpoint,
@@ -148,7 +149,7 @@ async fn refuse_others_objects(
 ) -> Result<Option<Owner>, Fault> {
     let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let action = if reads { Action::Read } else { Action::Write };
-    // A provider lists the objects of its whole account, whichever key made them.
+    // A provider lists the objects of its whole account, whichever gateway key created them.
     if reads && endpoint.lists_account() && !responses::reaches_all(caller, Action::Read) {
         caller.require(Scope::Admin(None, Action::Read))?;
         return Err(fault::not_found("The list is not shown to a key that is bound to a user path."));
@@ -157,7 +158,8 @@ async fn refuse_others_objects(
     ownership::refuse_others(ticket.gateway(), visible.as_ref(), &endpoint.objects).await
 }
 
-/// Checks that every model that the call names is allowed; with limits on models it must name one. Returns their lanes.
+/// Checks that the caller may use every model that the call names; if models are limited, it must name one. Returns the
+/// lanes of these models.
 async fn judge(
     access: &Access<'_>,
     address: &Address,

@@ -1,4 +1,4 @@
-//! Reservations of passthrough calls: the charge after a crash, and the most that a call can cost.
+//! Reservations of passthrough calls: the charge after a crash, and the maximum cost of a call.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::upload::Sent;
 use crate::reserve::{self, ASSUMED_OUTPUT, ASSUMED_WINDOW, Reservation};
 use crate::snapshot::routes::{Instance, Lane};
 
-/// The charge for the call after a crash.
+/// The charge that applies if the process crashes during the call.
 pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reservation {
     if purpose.draws {
         let usage = Usage { images: sent.answers(), estimated: true, ..Usage::default() };
@@ -26,9 +26,9 @@ pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reserva
     Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, bound: None }
 }
 
-/// The most that the call can cost; none for what has no price. Its own bound on the output may be under a name that is not
-/// known here, so it is the model's. Of several models that it names the dearest counts; one that names none may be for
-/// the dearest of all.
+/// The maximum cost of the call; none without a price. The request may limit its output under a name that is not known
+/// here, so the model's own limit is used. Of several named models the most expensive counts; a call that names none
+/// may use any model of the instance.
 pub(super) fn worst(
     instance: &Instance,
     named: &[Arc<Lane>],
@@ -56,20 +56,20 @@ fn most(lane: &Lane, size: &RequestSize, purpose: Purpose) -> Option<Nanos> {
     Some(catalog::bound(price, input, output, catalog::Incurs::ALL) + pictures)
 }
 
-/// The members of a request body that bound its cost.
+/// The members of a request body that determine its maximum cost.
 pub(super) struct RequestSize {
-    /// The whole body; none where it was too long or could not be read.
+    /// The complete body; none if it was too long or could not be read.
     body: Option<Vec<u8>>,
-    /// It refers to input that the provider keeps.
+    /// The body refers to input that the provider stores.
     refers: bool,
-    /// The largest limit on output tokens that it sets; 0 without one.
+    /// The largest limit on output tokens in the body; 0 without one.
     output: u64,
-    /// Answers that it asks for.
+    /// The number of answers requested.
     choices: u64,
 }
 
 impl RequestSize {
-    /// For a body that could not be read, the worst is assumed; `most` is how many answers it can ask for.
+    /// Reads a body. If it is missing or not JSON, the worst case is assumed, with `most` answers.
     pub(super) fn of(body: Option<Vec<u8>>, most: u64) -> Self {
         let unread = Self { body: None, refers: true, output: 0, choices: most };
         let Some(body) = body else { return unread };
@@ -98,7 +98,7 @@ impl RequestSize {
     }
 }
 
-/// A member by its name; some servers ignore its case.
+/// A member by its name, ignoring case as some servers do; an exact match is preferred.
 fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     let object = value.as_object()?;
     object

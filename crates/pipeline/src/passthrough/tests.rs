@@ -1,4 +1,4 @@
-//! Paths, queries, lists and error bodies: the decisions, without a socket.
+//! Tests of paths, queries, access lists and error bodies, without network.
 
 use domain::access::AccessLists;
 use http::Method;

@@ -1,4 +1,4 @@
-//! The client's body on its way up: let through as it arrives, with a look at the model it names.
+//! The client's request body: streamed to the provider while it is inspected for the model and objects it names.
 
 mod inspector;
 
@@ -23,53 +23,53 @@ use crate::body_work::LARGE_BODY;
 use crate::ownership::{Check, Checking};
 use inspector::Inspector;
 
-/// So much of a body is held, at most, to find the model it names.
+/// The most bytes that are buffered to find the model.
 const AHEAD: usize = 64 * 1024;
 
-/// No provider makes more answers at a time.
+/// The most answers that any provider generates per request.
 const MOST_ANSWERS: u64 = 128;
 
 pub(super) struct Upload {
     body: StreamedBody,
     length: Option<u64>,
-    /// Read to look at it, and not yet let through.
+    /// Chunks that were read for inspection and not yet sent.
     ahead: VecDeque<Bytes>,
-    /// The last part of that, which came along and was not looked at.
+    /// The end of the last chunk in `ahead` that exceeds the limit; inspected by `seal`.
     beyond: Bytes,
     ended: bool,
-    /// Reads what is, or begins like, JSON; pictures, sound and what is compressed pass unread.
+    /// Inspects bodies that are, or begin like, JSON. Media and compressed bodies are not inspected.
     inspector: Option<Inspector>,
-    /// With budgets, it matters how much is asked for.
+    /// A budget applies, so the amount of work requested matters.
     budgeted: bool,
     kind: Kind,
-    /// The first byte of data was looked at.
+    /// The first byte of a media body was inspected.
     sniffed: bool,
-    /// Decides whether the caller may name the objects that the body refers to; none for those who may name all.
+    /// Checks the ids of objects that the body refers to; none for callers that may refer to all.
     check: Option<Check>,
-    /// A check that is under way, and the part of the body that waits for it.
+    /// A check in progress, and the chunk that is held until it completes.
     checking: Option<(Checking, Bytes)>,
     sent: Arc<Sent>,
     patience: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    /// Takes down what comes, where the audit log wants it.
+    /// Records the body for the audit log.
     recording: Option<Arc<Recording>>,
-    /// Bytes that were inspected since other connections had their turn.
+    /// Bytes inspected since the task last yielded.
     inspected: usize,
 }
 
-/// What is known of the body so far; outlives it.
+/// The facts learned about the body so far. Shared with the meter, and outlives the body.
 pub(super) struct Sent(Mutex<Record>);
 
 struct Record {
     bytes: u64,
     model: Option<String>,
-    /// Models that may serve in its place, as some providers have it.
+    /// Fallback models that the request allows, where the provider supports them.
     alternatives: Vec<String>,
-    /// How many answers are asked for, as far as it says.
+    /// The number of answers requested, if stated.
     answers: Option<u64>,
-    /// The body says whether the answer is to be kept.
+    /// The value of `store`, if the body has it.
     store: Option<bool>,
-    /// The request asks for work that goes on after the answer.
+    /// The request asks for a background response.
     background: bool,
     trouble: Option<Fault>,
     moved: Instant,
@@ -84,7 +84,7 @@ impl Sent {
         self.0.lock().model.clone()
     }
 
-    /// Every model that the body names.
+    /// All models that the body names.
     pub(super) fn models(&self) -> Vec<String> {
         let record = self.0.lock();
         record.model.iter().chain(&record.alternatives).cloned().collect()
@@ -98,17 +98,17 @@ impl Sent {
         self.0.lock().background
     }
 
-    /// One, where the body does not say so in words that are read here.
+    /// The number of answers requested; one if the body does not state it under a known name.
     pub(super) fn answers(&self) -> u64 {
         self.0.lock().answers.unwrap_or(1)
     }
 
-    /// Why the body broke off, if that was not the provider's doing.
+    /// The reason the body failed, if the provider was not at fault.
     pub(super) fn trouble(&self) -> Option<Fault> {
         self.0.lock().trouble.clone()
     }
 
-    /// When the client last sent anything.
+    /// The time at which the client last sent anything.
     pub(super) fn moved(&self) -> Instant {
         self.0.lock().moved
     }
@@ -156,8 +156,9 @@ impl Upload {
         }
     }
 
-    /// Has the body read before it leaves, as far as it is not too long, and refuses one that cannot be read.
-    /// `unfollowed` is the answer to a call that is to go on in the background. An endpoint that `infers` takes JSON.
+    /// Applies the rules for calls with a budget: `peek` buffers the body up to its limit before it is sent, and a
+    /// body that cannot be inspected is refused. `unfollowed` is the refusal of background requests. An endpoint that
+    /// `infers` accepts only JSON.
     pub(super) fn apply_budget(&mut self, infers: bool, unfollowed: Option<Fault>) -> Result<(), Fault> {
         self.budgeted = true;
         if let Some(inspector) = &mut self.inspector {
@@ -172,8 +173,8 @@ impl Upload {
         }
     }
 
-    /// Has the objects that the body refers to checked before it leaves. Refuses a body that cannot be checked: one that is
-    /// compressed, or labelled as something that the endpoint does not take.
+    /// Enables the check of objects that the body refers to. Refuses a body that cannot be checked: a compressed one,
+    /// or a media type that an inference endpoint does not accept.
     pub(super) fn check_references(&mut self, check: Check, infers: bool) -> Result<(), Fault> {
         self.check = Some(check);
         match self.kind {
@@ -192,15 +193,15 @@ impl Upload {
         self.inspector.as_ref().is_some_and(Inspector::is_json)
     }
 
-    /// The body, if all of it has come.
+    /// The body, if it has been received completely and is text.
     pub(super) fn whole(&self) -> Option<Vec<u8>> {
         (self.ended && self.kind == Kind::Text).then(|| self.ahead.iter().flatten().copied().collect())
     }
 
-    /// How many answers a body can ask for that was not read to its end.
+    /// The most answers that a body can request if it was not read to its end.
     pub(super) fn most_answers(&self) -> u64 {
         match self.kind {
-            // What follows is looked at as it passes.
+            // The inspector refuses larger numbers in the rest as it is streamed.
             Kind::Text if self.is_json() => 1,
             Kind::Text | Kind::Packed => MOST_ANSWERS,
             Kind::Data => 1,
@@ -211,8 +212,8 @@ impl Upload {
         self.sent.clone()
     }
 
-    /// Looks for the model at the body's beginning: as far as it takes where the caller is limited to some,
-    /// otherwise only at what comes first. `strict` demands valid UTF-8 JSON of what calls itself JSON.
+    /// Reads the beginning of the body to find the model: up to `AHEAD` bytes if admission depends on the model or a
+    /// budget applies, otherwise only the first chunk. `strict` requires valid UTF-8 JSON of a body labelled as JSON.
     pub(super) async fn peek(&mut self, guarded: bool, strict: bool) -> Result<(), Fault> {
         let whole = self.budgeted && self.kind == Kind::Text;
         if let Some(inspector) = &mut self.inspector {
@@ -232,7 +233,7 @@ impl Upload {
         Ok(())
     }
 
-    /// The models named so far were judged: no other may follow. Of what has come, the objects it refers to are checked.
+    /// Forbids further models, since those named so far have been checked, and checks the objects referred to so far.
     pub(super) async fn seal(&mut self) -> Result<(), Fault> {
         let streamed = !self.ended;
         if let Some(inspector) = &mut self.inspector {
@@ -249,7 +250,7 @@ impl Upload {
         }
     }
 
-    /// A body that has already come is sent as a whole, and can be sent again.
+    /// A body that was received completely is sent from memory and can be resent; otherwise it is streamed.
     pub(super) fn into_outbound(self) -> OutboundBody {
         if self.ended {
             OutboundBody::Parts(self.ahead.into())
@@ -276,6 +277,7 @@ impl Upload {
                 },
             }
         };
+        // The wait is over; the next one starts a new timeout.
         self.timer = None;
         if let (Some(recording), Ok(Some(data))) = (&self.recording, &read) {
             recording.add(data);
@@ -286,6 +288,7 @@ impl Upload {
             Ok(data) => record.bytes += data.as_ref().map_or(0, |data| data.len() as u64),
             Err(fault) => record.trouble = Some(fault.clone()),
         }
+        // Release the lock before calling into the body again.
         drop(record);
         self.ended |= self.body.is_end_stream();
         Poll::Ready(read)
@@ -298,7 +301,7 @@ impl Upload {
     }
 
     fn look(&mut self, data: &[u8]) -> Result<(), Fault> {
-        // A label does not make a picture: what begins like JSON is read as JSON.
+        // The media type may be wrong: a body that begins like JSON is inspected as JSON.
         if self.kind == Kind::Data
             && let Some(first) = data.iter().find(|byte| !byte.is_ascii_whitespace())
             && !self.sniffed
@@ -315,17 +318,17 @@ impl Upload {
         inspector.finish().inspect_err(|fault| self.sent.0.lock().trouble = Some(fault.clone()))
     }
 
-    /// Starts the check of the ids that were found since the last one.
+    /// Starts a check of the ids found since the last one.
     fn begin_check(&mut self) -> Option<Checking> {
         let found = self.inspector.as_mut()?.take_references();
         let check = self.check.as_ref()?;
         (!found.is_empty()).then(|| check(found))
     }
 
-    /// The next part of the body, once it may leave.
+    /// The next chunk that may be sent. A chunk with references is held until their check has passed.
     fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Fault>> {
         if self.checking.is_none() {
-            // A client that sends without a pause must not keep the thread from other connections.
+            // Yield after a large amount of data, so that a fast client does not monopolize the thread.
             if self.inspected >= LARGE_BODY {
                 self.inspected = 0;
                 context.waker().wake_by_ref();
@@ -365,11 +368,11 @@ fn compressed() -> Fault {
     fault::unsupported_media_type().with_message(message).param("Content-Encoding")
 }
 
-/// Whether a body can be read here.
+/// The class of a body by its headers, which decides whether it can be inspected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
-    /// Pictures, sound, files and forms around them.
+    /// Media, files and multipart forms.
     Data,
     Packed,
 }
@@ -391,7 +394,8 @@ impl Kind {
     }
 }
 
-/// Anything else, two media types at once included, could be read otherwise by the provider than by us.
+/// Whether the body is labelled as plain JSON. With any other label, including two media types at once, the provider
+/// could parse it differently than the gateway.
 fn is_plain_json(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let json = types.next().and_then(|value| value.to_str().ok()).is_some_and(|text| {
@@ -423,7 +427,7 @@ impl Body for Upload {
         self.ended && self.ahead.is_empty() && self.checking.is_none()
     }
 
-    /// As the client announced it.
+    /// The length that the client announced.
     fn size_hint(&self) -> SizeHint {
         self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
     }

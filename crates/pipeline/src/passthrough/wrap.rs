@@ -1,4 +1,4 @@
-//! Error answers that are no error objects, put into the envelope that clients of the gateway know.
+//! Converts error answers of unknown shape into the gateway's error format.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::audit::Scrubber;
 
-/// An error's body is worth this much of our time and memory.
+/// Limits on the size of an error answer and the time spent reading it.
 pub(super) const LIMIT: usize = 64 * 1024;
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -20,8 +20,8 @@ pub(super) fn concerns(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 401 | 502)
 }
 
-/// The body as it came when it is an error object, else a fault of the same status. A provider that repeats our
-/// credential in its refusal is not quoted to the letter.
+/// Returns the body unchanged if it is an error object, else a fault of the same status. Secrets that the provider
+/// echoes are masked.
 pub(super) fn read(status: u16, body: Bytes, provider: &str, scrubber: &Scrubber) -> Result<Bytes, Fault> {
     let body = scrubber.mask(body);
     let value = serde_json::from_slice::<Value>(&body).unwrap_or_default();
@@ -44,7 +44,7 @@ pub(super) fn unread(status: u16, provider: &str) -> Fault {
     Fault::new(status, kind, code, format!("The provider '{provider}' answered {status} without saying why."))
 }
 
-/// The sentence in a JSON answer of some other shape.
+/// The error message in a JSON answer of another shape.
 fn said(value: &Value) -> Option<&str> {
     let value = value.get(0).unwrap_or(value);
     let inner = ["/error/message", "/error", "/message", "/detail", "/error_description"];

@@ -1,4 +1,4 @@
-//! Rewrites the output bound of a request, in the client's own dialect.
+//! Rewrites the output token limit of a request, in the client's API format.
 
 use std::sync::OnceLock;
 
@@ -11,13 +11,13 @@ use wire::splice::Patch;
 
 use super::Call;
 
-/// Every name under which a provider may look for the bound.
+/// All names under which a provider may read the limit.
 const NAMES: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 const CONFIGS: [&str; 2] = ["generationConfig", "generation_config"];
 const CONFIG_NAMES: [&str; 2] = ["maxOutputTokens", "max_output_tokens"];
 
 impl Call {
-    /// The same call with this output bound. The rest of the body stays as it came.
+    /// The same call with this output limit. The rest of the body is unchanged.
     pub fn with_max_output(self, bound: u64) -> Result<Box<Self>, Fault> {
         let patch = match self.surface {
             Surface::Embeddings | Surface::EmbedContent { .. } | Surface::Rerank => {
@@ -92,7 +92,7 @@ mod tests {
             r#"{"model":"m","messages":[{}],"max_tokens":7}"#,
         );
         check(chat, r#"{"model":"m","messages":[{}]}"#, r#"{"model":"m","messages":[{}],"max_tokens":7}"#);
-        // Providers refuse both at once.
+        // Providers refuse requests that set both.
         check(
             chat,
             r#"{"max_completion_tokens":9,"max_tokens":null,"messages":[{}]}"#,

@@ -1,21 +1,21 @@
-//! Live reload of what the operator configured outside of storage.
+//! Live reload of the static configuration.
 
 use std::sync::Arc;
 
 use store::StoreError;
 
-use super::{BUDGETED, Fixed, ROUTED, Refresher};
+use super::{BUDGETED, ROUTED, Refresher, StaticConfig};
 use crate::snapshot::Snapshot;
 use crate::snapshot::unreadable::Unreadable;
 
 impl Refresher {
-    pub fn configuration(&self) -> Fixed {
+    pub fn configuration(&self) -> StaticConfig {
         (*self.fixed()).clone()
     }
 
-    /// Puts another configuration and master key in force. Calls under way keep the snapshot they started with. On an
+    /// Applies another configuration and master key. Calls in progress keep the snapshot they started with. On an
     /// error the old configuration stays in force.
-    pub async fn reconfigure(&self, configuration: Fixed, master: [u8; 32]) -> Result<(), StoreError> {
+    pub async fn reconfigure(&self, configuration: StaticConfig, master: [u8; 32]) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         let before = self.fixed.swap(Arc::new(configuration));
         let compiled = self.recompile(master).await;
@@ -25,7 +25,7 @@ impl Refresher {
         compiled
     }
 
-    /// Budgets come last: everything before them leaves nothing behind when it fails.
+    /// Compiles budgets last: the steps before have no side effects if one of them fails.
     async fn recompile(&self, master: [u8; 32]) -> Result<(), StoreError> {
         let (mut in_routes, mut in_budgets) = (Unreadable::default(), Unreadable::default());
         let routes = Arc::new(self.routes(&mut in_routes).await?);

@@ -1,4 +1,4 @@
-//! The most that one attempt at a call can cost, as a function of its output bound.
+//! The maximum cost of one attempt at a call, as a function of its output limit.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use domain::money::Nanos;
 use super::{
     answers, asked, counted_input, has_reasoning, longest_output, most_input, refers, reported_input,
 };
+use crate::budgets::ReportedPrefixes;
 use crate::receive::Call;
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
-use crate::spending::ReportedPrefixes;
 
 pub struct WorstCost {
     targets: Vec<TargetInput>,
@@ -22,7 +22,7 @@ pub struct WorstCost {
     asked: Option<u64>,
 }
 
-/// A target that has a price, and the most input that it can bill.
+/// A target with a price, and the most input tokens that it can bill.
 struct TargetInput {
     lane: Arc<Lane>,
     input: u64,
@@ -45,8 +45,8 @@ impl WorstCost {
         }
     }
 
-    /// The output bound of the request; where it has none, the largest that every target accepts. None where the call
-    /// has no output to bound, or no target's maximum is known.
+    /// The output limit of the request; without one, the largest that every target accepts. None if the call has no
+    /// output to limit, or no target's maximum is known.
     pub fn bound(&self, plan: &Plan, call: &Call) -> Option<u64> {
         if matches!(call.surface, Surface::Embeddings | Surface::EmbedContent { .. } | Surface::Rerank) {
             return None;
@@ -55,7 +55,7 @@ impl WorstCost {
         self.asked.or_else(|| plan.lanes.iter().filter_map(known).min())
     }
 
-    /// None when no target has a price. No more is ever billed to a request with this output bound.
+    /// The maximum cost of a request with this output limit; none if no target has a price.
     pub fn at(&self, bound: Option<u64>) -> Option<Nanos> {
         let costs = self.targets.iter().filter_map(|TargetInput { lane, input }| {
             let output = longest_output(lane, bound, self.reasoning).saturating_mul(self.answers);
@@ -64,12 +64,13 @@ impl WorstCost {
         costs.max()
     }
 
-    /// The largest output bound, from `least` to `most`, at which the call costs no more than `room`.
+    /// The largest output limit, from `least` to `most`, at which the call costs no more than `room`.
     pub fn largest_within(&self, room: Nanos, least: u64, most: u64) -> Option<u64> {
         let fits = |bound: u64| self.at(Some(bound)).is_some_and(|cost| cost <= room);
         if least > most || !fits(least) {
             return None;
         }
+        // Binary search: the maximum cost grows with the limit.
         let (mut low, mut high) = (least, most);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
@@ -78,8 +79,8 @@ impl WorstCost {
         Some(low)
     }
 
-    /// Counts the input more exactly than by its bytes, which takes longer: from what a provider has reported of the same
-    /// conversation, or with the model's vocabulary. True when the bound has changed.
+    /// Counts the input more exactly than by its bytes, which takes longer: from what a provider reported for the same
+    /// conversation, or with the model's tokenizer. Returns true if the bound changed.
     pub fn tighten(&mut self, call: &Call, prefixes: &ReportedPrefixes) -> bool {
         let mut changed = false;
         for TargetInput { lane, input } in &mut self.targets {

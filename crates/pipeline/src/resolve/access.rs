@@ -1,4 +1,4 @@
-//! Who may use a target: the key's lists, its pool, and the overrides of a model. Judged on what was resolved.
+//! Access to targets: the key's lists, its pool, and model overrides, checked against resolved targets.
 
 use domain::access::Verdict;
 use domain::caller::Caller;
@@ -9,27 +9,27 @@ use crate::gateway::Policy;
 use crate::snapshot::Snapshot;
 use crate::snapshot::routes::Lane;
 
-/// Everything that says whether a caller may use a target.
+/// The inputs that decide whether a caller may use a target.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
     pub snapshot: &'a Snapshot,
     pub caller: &'a Caller,
     pub user_path: &'a UserPath,
-    /// Models without an override of their own.
+    /// Whether models without an override are enabled.
     pub enabled_by_default: bool,
-    /// Models without a price are not for use.
+    /// Models without a price may not be used.
     pub unpriced_denied: bool,
-    /// The call was made by the name of an alias, combo or pool that the key's `allowed_models` has.
+    /// The call uses the name of an alias, combo or pool that the key's `allowed_models` contains.
     pub by_name: bool,
 }
 
-/// Why a target may not be used.
+/// The reason a target may not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     Override,
     Provider,
     Model,
-    /// It has no price, and the operator wants one.
+    /// The model has no price, and `unpriced_denied` is set.
     Unpriced,
 }
 
@@ -42,7 +42,7 @@ impl Refusal {
         }
     }
 
-    /// Told about the name the caller sent.
+    /// The fault of this refusal, about the name that the caller sent.
     pub fn of(self, name: &str) -> Fault {
         match self {
             Self::Override => fault::model_access_denied(name),
@@ -65,7 +65,7 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// The same for a call of this model: a name that stands for others may be allowed by itself.
+    /// The access for a call of this model. An alias, combo or pool may be allowed by its own name.
     pub fn called(self, model: &str) -> Self {
         let key = self.caller.key();
         let allowed = key.and_then(|key| key.lists.allowed_models.as_deref()).unwrap_or_default();
@@ -73,7 +73,8 @@ impl<'a> Access<'a> {
         Self { by_name, ..self }
     }
 
-    /// What a caller may not use anyway is not said to lack a price.
+    /// Checks whether the caller may use a target. The price is checked last, so that callers learn about missing
+    /// prices only for models they may use.
     pub fn judge(&self, lane: &Lane) -> Result<(), Refusal> {
         self.admits(lane)?;
         if self.unpriced_denied && lane.price().is_none() { Err(Refusal::Unpriced) } else { Ok(()) }

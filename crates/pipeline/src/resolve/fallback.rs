@@ -1,4 +1,4 @@
-//! Where else a call may go when all that its selector names have failed: by rule, or by likeness.
+//! Fallback targets for a call whose own targets have all failed: by configured rule, or by similar model.
 
 use std::sync::Arc;
 
@@ -9,28 +9,28 @@ use super::names::{self, Finder, Lanes, Through};
 use super::trail::Trail;
 use crate::snapshot::routes::Lane;
 
-/// More stand-ins than this help nobody.
+/// The most automatic fallback targets per call.
 const MOST: usize = 5;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// One target, come what may.
+    /// A single target, without fallback.
     Off,
-    /// Combos, pools, priorities, and the rules.
+    /// Combos, pools, priorities and the configured rules.
     #[default]
     Manual,
-    /// Also the same model elsewhere, then its family.
+    /// In addition, the same model at other instances, then models of the same family.
     Auto,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Fallback {
     pub mode: Mode,
-    /// Selector → the selectors that stand in for it.
+    /// Selector → the selectors that it falls back to.
     pub rules: Vec<(String, Vec<String>)>,
 }
 
-/// What a request asks of a model.
+/// The capabilities that a request requires of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     pub tools: bool,
@@ -38,7 +38,7 @@ pub struct Needs {
     pub json_schema: bool,
 }
 
-/// Who can say what is needed.
+/// Reports required capabilities; computed only when needed.
 pub trait Asks {
     fn needs(&self) -> Needs;
 }
@@ -82,7 +82,7 @@ fn by_rule(asking: &Asking<'_>, model: &str, named: &[Arc<Lane>], trail: &mut im
     found
 }
 
-/// The same model at other instances first, then models of its family that can do what is asked.
+/// The same model at other instances, then models of its family that have the required capabilities.
 fn alike(asking: &Asking<'_>, named: &[Arc<Lane>], trail: &mut impl Trail) -> Vec<Arc<Lane>> {
     let Some(first) = named.first() else { return Vec::new() };
     let routes = &asking.access.snapshot.routes;

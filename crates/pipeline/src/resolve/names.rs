@@ -1,4 +1,4 @@
-//! Selector → targets: combo, alias, pool, instance, type, whole id, bare model, in this order.
+//! Resolves a selector to targets, in this order: combo, alias, pool, instance, type, whole id, bare model.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::snapshot::routes::{Instance, Lane, Routes};
 
 pub type Lanes = Choice<Arc<Lane>>;
 
-/// Which kinds of name a selector may still be. A combo is passed at most once, and an alias at most once before and once
-/// behind it, so that no circle can be walked.
+/// The kinds of name that a selector may still resolve through. A combo is entered at most once, and an alias at most
+/// once before and once inside it, so that resolution cannot loop.
 #[derive(Clone, Copy)]
 pub struct Through {
     combos: bool,
@@ -27,7 +27,7 @@ impl Through {
 
 pub struct Finder<'a, T> {
     pub routes: &'a Routes,
-    /// The pool a key is bound to: its members serve what names no provider.
+    /// The pool that a key is bound to; it serves models without a provider prefix.
     pub bound: Option<&'a Named<Pool>>,
     pub trail: &'a mut T,
 }
@@ -65,7 +65,7 @@ impl<T: Trail> Finder<'_, T> {
     fn combo(&mut self, combo: &Named<Combo>) -> Option<Lanes> {
         let document = &combo.document;
         self.trail.note("combo", || format!("'{}': {}", combo.name, document.selectors.join(", ")));
-        // What stands in a combo may be an alias again, however the combo was reached.
+        // A combo member may be an alias, even if the combo was itself reached through an alias.
         let inner = Through { combos: false, aliases: true };
         let mut members = Vec::with_capacity(document.selectors.len());
         for selector in &document.selectors {
@@ -86,8 +86,8 @@ impl<T: Trail> Finder<'_, T> {
             self.trail.note(kind, || format!("'{model}' at '{prefix}'"));
             return in_order(lanes);
         }
-        // `openai/gpt-5` may also be a whole id that another provider lists. One that lists nothing does not get it:
-        // who names an instance that is switched off must not be served by somebody else.
+        // `openai/gpt-5` may also be a whole id that another provider lists. Only a listed id counts: a call for a
+        // disabled instance must not be served by an instance that merely accepts any model.
         let lanes = self.routes.listing(selector);
         if !lanes.is_empty() {
             self.trail.note("whole_id", || format!("'{selector}' is a model's whole id"));
@@ -135,7 +135,7 @@ fn group(
     name: &Arc<str>,
     strategy: Strategy,
     health_aware: bool,
-    turn: &Arc<crate::choose::Turn>,
+    turn: &Arc<crate::choose::RoundRobinCursor>,
 ) -> Option<Lanes> {
     match members.len() {
         0 => None,
@@ -147,7 +147,7 @@ fn group(
     }
 }
 
-/// Several instances serve the same: tried in the order of priority they come in.
+/// Groups lanes of several instances, to be tried in the given order of priority.
 pub fn in_order(mut lanes: Vec<Arc<Lane>>) -> Option<Lanes> {
     if lanes.len() < 2 {
         return lanes.pop().map(Choice::One);
@@ -156,7 +156,7 @@ pub fn in_order(mut lanes: Vec<Arc<Lane>>) -> Option<Lanes> {
     group(members, &"priority".into(), Strategy::PrimaryFallback, true, &Arc::default())
 }
 
-/// Keeps the targets that pass.
+/// Removes the targets that `keep` rejects; none if nothing is left.
 pub fn prune(choice: Lanes, keep: &mut impl FnMut(&Arc<Lane>) -> bool) -> Option<Lanes> {
     match choice {
         Choice::One(lane) => keep(&lane).then_some(Choice::One(lane)),
@@ -171,7 +171,7 @@ pub fn prune(choice: Lanes, keep: &mut impl FnMut(&Arc<Lane>) -> bool) -> Option
     }
 }
 
-/// Every target, as named.
+/// All targets of a choice, in order.
 pub fn leaves(choice: &Lanes) -> Vec<Arc<Lane>> {
     match choice {
         Choice::One(lane) => vec![lane.clone()],

@@ -1,4 +1,4 @@
-//! The steps of a resolution, for whoever asks why: a call that only wants to be served keeps none.
+//! The steps of a resolution, recorded for explanations. Ordinary calls use `()`, which records nothing.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! A response that is worked on in the background: its account stays open until the provider says what it took.
+//! Tracking of background responses: the call stays open until the provider reports its usage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,23 +18,23 @@ use super::told;
 use crate::gateway::Gateway;
 use crate::settle::Ticket;
 
-/// How often a provider is asked, at first and at most; and how long one waits for it at all.
+/// Polling intervals, first and longest, and the time after which a response is given up.
 const SOON: Duration = Duration::from_millis(1500);
 const SELDOM: Duration = Duration::from_secs(15);
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// How often the responses of processes that are gone are looked for.
+/// The interval for taking over responses of processes that have ended.
 const TAKE_OVER: Duration = Duration::from_secs(1);
 
-/// A look at whether the gateway is stopping, in between.
+/// The interval for checking whether the gateway is stopping.
 const LOOK_UP: Duration = Duration::from_millis(250);
 
-/// Only a provider that can be asked about its responses is waited for.
+/// Whether a response is still pending and its provider supports retrieval.
 pub fn is_to_be_followed(ticket: &Ticket, body: &[u8], object: &json::Object) -> bool {
     ticket.keeping().is_some() && is_pending_object(body, object) && can_be_asked(ticket)
 }
 
-/// Whether a streamed response goes on at its provider although its client has gone.
+/// Whether a streamed response continues at its provider after the client disconnected.
 pub fn goes_on(ticket: &Ticket) -> bool {
     let asked = || {
         let body = ticket.prompt();
@@ -48,14 +48,14 @@ fn can_be_asked(ticket: &Ticket) -> bool {
     ticket.lane().is_some_and(|lane| lane.instance.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve))
 }
 
-/// Waits for the end in a task of its own and settles the call then: once, with the provider's figures. Until then the
-/// call is open in the journal; a gateway that stops leaves it to the next one.
+/// Polls for the result in a task of its own, and settles the call then, with the provider's usage. Until then the call
+/// is open in the journal; if the gateway stops, another process takes it over.
 pub fn follow(ticket: Box<Ticket>, id: String) {
     ticket.note_following(&id);
     wait(ticket, id);
 }
 
-/// Goes on with the background responses of processes that are gone, until the gateway stops.
+/// Takes over the background responses of processes that have ended, until the gateway stops.
 pub async fn run(gateway: Arc<Gateway>, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
         take_over(&gateway);
@@ -63,12 +63,12 @@ pub async fn run(gateway: Arc<Gateway>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Follows the background responses that this process has taken over. Without their provider they are charged as
-/// interrupted calls are: at their reservation.
+/// Tracks the background responses that this process has taken over. If their provider no longer exists, they are
+/// charged their reservation, like interrupted calls.
 pub fn take_over(gateway: &Arc<Gateway>) {
     for opening in gateway.journal.take_followed() {
         let id = opening.follow.clone().unwrap_or_default();
-        tracing::info!(provider = opening.provider_name, response = id, "following a background response");
+        tracing::info!(provider = opening.provider_name, response = id, "background response taken over");
         let instance = gateway.snapshot().routes.instances.get(&opening.provider_name).cloned();
         match instance {
             Some(instance) => {
@@ -78,18 +78,18 @@ pub fn take_over(gateway: &Arc<Gateway>) {
             None => {
                 let receipt = Receipt::interrupted(opening);
                 if let Err(error) = gateway.journal.close_call(&receipt) {
-                    tracing::error!(%error, "journal write failed; the receipt is kept in memory");
-                    gateway.unwritten.keep(receipt);
+                    tracing::error!(%error, "journal write failed; receipt kept in memory");
+                    gateway.pending_receipts.keep(receipt);
                 }
             }
         }
     }
 }
 
-/// How the wait for a response came out.
+/// The result of waiting for a response.
 enum Outcome {
     Ended(Bytes),
-    /// The provider does not know it any more, or takes too long.
+    /// The provider no longer knows the response, or it took too long.
     Lost,
     /// The gateway is stopping.
     Stopped,
@@ -108,12 +108,12 @@ fn wait(mut ticket: Box<Ticket>, id: String) {
                 let (usage, raw) = told(&mut ticket, &body);
                 match usage {
                     Some(usage) => ticket.consumed(usage, raw),
-                    // Providers do not bill what failed; what was cancelled had begun.
+                    // Providers do not bill failed responses; a cancelled one may have consumed something.
                     None if has_failed(&body) => ticket.consumed(Usage::default(), b""),
                     None => ticket.charge_reservation(),
                 }
                 if let Err(error) = renew(ticket.gateway(), &id, &body).await {
-                    tracing::warn!(%error, "the end of a response in the background could not be kept");
+                    tracing::warn!(%error, "finished background response not stored");
                 }
             }
         }
@@ -121,11 +121,12 @@ fn wait(mut ticket: Box<Ticket>, id: String) {
     });
 }
 
-/// Asks the provider from time to time until the response has come to an end.
+/// Polls the provider, at growing intervals, until the response has ended.
 async fn ended(ticket: &Ticket, id: &str) -> Outcome {
     let Some(lane) = ticket.lane().cloned() else { return Outcome::Lost };
     let (mut waited, mut pause) = (Duration::ZERO, SOON);
     while waited < LONGEST {
+        // Sleep in short steps, so that a shutdown does not wait for the whole interval.
         for _ in 0..(pause.as_millis() / LOOK_UP.as_millis()) {
             tokio::time::sleep(LOOK_UP).await;
             if ticket.gateway().tasks.is_closed() {

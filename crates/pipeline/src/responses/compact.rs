@@ -1,4 +1,4 @@
-//! Compaction of a conversation: only a provider can do it.
+//! Compaction of a conversation, which only a provider can do.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ where
     let outcome = async {
         let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
         served(&prepared.plan)?;
-        // Sent as it came: this operation takes no output bound.
+        // Forwarded as received: this operation has no output limit.
         let request = prepared.call.request.clone();
         let (prepared, reservation) =
             crate::admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
@@ -71,7 +71,7 @@ where
     }
 }
 
-/// The first target, and where it serves responses; an error where it does not compact them.
+/// The first target and its path for responses; an error if it does not support compaction.
 fn served(plan: &Plan) -> Result<(&Arc<Lane>, &'static str), Fault> {
     let lane = plan.first().ok_or_else(fault::internal_error)?;
     let paths = &lane.instance.vendor.paths;

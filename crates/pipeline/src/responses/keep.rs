@@ -1,4 +1,4 @@
-//! Station: what a finished response leaves behind for later calls.
+//! Stores finished responses for later calls.
 
 use std::ops::Range;
 
@@ -13,17 +13,17 @@ use crate::body_work;
 use crate::gateway::Gateway;
 use crate::settle::Ticket;
 
-/// Whose a response is, and how it is to be kept.
+/// The owner of a response, and how it is stored.
 pub struct Keeping {
     pub owner: Owner,
     pub previous: Option<String>,
-    /// False when the client wants nothing kept: then only the owner is recorded.
+    /// False if the client disabled storage: then only the owner is recorded.
     pub store: bool,
-    /// Position of the input in the request's body.
+    /// Position of the input in the request body.
     pub input: Option<Range<usize>>,
 }
 
-/// A response that was answered whole: it can be read back before its last byte has left.
+/// Stores a non-streamed response, so that it can be retrieved before its last byte is sent.
 pub async fn keep_whole(ticket: &mut Ticket, pieces: &[Bytes]) {
     let Some(keeping) = ticket.keeping() else { return };
     let body = splice::concat(pieces);
@@ -41,7 +41,7 @@ pub async fn keep_whole(ticket: &mut Ticket, pieces: &[Bytes]) {
     put(ticket, keeping, seen, input, keeping.store.then_some(body), native);
 }
 
-/// A streamed response: not read back, but its owner is known and the conversation can go on from it.
+/// Stores a streamed response. It cannot be retrieved, but its owner is recorded and it can be continued.
 pub fn keep_stream(ticket: &mut Ticket, provider_id: Option<&str>, native: bool, last_words: Option<Bytes>) {
     if ticket.keeping().is_none() {
         return;
@@ -63,7 +63,7 @@ pub fn keep_stream(ticket: &mut Ticket, provider_id: Option<&str>, native: bool,
     }
 }
 
-/// A provider has gone on with a response: its newest state is kept. One that was deleted meanwhile stays deleted.
+/// Updates a stored response with the provider's current state. One that was deleted meanwhile stays deleted.
 pub async fn renew(gateway: &Gateway, id: &str, body: &Bytes) -> Result<(), StoreError> {
     let Some(stored) = gateway.responses.find(id).await? else { return Ok(()) };
     let output = json::scan(body).ok().and_then(|object| object.value(body, "output"));
@@ -75,7 +75,7 @@ pub async fn renew(gateway: &Gateway, id: &str, body: &Bytes) -> Result<(), Stor
 struct Seen {
     id: String,
     output: Bytes,
-    /// It came to an end one can go on from.
+    /// The response did not fail, so it can be continued.
     complete: bool,
 }
 
@@ -89,7 +89,7 @@ impl Seen {
     }
 }
 
-/// The response object in the event that ends a stream: the event's data, or the stream's last lines.
+/// Finds the response object in the event that ends a stream, given the event's data or the stream's last lines.
 fn response_in(last_words: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Terminal<'a> {
@@ -106,7 +106,7 @@ fn input_items(prompt: &[u8], place: Option<Range<usize>>) -> Bytes {
     format::input_items(prompt, place).unwrap_or_default()
 }
 
-/// `input`: of a response that can be gone on from.
+/// Stores a response. It can be continued only if `input` is given.
 fn put(
     ticket: &Ticket,
     keeping: &Keeping,

@@ -1,4 +1,4 @@
-//! The life of a response after its creation: read back, listed, cancelled, deleted; by its owner, or an admin.
+//! Operations on existing responses: retrieve, list input items, cancel and delete, by the owner or an admin.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use super::{reaches_all, visible_to};
 use crate::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::snapshot::Snapshot;
-use crate::snapshot::routes::{Core, Instance};
+use crate::snapshot::routes::{Instance, InstanceConfig};
 
-/// Who asks for which response, and the provider they name for one that is not kept here.
+/// A request for a response: the caller, the id, and the provider named for a response that is not stored here.
 pub struct Inquiry<'a> {
     pub gateway: &'a Arc<Gateway>,
     pub snapshot: &'a Snapshot,
@@ -31,15 +31,15 @@ pub struct Inquiry<'a> {
     pub provider: Option<&'a str>,
 }
 
-/// Where a response can be found.
+/// The location of a response.
 enum Place {
     Here(Box<StoredResponse>),
-    /// Only a provider has it.
+    /// Only a provider stores it.
     There(Arc<Instance>),
 }
 
 impl Inquiry<'_> {
-    /// The response as its creation answered it; one that is still being worked on is asked for anew.
+    /// Retrieves a response as it was answered. A pending one is retrieved from its provider again.
     pub async fn retrieve(&self) -> Result<Bytes, Fault> {
         match self.locate().await? {
             Place::There(instance) => self.native(&instance, Lifecycle::Retrieve, Method::GET, "").await,
@@ -55,7 +55,7 @@ impl Inquiry<'_> {
         }
     }
 
-    /// Deleted here with certainty, at the provider with our best effort.
+    /// Deletes the response here; deletion at the provider is attempted in the background.
     pub async fn delete(&self) -> Result<Value, Fault> {
         let deleted = json!({"id": self.id, "object": "response", "deleted": true});
         let responses = &self.gateway.responses;
@@ -80,7 +80,7 @@ impl Inquiry<'_> {
         }
     }
 
-    /// The items of the input as they were sent.
+    /// The input items as they were sent.
     pub async fn input_items(&self, query: Option<&str>) -> Result<Items, Fault> {
         match self.locate().await? {
             Place::Here(stored) => Ok(Items::Kept(stored.input)),
@@ -121,7 +121,7 @@ impl Inquiry<'_> {
             .await?
         {
             Found::Yours(stored) if stored.retrievable => Ok(Place::Here(Box::new(stored))),
-            // A streamed response is kept by its provider alone, if at all: whoever made it may ask there.
+            // A streamed response is stored only by its provider, if at all; its owner may retrieve it there.
             Found::Yours(stored) if self.provider.is_some() && stored.usable => {
                 let named = self.instance(self.provider.unwrap_or_default())?;
                 let keeper =
@@ -133,7 +133,7 @@ impl Inquiry<'_> {
         }
     }
 
-    /// An id we never recorded is looked up natively only for those who may see everything.
+    /// The provider that the request names, for an id without a record; only for callers with access to all responses.
     fn named_provider(&self, action: Action) -> Result<Arc<Instance>, Fault> {
         match self.provider {
             Some(provider) if reaches_all(self.caller, action) => self.instance(provider),
@@ -146,7 +146,7 @@ impl Inquiry<'_> {
         instances.into_iter().next().ok_or_else(|| fault::provider_not_found(name).param("provider"))
     }
 
-    /// The provider that made it, if it has it under the same id and can do this.
+    /// The provider that created the response, if it stores it under the same id and supports this operation.
     fn keeper(&self, stored: &StoredResponse, operation: Lifecycle) -> Option<Arc<Instance>> {
         let instance = self.snapshot.routes.instances.get(&stored.provider)?;
         let able =
@@ -172,16 +172,16 @@ impl Inquiry<'_> {
     }
 }
 
-/// Input items kept here, or the provider's own list.
+/// Input items stored here, or the provider's own list.
 pub enum Items {
-    /// A JSON array of the items, as they were sent.
+    /// A JSON array of the items as they were sent.
     Kept(Bytes),
     Native(Bytes),
 }
 
 pub(super) async fn native(
     gateway: &Gateway,
-    (instance, core): (&str, &Core),
+    (instance, core): (&str, &InstanceConfig),
     operation: Lifecycle,
     method: Method,
     id: &str,
@@ -203,7 +203,7 @@ async fn delete_upstream(gateway: &Gateway, instance: &Instance, id: &str) {
     if let Err(fault) =
         native(gateway, (instance.name(), &instance.core), Lifecycle::Delete, Method::DELETE, id, "").await
     {
-        tracing::info!(provider = instance.name(), reason = %fault, "a response was deleted here and not upstream");
+        tracing::info!(provider = instance.name(), reason = %fault, "upstream deletion of response failed");
     }
 }
 
@@ -212,7 +212,7 @@ pub fn unsupported(operation: Lifecycle, provider: &str) -> Fault {
     fault::unsupported("unsupported_response_operation", &title, provider)
 }
 
-/// `provider/model`, as the creation shows it.
+/// Writes the model as `provider/model`, like the answer at creation.
 pub(super) fn named_after(instance: &str, body: Bytes) -> Bytes {
     let codec = codec::of(Format::Responses);
     let Ok(answer) = codec.read_answer(&body) else { return body };
@@ -226,7 +226,7 @@ pub(super) fn is_pending(body: &[u8]) -> bool {
     json::scan(body).is_ok_and(|object| is_pending_object(body, &object))
 }
 
-/// The same of a body that is scanned already.
+/// As [`is_pending`], for a body that is already scanned.
 pub(super) fn is_pending_object(body: &[u8], object: &json::Object) -> bool {
     let status = object.value(body, "status").map(|range| &body[range]);
     matches!(status, Some(b"\"queued\"" | b"\"in_progress\""))

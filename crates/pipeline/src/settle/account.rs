@@ -1,4 +1,4 @@
-//! How an account is closed: what nobody has told is counted, everything is priced, and the receipt is written down.
+//! Settlement of a call: missing usage is counted, everything is priced, and the receipt is journaled.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,8 +7,8 @@ use bytes::Bytes;
 use domain::receipt::{CostSource, Receipt};
 use domain::usage::Usage;
 
-use super::earlier::{self, Earlier, Lost};
 use super::holds::Holds;
+use super::prior_usage::{self, FailedAttemptUsage, PriorUsage};
 use super::request_log;
 use crate::audit;
 use crate::estimate;
@@ -19,24 +19,24 @@ use crate::traces::CallTrace;
 pub struct Account {
     pub gateway: Arc<Gateway>,
     pub receipt: Box<Receipt>,
-    /// Who has the call now, and what it consumed of that, if that is known.
+    /// The last target and its usage, if reported.
     pub lane: Option<Arc<Lane>>,
     pub usage: Option<Usage>,
-    /// It may have consumed something.
+    /// The call was sent, so it may have incurred cost.
     pub left: bool,
     pub prompt: Bytes,
     pub content_bytes: u64,
-    /// The longest answer that the call allowed.
+    /// The most output tokens that the call allowed.
     pub bound: Option<u64>,
-    /// What others consumed for it.
-    pub earlier: Option<Box<Earlier>>,
-    pub lost: Vec<Lost>,
+    /// Usage of other providers for the same call.
+    pub earlier: Option<Box<PriorUsage>>,
+    pub lost: Vec<FailedAttemptUsage>,
     pub holds: Holds,
     pub trace: Option<Box<CallTrace>>,
 }
 
 impl Account {
-    /// Which takes a while.
+    /// Whether tokens have to be counted, which is slow.
     pub fn needs_counting(&self) -> bool {
         self.left && self.usage.as_ref().is_none_or(|usage| usage.untold.input)
     }
@@ -70,9 +70,9 @@ impl Account {
         let reported = receipt.status == 200 && input > 0 && !receipt.usage.estimated && earlier.is_none();
         if let Some(lane) = lane.filter(|_| reported && holds.is_budgeted()) {
             let target = (&*lane.target.instance, &*lane.target.model);
-            gateway.spending.prefixes().record(target, &prompt, input);
+            gateway.budgets.prefixes().record(target, &prompt, input);
         }
-        (receipt.cost, receipt.cost_source) = earlier::price(lane, &receipt.usage);
+        (receipt.cost, receipt.cost_source) = prior_usage::price(lane, &receipt.usage);
         if receipt.cost_source == CostSource::ModelPricing {
             receipt.pricing_version = lane.and_then(Lane::pricing_version).map(str::to_owned);
         }
@@ -99,14 +99,14 @@ impl Account {
         }
         gateway.console.settled(&receipt);
         audit::announce(&gateway.audit, &receipt);
-        // Of a caller without a valid key nothing is booked: where the audit log keeps nothing either, there is nothing to write.
+        // Calls without a valid key are not charged; without an audit entry either, there is nothing to write.
         if gateway.policy.keeps_journal()
             && (receipt.is_booked() || receipt.audit.is_some())
             && let Err(error) = gateway.journal.close_call(&receipt)
         {
             gateway.metrics.journal_failures.inc();
-            tracing::error!(%error, request_id = receipt.request_id, "the journal cannot be written; the receipt is kept in memory");
-            gateway.unwritten.keep(*receipt);
+            tracing::error!(%error, request_id = receipt.request_id, "journal write failed; receipt kept in memory");
+            gateway.pending_receipts.keep(*receipt);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the ticket notes for the audit log; nothing of it happens when there is none.
+//! Records the ticket's data for the audit log; does nothing if there is none.
 
 use std::sync::Arc;
 
@@ -15,14 +15,15 @@ use crate::receive::Call;
 use crate::snapshot::names::Names;
 
 impl Ticket {
-    /// The body, before anybody has made sense of it.
+    /// Records the request body as received.
     pub fn received(&mut self, body: &Bytes) {
         if let Some(capture) = &mut self.audit {
             capture.received(body);
         }
     }
 
-    /// Which conversation the call goes on with. One that names the response it goes on from says it by that alone.
+    /// Records the conversation that the call belongs to. A call with a previous response id is identified by that
+    /// alone.
     pub async fn converses(&mut self, call: Box<Call>) -> Result<Box<Call>, Fault> {
         let Surface::Converse(format) = call.surface else { return Ok(call) };
         if self.audit.is_none() || call.previous.is_some() {
@@ -39,22 +40,22 @@ impl Ticket {
         Ok(call)
     }
 
-    /// The requested name leads somewhere.
+    /// Records whether the requested name is an alias, after it was resolved.
     pub fn resolved(&mut self, names: &Names) {
         self.edit(|receipt| receipt.alias_used = names.is_alias(receipt.requested_model.trim()));
     }
 
-    /// The id the client knows its response by.
+    /// Records the id of the response as the client knows it.
     pub fn known_as(&mut self, id: &str) {
         self.edit(|receipt| receipt.response_id = Some(id.chars().take(200).collect()));
     }
 
-    /// Where a body is taken down that passes without being held.
+    /// The recording of a request body that is streamed through.
     pub fn uploading(&mut self) -> Option<Arc<Recording>> {
         self.audit.as_mut()?.upload()
     }
 
-    /// Where the events of a stream are taken down.
+    /// The recording of a stream's events.
     pub fn recording(&self) -> Option<Arc<Recording>> {
         self.audit.as_ref()?.download()
     }
@@ -69,21 +70,21 @@ impl Ticket {
         }
     }
 
-    /// The head of the answer.
+    /// Records the response headers.
     pub fn heads(&mut self, headers: &HeaderMap) {
         if let Some(capture) = &mut self.audit {
             capture.answered(headers);
         }
     }
 
-    /// A refusal, in the shape in which the client gets it. Who has gone away gets none.
+    /// Records an error answer in the client's format. A client that has disconnected (499) gets none.
     pub(super) fn told(&mut self, fault: &Fault, headers: &HeaderMap) {
         let Some(capture) = self.audit.as_mut().filter(|_| fault.status != 499) else { return };
         capture.said(&wire::fault::envelope(fault, capture.format, self.request_id.as_str()));
         capture.answered(headers);
     }
 
-    /// What the audit log keeps of the call. Of a caller without a valid key that is little, and not for every call.
+    /// The audit data of the call. For callers without a valid key, headers are removed and entries are rate-limited.
     pub(super) fn captured(&mut self, receipt: &Receipt) -> Option<Box<Audited>> {
         let mut capture = self.audit.take()?;
         if receipt.auth_method.is_empty() {

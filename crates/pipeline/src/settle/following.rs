@@ -1,4 +1,4 @@
-//! The account of a call whose response goes on in the background: open in the journal until its end is known.
+//! Calls with a background response: they stay open in the journal until the result is known.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::reserve::Reservation;
 use crate::snapshot::routes::Lane;
 
 impl Ticket {
-    /// Notes in the journal which response the call waits for, so that the next process can go on waiting.
+    /// Journals the response that the call waits for, so that another process can take it over.
     pub fn note_following(&self, id: &str) {
         let Some(receipt) = self.receipt.as_deref().filter(|_| self.gateway.policy.keeps_journal()) else {
             return;
@@ -26,24 +26,24 @@ impl Ticket {
         };
         if let Err(error) = self.gateway.journal.open_call(opening) {
             self.gateway.metrics.journal_failures.inc();
-            tracing::error!(%error, "journal write failed; a background response is not followed after a restart");
+            tracing::error!(%error, "journal write failed; background response not tracked after a restart");
         }
     }
 
-    /// Ends without a receipt: the call stays open in the journal, for the next process.
+    /// Drops the ticket without a receipt. The call stays open in the journal, for the next process.
     pub fn leave_open(mut self: Box<Self>) {
         if self.receipt.take().is_some() {
             self.gateway.metrics.in_flight.dec();
         }
     }
 
-    /// Charges what was reserved, because the provider will never say what it took.
+    /// Charges the reservation, because the provider will not report usage.
     pub fn charge_reservation(&mut self) {
         let usage = Usage { estimated: true, ..self.reserved.usage.clone() };
         self.consumed(usage, b"");
     }
 
-    /// The account of a call that a dead process had open.
+    /// The ticket of a call that an ended process left open.
     pub fn take_over(gateway: &Arc<Gateway>, opening: Opening, lane: Arc<Lane>) -> Box<Self> {
         gateway.metrics.in_flight.inc();
         let reserved = Reservation {

@@ -1,4 +1,4 @@
-//! What a call holds while it is under way and gives back when it is settled.
+//! Rate limit permits and budget holds of a call in flight, released at settlement.
 
 use std::sync::Arc;
 
@@ -12,34 +12,34 @@ use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 
 use super::Ticket;
-use crate::limit::{self, Account, Permit, Standing, TokenDemand, Told};
-use crate::spending::{Clamp, Hold, KeyAndModel, Occasion};
+use crate::budgets::{BudgetScope, Clamp, Hold, KeyAndModel};
+use crate::limit::{self, Account, LimitStatus, Permit, RateLimitHeaders, TokenDemand};
 
 #[derive(Default)]
 pub struct Holds {
     permit: Option<Permit>,
-    /// The limit that refused the call.
-    refused: Option<Told>,
-    /// Two attempts at the same time share it.
-    budget: Mutex<Option<Stake>>,
+    /// Headers of the limit that refused the call.
+    refused: Option<RateLimitHeaders>,
+    /// Behind a lock because concurrent attempts share it.
+    budget: Mutex<Option<BudgetHold>>,
 }
 
-/// What is held of the budgets.
-struct Stake {
+/// The amount held against budgets.
+struct BudgetHold {
     hold: Hold,
-    cover: Cover,
-    /// Whose output is remembered, and the bound that was lowered for it.
+    cover: HeldAttempts,
+    /// The key and model whose output is recorded, and the clamp that was applied to the output limit.
     history: Option<(KeyAndModel, Option<Clamp>)>,
 }
 
-/// For how many attempts that is enough.
-struct Cover {
-    /// What one may cost.
+/// The number of attempts that the hold covers.
+struct HeldAttempts {
+    /// The maximum cost of one attempt.
     worst: Nanos,
     attempts: u32,
 }
 
-impl Cover {
+impl HeldAttempts {
     fn reach(&mut self, attempts: u32, mut extend: impl FnMut(Nanos) -> bool) -> bool {
         while self.attempts < attempts {
             if !extend(self.worst) {
@@ -52,24 +52,24 @@ impl Cover {
 }
 
 impl Holds {
-    /// So many tokens are known to be consumed.
+    /// Records the tokens that are known to be consumed.
     pub fn consumed(&mut self, tokens: &Tokens) {
         if let Some(permit) = &mut self.permit {
             permit.consumed(tokens);
         }
     }
 
-    /// A budget applies to the call, by way of `/v1`.
+    /// Whether a budget applies to the call. Only `/v1` calls count, since passthrough calls have no history.
     pub fn is_budgeted(&self) -> bool {
         self.budget.lock().as_ref().is_some_and(|stake| stake.history.is_some())
     }
 
-    /// The receipt is complete: what was really consumed takes the place of what was held.
+    /// Replaces the held amounts by the actual usage of the complete receipt.
     pub fn settle(self, receipt: &Receipt) {
         if let Some(permit) = self.permit {
             permit.settle(&receipt.usage.tokens);
         }
-        if let Some(Stake { hold, history, .. }) = self.budget.into_inner() {
+        if let Some(BudgetHold { hold, history, .. }) = self.budget.into_inner() {
             let output = receipt.usage.tokens.total_output();
             if let Some((pair, clamp)) = history.filter(|_| receipt.status < 400 && output > 0) {
                 hold.clamps().record(&pair, output, clamp);
@@ -78,7 +78,7 @@ impl Holds {
         }
     }
 
-    /// The call is refused with a 429 of the gateway, which does not count against request limits.
+    /// Undoes the count against request limits, for a call that the gateway itself refuses with 429.
     pub fn uncount_request(&mut self) {
         if let Some(permit) = &mut self.permit {
             permit.uncount_request();
@@ -87,7 +87,7 @@ impl Holds {
 }
 
 impl Ticket {
-    /// Counts the call against its key's request limits: from authentication on, whatever becomes of it.
+    /// Counts the call against its key's request limits. This happens right after authentication, whatever the outcome.
     pub fn limit_request(&mut self, caller: &Caller) -> Result<(), Fault> {
         match limit::admit(&self.gateway, caller) {
             Ok(permit) => self.holds.permit = permit,
@@ -96,7 +96,7 @@ impl Ticket {
         Ok(())
     }
 
-    /// Takes the call's tokens of its key's limits.
+    /// Reserves the call's tokens against its key's limits.
     pub fn limit_tokens(&mut self, demand: impl FnOnce() -> TokenDemand) -> Result<(), Fault> {
         let Some(permit) = &mut self.holds.permit else { return Ok(()) };
         if let Err(standing) = permit.admit_tokens(demand()) {
@@ -106,12 +106,12 @@ impl Ticket {
         Ok(())
     }
 
-    fn limit_reached(&mut self, standing: &Standing) -> Fault {
-        self.holds.refused = Some(Told::from(*standing));
+    fn limit_reached(&mut self, standing: &LimitStatus) -> Fault {
+        self.holds.refused = Some(RateLimitHeaders::from(*standing));
         limit::refusal(standing)
     }
 
-    /// What the client is told of them, on success and on refusal alike.
+    /// Adds the rate limit headers, on success and on refusal alike.
     pub fn limits(&self, headers: &mut HeaderMap) {
         let permitted = || self.holds.permit.as_ref().and_then(|permit| permit.account().told(self.now()));
         let counted = || self.limited.as_ref().and_then(|key| limit::told(&self.gateway, key));
@@ -120,18 +120,18 @@ impl Ticket {
         }
     }
 
-    /// Where the call is counted, if its key is limited.
+    /// The rate limit account of the call, if its key is limited.
     pub fn account(&self) -> Option<Account> {
         self.holds.permit.as_ref().map(|permit| permit.account().clone())
     }
 
-    /// Held for one attempt, at what that may cost at worst.
+    /// Stores the budget hold for one attempt, with its maximum cost.
     pub fn hold(&mut self, hold: Hold, worst: Option<Nanos>, history: Option<(KeyAndModel, Option<Clamp>)>) {
-        let cover = Cover { worst: worst.unwrap_or(Nanos::ZERO), attempts: 1 };
-        *self.holds.budget.get_mut() = Some(Stake { hold, cover, history });
+        let cover = HeldAttempts { worst: worst.unwrap_or(Nanos::ZERO), attempts: 1 };
+        *self.holds.budget.get_mut() = Some(BudgetHold { hold, cover, history });
     }
 
-    /// Tells the client that its output bound was lowered: the bound it asked for and the one that was used.
+    /// The header that reports a lowered output limit: the requested one and the one used.
     pub fn clamped(&self) -> Option<HeaderValue> {
         let budget = self.holds.budget.lock();
         let (_, clamp) = budget.as_ref()?.history.as_ref()?;
@@ -139,20 +139,22 @@ impl Ticket {
         HeaderValue::try_from(format!("{asked}, {used}")).ok()
     }
 
-    /// Whether so many attempts may be under way, beside those that are over and cost something. False when a budget has
-    /// no room for that.
+    /// Whether the hold covers this many concurrent attempts, in addition to the finished ones that incurred cost;
+    /// extends it if needed. False if a budget has too little left.
     pub fn covers(&self, attempts: u32) -> bool {
         let needed = self.billed + attempts;
         if needed <= 1 {
             return true;
         }
         let mut budget = self.holds.budget.lock();
-        budget.as_mut().is_none_or(|Stake { hold, cover, .. }| cover.reach(needed, |more| hold.extend(more)))
+        budget
+            .as_mut()
+            .is_none_or(|BudgetHold { hold, cover, .. }| cover.reach(needed, |more| hold.extend(more)))
     }
 
-    /// The call as budgets see it.
-    pub fn occasion(&self, caller: &Caller, user_path: &UserPath) -> Occasion {
-        Occasion {
+    /// The budget scope of the call.
+    pub fn budget_scope(&self, caller: &Caller, user_path: &UserPath) -> BudgetScope {
+        BudgetScope {
             at: self.receipt().map(|receipt| receipt.at).unwrap_or_default(),
             tenant: caller.key().and_then(|key| key.tenant_id.clone()),
             user_path: user_path.clone(),
@@ -167,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_held_grows_by_what_another_attempt_may_cost_and_only_once() {
-        let mut cover = Cover { worst: Nanos(7), attempts: 1 };
+        let mut cover = HeldAttempts { worst: Nanos(7), attempts: 1 };
         let mut room = 20;
         let mut extend = |more: Nanos| {
             room -= more.0;

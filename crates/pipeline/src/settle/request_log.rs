@@ -1,8 +1,8 @@
-//! The request log: one line per call, with `LOG_REQUESTS`.
+//! The request log, enabled by `LOG_REQUESTS`: one line per call.
 
 use domain::receipt::Receipt;
 
-/// Bodies and credentials are never part of it.
+/// Logs a call. Bodies and credentials are never included.
 pub fn write(receipt: &Receipt) {
     let tokens = &receipt.usage.tokens;
     let cost = receipt.cost.map(|cost| cost.total().usd());

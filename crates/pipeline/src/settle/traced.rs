@@ -1,4 +1,4 @@
-//! Collects what the spans of a call need; nothing where no trace is recorded.
+//! Collects the data for the spans of a call; does nothing if no trace is recorded.
 
 use domain::receipt::Attempt;
 use std::time::Duration;
@@ -13,18 +13,18 @@ impl Ticket {
         self.trace.is_some()
     }
 
-    /// The id of the client span of an attempt that is about to start.
+    /// A new id for the client span of an attempt.
     pub fn new_span_id(&self) -> Option<String> {
         self.is_traced().then(|| traces::new_span_id(&self.gateway))
     }
 
-    /// `traceparent` and `tracestate` for the provider of the attempt with that span.
+    /// The `traceparent` and `tracestate` headers for the attempt with that span.
     pub fn trace_headers(&self, span_id: Option<&str>) -> TraceHeaders {
         let context = self.receipt().and_then(|receipt| receipt.trace.as_ref());
         context.map(|context| traces::headers(context, span_id)).unwrap_or_default()
     }
 
-    /// Model and finish reasons of the last attempt's answer.
+    /// Records the model and finish reasons of the last attempt's answer.
     pub fn trace_response(&mut self, response: ResponseFacts) {
         if let Some(trace) = &mut self.trace {
             trace.answered(response);

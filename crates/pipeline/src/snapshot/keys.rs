@@ -1,4 +1,4 @@
-//! Managed keys by digest, in shards: a changed key copies one shard, not a hundred thousand entries.
+//! Managed keys by digest, in copy-on-write shards: a change copies one shard, not a hundred thousand entries.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ type Shard = HashMap<[u8; 32], Arc<KeyFacts>, foldhash::fast::RandomState>;
 #[derive(Clone)]
 pub struct Keys {
     shards: Vec<Arc<Shard>>,
-    /// Where each key's entries are, so that a rotated or deleted key is found again.
+    /// The digests of each key by id, to find the entries of a rotated or deleted key.
     places: Arc<HashMap<Arc<str>, Place>>,
 }
 
 #[derive(Clone)]
 struct Place {
     current: [u8; 32],
-    /// Of the values it had before; nearly always none.
+    /// Digests of previous values; nearly always empty.
     earlier: Box<[[u8; 32]]>,
 }
 
@@ -42,7 +42,7 @@ impl Keys {
         self.find(&self.places.get(id)?.current)
     }
 
-    /// Every key once, in no order.
+    /// Every key once, in no particular order.
     pub fn all(&self) -> impl Iterator<Item = &Arc<KeyFacts>> {
         self.places.values().filter_map(|place| self.find(&place.current))
     }
@@ -55,7 +55,8 @@ impl Keys {
         self.places.is_empty()
     }
 
-    /// The facts of a key by each of its values, the current one first; none removes the key.
+    /// Applies changes: the id of a key and the facts of each of its values, current one first. No values removes the
+    /// key.
     pub fn apply(&mut self, changes: impl IntoIterator<Item = (String, Vec<KeyFacts>)>) {
         let places = Arc::make_mut(&mut self.places);
         for (id, values) in changes {
@@ -78,8 +79,8 @@ impl Keys {
     }
 }
 
-/// A stored key as the hot path wants it, or why it cannot be used: its current value first, then those it had before.
-/// An earlier value is the same key with an earlier end, so that nobody has to know more than one kind of it.
+/// Compiles a stored key, or returns the reason it cannot be used: its current value first, then the previous ones. A
+/// previous value is the same key with an earlier expiry, so that authentication needs no special case.
 pub fn compile(key: &AuthKey) -> Result<Vec<KeyFacts>, String> {
     let current = facts(key)?;
     let mut values = Vec::with_capacity(1 + key.previous.len());

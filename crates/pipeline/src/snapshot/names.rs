@@ -1,4 +1,4 @@
-//! Names that stand for other targets: pools, combos, aliases, compiled from their documents.
+//! Names that resolve to other targets: pools, combos and aliases, compiled from their documents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use domain::resources::alias::Alias;
 use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
 
-use crate::choose::Turn;
+use crate::choose::RoundRobinCursor;
 
 #[derive(Default)]
 pub struct Names {
@@ -17,17 +17,17 @@ pub struct Names {
     pub aliases: BTreeMap<String, Alias>,
 }
 
-/// A group of targets and whose turn it is in it.
+/// A group of targets with its rotation state.
 pub struct Named<T> {
     pub document: T,
     pub name: Arc<str>,
-    pub turn: Arc<Turn>,
+    pub turn: Arc<RoundRobinCursor>,
 }
 
 impl Names {
-    /// Whose turn it is carries over from what was in force before.
+    /// Compiles the names. Rotation state carries over from the previous snapshot.
     pub fn compile(pools: Vec<Pool>, combos: Vec<Combo>, aliases: Vec<Alias>, before: &Self) -> Self {
-        let turn = |known: Option<Arc<Turn>>| known.unwrap_or_default();
+        let turn = |known: Option<Arc<RoundRobinCursor>>| known.unwrap_or_default();
         let pool = |pool: Pool| {
             let turn = turn(before.pools.get(&pool.name).map(|known| known.turn.clone()));
             (pool.name.clone(), Named { name: pool.name.as_str().into(), document: pool, turn })
@@ -43,18 +43,18 @@ impl Names {
         }
     }
 
-    /// The name is an alias's, and nothing that comes before aliases has it.
+    /// Whether the name resolves to an alias, and not to a combo of the same name.
     pub fn is_alias(&self, name: &str) -> bool {
         !self.aliases.is_empty() && self.aliases.contains_key(name) && !self.combos.contains_key(name)
     }
 
-    /// A combo, an alias or a pool has this name.
+    /// Whether a combo, alias or pool has this name.
     pub fn holds(&self, name: &str) -> bool {
         self.combos.contains_key(name) || self.aliases.contains_key(name) || self.pools.contains_key(name)
     }
 
-    /// Whether a list has the name of the alias, combo or pool that a selector calls. Such a name stands for itself:
-    /// patterns are for models, but for those behind a pool's own name (`pool/*`).
+    /// Whether a list contains the name of the alias, combo or pool that a selector uses. Such names must match
+    /// exactly; patterns apply to models only, except behind a pool's name (`pool/*`).
     pub fn is_listed(&self, selector: &str, entries: &[String]) -> bool {
         if self.holds(selector) {
             return entries.iter().any(|entry| entry == selector);

@@ -1,4 +1,4 @@
-//! Where models live: provider instances compiled from configuration, documents and the inventory.
+//! Routes to models: provider instances compiled from configuration, documents and the inventory.
 
 mod access;
 mod compile;
@@ -33,7 +33,7 @@ use crate::metrics::Live;
 
 pub use access::Access;
 use access::Overrides;
-pub use compile::{Ground, compile};
+pub use compile::{CompileInputs, compile};
 pub use facts::adjusted;
 pub use limits::Limits;
 use prices::{Prices, Tariff, Whose};
@@ -42,41 +42,41 @@ use prices::{Prices, Tariff, Whose};
 pub struct Instance {
     pub provider: Provider,
     pub source: Source,
-    pub core: Arc<Core>,
-    /// Where to ask for models, if the vendor can be asked: an address and a path below it.
+    pub core: Arc<InstanceConfig>,
+    /// Address and path of the model list, if the vendor has one.
     pub discovery: Result<Option<(Arc<Destination>, String)>, String>,
     pub lanes: BTreeMap<Arc<str>, Arc<Lane>>,
-    /// The provider itself or the operator said which models there are: others do not exist.
+    /// The provider or the operator has listed the models; others do not exist.
     pub authoritative: bool,
 }
 
-/// The part of an instance that its lanes need.
-pub struct Core {
+/// The part of an instance that its lanes share.
+pub struct InstanceConfig {
     pub vendor: &'static Vendor,
-    /// Or the reason why it cannot be dialled.
+    /// The address, or the reason it cannot be used.
     pub destination: Result<Arc<Destination>, String>,
-    /// Credential and fixed headers, ready to be sent, for whole answers and for streams.
+    /// Credential and fixed headers, ready to be sent, for complete answers and for streams.
     pub headers: Headers,
     pub stream_headers: Headers,
-    /// The query `api-version`, where the vendor wants one.
+    /// The `api-version` query parameter, if the vendor requires one.
     pub api_version: Option<String>,
     pub limits: Limits,
     overrides: Overrides,
     prices: Arc<Prices>,
-    /// Some instance is named like this one's type.
+    /// An instance has the name of this one's type.
     type_is_taken: bool,
     other: Arc<Live>,
 }
 
-/// One model at one instance, with everything about it that is the same for each call.
+/// One model at one instance, with all data about it that is the same for every call.
 pub struct Lane {
     pub target: Target,
-    pub instance: Arc<Core>,
-    /// The catalogue's, or those with an override's laid over them. Their price is the one in force.
+    pub instance: Arc<InstanceConfig>,
+    /// Facts from the catalogue with overrides applied. Their price is the one in force.
     pub facts: Option<Cow<'static, ModelFacts>>,
-    /// The operator's own price, where there is one.
+    /// The operator's own price, if set.
     pub tariff: Option<Arc<Tariff>>,
-    /// What an override says; without one, the setting decides.
+    /// The override of the model; without one, the default setting applies.
     pub access: Option<Arc<Access>>,
     pub provider_header: HeaderValue,
     pub model_header: HeaderValue,
@@ -86,13 +86,13 @@ pub struct Lane {
     pub owned_by: Option<String>,
 }
 
-impl Core {
-    /// Where an operation on a model is served, below the base URL.
+impl InstanceConfig {
+    /// The path of an operation on a model, below the base URL.
     pub fn path(&self, surface: Surface, stream: bool, model: &str) -> Option<String> {
         self.vendor.paths.surface(surface, stream).map(|template| self.fill(template, model))
     }
 
-    /// A path with the model and the version in their places.
+    /// Fills in the model and the API version in a path template.
     pub fn fill(&self, template: &str, model: &str) -> String {
         let mut path = match template.split_once("{model}") {
             None => template.to_owned(),
@@ -107,7 +107,7 @@ impl Core {
     }
 }
 
-/// A model's name as a segment of a path; slashes in it stay, as `publisher/model` is written.
+/// A model name encoded for a path. Slashes are kept, as in `publisher/model`.
 fn encoded(model: &str) -> String {
     let mut path = String::with_capacity(model.len());
     for byte in model.bytes() {
@@ -122,7 +122,7 @@ fn encoded(model: &str) -> String {
 }
 
 impl Lane {
-    /// One try at this target.
+    /// An attempt at this target, for the receipt.
     pub fn attempt(&self, status: u16, error: Option<String>, duration: Duration) -> Attempt {
         Attempt {
             provider_name: self.target.instance.to_string(),
@@ -137,18 +137,18 @@ impl Lane {
         self.facts.as_ref()?.price.as_ref()
     }
 
-    /// Which price that is, when it is not the catalogue's.
+    /// The version of the operator's price; none for the catalogue's.
     pub fn pricing_version(&self) -> Option<&str> {
         self.price()?;
         self.tariff.as_ref().map(|tariff| &*tariff.version)
     }
 
-    /// What consuming so much costs here, if that is known.
+    /// The cost of this usage, if the price is known.
     pub fn charge(&self, usage: &Usage) -> Option<Cost> {
         self.price().map(|price| charge(price, &usage.tokens, usage.images))
     }
 
-    /// As the catalogue says, else as its name suggests.
+    /// The mode from the catalogue, else guessed from the model's name.
     pub fn mode(&self) -> Mode {
         self.facts.as_ref().map_or_else(|| catalog::likely_mode(&self.target.model), |facts| facts.mode)
     }
@@ -157,7 +157,7 @@ impl Lane {
         catalog::family(&self.target.model)
     }
 
-    /// Whether an override, or else the setting, lets this part of the tree use it.
+    /// Whether the override, or else the default, permits this user path.
     pub fn permits(&self, path: &UserPath, default_enabled: bool) -> bool {
         self.access.as_ref().map_or(default_enabled, |access| access.permits(path))
     }
@@ -174,13 +174,14 @@ impl Lane {
         self.instance.limits.total.unwrap_or(policy.request_timeout)
     }
 
-    /// `by_name`: the call was made by the name of an alias, combo or pool that the lists allow.
+    /// Checks the key's access lists. `by_name`: the call uses the name of an alias, combo or pool that the lists
+    /// allow.
     pub fn judge(&self, lists: &AccessLists, by_name: bool) -> Verdict {
         let (target, is_taken) = (&self.target, self.instance.type_is_taken);
         lists.judge(&target.instance, &target.provider_type, is_taken, &target.model, by_name)
     }
 
-    /// Decimal USD, without an exponent.
+    /// The cost in US dollars as a decimal number without exponent.
     pub fn cost_header(&self, usage: &Usage) -> Option<HeaderValue> {
         let priced = || self.charge(usage).map(Cost::total);
         let nanos = usage.reported_cost.or_else(priced)?;
@@ -188,7 +189,7 @@ impl Lane {
     }
 }
 
-/// What is known of a model's price.
+/// The prices of a model.
 pub struct Pricing {
     pub effective: Option<Price>,
     pub base: Option<&'static Price>,
@@ -196,14 +197,14 @@ pub struct Pricing {
 }
 
 impl Pricing {
-    /// What consuming so much costs, and by which price, when it is not the catalogue's.
+    /// The cost of this usage, and the version of the price unless it is the catalogue's.
     pub fn charge(&self, tokens: &Tokens, images: u64) -> Option<(Cost, Option<&str>)> {
         let price = self.effective.as_ref()?;
         Some((charge(price, tokens, images), self.tariff.as_ref().map(|tariff| &*tariff.version)))
     }
 }
 
-/// Providers do not bill what they did not do: without a token or a picture there is no charge, not even a flat one.
+/// The cost of this usage. Without a token or an image there is no charge, not even a flat one.
 fn charge(price: &Price, tokens: &Tokens, images: u64) -> Cost {
     match (tokens.total(), images) {
         (0, 0) => Cost::default(),
@@ -224,7 +225,7 @@ impl Candidate for Arc<Lane> {
 }
 
 impl Instance {
-    /// It can be called as it is configured.
+    /// Whether the instance is enabled and can be called.
     pub fn is_usable(&self) -> bool {
         self.provider.enabled && (self.core.destination.is_ok() || self.core.vendor.answer.is_some())
     }
@@ -233,18 +234,18 @@ impl Instance {
         &self.provider.name
     }
 
-    /// The lane for a call that is passed on unread: of a model that nobody lists, or of none.
+    /// The lane for a passthrough call, including unlisted models and calls without a model.
     pub fn passing_lane(&self, model: &str) -> Arc<Lane> {
         let unlisted = || Arc::new(compile::unlisted(&self.provider, &self.core, model));
         self.lanes.get(model).cloned().unwrap_or_else(unlisted)
     }
 
-    /// Some of its models are not for callers of this path.
+    /// Whether some of its models are denied to this user path.
     pub fn restricts(&self, path: &UserPath) -> bool {
         self.core.overrides.restrict(path)
     }
 
-    /// Every model that was ever asked of it, or might be, and how it is doing.
+    /// The health of all listed models, and of unlisted ones that were called.
     pub fn health(&self) -> Vec<(String, Arc<Health>)> {
         let listed = self.lanes.values().map(|lane| (lane.target.model.to_string(), lane.health.clone()));
         let mut all: Vec<_> = listed.chain(self.core.other.strangers()).collect();
@@ -252,7 +253,7 @@ impl Instance {
         all
     }
 
-    /// What it serves when nobody says which model: the first that its operator named, or the only one it has.
+    /// The default model: the first one configured, else the vendor's first, else the only one.
     pub fn own_model(&self) -> Option<Arc<Lane>> {
         let named = self.provider.models.first().map(String::as_str);
         let first = named.or(self.core.vendor.models.first().copied());
@@ -263,7 +264,7 @@ impl Instance {
         }
     }
 
-    /// The lane for a model; unlisted models pass only while nobody has said which ones there are.
+    /// The lane for a model. Unlisted models are accepted only while the list of models is not known.
     pub fn lane(&self, model: &str) -> Option<Arc<Lane>> {
         if let Some(lane) = self.lanes.get(model) {
             return Some(lane.clone());
@@ -273,29 +274,29 @@ impl Instance {
     }
 }
 
-/// The longest text that is taken for a name with a slip in it.
+/// The longest name for which suggestions are searched.
 const LONGEST_SLIP: usize = 80;
 
-/// The longest name of a model.
+/// The longest accepted model name.
 const LONGEST_NAME: usize = 300;
 
 #[derive(Default)]
 pub struct Routes {
     pub instances: BTreeMap<String, Arc<Instance>>,
-    /// In order of priority, then name.
+    /// Enabled instances, in order of priority, then name.
     by_type: HashMap<String, Vec<Arc<Instance>>>,
     by_model: HashMap<Arc<str>, Vec<Arc<Lane>>>,
-    /// Instances whose models nobody has listed yet.
+    /// Instances whose list of models is not known.
     unlisted: Vec<Arc<Instance>>,
-    /// Pools, combos, aliases.
+    /// Pools, combos and aliases.
     pub names: Names,
     pub prices: Arc<Prices>,
-    /// Knows the secrets of this configuration.
+    /// Masks the secrets of this configuration.
     pub scrubber: Scrubber,
 }
 
 impl Routes {
-    /// An instance of that name, else the enabled instances of that type.
+    /// The instance of that name if enabled, else the enabled instances of that type.
     pub fn instances_named(&self, name: &str) -> Vec<Arc<Instance>> {
         match self.instances.get(name) {
             Some(instance) if instance.provider.enabled => vec![instance.clone()],
@@ -304,13 +305,14 @@ impl Routes {
         }
     }
 
-    /// The name or the type of an instance, enabled or not.
+    /// Whether an instance, enabled or not, has this name or type.
     pub fn knows(&self, name: &str) -> bool {
         self.instances.contains_key(name)
             || self.instances.values().any(|instance| instance.provider.provider_type == name)
     }
 
-    /// What a model costs at an instance, also where that is gone: the price in force, the catalogue's and the operator's.
+    /// The prices of a model at an instance, which may no longer exist: the effective, the catalogue's and the
+    /// operator's.
     pub fn pricing(&self, instance: &str, provider_type: &str, model: &str) -> Pricing {
         let type_is_taken = self.instances.contains_key(provider_type);
         let tariff = self.prices.find(Whose { instance, provider_type, type_is_taken, model }).cloned();
@@ -322,18 +324,18 @@ impl Routes {
         Pricing { effective, base, tariff }
     }
 
-    /// Everyone who lists this model id, in order of priority.
+    /// The lanes that list this model id, in order of priority.
     pub fn listing(&self, model: &str) -> Vec<Arc<Lane>> {
         self.by_model.get(model).cloned().unwrap_or_default()
     }
 
-    /// Everyone who serves this model id, in order of priority. Where nobody is known to, the one instance that
-    /// has not said what it serves gets the benefit of the doubt.
+    /// The lanes that serve this model id, in order of priority. If none lists it and exactly one instance has an
+    /// unknown list of models, that instance is tried.
     pub fn serving(&self, model: &str) -> Vec<Arc<Lane>> {
         if let Some(lanes) = self.by_model.get(model) {
             return lanes.clone();
         }
-        // A model of the built-in kind is never somebody else's.
+        // A model of a built-in vendor is never sent to another provider.
         let prefix = model.split_once('/').and_then(|(prefix, _)| vendors::find(prefix));
         let built_in = prefix.is_some_and(|vendor| vendor.answer.is_some());
         match self.unlisted.as_slice() {
@@ -342,14 +344,15 @@ impl Routes {
         }
     }
 
-    /// Up to three known names that look like a name nobody knows.
+    /// Up to three usable names that are similar to an unknown one.
     pub fn nearest(
         &self,
         model: &str,
         usable: &dyn Fn(&Lane) -> bool,
         usable_name: &dyn Fn(&str) -> bool,
     ) -> Vec<String> {
-        // The distance costs the product of both lengths: long texts are no slips, and what differs much in length is not near.
+        // Edit distance costs the product of both lengths, so long texts and large differences in length are ruled out
+        // first.
         if model.len() > LONGEST_SLIP {
             return Vec::new();
         }
@@ -372,7 +375,7 @@ impl Routes {
         scored.into_iter().take(3).map(|(_, name)| name).collect()
     }
 
-    /// Every lane, those of preferred instances first.
+    /// All lanes of enabled instances, in order of priority.
     pub fn lanes_by_priority(&self) -> impl Iterator<Item = &Arc<Lane>> {
         let mut instances: Vec<_> =
             self.instances.values().filter(|instance| instance.provider.enabled).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Reasons by (kind, name). Reasons name fields and positions, never values: a body may hold opened secrets.
+/// Reasons by (kind, name). Reasons name fields and positions, never values, since a body may hold decrypted secrets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unreadable(Arc<BTreeMap<(String, String), String>>);
 
@@ -12,7 +12,7 @@ impl Unreadable {
         self.0.is_empty()
     }
 
-    /// As (kind, name), in order.
+    /// The documents as (kind, name), in order.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.keys().map(|(kind, name)| (kind.as_str(), name.as_str()))
     }
@@ -37,7 +37,7 @@ impl Unreadable {
         entries.extend(found.0.iter().map(|(key, reason)| (key.clone(), reason.clone())));
     }
 
-    /// Logs the entries that were not there before, or for another reason.
+    /// Logs the entries that are new or have another reason than before.
     pub fn log_since(&self, before: &Self) {
         for ((kind, name), reason) in self.0.iter() {
             if before.0.get(&(kind.clone(), name.clone())) != Some(reason) {

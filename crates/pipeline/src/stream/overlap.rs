@@ -1,27 +1,27 @@
-//! What a continuation says once more: recognised piece by piece as it arrives, and left out.
+//! Removes text that a continuation repeats, incrementally as it arrives.
 
 #[cfg(test)]
 mod tests;
 
-/// Fewer characters may be alike by chance.
+/// The shortest overlap in characters; shorter ones may be coincidence.
 const LEAST: usize = 16;
 
-/// Marks that some set before words they repeat.
+/// The most punctuation characters that a model may put before repeated words.
 const LONGEST_FLOURISH: usize = 3;
 
-/// Compares what arrives with the end of what was said. Nothing is held back longer than a longer overlap is possible.
+/// Compares arriving text with the end of the sent text. Text is held back only while a longer overlap is possible.
 pub struct Overlap {
-    /// What was said, without the space it ends with: few repeat that exactly.
+    /// The sent text without trailing whitespace, which models rarely repeat exactly.
     said: String,
     space: String,
     arrived: String,
-    /// Where in `said` all that has arrived may begin.
+    /// Positions in `said` at which an overlap with all arrived text may begin.
     starts: Vec<usize>,
-    /// Bytes of the longest overlap that is complete, and how many there are: of several, all but one are chance.
+    /// The length in bytes of the longest complete overlap, and the number of complete ones: several are ambiguous.
     longest: usize,
     complete: usize,
-    /// What the target was asked to begin with: an end of what was said. Where it does, nothing more is compared, for in
-    /// a text that repeats itself a longer overlap would be chance.
+    /// The end of the sent text with which the model was asked to begin. If it does, no longer overlap is considered:
+    /// in repetitive text that would be coincidence.
     quoted: String,
     stage: Stage,
 }
@@ -29,7 +29,7 @@ pub struct Overlap {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Words,
-    /// The words are over; so many bytes of the space were repeated.
+    /// The words are matched; this many bytes of the trailing whitespace were repeated.
     Space(usize),
     Passing,
 }
@@ -39,7 +39,7 @@ fn is_flourish(letter: char) -> bool {
 }
 
 impl Overlap {
-    /// The continuation may begin with any end of what was said, or with all of it.
+    /// Expects a continuation that may begin with any end of the sent text, or with all of it.
     pub fn with(said: &str) -> Self {
         let (words, space) = said.split_at(said.trim_end().len());
         let starts = match words.char_indices().rev().nth(LEAST - 1) {
@@ -61,17 +61,18 @@ impl Overlap {
         }
     }
 
-    /// The target was asked to begin with these last words.
+    /// Expects a continuation that was asked to begin with these last words.
     pub fn with_quoted(said: &str, quoted: &str) -> Self {
         Self { quoted: quoted.to_owned(), ..Self::with(said) }
     }
 
-    /// The target went on from the words themselves: only the space behind them, which it was not shown, may come again.
+    /// Expects a continuation directly after the words. Only the whitespace after them, which the model did not see,
+    /// may be repeated.
     pub fn with_space_of(said: &str) -> Self {
         Self { stage: Stage::Space(0), starts: Vec::new(), ..Self::with(said) }
     }
 
-    /// More of the continuation; gives what of it is new.
+    /// Adds text of the continuation. Returns the part that is known to be new.
     pub fn push(&mut self, more: &str) -> String {
         match self.stage {
             Stage::Passing => more.to_owned(),
@@ -91,11 +92,11 @@ impl Overlap {
         }
     }
 
-    /// Nothing more comes; gives what was held back and is no overlap.
+    /// Ends the continuation. Returns held-back text that is not an overlap.
     pub fn finish(&mut self) -> String {
         match self.stage {
             Stage::Words if !self.arrived.is_empty() => {
-                // Who says nothing but what was said has nothing new to say.
+                // The continuation only repeated text that was already sent.
                 if self.longest == self.arrived.len() {
                     self.complete = 1;
                 }
@@ -124,7 +125,7 @@ impl Overlap {
         });
     }
 
-    /// What arrived, without the flourish before a quotation that is long enough to be known by itself.
+    /// The arrived text without punctuation before a quotation, if the quotation is long enough to be unambiguous.
     fn bare(&self) -> &str {
         if self.quoted.chars().count() < LEAST {
             return &self.arrived;
@@ -133,7 +134,7 @@ impl Overlap {
         &self.arrived[flourish.map(char::len_utf8).sum()..]
     }
 
-    /// Where the words that were asked for end, if it begins with them; some set them in marks of their own.
+    /// The end of the quotation in the arrived text, if that begins with it, possibly after punctuation.
     fn quotation(&self) -> Option<usize> {
         let begins = |text: &&str| !self.quoted.is_empty() && text.starts_with(&self.quoted);
         let found = [self.arrived.as_str(), self.bare()].into_iter().find(begins)?;

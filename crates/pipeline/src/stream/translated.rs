@@ -1,4 +1,4 @@
-//! A stream between two dialects: each event of the provider is read, and what it says is written for the client at once.
+//! A stream translated between two API formats: each event is decoded and rendered for the client at once.
 
 use bytes::{Bytes, BytesMut};
 use domain::canon::{Block, Collector, Event, Reply};
@@ -8,46 +8,46 @@ use wire::codec::{Decoder, Renderer};
 use wire::renames::Renames;
 use wire::sse;
 
-use super::ahead::Ahead;
-use super::held::{Held, Told};
+use super::continuation_buffer::ContinuationBuffer;
+use super::continuation_joiner::{Break, ContinuationJoiner};
 use super::overlap::Overlap;
-use super::seam::{Break, Seam};
+use super::tool_call_buffer::{Released, ToolCallBuffer};
 use crate::dispatch::{Continuity, Translation};
 
 pub struct Translated {
     decoder: Box<dyn Decoder>,
     renderer: Box<dyn Renderer>,
-    /// Kept to be used again: a stream has many events and few allocations.
+    /// Reused for all events, to avoid allocations.
     events: Vec<Event>,
     written: BytesMut,
     collector: Collector,
     content: bool,
     ended: bool,
-    /// The last event ended the content, or a block of it.
+    /// The last event ended the content or a block of it.
     answered: bool,
     content_bytes: u64,
     usage: Option<(Usage, Bytes)>,
-    /// What the end of the answer was told with: a response is repeated there whole.
+    /// The rendered events that end the answer; in the Responses format they contain the whole response.
     last_words: Vec<u8>,
     renames: Renames,
-    /// The id of a continuation, which is then who served.
+    /// The id of the continuation, which replaces the first provider's.
     continued_as: Option<String>,
-    course: Course,
+    course: ResumeMode,
 }
 
-/// What else happens to events on their way.
-enum Course {
+/// Handling of events for resumption.
+enum ResumeMode {
     Straight,
     Resumable(Box<Resumable>),
-    /// Nothing is written before this is joined to the stream it continues.
-    Ahead(Ahead),
+    /// Events are buffered until they are joined to the stream that they continue.
+    ContinuationBuffer(ContinuationBuffer),
 }
 
 #[derive(Default)]
 struct Resumable {
-    held: Held,
-    seam: Option<Seam>,
-    /// Blocks the client is in the middle of.
+    held: ToolCallBuffer,
+    seam: Option<ContinuationJoiner>,
+    /// Blocks that are open for the client.
     open: Vec<(u32, Kind)>,
     next: u32,
     finished: bool,
@@ -60,7 +60,7 @@ enum Kind {
     Other,
 }
 
-/// What the account is told about the stream, or about its last part.
+/// The accounting data of the stream, or of its last part.
 pub struct Learnt {
     pub provider_id: Option<String>,
     pub content_bytes: u64,
@@ -85,9 +85,9 @@ impl Translated {
             renames: translation.renames,
             continued_as: None,
             course: match translation.continuity {
-                Continuity::Single => Course::Straight,
-                Continuity::Resumable => Course::Resumable(Box::default()),
-                Continuity::Continuation => Course::Ahead(Ahead::default()),
+                Continuity::Single => ResumeMode::Straight,
+                Continuity::Resumable => ResumeMode::Resumable(Box::default()),
+                Continuity::Continuation => ResumeMode::ContinuationBuffer(ContinuationBuffer::default()),
             },
         }
     }
@@ -98,7 +98,7 @@ impl Translated {
         outcome
     }
 
-    /// The provider's body has ended.
+    /// Handles the end of the provider's body.
     pub fn close(&mut self) -> Result<(), Fault> {
         let outcome = self.decoder.close(&mut self.events);
         self.write();
@@ -139,43 +139,45 @@ impl Translated {
         self.collector.so_far()
     }
 
-    /// Another target could go on with what was said until now.
+    /// Whether another target could continue the answer so far.
     pub fn is_resumable(&self) -> bool {
         match &self.course {
-            Course::Resumable(course) => !course.open.iter().any(|(_, kind)| *kind == Kind::Other),
+            ResumeMode::Resumable(course) => !course.open.iter().any(|(_, kind)| *kind == Kind::Other),
             _ => false,
         }
     }
 
-    /// The provider had said why its answer ends and only its last word is missing: the gateway says it.
-    /// A continuation that ends without having said anything.
+    /// Whether this is a continuation without any content so far.
     pub fn says_nothing(&self) -> bool {
-        matches!(&self.course, Course::Ahead(ahead) if !ahead.says_something)
+        matches!(&self.course, ResumeMode::ContinuationBuffer(ahead) if !ahead.says_something)
     }
 
+    /// Sends the end event if the provider had already sent the finish reason and only its last event is missing.
+    /// Returns true in that case.
     pub fn conclude(&mut self) -> bool {
-        let finished = matches!(&self.course, Course::Resumable(course) if course.finished) && !self.ended;
+        let finished =
+            matches!(&self.course, ResumeMode::Resumable(course) if course.finished) && !self.ended;
         if finished {
             self.tell(Event::End);
         }
         finished
     }
 
-    /// Goes on with what another provider says. What broke off is ended as well as it can be: a thought is over, a call
-    /// of which nothing was told restarts.
+    /// Continues with the events of another provider. An open reasoning block is closed; an incomplete tool call, of
+    /// which nothing was sent, is dropped.
     pub fn join(&mut self, next: Self, overlap: Overlap, earlier: Tokens, number: u32) {
-        let Course::Ahead(ahead) = next.course else { return };
+        let ResumeMode::ContinuationBuffer(ahead) = next.course else { return };
         self.decoder = next.decoder;
         self.renames = next.renames;
         self.content_bytes = next.content_bytes;
         self.usage = next.usage;
-        let Course::Resumable(course) = &mut self.course else { return };
-        course.held = Held::default();
+        let ResumeMode::Resumable(course) = &mut self.course else { return };
+        course.held = ToolCallBuffer::default();
         let broken = course.open.iter().rev().find(|(_, kind)| *kind == Kind::Text).map(|(index, _)| *index);
         let over: Vec<u32> =
             course.open.iter().map(|(index, _)| *index).filter(|index| Some(*index) != broken).collect();
         let state = Break { broken_text: broken, next: course.next, earlier, number };
-        course.seam = Some(Seam::new(self.collector.so_far(), overlap, state));
+        course.seam = Some(ContinuationJoiner::new(self.collector.so_far(), overlap, state));
         over.into_iter().for_each(|index| self.tell(Event::Close { index }));
         ahead.events.into_iter().for_each(|event| self.pass(event));
     }
@@ -198,12 +200,12 @@ impl Translated {
 
     fn pass(&mut self, event: Event) {
         match &mut self.course {
-            Course::Straight => self.tell(event),
-            Course::Ahead(ahead) => {
+            ResumeMode::Straight => self.tell(event),
+            ResumeMode::ContinuationBuffer(ahead) => {
                 self.ended |= matches!(event, Event::End);
                 self.content |= ahead.take(event);
             }
-            Course::Resumable(course) => {
+            ResumeMode::Resumable(course) => {
                 if let Event::Begin { id, .. } = &event
                     && course.seam.is_some()
                 {
@@ -216,7 +218,7 @@ impl Translated {
         }
     }
 
-    /// Writes an event for the client.
+    /// Renders an event for the client.
     fn tell(&mut self, event: Event) {
         self.content |= event.is_content();
         self.collector.take(&event);
@@ -226,22 +228,22 @@ impl Translated {
             self.last_words.extend_from_slice(&self.written[begun..]);
             self.ended |= matches!(event, Event::End);
         }
-        if let Course::Resumable(course) = &mut self.course {
+        if let ResumeMode::Resumable(course) = &mut self.course {
             course.note(&event);
         }
     }
 }
 
 impl Resumable {
-    /// What the client may be told now.
+    /// The events that may be sent to the client now.
     fn take(&mut self, event: Event) -> Vec<Event> {
         let mut told = Vec::new();
         match (self.held.take(event), &mut self.seam) {
-            (Told::Nothing, _) => {}
-            (Told::Event(event), None) => told.push(event),
-            (Told::Event(event), Some(seam)) => seam.take(event, &mut told),
-            (Told::Call(events), None) => told = events,
-            (Told::Call(events), Some(seam)) => seam.call(events, &mut told),
+            (Released::Nothing, _) => {}
+            (Released::Event(event), None) => told.push(event),
+            (Released::Event(event), Some(seam)) => seam.take(event, &mut told),
+            (Released::Call(events), None) => told = events,
+            (Released::Call(events), Some(seam)) => seam.call(events, &mut told),
         }
         told
     }

@@ -1,10 +1,10 @@
-//! Attributes of spans as OTLP JSON, and those that a request's own parameters become.
+//! Span attributes as OTLP JSON, including those of request parameters.
 
 use domain::call::Format;
 use serde_json::{Value, json};
 use wire::codec::Request;
 
-/// Longest parameter that becomes an attribute, in bytes.
+/// The longest parameter in bytes that becomes an attribute.
 const LONGEST_PARAMETER: usize = 4096;
 
 pub fn text(key: &str, value: &str) -> Value {
@@ -39,7 +39,7 @@ enum Kind {
     List,
 }
 
-/// Member, its name in Gemini's `generationConfig`, attribute and type, as the GenAI conventions have them.
+/// Member, its name in Gemini's `generationConfig`, attribute and type, by the GenAI semantic conventions.
 const PARAMETERS: [(&str, &str, &str, Kind); 13] = [
     ("temperature", "temperature", "gen_ai.request.temperature", Kind::Double),
     ("top_p", "topP", "gen_ai.request.top_p", Kind::Double),

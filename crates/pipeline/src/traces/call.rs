@@ -13,21 +13,21 @@ use crate::snapshot::routes::Lane;
 
 pub struct CallTrace {
     pub operation: &'static str,
-    /// The request's own parameters, as attributes.
+    /// The request parameters as attributes.
     pub parameters: Vec<Value>,
-    /// In the order of the receipt's attempts.
+    /// Spans in the order of the receipt's attempts.
     pub attempts: Vec<AttemptTrace>,
 }
 
-/// The client span of one attempt; its outcome stands in the receipt.
+/// The client span of one attempt. Its outcome is in the receipt.
 pub struct AttemptTrace {
     pub span_id: String,
-    /// Since the call arrived.
+    /// Start time, relative to the call's arrival.
     pub started: Duration,
     pub provider_type: String,
-    /// `https://host:port` of the provider; none for one that is built in.
+    /// The provider's origin (`https://host:port`); none for a built-in one.
     pub server: Option<String>,
-    /// Known when the answer is complete.
+    /// Set when the answer is complete.
     pub response: ResponseFacts,
 }
 
@@ -51,7 +51,7 @@ impl CallTrace {
         });
     }
 
-    /// The answer of the last attempt.
+    /// Sets the answer of the last attempt.
     pub fn answered(&mut self, response: ResponseFacts) {
         if let Some(last) = self.attempts.last_mut() {
             last.response = response;
@@ -59,7 +59,8 @@ impl CallTrace {
     }
 }
 
-/// `gen_ai.operation.name`. The conventions know the first four; the others are ours.
+/// The `gen_ai.operation.name`. The semantic conventions define only some of these; the others are specific to
+/// Gatehouse.
 fn operation(endpoint: &str, surface: Surface) -> &'static str {
     let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| endpoint.ends_with(suffix));
     match surface {

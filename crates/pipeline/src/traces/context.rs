@@ -1,4 +1,4 @@
-//! W3C trace context: `traceparent` and `tracestate` of the caller, continued towards providers.
+//! W3C trace context: the caller's `traceparent` and `tracestate`, continued towards providers.
 
 use domain::receipt::TraceContext;
 use http::{HeaderName, HeaderValue};
@@ -7,7 +7,7 @@ use crate::arrival::Arrival;
 use crate::gateway::Gateway;
 
 const SAMPLED: u8 = 1;
-/// Longest `tracestate` that is carried; the standard requires at least this much.
+/// The longest `tracestate` that is propagated; the standard requires at least this much.
 const LONGEST_STATE: usize = 512;
 
 /// Trace headers of one request to a provider.
@@ -20,7 +20,7 @@ struct Parent {
     flags: u8,
 }
 
-/// The caller's trace is continued; without one, a new trace begins when traces are exported.
+/// Continues the caller's trace. Without one, a new trace begins if traces are exported.
 pub fn context(gateway: &Gateway, arrival: &Arrival) -> Option<TraceContext> {
     let parent = arrival.header("traceparent").and_then(parse);
     if parent.is_none() && gateway.traces.is_none() {
@@ -50,12 +50,12 @@ pub fn new_span_id(gateway: &Gateway) -> String {
     hex(&random)
 }
 
-/// A caller that decided not to sample its trace (`-00`) gets no spans of ours either.
+/// Whether spans are recorded: not if the caller decided against sampling (`-00`).
 pub fn is_recorded(gateway: &Gateway, context: Option<&TraceContext>) -> bool {
     gateway.traces.is_some() && context.is_some_and(|context| context.flags & SAMPLED != 0)
 }
 
-/// The headers for a provider: below `span`, or as the caller sent them when no span of ours is recorded.
+/// The trace headers for a provider. Their parent is `span`, or the caller's span if none is recorded here.
 pub fn headers(context: &TraceContext, span: Option<&str>) -> TraceHeaders {
     let Some(parent) = span.or(context.parent_id.as_deref()) else { return Vec::new() };
     let traceparent = format!("00-{}-{parent}-{:02x}", context.trace_id, context.flags);
@@ -66,7 +66,8 @@ pub fn headers(context: &TraceContext, span: Option<&str>) -> TraceHeaders {
     named.into_iter().filter_map(header).collect()
 }
 
-/// `00-<trace>-<parent>-<flags>`; later versions may append members. Anything else is ignored, as the standard asks.
+/// Parses `00-<trace>-<parent>-<flags>`; later versions may append members. Other values are ignored, as the standard
+/// requires.
 fn parse(header: &str) -> Option<Parent> {
     let parts: Vec<&str> = header.trim().split('-').collect();
     let is_hex =

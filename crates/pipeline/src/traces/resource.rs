@@ -1,4 +1,4 @@
-//! The resource that spans belong to, and the lists that OpenTelemetry's variables are written as.
+//! The resource of exported spans, and the parser for OpenTelemetry's environment variables.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::attributes::text;
 const SERVICE_NAME: &str = "service.name";
 const DEFAULT_SERVICE: &str = "gatehouse";
 
-/// `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_SERVICE_NAME`, which wins over `service.name` among the attributes.
+/// `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_SERVICE_NAME`, which takes precedence over the attribute `service.name`.
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
     pub service_name: Option<String>,
@@ -29,7 +29,7 @@ impl Resource {
     }
 }
 
-/// `key=value,key2=value2` with percent-encoded values; none when a part has no key or no `=`.
+/// Parses `key=value,key2=value2` with percent-encoding; none if a part has no key or no `=`.
 pub fn parse_list(list: &str) -> Option<Vec<(String, String)>> {
     let parts = list.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts
@@ -41,7 +41,7 @@ pub fn parse_list(list: &str) -> Option<Vec<(String, String)>> {
         .collect()
 }
 
-/// `OTEL_EXPORTER_OTLP_HEADERS`; none when a name or value cannot be a header.
+/// Parses `OTEL_EXPORTER_OTLP_HEADERS`; none if a name or value is not a valid header.
 pub fn parse_headers(list: &str) -> Option<HeaderMap> {
     parse_list(list)?
         .into_iter()

@@ -1,4 +1,4 @@
-//! Spans of one call as OTLP JSON: a server span for the call, a client span for each attempt at a provider.
+//! The spans of a call as OTLP JSON: a server span for the call, a client span for each attempt.
 
 use domain::receipt::{Attempt, Receipt, TraceContext};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use super::call::{AttemptTrace, CallTrace};
 const SERVER: u8 = 2;
 const CLIENT: u8 = 3;
 
-/// Faults of attempts that never got a status from the provider.
+/// Errors of attempts that received no status from the provider.
 const WITHOUT_STATUS: [&str; 3] = ["upstream_unreachable", "upstream_timeout", "outrun"];
 
 struct Span<'a> {
@@ -20,7 +20,7 @@ struct Span<'a> {
     parent: &'a str,
     name: String,
     kind: u8,
-    /// Microseconds since the epoch.
+    /// Start time, in microseconds since the epoch.
     start: i64,
     end: i64,
     attributes: Vec<Value>,
@@ -81,12 +81,13 @@ fn micros(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// `{operation} {model}`, as the GenAI conventions name spans.
+/// The span name `{operation} {model}`, by the GenAI semantic conventions.
 fn name(operation: &str, model: &str) -> String {
     if model.is_empty() { operation.to_owned() } else { format!("{operation} {model}") }
 }
 
-/// A stream's attempt is recorded when its content begins, and lasts until the call or the next attempt takes over.
+/// The end of an attempt's span. The attempt of a stream is recorded when content begins, so its span lasts until the
+/// next attempt or the end of the call.
 fn attempt_end(receipt: &Receipt, trace: &CallTrace, index: usize) -> i64 {
     let (attempt, started) = (&receipt.attempts[index], &trace.attempts[index].started);
     let begun = micros(started.as_micros() as u64);
@@ -130,7 +131,7 @@ fn call_attributes(receipt: &Receipt, trace: &CallTrace) -> Vec<Value> {
     all
 }
 
-/// Usage stands on the span of the attempt that served, and on the call's.
+/// The attributes of an attempt. Usage is set only on the attempt that served, and on the call's span.
 fn attempt_attributes(
     receipt: &Receipt,
     trace: &CallTrace,

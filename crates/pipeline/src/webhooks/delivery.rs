@@ -1,4 +1,4 @@
-//! The sender: takes what is due, posts it, and decides what the answer means.
+//! Webhook delivery: claims due messages, posts them and evaluates the answers.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ use store::{Delivery, Message, StoreError};
 use super::{Webhooks, place, sign};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Longer than an attempt can take: who holds a message for longer has died.
+/// The lease on a claimed message. Longer than an attempt can take, so an expired lease means that its process died.
 const LEASE: Duration = Duration::from_secs(60);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(3600);
-/// A message that nobody has taken for so long is given up.
+/// The age at which an undelivered message is given up.
 const LIFETIME: Duration = Duration::from_secs(24 * 3600);
-/// How long it can be looked up afterwards what became of it.
+/// The retention of finished messages.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Longer than any named period.
+/// The retention of alerts; longer than any named budget period.
 const ALERTS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 const SHORTEST_SLEEP: Duration = Duration::from_millis(200);
 const SWEEP: Duration = Duration::from_secs(3600);
 
-/// What came of an attempt.
+/// The result of an attempt.
 enum Outcome {
     Taken,
     Failed(String),
-    /// The receiver wants to hear nothing more.
+    /// The receiver was removed, or answered 410 Gone.
     Gone,
 }
 
 impl Webhooks {
-    /// Sends everything that is due; how many messages that was.
+    /// Sends all due messages. Returns their number.
     pub async fn deliver(&self) -> Result<usize, StoreError> {
         let mut count = 0;
         loop {
@@ -51,7 +51,7 @@ impl Webhooks {
     async fn attempt(&self, delivery: &Delivery) -> Result<(), StoreError> {
         let Message { id, event, created_at, .. } = &delivery.message;
         let settings = self.settings().await?;
-        // To whoever is to be told now, which may be another one than when it happened.
+        // Sent to the current receiver, which may have changed since the message was created.
         let outcome = match (settings.webhook_url, settings.webhook_secret) {
             (Some(url), Some(secret)) => self.post(&delivery.message, &url, &secret).await,
             _ => Outcome::Gone,
@@ -61,21 +61,21 @@ impl Webhooks {
         match outcome {
             Outcome::Taken => outbox.delivered(id, now).await,
             Outcome::Failed(reason) if next <= later(*created_at, LIFETIME) => {
-                tracing::debug!(id, event, reason, "a webhook was not taken and is sent again");
+                tracing::debug!(id, event, reason, "webhook delivery failed; will retry");
                 outbox.postpone(id, next, &reason).await
             }
             Outcome::Failed(reason) => {
-                tracing::warn!(id, event, reason, "a webhook was not taken for a day and is given up");
+                tracing::warn!(id, event, reason, "webhook delivery given up");
                 outbox.give_up(id, now, &reason).await
             }
             Outcome::Gone => {
-                tracing::warn!(id, event, "nobody wants this webhook any more");
+                tracing::warn!(id, event, "webhook receiver gone; delivery given up");
                 outbox.give_up(id, now, "its receiver is gone").await
             }
         }
     }
 
-    /// Reasons name no URL: it may hold a credential.
+    /// Posts a message. Failure reasons never contain the URL, which may hold a credential.
     async fn post(&self, message: &Message, url: &str, secret: &Secret) -> Outcome {
         let (destination, path_and_query) = match place(url, &self.egress, self.trust) {
             Ok(place) => place,
@@ -91,7 +91,7 @@ impl Webhooks {
         let exchange = async {
             let answer = self.egress.send(request).await.map_err(|error| error.reason().to_owned())?;
             let status = answer.status;
-            // Read to its end, so that the connection can serve again.
+            // Read to its end, so that the connection can be reused.
             let _ = answer.body.collect(64 * 1024).await;
             Ok::<_, String>(status)
         };
@@ -124,7 +124,7 @@ impl Webhooks {
         let mut swept: Option<Duration> = None;
         loop {
             if let Err(error) = self.deliver().await {
-                tracing::debug!(%error, "webhooks cannot be read from storage");
+                tracing::debug!(%error, "webhook outbox access failed");
             }
             let tick = self.clock.tick();
             if swept.is_none_or(|swept| tick.saturating_sub(swept) >= SWEEP) {
@@ -132,6 +132,7 @@ impl Webhooks {
                 self.sweep().await;
             }
             let pause = self.until_due().await;
+            // Wakes early for a new message of this process; messages of other processes wait for the timeout.
             _ = tokio::time::timeout(pause, self.bell.notified()).await;
         }
     }
@@ -150,12 +151,12 @@ impl Webhooks {
             outbox.forget_alerts(earlier(now, ALERTS_KEPT)).await
         };
         if let Err(error) = forgotten.await {
-            tracing::debug!(%error, "old webhooks could not be deleted");
+            tracing::debug!(%error, "webhook cleanup failed");
         }
     }
 }
 
-/// After so many attempts before: four times as long each time, up to an hour.
+/// The delay after this many attempts: four times as long each time, up to an hour.
 fn pause(attempts: u32) -> Duration {
     FIRST_RETRY.saturating_mul(4u32.saturating_pow(attempts)).min(LAST_RETRY)
 }

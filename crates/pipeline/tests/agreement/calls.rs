@@ -1,4 +1,4 @@
-//! A call in any dialect, for anything there is and some things there are not, with and without its mistakes.
+//! Random calls in every API format, to models that exist and some that do not, with and without mistakes.
 
 use bytes::Bytes;
 use domain::call::{Format, Surface};
@@ -54,7 +54,7 @@ const SURFACES: [Surface; 11] = [
 pub fn draw(luck: &mut Luck, world: &World, request_id: &str) -> Call {
     let surface = SURFACES[luck.between(0, SURFACES.len() as u64 - 1) as usize];
     let by_master = luck.percent(50);
-    // Names for several targets stand last; half of the calls go to them.
+    // Names with several targets are at the end; half of the calls go to them.
     let named = world.selectors.len().saturating_sub(8);
     let all = &world.selectors[..];
     let among = if luck.percent(50) { &all[named..] } else { all };

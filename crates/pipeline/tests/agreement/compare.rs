@@ -1,4 +1,4 @@
-//! Holds an explanation against what then happened.
+//! Compares an explanation with the call that follows it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub struct Tally {
     refused: usize,
     failed_over: usize,
     bodies: usize,
-    /// How the calls ended, by code.
+    /// The outcomes of the calls, by code.
     endings: BTreeMap<String, usize>,
     disagreements: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl fmt::Display for Tally {
 }
 
 impl Tally {
-    /// Cases in which nothing happens prove nothing.
+    /// Asserts that all cases agree, and that enough happened in them to prove something.
     pub fn expect_agreement(&self) {
         assert!(self.disagreements.is_empty(), "{self}\n{}", self.disagreements.join("\n"));
         let share = |count: usize| count * 100 / self.calls.max(1);
@@ -82,7 +82,7 @@ fn same<T: PartialEq + fmt::Debug>(what: &str, explained: T, happened: T) -> Ver
     }
 }
 
-/// Refused as it was said, or tried in the order it was said until somebody answered.
+/// The call was refused as explained, or tried the targets in the explained order until one answered.
 fn ending(explained: &Value, happened: &Happened) -> Verdict<()> {
     let decision = &explained["decision"];
     let would_try: Vec<String> = serde_json::from_value(decision["would_try"].clone()).unwrap();
@@ -106,13 +106,13 @@ fn ending(explained: &Value, happened: &Happened) -> Verdict<()> {
     same("tried", &would_try[..tried], &happened.tried[..])?;
     match &happened.fault {
         None => Ok(()),
-        // What a provider holds against the request itself, others would say too.
+        // An error in the request itself is returned at once, because other providers would return it, too.
         Some(fault) if (400..500).contains(&fault.status) && fault.status != 429 => Ok(()),
         Some(_) => same("tried before giving up", would_try.len(), tried),
     }
 }
 
-/// The headers name the candidate that was explained.
+/// The response headers name the candidate that was explained.
 fn served(explained: &Value, happened: &Happened) -> Verdict<()> {
     let Some(last) = happened.tried.last() else { return Ok(()) };
     let candidates = explained["candidates"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -127,7 +127,7 @@ fn served(explained: &Value, happened: &Happened) -> Verdict<()> {
     same("X-Gateway-Dropped-Params", dropped.as_deref(), header("x-gateway-dropped-params"))
 }
 
-/// What reached the upstream first is what was shown, byte for byte; says whether anything did.
+/// The first request to the upstream is what was shown, byte for byte. Returns whether there was one to compare.
 fn departure(origin: &str, explained: &Value, happened: &Happened, requests: &[Recorded]) -> Verdict<bool> {
     let shown = &explained["upstream_request"];
     let Some(first) = requests.first() else {

@@ -1,4 +1,4 @@
-//! What all cases stand on: one scripted upstream, one way out, one clock that stands still.
+//! The test rig that all cases share: one scripted upstream, one egress, one stopped clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use testkit::{ManualClock, SeededEntropy, Upstream};
 use tokio_util::task::TaskTracker;
 
 pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
-/// So much has passed since the process began.
+/// The time since the process started.
 pub const TICK: Duration = Duration::from_secs(10_000);
 
 pub struct Ground {
     pub upstream: Upstream,
-    /// Where nobody listens.
+    /// An address where nothing listens.
     pub closed: String,
     pub egress: Egress,
     clock: Arc<dyn Clock>,
@@ -30,7 +30,7 @@ pub struct Ground {
     journal: Journal,
     responses: Responses,
     idempotency: Idempotency,
-    /// Its connections serve all cases.
+    /// Keeps the destination, so that its connections serve all cases.
     _kept: Arc<Destination>,
     _directory: TempDir,
 }
@@ -78,7 +78,7 @@ impl Ground {
         }
     }
 
-    /// Another gateway: nothing is known of its targets yet.
+    /// A new gateway, whose targets have no health history.
     pub fn gateway(&self, policy: Policy) -> Arc<Gateway> {
         Arc::new(Gateway {
             egress: self.egress.clone(),
@@ -97,15 +97,15 @@ impl Ground {
                 routes: Default::default(),
                 broken: Default::default(),
             }),
-            unwritten: Default::default(),
+            pending_receipts: Default::default(),
             responses: self.responses.clone(),
-            recall: Default::default(),
+            reasoning_states: Default::default(),
             retry_budget: Default::default(),
             hedge_budget: Default::default(),
             console: Default::default(),
             audit: Default::default(),
             limiter: Default::default(),
-            spending: Default::default(),
+            budgets: Default::default(),
             key_uses: Default::default(),
             user_paths: Default::default(),
             idempotency: self.idempotency.clone(),

@@ -1,4 +1,4 @@
-//! The same call twice: explained, and made.
+//! Explains a call, and makes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,17 +14,17 @@ use serde_json::Value;
 use crate::calls::Call;
 use crate::world::{KEY_ID, World};
 
-/// What came of a call.
+/// The outcome of a call.
 pub struct Happened {
     pub fault: Option<Fault>,
     pub headers: HeaderMap,
-    /// Selectors, in order.
+    /// Selectors of the targets that were tried, in order.
     pub tried: Vec<String>,
-    /// The call's attempts as its receipt counts them.
+    /// The number of attempts in the call's receipt.
     pub attempts: u64,
 }
 
-/// As the admin API tells it. Nothing may come of it.
+/// The explanation as the admin API returns it. Asserts that it has no effect.
 pub async fn explained(world: &World, call: &Call) -> Value {
     let gateway = &world.gateway;
     let snapshot = gateway.snapshot();
@@ -72,7 +72,7 @@ pub async fn made(world: &World, call: &Call) -> Happened {
     Happened { fault, headers, tried, attempts: attempts.unwrap() }
 }
 
-/// What the console says of the call, once its account is closed: what a lost answer cost may have to be counted first.
+/// The console events of the call once it is settled: the cost of a lost response may have to be estimated first.
 async fn settled(console: &Console, before: u64) -> Vec<Arc<Entry>> {
     loop {
         let events = console.read_all(before).events;

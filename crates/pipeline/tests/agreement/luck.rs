@@ -1,4 +1,4 @@
-//! What is drawn for a case: the same number always draws the same.
+//! The random choices of a case: the same number always gives the same ones.
 
 use domain::ids::Entropy as _;
 use testkit::SeededEntropy;
@@ -16,12 +16,12 @@ impl Luck {
         u64::from_le_bytes(bytes)
     }
 
-    /// Both included.
+    /// A number in this range, both ends included.
     pub fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.draw() % (most - least + 1)
     }
 
-    /// True in so many of a hundred.
+    /// True with this chance in percent.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.draw() % 100 < chance
     }
@@ -34,12 +34,12 @@ impl Luck {
         of[(self.draw() % of.len() as u64) as usize].clone()
     }
 
-    /// Some of them, in their order, each with this chance.
+    /// Some of the elements, in their order, each with this chance.
     pub fn some<T: Clone>(&mut self, of: &[T], chance: u64) -> Vec<T> {
         of.iter().filter(|_| self.percent(chance)).cloned().collect()
     }
 
-    /// At least so many different ones, in any order.
+    /// At least so many different elements, in any order.
     pub fn mixed(&mut self, of: &[String], least: usize) -> Vec<String> {
         let mut left = of.to_vec();
         left.sort();

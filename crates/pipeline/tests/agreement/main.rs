@@ -1,7 +1,8 @@
-//! An explanation is what then happens: random configurations and calls, each explained and then made.
+//! Tests that an explanation matches the call that follows it: random configurations and calls, each explained and then
+//! made.
 //!
-//! `EXPLAIN_CASES` says how many configurations; a disagreement names its number, and the same number is always the
-//! same configuration.
+//! `EXPLAIN_CASES` sets the number of configurations. A disagreement names its number, and the same number always gives
+//! the same configuration.
 
 #![expect(clippy::unwrap_used, reason = "a rig that cannot be set up is a failed test")]
 
@@ -16,7 +17,7 @@ use compare::Tally;
 use ground::Ground;
 use luck::Luck;
 
-/// As many as a debug build does in a few seconds.
+/// As many as a debug build runs in a few seconds.
 const USUAL_CASES: u64 = 500;
 
 #[expect(clippy::disallowed_methods, reason = "how long it may take is for whoever starts the tests to say")]

@@ -1,4 +1,4 @@
-//! A configuration as nobody would write it: instances, pools, combos, aliases, overrides, keys, settings, health.
+//! A random configuration: instances, pools, combos, aliases, overrides, keys, settings, health.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::luck::Luck;
 pub const MASTER: &str = "the-master-key";
 pub const KEY: &str = "the-managed-key";
 pub const KEY_ID: &str = "key_1";
-/// Told by every instance, so that the upstream's log says who was asked.
+/// A header that every instance sends, so that the upstream's log shows which one was called.
 pub const INSTANCE: &str = "x-instance";
 
 const NAMES: [&str; 6] = ["a", "b", "c", "openai", "anthropic", "groq"];
@@ -49,7 +49,7 @@ const TYPES: [&str; 10] = [
     "openai_compatible",
     "demo",
 ];
-/// The upstream behaves as a model is called.
+/// The upstream's behaviour depends on the name of the model.
 pub const MODELS: [&str; 18] = [
     "text",
     "long-3",
@@ -74,10 +74,10 @@ const PATHS: [&str; 4] = ["/team", "/team/one", "/other", "/"];
 
 pub struct World {
     pub gateway: Arc<Gateway>,
-    /// Everything that a request could name.
+    /// The selectors that a request could name.
     pub selectors: Vec<String>,
     pub instances: Vec<String>,
-    /// Calls under way elsewhere.
+    /// Calls in flight elsewhere.
     _under_way: Vec<Admission>,
 }
 
@@ -98,7 +98,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
     let names = names(luck, &instances, &mut selectors);
     let overrides = overrides(luck, &instances);
     let gateway = ground.gateway(policy(luck, &selectors));
-    let ground = routes::Ground {
+    let ground = routes::CompileInputs {
         listings: &listings,
         overrides: &overrides,
         prices: Arc::default(),
@@ -151,7 +151,7 @@ fn instance(luck: &mut Luck, name: &str, ground: &Ground) -> Provider {
     }
 }
 
-/// Bare ids, models of instances and types, and what leads nowhere.
+/// Bare ids, models of instances and types, and selectors that lead nowhere.
 fn simple(luck: &mut Luck, instances: &[String], listings: &HashMap<String, Listing>) -> Vec<String> {
     let mut selectors: Vec<String> = luck.some(&MODELS, 30).iter().map(|model| (*model).to_owned()).collect();
     for instance in instances {
@@ -213,7 +213,7 @@ fn names(luck: &mut Luck, instances: &[String], selectors: &mut Vec<String>) -> 
             weights,
         });
     }
-    // A combo holds no combos; what is drawn above is what it may hold.
+    // A combo holds no combos: its members were drawn before these names are added.
     selectors.extend(combos.iter().map(|combo| combo.name.clone()));
     alias(luck, "nick/name", selectors);
     selectors.push("nick/name".to_owned());
@@ -279,7 +279,7 @@ fn key(luck: &mut Luck, instances: &[String], pools: &[String]) -> KeyFacts {
     }
 }
 
-/// What has happened at the targets so far.
+/// Gives the targets a random history. Returns the calls in flight.
 fn health(luck: &mut Luck, routes: &Routes) -> Vec<Admission> {
     let mut under_way = Vec::new();
     for instance in routes.instances.values() {
@@ -303,7 +303,7 @@ fn health(luck: &mut Luck, routes: &Routes) -> Vec<Admission> {
                 let busy = luck.between(0, 1) == 1;
                 health.cool_down(TICK, Duration::from_millis(luck.between(1, 60_000)), busy);
             }
-            // Among them some that hold the probe.
+            // Some of these hold the probe.
             let calls = luck.between(0, 2) * luck.between(0, 1);
             under_way.extend((0..calls).filter_map(|_| admitted(TICK)));
         }

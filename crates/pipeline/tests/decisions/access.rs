@@ -1,4 +1,4 @@
-//! Overrides and limits on their lanes.
+//! Tests of overrides and provider limits on lanes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,23 +41,23 @@ fn overrides_say_who_may_use_a_model() {
     let off = || json!({"enabled": false});
     let (gpt, eu) = (("openai", "gpt-5"), ("openai-eu", "gpt-5"));
     type Case<'a> = (&'a [(&'a str, Value)], (&'a str, &'a str), &'a str, [bool; 2]);
-    // The last two: as it is when models are enabled by default, and when they are not.
+    // The last two values: with models enabled by default, and without.
     let table: &[Case<'_>] = &[
         (&[], gpt, "/", [true, false]),
         (&[("openai/gpt-5", off())], gpt, "/", [false, false]),
         (&[("openai/gpt-5", json!({}))], gpt, "/", [true, true]),
         (&[("openai/gpt-5", off())], ("openai", "gpt-5-mini"), "/", [true, false]),
         (&[("openai/gpt", off())], gpt, "/", [true, false]),
-        // For the whole type, unless the instance has one of its own.
+        // An override for the type, unless the instance has one of its own.
         (&[("openai/gpt-5", off())], eu, "/", [false, false]),
         (&[("openai/gpt-5", off()), ("openai-eu/gpt-5", json!({}))], eu, "/", [true, true]),
         (&[("openai/gpt-5", off()), ("openai-eu/gpt-5", json!({}))], gpt, "/", [false, false]),
         (&[("openai-eu/gpt-5", off())], gpt, "/", [true, false]),
-        // A rule on the type holds for all its instances, also where one of them has the type's name.
+        // A rule for the type applies to all its instances, even if one of them has the type's name.
         (&[("openai/gpt-5", json!({}))], eu, "/", [true, true]),
         (&[("openai/gpt-5", json!({"user_paths": ["/a"]}))], eu, "/b", [false, false]),
         (&[("openai/gpt-5", json!({"user_paths": ["/a"]}))], eu, "/a", [true, true]),
-        // Every model of an instance, a model at every instance; the first that matches holds.
+        // Every model of an instance, a model at every instance; the first match applies.
         (&[("openai-eu/*", off())], eu, "/", [false, false]),
         (&[("openai-eu/*", off())], gpt, "/", [true, false]),
         (&[("openai/*", off())], eu, "/", [false, false]),
@@ -77,7 +77,7 @@ fn overrides_say_who_may_use_a_model() {
         (&[("openai/gpt-5", json!({"user_paths": []}))], gpt, "/z", [true, true]),
         (&[("openai/gpt-5", json!({"enabled": false, "user_paths": ["/a"]}))], gpt, "/a", [false, false]),
         (&[("openai/gpt-5", json!({"user_paths": ["/a/../b"]}))], gpt, "/", [false, false]),
-        // Ids with slashes, and models that nobody lists.
+        // Ids with slashes, and unlisted models.
         (&[("router/openai/gpt-5", off())], ("router", "openai/gpt-5"), "/", [false, false]),
         (&[("openrouter/openai/gpt-5", off())], ("router", "openai/gpt-5"), "/", [false, false]),
         (&[("openai/gpt-5", off())], ("router", "openai/gpt-5"), "/", [true, false]),

@@ -1,4 +1,4 @@
-//! Token → caller.
+//! Tests of authentication: from a token to its caller.
 
 use domain::caller::KeyFacts;
 use domain::clock::Timestamp;
@@ -65,14 +65,14 @@ fn a_caller_is_who_its_key_says() {
 }
 
 proptest! {
-    /// Whatever is sent, only a key itself is the key.
+    /// Only the key itself is accepted, whatever is sent.
     #[test]
     fn no_other_text_is_a_key(token in "\\PC{0,80}") {
         prop_assume!(token != MASTER && token != "plain");
         prop_assert!(identify(&with_keys(vec![key("plain")]), &token, NOW).is_err());
     }
 
-    /// A digest is not a credential: who reads the database cannot call.
+    /// A digest is not a credential: read access to the database does not allow calls.
     #[test]
     fn a_digest_opens_nothing(raw in "[a-z]{1,20}") {
         let digest: String = auth_key::digest(&raw).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,4 +1,4 @@
-//! The stations that decide: pure functions of a snapshot, held by tables and by properties.
+//! Table and property tests of decisions, which are pure functions of a snapshot.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Combos, aliases and pools: where names lead, what stands in for what, and who may go there.
+//! Tests of combos, aliases and pools: their resolution, fallbacks and access.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
 use domain::strategy::Strategy;
 use domain::user_path::UserPath;
-use pipeline::choose::Circumstances;
+use pipeline::choose::SelectionContext;
 use pipeline::gateway::Policy;
 use pipeline::receive;
 use pipeline::resolve::access::Access;
@@ -47,7 +47,7 @@ fn alias(name: &str, target: &str) -> Alias {
     Alias { name: name.into(), target: target.into(), description: String::new() }
 }
 
-/// Three instances, and names that lead in circles where they may.
+/// Three enabled instances and one that is not, and names that could lead in circles.
 fn snapshot() -> Snapshot {
     let mut routes = compile(&[
         place("east", "openai", Some(&["gpt-5", "gpt-4o"])),
@@ -90,7 +90,8 @@ fn plan(caller: &Caller, fallback: Fallback, model: &str) -> Result<Vec<String>,
     };
     let asking = call.asking(access, &arrival, &policy).map_err(|fault| fault.status)?;
     let resolved = resolve(&asking, &mut ()).map_err(|fault| fault.status)?;
-    let now = Circumstances { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
+    let now =
+        SelectionContext { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
     Ok(resolved.plan(|| now).lanes.iter().map(|lane| lane.target.selector()).collect())
 }
 
@@ -110,13 +111,13 @@ fn names_come_before_models_and_lead_in_no_circle() {
         ("coast/gpt-5", Ok(&["west/gpt-5", "east/gpt-5"])),
         ("coast/gpt-4o", Ok(&["east/gpt-4o"])),
         ("coast/nothing", Err(404)),
-        // Nobody said which model, and the members have several.
+        // No model is named, and the members have several.
         ("coast", Err(404)),
-        // An alias takes the calls for the model whose name it has; the model is still there by its provider.
+        // An alias takes precedence over a model of the same name, which is still available under its provider.
         ("gpt-4o", Ok(&["west/gpt-4o-mini"])),
         ("east/gpt-4o", Ok(&["east/gpt-4o"])),
         ("twice", Ok(&["east/gpt-5"])),
-        // A combo within a combo, an alias behind an alias: not a name there.
+        // A combo in a combo and an alias of an alias are not resolved.
         ("inside", Ok(&["lab/llama-3"])),
         ("loop", Ok(&["lab/llama-3"])),
         ("chain", Err(404)),
@@ -140,7 +141,7 @@ fn a_key_bound_to_a_pool_goes_nowhere_else() {
         ("coast", "fast", Err(403)),
         ("lone", "best", Ok(&["lab/llama-3"])),
         ("lone", "coast/gpt-5", Err(403)),
-        // A pool that is gone lets nobody through.
+        // A pool that does not exist denies every target.
         ("gone", "gpt-5", Err(403)),
     ] {
         check(&bound(pool), Fallback::default(), model, expected);
@@ -161,7 +162,7 @@ fn what_stands_in_is_as_the_mode_says() {
     check(&Caller::Master, ruled(), "west/gpt-4o-mini", Ok(&["west/gpt-4o-mini", "east/gpt-4o"]));
     let auto = || Fallback { mode: Mode::Auto, rules: Vec::new() };
     check(&Caller::Master, auto(), "west/gpt-5", Ok(&["west/gpt-5", "east/gpt-5", "lab/gpt-5"]));
-    // The same family, with the tools that are asked for.
+    // Models of the same family that support the requested tools.
     check(&Caller::Master, auto(), "east/gpt-4o", Ok(&["east/gpt-4o", "west/gpt-4o-mini"]));
     check(&Caller::Master, auto(), "lab/llama-3", Ok(&["lab/llama-3"]));
 }

@@ -1,4 +1,4 @@
-//! The operator's prices on their lanes, and what has none.
+//! Tests of the operator's prices on lanes, and of models without a price.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,11 +32,11 @@ fn house(list: &[(&str, Value)]) -> Routes {
     compile_at(&places, &BTreeMap::new(), Arc::new(Prices::new(prices)))
 }
 
-/// The rate for input and which price it is.
+/// The input rate, and the version of the price.
 fn found(routes: &Routes, instance: &str, model: &str) -> Option<(i64, Option<String>)> {
     let lane = routes.instances[instance].lane(model).unwrap();
     let version = lane.pricing_version().map(str::to_owned);
-    // Whoever asks without a lane is told the same.
+    // The price without a lane is the same.
     let pricing = routes.pricing(instance, &lane.target.provider_type, model);
     assert_eq!(pricing.effective.as_ref(), lane.price());
     Some((lane.price()?.input.0, version))
@@ -57,7 +57,7 @@ fn the_instances_own_price_wins_over_its_types() {
     assert_eq!(found(&routes, "yard", "own"), Some((usd(2.0), rev(0))));
     assert_eq!(found(&routes, "lab", "unlisted"), Some((usd(4.0), rev(2))), "a model that nobody lists");
 
-    // Where an instance has its type's name, what is said of that name is said of that instance.
+    // If an instance has the name of its type, a price for that name applies to that instance.
     let routes = house(&[("openai/gpt-5", input(7.0)), ("openrouter/openai/gpt-5", input(8.0))]);
     assert_eq!(found(&routes, "openai", "gpt-5"), Some((usd(7.0), rev(0))));
     assert_eq!(found(&routes, "openai-eu", "gpt-5"), Some(catalogued));

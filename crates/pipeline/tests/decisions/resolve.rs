@@ -1,4 +1,4 @@
-//! Call → plan.
+//! Tests of the resolution from a call to its plan.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use domain::access::{AccessLists, Verdict};
 use domain::caller::{Caller, KeyFacts};
 use domain::fault::Fault;
 use domain::user_path::UserPath;
-use pipeline::choose::Circumstances;
+use pipeline::choose::SelectionContext;
 use pipeline::gateway::Policy;
 use pipeline::receive;
 use pipeline::resolve::access::Access;
@@ -33,7 +33,7 @@ fn planned(snapshot: &Snapshot, caller: &Caller, body: &Value) -> Result<Plan, F
     };
     let resolved = resolve(&call.asking(access, &arrival, &policy)?, &mut ())?;
     let circumstances =
-        Circumstances { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
+        SelectionContext { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
     Ok(resolved.plan(|| circumstances))
 }
 
@@ -57,7 +57,7 @@ fn check(snapshot: &Snapshot, caller: &Caller, (model, hint): (&str, Option<&str
     }
 }
 
-/// Everybody has said what they have.
+/// A snapshot in which every instance has listed its models.
 fn listed() -> Snapshot {
     with_routes(compile(&[
         place("openai", "openai", Some(&["gpt-5", "gpt-5-mini"])),
@@ -78,7 +78,7 @@ fn selectors_lead_where_they_say() {
     check(("groq/llama-3", None), Ok(&["fast/llama-3"]));
     check(("openrouter/openai/gpt-5", None), Ok(&["router/openai/gpt-5"]));
     check(("router/meta-llama/llama-3", None), Ok(&["router/meta-llama/llama-3"]));
-    // A whole id that holds a slash.
+    // A whole id that contains a slash.
     check(("meta-llama/llama-3", None), Ok(&["router/meta-llama/llama-3"]));
     check(("openai/o9", None), Ok(&["router/openai/o9"]));
     // A bare id: the lower priority number first, then the name.
@@ -103,7 +103,7 @@ fn selectors_lead_where_they_say() {
     check(("  ", None), Err((400, "model_required")));
 }
 
-/// While an instance has not said what it has, it may be asked for anything; but never in another's name.
+/// An instance that has not listed its models may be asked for any model, but not under the name of another instance.
 #[test]
 fn an_unlisted_instance_gets_the_benefit_of_the_doubt() {
     let snapshot = with_routes(compile(&[
@@ -154,7 +154,8 @@ fn lists_are_judged_on_every_target() {
     let by_type = AccessLists { allowed_models: list(&["groq/*"]), ..nobody.clone() };
     check(by_type.clone(), "llama-3", Ok(&["fast/llama-3"]));
     check(by_type, "gpt-5", Err((403, "key_model_access_denied")));
-    // The name of an instance is that instance, not every instance of the type it is called after; a denial is wide.
+    // The name of an instance allows that instance, not every instance of the type with the same name; a denial covers
+    // both.
     let by_name = AccessLists { allowed_models: list(&["openai/*"]), ..nobody.clone() };
     check(by_name, "gpt-5", Ok(&["openai/gpt-5"]));
     let deny_type = AccessLists { denied_models: vec!["openai/*".into()], ..nobody.clone() };
@@ -198,7 +199,7 @@ fn some_lists() -> impl Strategy<Value = AccessLists> {
 }
 
 proptest! {
-    /// No configuration and no selector leads to a target that is switched off or that the key's lists deny.
+    /// No configuration and no selector leads to a target that is disabled or that the key's lists deny.
     #[test]
     fn a_plan_keeps_every_rule(
         places in proptest::collection::vec(some_place(), 1..4),
@@ -217,7 +218,7 @@ proptest! {
                     prop_assert_eq!(lane.judge(&lists, false), Verdict::Allowed);
                     prop_assert!(model.ends_with(&*target.model));
                 }
-                // Who names an instance gets that instance, or somebody who lists the whole text as a model of theirs.
+                // The name of an instance leads to that instance, or to one that lists the whole text as a model.
                 if let Some((prefix, _)) = model.split_once('/')
                     && snapshot.routes.instances.contains_key(prefix)
                 {

@@ -1,4 +1,4 @@
-//! Snapshots made by hand.
+//! Hand-made snapshots.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
@@ -15,7 +15,7 @@ use pipeline::inventory::{Listing, Model};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
 use pipeline::snapshot::routes::prices::Prices;
-use pipeline::snapshot::routes::{self, Ground, Routes};
+use pipeline::snapshot::routes::{self, CompileInputs, Routes};
 use testkit::SystemClock;
 use tokio_util::task::TaskTracker;
 
@@ -55,7 +55,7 @@ pub fn with_routes(routes: Routes) -> Snapshot {
     }
 }
 
-/// An instance and the models it said it has; `None` when it has not been asked.
+/// An instance and the models that it lists; `None` if it has not been asked.
 #[derive(Debug)]
 pub struct Place {
     pub provider: Provider,
@@ -115,7 +115,7 @@ pub fn compile_at(
             (name, Listing { known: true, models: models.iter().map(model).collect(), ..Listing::default() })
         })
         .collect();
-    let ground = Ground {
+    let ground = CompileInputs {
         listings: &listings,
         overrides,
         prices,

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/aliases`: other names for what selectors lead to. Slashes in a name need no encoding.
+//! `/admin/api/v1/aliases`: alternative names for models, pools and combos. Slashes in a name need no encoding.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::query::Pairs;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AliasBody {
-    /// May be left out: it is in the path.
+    /// Optional, because the name is in the path.
     #[serde(default)]
     pub name: Option<String>,
     /// `provider/model`, a model, a pool or a combo.
@@ -85,7 +85,7 @@ impl Served for Alias {
     }
 }
 
-/// Aliases, by name.
+/// List aliases by name.
 #[utoipa::path(get, path = "/admin/api/v1/aliases", tag = "aliases",
     params(("limit" = Option<i64>, Query, description = "1 to 10000, default 10000"), ("offset" = Option<i64>, Query, description = "Default 0")),
     responses((status = 200, description = "The aliases; X-Total-Count has their number", body = Vec<AliasView>),
@@ -99,7 +99,7 @@ pub async fn list(
     crud::list::<Alias>(&app, &pairs).await
 }
 
-/// One alias.
+/// Get an alias.
 #[utoipa::path(get, path = "/admin/api/v1/aliases/{*name}", tag = "aliases", params(("name" = String, Path, description = "The alias, slashes and all")),
     responses((status = 200, description = "The alias", body = AliasView), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such alias")),
@@ -134,7 +134,7 @@ pub async fn replace(
     crud::replace(&app, principal.caller.actor(), &name, &headers, edit).await
 }
 
-/// Remove an alias.
+/// Delete an alias.
 #[utoipa::path(delete, path = "/admin/api/v1/aliases/{*name}", tag = "aliases", params(("name" = String, Path, description = "The alias, slashes and all")),
     responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"), (status = 404, description = "No such alias"),
         (status = 409, description = "Still in use"), (status = 412, description = "Changed in the meantime")),

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/audit`: who asked for what, and what was answered.
+//! `/admin/api/v1/audit`: the audit log of calls.
 
 mod export;
 mod filter;
@@ -29,7 +29,7 @@ use crate::principal::{Audit, Needs as _, Principal, Read};
 use crate::query::{self, Pairs};
 use view::{AuditEntryView, AuditStatsView};
 
-/// Which entries: the same for the list and for the file.
+/// Query parameters that filter the audit log; the same for the list and the export.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "it describes what `filter` reads")]
@@ -42,9 +42,9 @@ pub struct AuditParameters {
     end_date: Option<String>,
     /// IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone
     timezone: Option<String>,
-    /// A subtree
+    /// Only calls below this user path
     user_path: Option<String>,
-    /// Only this model, as it was asked for
+    /// Only this model, as requested
     requested_model: Option<String>,
     /// Only this provider, by name or type
     provider: Option<String>,
@@ -56,13 +56,13 @@ pub struct AuditParameters {
     error_type: Option<String>,
     /// Only this status
     status_code: Option<i64>,
-    /// Only streams, or none
+    /// Only streaming calls (true), or only others (false)
     stream: Option<bool>,
     /// Only this key
     auth_key_id: Option<String>,
     /// Only this session
     session_id: Option<String>,
-    /// In request_id, requested_model, provider, method, path, error_type and error_message
+    /// Text to search in request_id, requested_model, provider, method, path, error_type and error_message
     search: Option<String>,
 }
 
@@ -70,13 +70,13 @@ pub struct AuditParameters {
 pub struct AuditLogView {
     pub entries: Vec<AuditEntryView>,
     pub total: i64,
-    /// False when there are at least so many.
+    /// False when `total` is a lower bound.
     pub total_is_exact: bool,
-    /// Only 200,000 entries were looked at: `next` goes on with the rest of the period.
+    /// True when the search stopped after 200,000 entries; `next` continues with the rest of the period.
     pub search_truncated: bool,
     pub limit: i64,
     pub offset: i64,
-    /// Pass as `cursor` to read on; absent at the end.
+    /// Cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ fn enabled(app: &App) -> Result<(), Fault> {
     Err(fault::feature_unavailable("There is no audit log: LOGGING_ENABLED is false."))
 }
 
-/// The calls of a period, newest first.
+/// List the calls of a period, newest first.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log", operation_id = "audit_log", tag = "audit",
     params(AuditParameters,
         ("sort" = Option<String>, Query, description = "timestamp, -timestamp (default), duration or -duration"),
@@ -137,7 +137,7 @@ pub async fn log(
     }))
 }
 
-/// One call.
+/// Get one call.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/{id}", operation_id = "audit_entry", tag = "audit",
     params(("id" = String, Path, description = "The entry")),
     responses((status = 200, description = "The entry", body = AuditEntryView), (status = 401, description = "Unauthorized"),
@@ -152,8 +152,8 @@ pub async fn read(
     Ok(Json(view::entry(find(&app, &principal.caller, &id).await?)))
 }
 
-/// The calls of a period as a file, oldest first. A body that ends without its terminator was cut off; JSONL also has a
-/// last line that says that it is whole.
+/// Export the calls of a period as a file, oldest first. A truncated export ends without the terminator of its chunked
+/// body; a complete JSONL export also ends with a line that says so.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/export", operation_id = "export_audit_log", tag = "audit",
     params(AuditParameters, ("format" = Option<String>, Query, description = "csv (default, without headers and bodies) or jsonl")),
     responses((status = 200, description = "The file", content((String = "text/csv"), (String = "application/jsonl"))),
@@ -172,16 +172,16 @@ pub async fn export(
         Some("jsonl") => export::Format::Jsonl,
         Some(_) => return Err(fault::invalid_parameter("format", "'format' is csv or jsonl.").into()),
     };
-    // Storage that is away is told before a file is begun.
+    // Fails before the download starts if storage is down.
     app.refresher.store().documents().revision().await?;
     let now = app.gateway.clock.now();
     let mut filter = filter::filter(&pairs, &headers, &principal.caller, now)?;
-    // What happens from now on would never let it come to an end.
+    // Entries that are written during the export would keep it from ending.
     filter.until = filter.until.min(now);
     Ok(export::answer(app, filter, format))
 }
 
-/// Calls as they end in this process, as server-sent events: entries without headers and bodies.
+/// Stream calls as they end in this process, as server-sent events without headers and bodies.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/stream", operation_id = "watch_audit_log", tag = "audit",
     params(("last_event_id" = Option<i64>, Query, description = "Begin after the event of this id, as far as it is still there"),
         ("Last-Event-ID" = Option<i64>, Header, description = "The same, and wins: what browsers send when they come back")),
@@ -199,7 +199,7 @@ pub async fn stream(
     Ok(watch::answer(app, principal.caller, Newest, &headers, &pairs)?)
 }
 
-/// The calls that belong to the same conversation as this one.
+/// List the calls of the conversation that a call belongs to.
 #[utoipa::path(get, path = "/admin/api/v1/audit/conversation", operation_id = "audit_conversation", tag = "audit",
     params(("log_id" = String, Query, description = "The entry to begin with"),
         ("limit" = Option<i64>, Query, description = "1 to 200, default 40")),
@@ -224,7 +224,7 @@ pub async fn conversation(
     Ok(Json(ConversationView { anchor_id, entries: entries.into_iter().map(view::entry).collect() }))
 }
 
-/// What is not the caller's to see is not there.
+/// Finds an entry; one that the caller may not see counts as missing.
 async fn find(app: &App, caller: &Caller, id: &str) -> Result<AuditEntry, Problem> {
     let entry = app.refresher.store().audit().find(id).await?;
     let entry = entry.filter(|entry| is_visible(&entry.user_path, caller));
@@ -235,7 +235,7 @@ fn is_visible(user_path: &str, caller: &Caller) -> bool {
     caller.subtree().is_none_or(|own| UserPath::parse(user_path).is_ok_and(|path| own.covers(&path)))
 }
 
-/// The entries of this process as they come.
+/// The live stream of this process's audit entries.
 struct Newest;
 
 impl Watched for Newest {

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/auth-keys`: managed keys. The raw key is in the answers to its creation and its rotation, and nowhere else.
+//! `/admin/api/v1/auth-keys`: managed keys. The raw key is returned only by creation and rotation.
 
 mod amend;
 mod draft;
@@ -66,7 +66,7 @@ pub async fn create(
     Ok(record::answer(StatusCode::CREATED, &etag, created))
 }
 
-/// One key.
+/// Get a key.
 #[utoipa::path(get, path = "/admin/api/v1/auth-keys/{id}", tag = "auth-keys", params(("id" = String, Path, description = "The key's id")),
     responses((status = 200, description = "The key", body = KeyView), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such key")),
@@ -82,7 +82,7 @@ pub async fn read(
 
 async fn find(app: &App, caller: &Caller, id: &str) -> Result<Stored<AuthKey>, Problem> {
     let stored = match app.refresher.store().collection::<AuthKey>().get(id).await {
-        // Its user path is not known: it is shown to callers of the whole tree only.
+        // The user path of a corrupt document is unknown, so only callers with the whole tree see it.
         Err(StoreError::Corrupt(_)) if caller.subtree().is_none() => {
             return Err(record::unreadable("key", id).into());
         }
@@ -97,7 +97,7 @@ fn missing(id: &str) -> fault::Fault {
     fault::not_found(format!("There is no key '{id}'."))
 }
 
-/// An admin that is bound to a user path sees the keys of that subtree.
+/// Whether the caller may see a key: an admin bound to a user path sees the keys of that subtree.
 fn visible(caller: &Caller, key: &AuthKey) -> bool {
     let Some(own) = caller.key().and_then(|facts| facts.user_path.as_ref()) else { return true };
     let path = key.user_path.as_deref().and_then(|path| UserPath::parse(path).ok()).unwrap_or_default();

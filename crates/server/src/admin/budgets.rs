@@ -1,4 +1,4 @@
-//! `/admin/api/v1/budgets`: what may be spent below a user path within a period, and what is spent.
+//! `/admin/api/v1/budgets`: spending limits per user path and period, and the spending so far.
 
 mod amend;
 pub mod forecast;
@@ -20,7 +20,7 @@ use domain::resources::Resource as _;
 use domain::resources::budget::{self, Budget, BudgetKey, BudgetPolicy, OnExhausted, OnTight};
 use domain::user_path::UserPath;
 use http::{HeaderMap, StatusCode};
-use pipeline::spending::{self, Rule};
+use pipeline::budgets::{self, Rule};
 use serde::{Deserialize, Serialize};
 use store::Collection;
 use utoipa::ToSchema;
@@ -40,19 +40,19 @@ use view::BudgetList;
 pub struct AmountBody {
     /// US dollars, above 0.
     pub amount: f64,
-    /// What happens to a call whose worst cost does not fit: clamp its output bound, or refuse it.
+    /// Action for a call whose worst-case cost does not fit: clamp its output limit, or refuse it.
     #[serde(default)]
     pub on_tight: OnTight,
-    /// What happens when no useful part of a call fits: block it, or send it to `downgrade_to`.
+    /// Action when no useful part of a call fits: block it, or send it to `downgrade_to`.
     #[serde(default)]
     pub on_exhausted: OnExhausted,
     /// The selector that serves calls instead, with `on_exhausted: downgrade`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub downgrade_to: Option<String>,
-    /// US dollars: every direct child path has a budget of its own of this amount.
+    /// US dollars: gives every direct child path a budget of its own of this amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_default: Option<f64>,
-    /// The amount holds for each agent run (`X-Run-Id`) by itself.
+    /// Applies the amount to each agent run (`X-Run-Id`) separately.
     #[serde(default)]
     pub per_run: bool,
 }
@@ -83,7 +83,7 @@ impl AmountBody {
     }
 }
 
-/// Budgets and how they stand, by path and period.
+/// List budgets and their current spending, by path and period.
 #[utoipa::path(get, path = "/admin/api/v1/budgets", tag = "budgets",
     responses((status = 200, description = "The budgets", body = BudgetList), (status = 401, description = "Unauthorized"),
         (status = 403, description = "Not in this edition"), (status = 503, description = "Storage is not available")),
@@ -95,7 +95,7 @@ pub async fn list(
     Ok(Json(view::list(&app, &principal.caller).await?))
 }
 
-/// Set a budget's amount. One of the configuration is overridden.
+/// Set a budget. A budget from the configuration is overridden.
 #[utoipa::path(put, path = "/admin/api/v1/budgets/{user_path}/{period}", tag = "budgets",
     params(("user_path" = String, Path, description = "The user path, URL-encoded: %2Fteam%2Fa"),
         ("period" = String, Path, description = "hourly, daily, weekly, monthly or a number of seconds")),
@@ -130,7 +130,7 @@ pub async fn replace(
     Ok(record::answer(StatusCode::OK, &etag, view::list(&app, caller).await?))
 }
 
-/// Remove a budget. What overrode one of the configuration gives way to it again.
+/// Delete a budget. A budget from the configuration that it overrode is in force again.
 #[utoipa::path(delete, path = "/admin/api/v1/budgets/{user_path}/{period}", tag = "budgets",
     params(("user_path" = String, Path, description = "The user path, URL-encoded: %2Fteam%2Fa"),
         ("period" = String, Path, description = "hourly, daily, weekly, monthly or a number of seconds")),
@@ -150,7 +150,7 @@ pub async fn delete(
     let configured = configured(&app, &key).is_some();
     let turn = app.naming.lock().await;
     let remove = |known: Option<&Budget>| match known.filter(|known| known.amount.is_some()) {
-        // The reset outlives the amount.
+        // Keeps the time of the last reset, which still applies to the configured budget.
         Some(known) if configured && known.last_reset_at.is_some() => {
             Ok(Some(Budget::new(key.clone(), None, known.last_reset_at)))
         }
@@ -171,9 +171,9 @@ fn collection(app: &App) -> Collection<Budget> {
     app.refresher.store().collection()
 }
 
-/// The budget in force, as a PUT would set it.
+/// The budget in force, in the form of a PUT body.
 fn in_force(app: &App, key: &BudgetKey) -> Option<AmountBody> {
-    let statuses = app.gateway.spending.statuses(app.gateway.clock.now());
+    let statuses = app.gateway.budgets.statuses(app.gateway.clock.now());
     let status = statuses.into_iter().find(|status| status.rule.key == *key)?;
     Some(AmountBody::of(&status.rule))
 }
@@ -183,15 +183,15 @@ fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {
     configured.iter().find(|(known, _)| known == key).map(|(_, amount)| *amount)
 }
 
-/// Tenants are told apart only where the edition has them.
+/// The tenant of the caller, if the edition supports tenants.
 fn tenant(app: &App, caller: &Caller) -> Option<String> {
     let known = app.gateway.capabilities.has(Capability::Identity);
     caller.key().filter(|_| known).and_then(|key| key.tenant_id.as_deref().map(str::to_owned))
 }
 
-/// A caller that is bound to a user path, or a tenant, sees what is its own.
+/// Whether the caller may see a budget: a caller bound to a user path or a tenant sees only its own.
 fn is_visible(app: &App, caller: &Caller, key: &BudgetKey) -> bool {
-    spending::is_visible(&app.gateway, caller, key)
+    budgets::is_visible(&app.gateway, caller, key)
 }
 
 fn within(caller: &Caller, path: &UserPath) -> Result<(), Fault> {

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/changes`: who changed what, when, from what to what.
+//! `/admin/api/v1/changes`: the change log of stored documents.
 
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ pub struct ChangeView {
 #[derive(Serialize, ToSchema)]
 pub struct ChangeList {
     pub entries: Vec<ChangeView>,
-    /// Pass as `before` to read on; absent at the end.
+    /// Value of `before` for the next page; absent on the last page.
     pub next: Option<i64>,
 }
 
-/// Changes to documents, newest first.
+/// List changes to documents, newest first.
 #[utoipa::path(get, path = "/admin/api/v1/changes", tag = "changes",
     params(("kind" = Option<String>, Query, description = "Only this kind of document"),
         ("name" = Option<String>, Query, description = "Only the document of this name"),

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/combos`: models of the operator's own making. A combo's id is its name.
+//! `/admin/api/v1/combos`: virtual models that combine several selectors. A combo's id is its name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,18 +28,18 @@ use crate::query::Pairs;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComboBody {
-    /// In a PUT it may be left out.
+    /// Optional in a PUT.
     #[serde(default)]
     pub name: Option<String>,
     #[serde(default)]
     pub description: Option<String>,
-    /// 2 to 20, in order; `models` and `targets` are other names for this field.
+    /// 2 to 20, in order; `models` and `targets` are aliases of this field.
     #[serde(alias = "models", alias = "targets")]
     pub selectors: Vec<String>,
     /// Default: primary_fallback.
     #[serde(default)]
     pub strategy: Option<Strategy>,
-    /// By selector; 1 where none is named.
+    /// By selector; the default is 1.
     #[serde(default)]
     pub weights: Option<BTreeMap<String, f64>>,
 }
@@ -58,7 +58,7 @@ pub struct ComboView {
 
 #[derive(Serialize, ToSchema)]
 pub struct Validation {
-    /// Every selector leads somewhere.
+    /// True when every selector resolves to a target.
     pub valid: bool,
     pub selectors: Vec<SelectorStatus>,
 }
@@ -115,7 +115,7 @@ impl Served for Combo {
     }
 }
 
-/// No other combo may come to be made of this one, by itself or through an alias.
+/// Rejects a combo that another combo would contain, directly or through an alias.
 fn apart(combo: &Combo, names: &Names) -> Result<(), Fault> {
     let leads_here = |name: &String| {
         *name == combo.name || names.aliases.get(name).is_some_and(|alias| alias.target == combo.name)
@@ -131,7 +131,7 @@ fn apart(combo: &Combo, names: &Names) -> Result<(), Fault> {
     }
 }
 
-/// Combos can be switched off; what is stored can be read all the same.
+/// Rejects changes while combos are disabled; stored ones can still be read.
 fn switched_on(app: &App) -> Result<(), Fault> {
     if app.config.combos_enabled {
         return Ok(());
@@ -139,7 +139,7 @@ fn switched_on(app: &App) -> Result<(), Fault> {
     Err(fault::feature_unavailable("Combos are switched off: set COMBOS_ENABLED=true."))
 }
 
-/// Combos, by name.
+/// List combos by name.
 #[utoipa::path(get, path = "/admin/api/v1/combos", tag = "combos",
     params(("limit" = Option<i64>, Query, description = "1 to 10000, default 10000"), ("offset" = Option<i64>, Query, description = "Default 0")),
     responses((status = 200, description = "The combos; X-Total-Count has their number", body = Vec<ComboView>),
@@ -153,7 +153,7 @@ pub async fn list(
     crud::list::<Combo>(&app, &pairs).await
 }
 
-/// Add a combo.
+/// Create a combo.
 #[utoipa::path(post, path = "/admin/api/v1/combos", tag = "combos", request_body = ComboBody,
     responses((status = 201, description = "The combo", body = ComboView), (status = 400, description = "Invalid request"),
         (status = 401, description = "Unauthorized"), (status = 409, description = "The name is taken"),
@@ -169,7 +169,7 @@ pub async fn create(
     crud::create(&app, principal.caller.actor(), body.combo(name)).await
 }
 
-/// One combo.
+/// Get a combo.
 #[utoipa::path(get, path = "/admin/api/v1/combos/{id}", tag = "combos", params(("id" = String, Path, description = "The combo's name; a slash in it is encoded")),
     responses((status = 200, description = "The combo", body = ComboView), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such combo")),
@@ -203,7 +203,7 @@ pub async fn replace(
         let mut body: ComboBody = patch.over(known, &["id", "created_at", "updated_at"])?;
         let name = record::name("name", body.name.take(), id.clone())?;
         let mut combo = body.combo(name);
-        // Weights that nobody sent do not outlive their selectors.
+        // Unless weights were sent, drops those of removed selectors.
         if patch.sent("weights").is_none() {
             combo.weights.retain(|selector, _| combo.selectors.contains(selector));
         }
@@ -212,7 +212,7 @@ pub async fn replace(
     crud::replace(&app, principal.caller.actor(), &id, &headers, edit).await
 }
 
-/// Remove a combo.
+/// Delete a combo.
 #[utoipa::path(delete, path = "/admin/api/v1/combos/{id}", tag = "combos", params(("id" = String, Path, description = "The combo's name; a slash in it is encoded")),
     responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"), (status = 404, description = "No such combo"),
         (status = 409, description = "Still in use"), (status = 412, description = "Changed in the meantime"),
@@ -228,7 +228,7 @@ pub async fn delete(
     crud::delete::<Combo>(&app, principal.caller.actor(), &id, &headers).await
 }
 
-/// See where each selector of a combo leads at this moment. Changes nothing.
+/// Validate a combo: resolve each of its selectors. Changes nothing.
 #[utoipa::path(post, path = "/admin/api/v1/combos/{id}/validate", tag = "combos",
     params(("id" = String, Path, description = "The combo's name; a slash in it is encoded")),
     responses((status = 200, description = "Where its selectors lead", body = Validation), (status = 401, description = "Unauthorized"),

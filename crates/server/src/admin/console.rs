@@ -1,4 +1,4 @@
-//! `/admin/api/v1/console`: what happens in this process, as it happens.
+//! `/admin/api/v1/console`: live events of this process.
 
 use std::sync::Arc;
 
@@ -25,16 +25,16 @@ use crate::query::{self, Pairs};
 
 #[derive(Serialize, ToSchema)]
 pub struct RecentView {
-    /// Oldest first. Each has `id`, `event`, `at` and what belongs to its kind.
+    /// Oldest first. Each has `id`, `event`, `at` and the fields of its kind.
     #[schema(value_type = Vec<Object>)]
     pub events: Vec<Box<RawValue>>,
-    /// Pass as `after` to read on.
+    /// Value of `after` for the next request.
     pub last_id: u64,
-    /// How many events after `after` are no longer there.
+    /// Number of events after `after` that are no longer in the buffer.
     pub dropped: u64,
 }
 
-/// The latest events.
+/// List the latest events.
 #[utoipa::path(get, path = "/admin/api/v1/console/recent", tag = "console",
     params(("limit" = Option<i64>, Query, description = "1 to 500, default 100"),
         ("event" = Option<String>, Query, description = "Only request, fallback, breaker or config"),
@@ -56,7 +56,7 @@ pub async fn recent(
     events.retain(|entry| concerns(entry, event, &principal.caller));
     let mut last_id = batch.position;
     if let Some(surplus) = events.len().checked_sub(limit).filter(|surplus| *surplus > 0) {
-        // Whoever reads on gets the next ones, whoever just looks in gets the latest.
+        // With `after`, the oldest events are returned, so that the client can read on; without it, the latest.
         match after {
             Some(_) => {
                 events.truncate(limit);
@@ -70,7 +70,7 @@ pub async fn recent(
     Ok(Json(RecentView { events: events.iter().filter_map(raw).collect(), last_id, dropped }))
 }
 
-/// Events as they happen, as server-sent events.
+/// Stream events as they happen, as server-sent events.
 #[utoipa::path(get, path = "/admin/api/v1/console/stream", tag = "console",
     params(("event" = Option<String>, Query, description = "Only request, fallback, breaker or config"),
         ("last_event_id" = Option<i64>, Query, description = "Begin after the event of this id, as far as it is still there"),
@@ -88,7 +88,7 @@ pub async fn stream(
     Ok(watch::answer(app, principal.caller, Wanted(event), &headers, &pairs)?)
 }
 
-/// Events of all names, or of this one.
+/// Filter of the event stream: events of one name, or all.
 struct Wanted(Option<&'static str>);
 
 impl Watched for Wanted {
@@ -120,7 +120,7 @@ fn event(pairs: &Pairs) -> Result<Option<&'static str>, Fault> {
     }
 }
 
-/// A caller that is bound to a user path sees the calls below it, and nothing of the installation as a whole.
+/// Whether an entry is visible: a caller bound to a user path sees only the calls of that subtree.
 fn concerns(entry: &Entry, event: Option<&str>, caller: &Caller) -> bool {
     if event.is_some_and(|event| event != entry.name()) {
         return false;

@@ -1,4 +1,4 @@
-//! Documents that are listed, read, written and deleted in the same way; what differs is in `Served`.
+//! Shared list, read, create, replace and delete operations of documents; `Served` defines the differences.
 
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
@@ -16,12 +16,12 @@ use crate::query::Pairs;
 
 pub trait Served: Resource {
     type View: Serialize;
-    /// What people call it.
+    /// Name of the kind in messages.
     const TITLE: &'static str;
 
     fn view(stored: Stored<Self>, app: &App) -> Self::View;
 
-    /// What can only be judged by looking at the others.
+    /// Checks the constraints that depend on other documents.
     fn check(&self, names: &Names) -> Result<(), Fault>;
 }
 
@@ -35,7 +35,7 @@ fn missing<T: Served>(name: &str) -> Fault {
     fault::not_found(format!("There is no {} '{name}'.", T::TITLE))
 }
 
-/// An array by name, whole unless a part is asked for; how many there are is in the head.
+/// Lists the documents by name, all unless a page is requested; the total is in the header `X-Total-Count`.
 pub async fn list<T: Served>(app: &App, pairs: &Pairs) -> Result<Response, Problem> {
     let (limit, offset) = record::page(pairs, MOST, MOST)?;
     let all = collection::<T>(app).all().await?;
@@ -60,7 +60,7 @@ pub async fn read<T: Served>(app: &App, name: &str) -> Result<Response, Problem>
 pub async fn create<T: Served>(app: &App, actor: &str, value: T) -> Result<Response, Problem> {
     value.validate()?;
     let _turn = app.naming.lock().await;
-    // Asked for as it lies in storage: also one that cannot be read has the name.
+    // Looked up as stored: a document that cannot be read still occupies its name.
     if app.refresher.store().documents().find(T::KIND, value.name()).await?.is_some() {
         let message = format!("The {} '{}' exists already.", T::TITLE, value.name());
         return Err(fault::conflict(message).param("name").into());
@@ -71,10 +71,10 @@ pub async fn create<T: Served>(app: &App, actor: &str, value: T) -> Result<Respo
     Ok(record::answer(StatusCode::CREATED, &stored.etag(), T::view(stored, app)))
 }
 
-/// How often a change is made again on top of one that another replica made in the meantime.
+/// Number of retries of a change that loses a race against another replica.
 const ATTEMPTS: usize = 5;
 
-/// Changes what is there, or creates it: `edit` gets the stored document, which is absent when it cannot be read.
+/// Updates or creates a document: `edit` gets the stored one, or `None` if there is none or it cannot be read.
 pub async fn replace<T: Served>(
     app: &App,
     actor: &str,
@@ -104,7 +104,7 @@ pub async fn replace<T: Served>(
     Err(fault::conflict(format!("The {} '{name}' is being changed by others: try again.", T::TITLE)).into())
 }
 
-/// Refused while others refer to it.
+/// Deletes a document; refused while others refer to it.
 pub async fn delete<T: Served>(
     app: &App,
     actor: &str,

@@ -1,4 +1,4 @@
-//! `POST /admin/api/v1/explain`: what would become of a request, without making the call.
+//! `POST /admin/api/v1/explain`: explains the routing, cost and limits of a request without sending it.
 
 mod place;
 
@@ -23,8 +23,8 @@ use utoipa::ToSchema;
 
 use crate::App;
 use crate::body::Strict;
-use crate::door::Visit;
 use crate::fault::Problem;
+use crate::http_service::RequestContext;
 use crate::inference::{call, chat};
 use crate::principal::{Explain, Principal, Read};
 use place::Place;
@@ -32,26 +32,25 @@ use place::Place;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainRequest {
-    /// POST, which is also the default.
+    /// Only POST, which is also the default.
     #[serde(default)]
     pub method: Option<String>,
-    /// With its query. Default: /v1/chat/completions
+    /// Path and query. Default: /v1/chat/completions
     #[serde(default)]
     pub path: Option<String>,
-    /// As the client would send them; credentials among them are not looked at. The same X-Request-Id draws the same
-    /// lots as the call would.
+    /// Request headers; credentials are ignored. The same X-Request-Id leads to the same random choices as in the call.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// As the client would send it.
+    /// The request body.
     #[schema(value_type = Object)]
     pub body: Box<RawValue>,
-    /// The key that would make the call; without it, whoever asks.
+    /// The key that would make the call. Default: the caller.
     #[serde(default)]
     pub as_key_id: Option<String>,
 }
 
-/// Explain a request: who calls, where it leads, who would be asked in which order and why, what would be sent and what
-/// it could cost. Nothing is sent and nothing is booked.
+/// Explain a request: the caller, the route, the targets in order with reasons, the request that would be sent and its
+/// possible cost. Nothing is sent or charged.
 #[utoipa::path(post, path = "/admin/api/v1/explain", operation_id = "explain", tag = "explain", request_body = ExplainRequest,
     responses((status = 200, description = "The decision; what the call would not get to is null", body = Explanation),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
@@ -59,7 +58,7 @@ pub struct ExplainRequest {
     security(("bearer" = ["admin:explain:read"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     principal: Principal<Read<Explain>>,
     Strict(request): Strict<ExplainRequest>,
 ) -> Result<Json<Explanation>, Problem> {
@@ -79,7 +78,8 @@ pub async fn create(
     let path = request.path.as_deref().unwrap_or(chat::PATH);
     let Place { endpoint, addressed, mut parts } = place::find(path, &app.config.base_path)?;
     parts.headers = headers;
-    let mut arrival = call::arrival(&app, Visit { request_id, place: None, ..visit }, parts, endpoint);
+    let mut arrival =
+        call::arrival(&app, RequestContext { request_id, place: None, ..visit }, parts, endpoint);
     arrival.addressed = addressed;
     let body = Bytes::from(String::from(Box::<str>::from(request.body)));
     let question = Question { arrival, body, caller, asker };
@@ -93,7 +93,7 @@ pub async fn create(
     Ok(Json(gateway.body_work.run(&gateway.tasks, explain).await??))
 }
 
-/// Who is bound to a user path learns of the keys in that subtree alone, and of its own.
+/// Finds the key to explain for. A caller bound to a user path may name keys of that subtree and its own.
 fn named(snapshot: &Snapshot, asker: &Caller, id: &str) -> Result<Caller, Fault> {
     let own = asker.key();
     let reach = own.and_then(|key| key.user_path.as_ref());

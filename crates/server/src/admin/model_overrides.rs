@@ -1,4 +1,4 @@
-//! `/admin/api/v1/model-overrides`: who may use a model, and what is told about it. Slashes need no encoding.
+//! `/admin/api/v1/model-overrides`: access to a model and its metadata. Slashes need no encoding.
 
 use std::sync::Arc;
 
@@ -28,13 +28,13 @@ use crate::query::Pairs;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OverrideBody {
-    /// May be left out: it is in the path.
+    /// Optional, because the selector is in the path.
     #[serde(default)]
     pub selector: Option<String>,
     /// Default: true.
     #[serde(default)]
     pub enabled: Option<bool>,
-    /// Subtrees that may use it, each with a leading slash; none means everyone.
+    /// Subtrees that may use the model, each with a leading slash; an empty list allows everyone.
     #[serde(default)]
     pub user_paths: Option<Vec<String>>,
     #[serde(default)]
@@ -59,7 +59,7 @@ impl OverrideBody {
             user_paths: self.user_paths.unwrap_or_default(),
             metadata: self.metadata.unwrap_or_default(),
         };
-        // Judged as they were sent, kept as they are compared.
+        // Validated as sent, stored in normalized form.
         document.validate()?;
         for path in &mut document.user_paths {
             if let Ok(normal) = UserPath::parse(path) {
@@ -85,7 +85,7 @@ impl Served for ModelOverride {
         }
     }
 
-    /// The model may be one that nobody lists yet: it can be closed before it appears.
+    /// Checks the provider only: a model that no provider lists yet can be disabled in advance.
     fn check(&self, names: &Names) -> Result<(), Fault> {
         let provider = self.selector.split_once('/').map_or(&*self.selector, |(provider, _)| provider);
         if provider == "*" || names.routes.knows(provider) || vendors::find(provider).is_some() {
@@ -99,7 +99,7 @@ impl Served for ModelOverride {
     }
 }
 
-/// Model overrides, by selector.
+/// List model overrides by selector.
 #[utoipa::path(get, path = "/admin/api/v1/model-overrides", tag = "model-overrides",
     params(("limit" = Option<i64>, Query, description = "1 to 10000, default 10000"), ("offset" = Option<i64>, Query, description = "Default 0")),
     responses((status = 200, description = "The overrides; X-Total-Count has their number", body = Vec<OverrideView>),
@@ -113,7 +113,7 @@ pub async fn list(
     crud::list::<ModelOverride>(&app, &pairs).await
 }
 
-/// One override.
+/// Get a model override.
 #[utoipa::path(get, path = "/admin/api/v1/model-overrides/{*selector}", tag = "model-overrides",
     params(("selector" = String, Path, description = "provider/model")),
     responses((status = 200, description = "The override", body = OverrideView), (status = 401, description = "Unauthorized"),
@@ -149,7 +149,7 @@ pub async fn replace(
     crud::replace(&app, principal.caller.actor(), &selector, &headers, edit).await
 }
 
-/// Remove an override: the model is as its provider and the catalogue have it.
+/// Delete an override: the provider's and the catalogue's values apply again.
 #[utoipa::path(delete, path = "/admin/api/v1/model-overrides/{*selector}", tag = "model-overrides",
     params(("selector" = String, Path, description = "provider/model")),
     responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"),

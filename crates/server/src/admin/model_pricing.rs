@@ -1,4 +1,4 @@
-//! `/admin/api/v1/model-pricing`: what models cost, by the catalogue and by the operator. Slashes need no encoding.
+//! `/admin/api/v1/model-pricing`: model prices from the catalogue and from the operator. Slashes need no encoding.
 
 mod csv;
 pub mod export;
@@ -38,7 +38,7 @@ impl Served for ModelPrice {
         view::show(&app.gateway.snapshot().routes, &stored.value.selector)
     }
 
-    /// The model may be one that nobody lists yet: it can have a price before it appears.
+    /// Checks the provider and completeness only: a model that no provider lists yet can have a price.
     fn check(&self, names: &Names) -> Result<(), Fault> {
         let (provider, _) = self.selector.split_once('/').unwrap_or((&self.selector, ""));
         if !names.routes.knows(provider) && vendors::find(provider).is_none() {
@@ -63,7 +63,7 @@ impl Served for ModelPrice {
 
 const MOST: i64 = 10_000;
 
-/// The price of every model, by selector.
+/// List the prices of all models by selector.
 #[utoipa::path(get, path = "/admin/api/v1/model-pricing", tag = "model-pricing",
     params(("search" = Option<String>, Query, description = "Part of the selector, in any case"),
         ("source" = Option<String>, Query, description = "missing, catalog or override"),
@@ -90,7 +90,7 @@ pub async fn list(
     Ok((total, Json(part)).into_response())
 }
 
-/// The price of one model.
+/// Get the price of a model.
 #[utoipa::path(get, path = "/admin/api/v1/model-pricing/{*selector}", tag = "model-pricing",
     params(("selector" = String, Path, description = "provider/model")),
     responses((status = 200, description = "The price; with an ETag where it is the operator's own", body = PriceView),
@@ -110,7 +110,7 @@ pub async fn read(
     }
 }
 
-/// Give a model a price of its own: what it names replaces what the catalogue says.
+/// Set the price of a model: fields that are set replace those of the catalogue.
 #[utoipa::path(put, path = "/admin/api/v1/model-pricing/{*selector}", tag = "model-pricing",
     params(("selector" = String, Path, description = "provider/model; the provider is an instance or a type")),
     request_body = ModelPrice,
@@ -125,7 +125,7 @@ pub async fn replace(
     headers: HeaderMap,
     mut patch: Patch,
 ) -> Result<Response, Problem> {
-    // As the view shows it: what the operator sets is in `override`.
+    // The view shows the operator's price in `override`; its members may be sent there.
     patch.flatten("override");
     let edit = |known: Option<&ModelPrice>| {
         let mut body: ModelPrice = patch.over(known, &["source", "base", "effective"])?;
@@ -136,7 +136,7 @@ pub async fn replace(
     crud::replace(&app, principal.caller.actor(), &selector, &headers, edit).await
 }
 
-/// Remove the operator's price: the catalogue's is in force again, if there is one.
+/// Delete the operator's price: the catalogue's price, if any, applies again.
 #[utoipa::path(delete, path = "/admin/api/v1/model-pricing/{*selector}", tag = "model-pricing",
     params(("selector" = String, Path, description = "provider/model")),
     responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"),

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/models`: every model of every enabled provider, what is known about it and who may use it.
+//! `/admin/api/v1/models`: the models of all enabled providers with their metadata and access rules.
 
 mod entry;
 
@@ -18,10 +18,10 @@ use crate::principal::{Models, Principal, Read};
 use crate::query::{self, Pairs};
 use entry::ModelEntry;
 
-/// Above this the list is cut; `X-Total-Count` tells.
+/// Maximum length of the list; `X-Total-Count` has the full number.
 const MOST: usize = 10_000;
 
-/// What stands for no category in particular.
+/// The value that selects all categories.
 const ALL: &str = "all";
 
 #[derive(Serialize, ToSchema)]
@@ -32,7 +32,7 @@ pub struct CategoryCount {
     pub count: usize,
 }
 
-/// The models of all enabled providers, at most 10000; `X-Total-Count` says how many there are.
+/// List the models of all enabled providers, at most 10000; `X-Total-Count` has their number.
 #[utoipa::path(get, path = "/admin/api/v1/models", tag = "models",
     params(("category" = Option<String>, Query,
         description = "all (default), text_generation, embedding, rerank, image, audio, video or utility")),
@@ -54,7 +54,7 @@ pub async fn list(
     Ok(([("x-total-count", lanes.len().to_string())], Json(entries)).into_response())
 }
 
-/// How many models there are of each category.
+/// Count the models of each category.
 #[utoipa::path(get, path = "/admin/api/v1/models/categories", tag = "models",
     responses((status = 200, description = "The categories", body = Vec<CategoryCount>), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:models:read"])))]

@@ -1,4 +1,4 @@
-//! Every name a request can send as its model: who holds it, and where it leads.
+//! Names that a request can send as its model: checks for conflicts and resolution to targets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use store::StoreError;
 use crate::App;
 use crate::nearest;
 
-/// As stored at this moment, not as last compiled: a check must see what another process has just written.
+/// All names as currently stored, not as in the snapshot: a check must see the writes of other replicas.
 pub struct Names {
     pub routes: Arc<Routes>,
     pub pools: BTreeMap<String, Pool>,
@@ -34,8 +34,8 @@ impl Names {
         })
     }
 
-    /// A name is held by one kind only: no request should have to know which of two comes first. Who holds it already
-    /// keeps it, for the environment can bring in a provider of any name.
+    /// Checks that a name is not taken by another kind, so that every name is unambiguous. A record that already has
+    /// the name may keep it, because the environment can add a provider of any name.
     pub fn free(&self, kind: &str, name: &str) -> Result<(), Fault> {
         let holders = [
             (Combo::KIND, "a combo", self.combos.contains_key(name)),
@@ -52,7 +52,7 @@ impl Names {
         }
     }
 
-    /// Where a selector of the combo `own` leads, as `instance/model`, or why it leads nowhere.
+    /// Resolves a selector of the combo `own` to `instance/model` targets, or returns the reason why it has none.
     pub fn of_combo(&self, own: &str, selector: &str) -> Result<Vec<String>, String> {
         let is_combo = |name: &str| name == own || self.combos.contains_key(name);
         if is_combo(selector) {
@@ -70,7 +70,7 @@ impl Names {
         }
     }
 
-    /// Where a selector that is neither combo nor alias leads, as `instance/model`.
+    /// Resolves a selector that is neither a combo nor an alias to `instance/model` targets.
     pub fn targets(&self, selector: &str) -> Result<Vec<String>, String> {
         if let Some(pool) = self.pools.get(selector) {
             let targets = members(&self.routes, pool, Instance::own_model);
@@ -108,7 +108,7 @@ impl Names {
         }
     }
 
-    /// The name of an instance, or a hint at the nearest.
+    /// Checks that an instance exists; the fault suggests the nearest name.
     pub fn instance(&self, param: String, name: &str) -> Result<(), Fault> {
         if self.routes.instances.contains_key(name) {
             return Ok(());
@@ -126,7 +126,7 @@ impl Names {
     }
 }
 
-/// The targets of the members that are enabled and have one; none when there are none.
+/// The targets of the enabled members that have one; `None` if there are none.
 fn members(
     routes: &Routes,
     pool: &Pool,

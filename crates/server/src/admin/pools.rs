@@ -1,4 +1,4 @@
-//! `/admin/api/v1/pools`: provider instances that stand in for each other.
+//! `/admin/api/v1/pools`: groups of interchangeable provider instances.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::query::Pairs;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolBody {
-    /// In a PUT it may be left out.
+    /// Optional in a PUT.
     #[serde(default)]
     pub name: Option<String>,
     #[serde(default)]
@@ -38,10 +38,10 @@ pub struct PoolBody {
     /// Default: round_robin.
     #[serde(default)]
     pub strategy: Option<Strategy>,
-    /// By member; 1 where none is named.
+    /// By member; the default is 1.
     #[serde(default)]
     pub weights: Option<BTreeMap<String, f64>>,
-    /// Members in trouble are passed over while others are well. Default: true.
+    /// Skips unhealthy members while others are healthy. Default: true.
     #[serde(default)]
     pub health_aware: Option<bool>,
 }
@@ -54,7 +54,7 @@ pub struct PoolView {
     pub strategy: Strategy,
     pub weights: BTreeMap<String, f64>,
     pub health_aware: bool,
-    /// The members as they are now.
+    /// The current state of the members.
     pub members_status: Vec<MemberStatus>,
     pub created_at: String,
     pub updated_at: String,
@@ -63,10 +63,10 @@ pub struct PoolView {
 #[derive(Serialize, ToSchema)]
 pub struct MemberStatus {
     pub name: String,
-    /// There is an instance of that name.
+    /// Whether an instance of that name exists.
     pub known: bool,
     pub enabled: bool,
-    /// Null when it is not known.
+    /// Null when the instance does not exist.
     pub health: Option<ProviderHealth>,
 }
 
@@ -110,7 +110,7 @@ impl Served for Pool {
     }
 }
 
-/// How a member is doing.
+/// The current state of a member.
 fn status(app: &App, member: &str) -> MemberStatus {
     let snapshot = app.gateway.snapshot();
     let instance = snapshot.routes.instances.get(member);
@@ -122,7 +122,7 @@ fn status(app: &App, member: &str) -> MemberStatus {
     }
 }
 
-/// Pools, by name.
+/// List pools by name.
 #[utoipa::path(get, path = "/admin/api/v1/pools", tag = "pools",
     params(("limit" = Option<i64>, Query, description = "1 to 10000, default 10000"), ("offset" = Option<i64>, Query, description = "Default 0")),
     responses((status = 200, description = "The pools; X-Total-Count has their number", body = Vec<PoolView>),
@@ -136,7 +136,7 @@ pub async fn list(
     crud::list::<Pool>(&app, &pairs).await
 }
 
-/// Add a pool.
+/// Create a pool.
 #[utoipa::path(post, path = "/admin/api/v1/pools", tag = "pools", request_body = PoolBody,
     responses((status = 201, description = "The pool", body = PoolView), (status = 400, description = "Invalid request"),
         (status = 401, description = "Unauthorized"), (status = 409, description = "The name is taken")),
@@ -150,7 +150,7 @@ pub async fn create(
     crud::create(&app, principal.caller.actor(), body.pool(name)).await
 }
 
-/// One pool, with its members as they are now.
+/// Get a pool with the current state of its members.
 #[utoipa::path(get, path = "/admin/api/v1/pools/{name}", tag = "pools", params(("name" = String, Path, description = "The pool")),
     responses((status = 200, description = "The pool", body = PoolView), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such pool")),
@@ -181,7 +181,7 @@ pub async fn replace(
         let mut body: PoolBody = patch.over(known, &["members_status", "created_at", "updated_at"])?;
         let name = record::name("name", body.name.take(), name.clone())?;
         let mut pool = body.pool(name);
-        // Weights that nobody sent do not outlive their members.
+        // Unless weights were sent, drops those of removed members.
         if patch.sent("weights").is_none() {
             pool.weights.retain(|member, _| pool.members.contains(member));
         }
@@ -190,7 +190,7 @@ pub async fn replace(
     crud::replace(&app, principal.caller.actor(), &name, &headers, edit).await
 }
 
-/// Remove a pool.
+/// Delete a pool.
 #[utoipa::path(delete, path = "/admin/api/v1/pools/{name}", tag = "pools", params(("name" = String, Path, description = "The pool")),
     responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"), (status = 404, description = "No such pool"),
         (status = 409, description = "Still in use"), (status = 412, description = "Changed in the meantime")),

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/providers`: where models live. Keys are write-only.
+//! `/admin/api/v1/providers`: provider instances. API keys are write-only.
 
 mod draft;
 mod health;
@@ -38,7 +38,7 @@ pub struct TestResult {
     pub error: Option<String>,
 }
 
-/// Provider instances, wherever they were configured.
+/// List provider instances from all sources.
 #[utoipa::path(get, path = "/admin/api/v1/providers", tag = "providers",
     responses((status = 200, description = "The instances", body = Vec<ProviderView>), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:providers:read"])))]
@@ -49,7 +49,7 @@ pub async fn list(
     Json(principal.snapshot.routes.instances.values().map(|instance| view::show(&app, instance)).collect())
 }
 
-/// The kinds of provider there are.
+/// List the provider types.
 #[utoipa::path(get, path = "/admin/api/v1/providers/types", tag = "providers",
     responses((status = 200, description = "The types", body = Vec<TypeView>), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:providers:read"])))]
@@ -57,7 +57,7 @@ pub async fn types(_: Principal<Read<Providers>>) -> Json<Vec<TypeView>> {
     Json(view::types())
 }
 
-/// How the instances are doing: health, breakers, what each model has lived through.
+/// List the health of all instances: circuit breakers, error rates and latency per model.
 #[utoipa::path(get, path = "/admin/api/v1/providers/status", tag = "providers",
     responses((status = 200, description = "The instances", body = Vec<StatusView>), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:providers:read"])))]
@@ -68,7 +68,7 @@ pub async fn status(
     Json(principal.snapshot.routes.instances.values().map(|instance| view::status(&app, instance)).collect())
 }
 
-/// Add a provider instance.
+/// Create a provider instance.
 #[utoipa::path(post, path = "/admin/api/v1/providers", tag = "providers", request_body = ProviderBody,
     responses((status = 201, description = "The instance", body = ProviderView), (status = 400, description = "Invalid request"),
         (status = 401, description = "Unauthorized"), (status = 409, description = "The name is taken")),
@@ -88,7 +88,7 @@ pub async fn create(
     write(&app, principal.caller.actor(), provider, Writing::Create, None, StatusCode::CREATED).await
 }
 
-/// One instance.
+/// Get a provider instance.
 #[utoipa::path(get, path = "/admin/api/v1/providers/{name}", tag = "providers", params(("name" = String, Path, description = "The instance")),
     responses((status = 200, description = "The instance", body = ProviderView), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such instance")),
@@ -107,8 +107,8 @@ pub async fn read(
     })
 }
 
-/// Change or create an instance. Members that are absent keep their value, null clears one; a new `base_url` without
-/// a key clears the key, so that a key never goes to an address it was not meant for. One of the environment or the
+/// Update or create an instance. Absent members keep their value, null clears one; a new `base_url` without a key
+/// clears the key, so that a key is never sent to another address. An instance from the environment or the
 /// configuration file is overridden until the override is deleted.
 #[utoipa::path(put, path = "/admin/api/v1/providers/{name}", tag = "providers", params(("name" = String, Path, description = "The instance")),
     request_body = ProviderBody,
@@ -133,13 +133,14 @@ pub async fn replace(
     write(&app, principal.caller.actor(), provider, Writing::Upsert, record::if_match(&headers), status).await
 }
 
-/// As it is now: who waited for its turn must not bring back what another has just replaced.
+/// The instance in the current snapshot. Read after the `naming` lock is acquired, so that a waiting request does not
+/// restore a value that was just replaced.
 fn configured(app: &App, name: &str) -> Option<Arc<Instance>> {
     let snapshot = app.gateway.snapshot();
     snapshot.routes.instances.get(name).filter(|known| known.source != Source::Default).cloned()
 }
 
-/// To be called in one's turn.
+/// Writes an instance. The caller must hold the `naming` lock.
 async fn write(
     app: &Arc<App>,
     actor: &str,
@@ -159,7 +160,7 @@ async fn write(
     Ok(record::answer(status, &stored.etag(), view::show(app, &instance)))
 }
 
-/// An address that may not be dialled is refused when it is named, not when it is first used.
+/// Rejects an address that the egress policy forbids when it is configured, not when it is first used.
 fn judge_address(app: &App, provider: &Provider) -> Result<(), Fault> {
     if provider.base_url.is_empty() {
         return Ok(());
@@ -177,7 +178,7 @@ fn find(
     instances.get(name).cloned().ok_or_else(|| fault::provider_not_found(name))
 }
 
-/// Remove an instance, or the override of one that the environment or the file configures: its value is in force again.
+/// Delete an instance, or the override of an instance from the environment or the file, whose values then apply again.
 #[utoipa::path(delete, path = "/admin/api/v1/providers/{name}", tag = "providers", params(("name" = String, Path, description = "The instance")),
     responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"), (status = 404, description = "No such instance"),
         (status = 409, description = "Configured elsewhere, or still in use")),
@@ -189,7 +190,7 @@ pub async fn delete(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let _turn = app.naming.lock().await;
-    // Asked of storage: a document that cannot be read is not in the snapshot, and can be deleted.
+    // Looked up in storage: an unreadable document is not in the snapshot and can still be deleted.
     if app.refresher.store().documents().find(Provider::KIND, &name).await?.is_none() {
         let instance = find(&app.gateway.snapshot().routes.instances, &name)?;
         return Err(not_stored(&name, instance.source).into());
@@ -213,7 +214,7 @@ fn not_stored(name: &str, source: Source) -> Fault {
     fault::conflict(format!("'{name}' is configured {place} and cannot be deleted here."))
 }
 
-/// Ask the provider for its models, to see that address and key are right. Changes nothing.
+/// Test an instance: request its list of models to check address and key. Changes nothing.
 #[utoipa::path(post, path = "/admin/api/v1/providers/{name}/test", tag = "providers", params(("name" = String, Path, description = "The instance")),
     responses((status = 200, description = "What came of it", body = TestResult), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such instance")),
@@ -236,7 +237,7 @@ pub async fn test(
     }))
 }
 
-/// Ask the provider for its models and use what it says.
+/// Discover the models of an instance and update its list.
 #[utoipa::path(post, path = "/admin/api/v1/providers/{name}/discover", tag = "providers",
     params(("name" = String, Path, description = "The instance")),
     responses((status = 200, description = "The instance", body = ProviderView), (status = 401, description = "Unauthorized"),

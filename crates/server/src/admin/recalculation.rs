@@ -1,4 +1,4 @@
-//! `POST /admin/api/v1/usage/recalculate-pricing`: the costs of a period anew, from the prices of today.
+//! `POST /admin/api/v1/usage/recalculate-pricing`: recalculates the costs of a period from current prices.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::query::{self, Pairs};
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecalculationBody {
-    /// `recalculate`; may also be called `confirm`.
+    /// `recalculate`; `confirm` is an alias of this field.
     #[serde(default, alias = "confirm")]
     pub confirmation: Option<String>,
     /// 1 to 365, default 30.
@@ -36,10 +36,10 @@ pub struct RecalculationBody {
     /// YYYY-MM-DD
     #[serde(default)]
     pub end_date: Option<String>,
-    /// A subtree.
+    /// Only calls below this user path.
     #[serde(default)]
     pub user_path: Option<String>,
-    /// `provider/model`, the provider by its name or type; else a model wherever it was called.
+    /// `provider/model` with the provider's name or type; otherwise a model of any provider.
     #[serde(default)]
     pub selector: Option<String>,
 }
@@ -47,9 +47,9 @@ pub struct RecalculationBody {
 #[derive(Serialize, ToSchema)]
 pub struct RecalculationResult {
     pub status: &'static str,
-    /// Calls of the period.
+    /// Number of calls in the period.
     pub matched: u64,
-    /// Calls that have another cost than before.
+    /// Number of calls whose cost changed.
     pub recalculated: u64,
     pub with_pricing: u64,
     pub without_pricing: u64,
@@ -57,7 +57,7 @@ pub struct RecalculationResult {
 
 const WORD: &str = "recalculate";
 
-/// Recompute the costs of past calls from current prices. What a provider itself reported is kept.
+/// Recalculate the costs of past calls from current prices. Costs that a provider reported are kept.
 #[utoipa::path(post, path = "/admin/api/v1/usage/recalculate-pricing", tag = "usage", operation_id = "recalculate_pricing",
     request_body = RecalculationBody,
     responses((status = 200, description = "What changed", body = RecalculationResult), (status = 400, description = "Invalid request, or not confirmed"),
@@ -85,19 +85,20 @@ pub async fn create(
         .map_err(|_| fault::conflict("Costs are being recalculated already: wait until that is done."))?;
     let (ledger, actor) = (app.refresher.store().ledger().clone(), principal.caller.actor().to_owned());
     let snapshot = principal.snapshot;
-    // It goes on when the client leaves: what has begun is finished, and nobody begins another beside it.
+    // Runs in a task of its own, so that it is finished even if the client disconnects. The task holds the lock, so
+    // that no second recalculation starts meanwhile.
     let task = app.gateway.tasks.spawn(async move {
         let _turn = turn;
         tracing::info!(
             actor,
             from = filter.from.micros(),
             until = filter.until.micros(),
-            "recalculating costs"
+            "cost recalculation started"
         );
         let done = ledger.recalculate(&filter, &mut prices(&snapshot)).await;
         match &done {
-            Ok(done) => tracing::info!(actor, done.matched, done.recalculated, "costs are recalculated"),
-            Err(error) => tracing::error!(actor, %error, "costs could not all be recalculated"),
+            Ok(done) => tracing::info!(actor, done.matched, done.recalculated, "cost recalculation finished"),
+            Err(error) => tracing::error!(actor, %error, "cost recalculation failed"),
         }
         done
     });
@@ -106,8 +107,7 @@ pub async fn create(
     Ok(Json(RecalculationResult { status: "ok", matched, recalculated, with_pricing, without_pricing }))
 }
 
-/// The filters as a report takes them. Answers from the cache cost nothing, whatever the price: reports leave them out
-/// unless told otherwise, and nobody can tell this one.
+/// The filters as report parameters. Without `cache_mode`, cached answers are left out: they cost nothing at any price.
 fn pairs(body: RecalculationBody, routes: &Routes) -> Result<Pairs, Fault> {
     let (provider, model) =
         body.selector.map(|selector| split(selector, routes)).transpose()?.unwrap_or_default();
@@ -122,7 +122,7 @@ fn pairs(body: RecalculationBody, routes: &Routes) -> Result<Pairs, Fault> {
     Ok(fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
 }
 
-/// Provider and model of a selector. What stands before the first slash of a model's id need not be a provider.
+/// Splits a selector into provider and model. The part before the first slash of a model id need not be a provider.
 fn split(selector: String, routes: &Routes) -> Result<(Option<String>, Option<String>), Fault> {
     let parts = selector.split_once('/');
     let (provider, model) = parts.unwrap_or(("-", &selector));
@@ -137,7 +137,7 @@ fn split(selector: String, routes: &Routes) -> Result<(Option<String>, Option<St
     Ok((None, Some(selector)))
 }
 
-/// The prices of one snapshot; each is looked up once.
+/// Returns a price lookup over one snapshot that caches each price.
 fn prices(snapshot: &Snapshot) -> impl FnMut(&Consumed) -> Option<Repriced> {
     let mut known: HashMap<(String, String, String), Pricing> = HashMap::new();
     move |consumed| {

@@ -1,4 +1,4 @@
-//! What all admin records share: times as text, ETags, pages.
+//! Shared parts of admin records: time formats, ETags, paging.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::query::{self, Pairs};
 
-/// RFC 3339, UTC, to the millisecond.
+/// Formats a time as RFC 3339, UTC, to the millisecond.
 pub fn time(at: Timestamp) -> String {
     match jiff::Timestamp::from_microsecond(at.micros()) {
         Ok(moment) => format!("{moment:.3}"),
@@ -26,18 +26,18 @@ pub fn parse_time(param: &str, text: &str) -> Result<Timestamp, Fault> {
 }
 
 pub fn if_match(headers: &HeaderMap) -> Option<&str> {
-    // What cannot be read matches nothing.
+    // An unreadable header matches no ETag.
     headers.get(IF_MATCH).map(|value| value.to_str().unwrap_or_default())
 }
 
-/// Holds `If-Match` against the stored record; what is not there matches nothing.
+/// Checks `If-Match` against the stored record; a missing record matches nothing.
 pub fn expect(headers: &HeaderMap, etag: Option<&str>) -> Result<(), Fault> {
     let Some(wanted) = if_match(headers) else { return Ok(()) };
     let matches = |etag| wanted.split(',').map(str::trim).any(|tag| tag == "*" || tag == etag);
     if etag.is_some_and(matches) { Ok(()) } else { Err(fault::precondition_failed()) }
 }
 
-/// The name of what is put: the path's, which the body may repeat and not change.
+/// The name of a PUT: the path's, which the body may repeat but not change.
 pub fn name(param: &str, sent: Option<String>, path: String) -> Result<String, Fault> {
     match sent {
         Some(sent) if sent != path => {
@@ -48,7 +48,7 @@ pub fn name(param: &str, sent: Option<String>, path: String) -> Result<String, F
     }
 }
 
-/// Members of most views that nobody can set.
+/// Read-only members of most views.
 pub const TIMES: [&str; 2] = ["created_at", "updated_at"];
 
 /// The error for a stored document that cannot be read.
@@ -56,12 +56,12 @@ pub fn unreadable(title: &str, name: &str) -> Fault {
     fault::conflict(format!("The stored {title} '{name}' cannot be read. Delete it, then create it again."))
 }
 
-/// A stored record and its ETag.
+/// A response with a record and its ETag.
 pub fn answer(status: StatusCode, etag: &str, record: impl Serialize) -> Response {
     (status, [(ETAG, etag.to_owned())], Json(record)).into_response()
 }
 
-/// `limit` and `offset`, refused when out of bounds.
+/// Reads `limit` and `offset`; values out of bounds are rejected.
 pub fn page(pairs: &Pairs, default: i64, most: i64) -> Result<(i64, i64), Fault> {
     let limit = query::integer(pairs, "limit", 1..=most)?.unwrap_or(default);
     let offset = query::integer(pairs, "offset", 0..=i64::MAX)?.unwrap_or(0);

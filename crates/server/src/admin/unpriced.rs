@@ -1,4 +1,4 @@
-//! `GET /admin/api/v1/usage/unpriced`: what was consumed and has no cost, because its model has no price.
+//! `GET /admin/api/v1/usage/unpriced`: usage without a cost, because its model has no price.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct UnpricedView {
     pub last_seen: String,
 }
 
-/// Models that were used without a price, by tokens.
+/// List models that were used without a price, by tokens.
 #[utoipa::path(get, path = "/admin/api/v1/usage/unpriced", tag = "usage", operation_id = "unpriced",
     params(ReportParameters),
     responses((status = 200, description = "The models", body = Vec<UnpricedView>), (status = 400, description = "Invalid parameters"),

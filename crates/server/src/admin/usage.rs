@@ -1,4 +1,4 @@
-//! `/admin/api/v1/usage`: what was consumed and what it cost.
+//! `/admin/api/v1/usage`: usage and cost reports.
 
 pub mod breakdown;
 pub mod daily;
@@ -21,7 +21,7 @@ use crate::App;
 use crate::principal::{Principal, Read, Usage};
 use crate::query::{self, Pairs};
 
-/// What all reports take.
+/// Query parameters of all reports.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "it describes what `query` reads")]
@@ -34,7 +34,7 @@ pub struct ReportParameters {
     end_date: Option<String>,
     /// IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone
     timezone: Option<String>,
-    /// A subtree
+    /// Only calls below this user path
     user_path: Option<String>,
     /// uncached (default), cached or all
     cache_mode: Option<String>,
@@ -46,7 +46,7 @@ pub struct ReportParameters {
     auth_key_id: Option<String>,
 }
 
-/// Tokens and money of one group; costs are in US dollars, null when nothing was priced.
+/// Tokens and cost of one group; costs are in US dollars, null when nothing was priced.
 #[derive(Default, Serialize, ToSchema)]
 pub struct Consumption {
     pub requests: i64,
@@ -72,7 +72,7 @@ impl From<&Figures> for Consumption {
     }
 }
 
-/// A report's filter. A search is for the log alone.
+/// The filter of a report. `search` applies to the log only.
 fn filter(
     app: &App,
     principal: &Principal<Read<Usage>>,
@@ -84,7 +84,7 @@ fn filter(
     Ok(UsageFilter { search: None, ..filter })
 }
 
-/// Reports by the calendar end with the longest day at the latest: nobody counts the clock changes of the year 9000.
+/// Limits a calendar report to one (long) day from now: a range far in the future has countless clock changes.
 fn until_now(app: &App, filter: UsageFilter) -> UsageFilter {
     const DAY: i64 = 25 * 3_600_000_000;
     let tomorrow = Timestamp(app.gateway.clock.now().micros().saturating_add(DAY));

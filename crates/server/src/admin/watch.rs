@@ -1,4 +1,4 @@
-//! One reader of a stream of events: where it is, and what it is told next.
+//! Server-sent event streams over a feed, with resumption.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use futures_util::stream;
 use http::HeaderMap;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use pipeline::authenticate;
-use pipeline::feed::{BITE, Batch, Entry, Feed};
+use pipeline::feed::{Batch, Entry, Feed, MAX_BATCH};
 use pipeline::gateway::Gateway;
 use serde_json::json;
 use tokio::time::Instant;
@@ -25,13 +25,13 @@ use crate::query::{self, Pairs};
 const OPENED: Bytes = Bytes::from_static(b": open\n\n");
 const HEARTBEAT: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
-/// A reader looks no more often than this: what happens in between comes together.
+/// Minimum interval between two reads of the feed: events in between are sent together.
 const PACE: Duration = Duration::from_millis(25);
 
-/// What is watched, and what of it.
+/// A feed that can be streamed, and the filter of its events.
 pub trait Watched: Send + Sync + 'static {
     type Event: Send + Sync + 'static;
-    /// What whoever watches must hold, for as long as it does.
+    /// The scope that the caller needs for as long as it reads.
     const SCOPE: Scope;
 
     fn feed(gateway: &Gateway) -> &Feed<Self::Event>;
@@ -40,7 +40,7 @@ pub trait Watched: Send + Sync + 'static {
     fn json(entry: &Entry<Self::Event>) -> &str;
 }
 
-/// The events as they happen, from where the reader left off.
+/// Streams events as they happen, starting after the last event that the client received.
 pub fn answer<W: Watched>(
     app: Arc<App>,
     caller: Caller,
@@ -54,7 +54,7 @@ pub fn answer<W: Watched>(
     Ok(([(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")], body).into_response())
 }
 
-/// Where a reader left off: the header, as browsers send it, or else the query.
+/// The position to resume from: the header, as browsers send it, else the query parameter.
 fn last_event_id(headers: &HeaderMap, pairs: &Pairs) -> Result<Option<u64>, Fault> {
     const HEADER: &str = "Last-Event-ID";
     let said =
@@ -75,15 +75,15 @@ struct Watch<W> {
     caller: Caller,
     watched: W,
     position: u64,
-    /// How many events this reader was too slow for.
+    /// Number of events that were overwritten before this client read them.
     dropped: u64,
     opened: bool,
-    /// It has read to the end a moment ago.
+    /// Whether the last read reached the end of the feed, so that the next one waits for `PACE`.
     resting: bool,
 }
 
 impl<W: Watched> Watch<W> {
-    /// The next thing to say; the end when the process stops, or the caller may no longer listen.
+    /// Produces the next chunk; ends the stream when the process stops or the caller loses access.
     async fn next(mut self) -> Option<(Result<Bytes, std::convert::Infallible>, Self)> {
         if !self.opened {
             self.opened = true;
@@ -102,14 +102,15 @@ impl<W: Watched> Watch<W> {
                 self.resting = false;
                 tokio::time::sleep(PACE).await;
             }
-            // A change of a key is an event of the console, so that is listened to as well.
+            // Subscribes before reading, so that an event that arrives in between still wakes this task. The console is
+            // watched too, because it reports changes of keys, which may end the caller's access.
             let (news, changes) = (feed.listen(), app.gateway.console.listen());
             if feed.is_closed() || !self.is_welcome() {
                 return None;
             }
             let batch = feed.read(self.position);
             self.position = batch.position;
-            self.resting = (1..BITE).contains(&batch.events.len());
+            self.resting = (1..MAX_BATCH).contains(&batch.events.len());
             let text = self.tell(&batch);
             if !text.is_empty() {
                 return Some(Bytes::from(text));
@@ -121,13 +122,13 @@ impl<W: Watched> Watch<W> {
             if Instant::now() >= silent_until
                 || (nothing_new && tokio::time::timeout_at(silent_until, either).await.is_err())
             {
-                // A key that ended with the silence is not kept company.
+                // Access may have ended during the wait.
                 return self.is_welcome().then_some(HEARTBEAT);
             }
         }
     }
 
-    /// Asked at once when a key changes.
+    /// Re-authenticates the caller against the current snapshot and checks its scope.
     fn is_welcome(&mut self) -> bool {
         let gateway = &self.app.gateway;
         match authenticate::again(&gateway.snapshot(), &self.caller, gateway.clock.now()) {
@@ -139,7 +140,7 @@ impl<W: Watched> Watch<W> {
         }
     }
 
-    /// One heartbeat, or less if the caller's key expires before that.
+    /// The heartbeat interval, or the time until the caller's key expires if that is shorter.
     fn patience(&self) -> Duration {
         let gateway = &self.app.gateway;
         let expires_at = self.caller.key().and_then(|key| key.expires_at);

@@ -1,4 +1,4 @@
-//! One call through the journey, whatever its dialect: the request in, the reply out, faults in the client's shape.
+//! Runs one call through the pipeline in any API format and renders faults in the client's format.
 
 use axum::response::IntoResponse as _;
 use bytes::Bytes;
@@ -7,18 +7,18 @@ use pipeline::arrival::Arrival;
 
 use crate::App;
 use crate::azure::{Deployment, RewrittenFrom};
-use crate::door::{Outgoing, Visit};
 use crate::fault::Problem;
+use crate::http_service::{Outgoing, RequestContext};
 
-/// What is served where.
+/// A route and the API surface it serves.
 #[derive(Clone, Copy)]
 pub struct Endpoint {
     pub path: &'static str,
     pub surface: Surface,
 }
 
-/// Everything about a call but its body.
-pub fn arrival(app: &App, visit: Visit, parts: http::request::Parts, endpoint: Endpoint) -> Arrival {
+/// Builds the arrival of a call: everything about the request except its body.
+pub fn arrival(app: &App, visit: RequestContext, parts: http::request::Parts, endpoint: Endpoint) -> Arrival {
     let addressed = parts.extensions.get::<Deployment>().map(|deployment| (deployment.0.clone(), None));
     let written = parts.extensions.get::<RewrittenFrom>().map_or(&parts.uri, |original| &original.0);
     Arrival {
@@ -36,7 +36,7 @@ pub fn arrival(app: &App, visit: Visit, parts: http::request::Parts, endpoint: E
     }
 }
 
-/// Without what the whole gateway lies below.
+/// The request path without the base path.
 fn path(app: &App, uri: &http::Uri) -> String {
     let base = app.config.base_path.trim_end_matches('/');
     let path = uri.path();
@@ -45,7 +45,7 @@ fn path(app: &App, uri: &http::Uri) -> String {
 
 pub async fn answer<B>(
     app: &App,
-    visit: Visit,
+    visit: RequestContext,
     request: http::Request<B>,
     endpoint: Endpoint,
 ) -> http::Response<Outgoing>

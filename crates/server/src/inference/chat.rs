@@ -11,7 +11,7 @@ use domain::call::{Format, Surface};
 
 use super::call::{self, Endpoint};
 use crate::App;
-use crate::door::{Outgoing, Visit};
+use crate::http_service::{Outgoing, RequestContext};
 
 pub const PATH: &str = "/v1/chat/completions";
 pub(crate) const ENDPOINT: Endpoint = Endpoint { path: PATH, surface: Surface::Converse(Format::Chat) };
@@ -32,13 +32,17 @@ pub(crate) const ENDPOINT: Endpoint = Endpoint { path: PATH, surface: Surface::C
     security(("bearer" = ["inference"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     request: Request,
 ) -> Response {
     complete(&app, visit, request).await.map(Body::new)
 }
 
-pub async fn complete<B>(app: &App, visit: Visit, request: http::Request<B>) -> http::Response<Outgoing>
+pub async fn complete<B>(
+    app: &App,
+    visit: RequestContext,
+    request: http::Request<B>,
+) -> http::Response<Outgoing>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,

@@ -1,4 +1,4 @@
-//! `POST /v1beta/models/{model}:generateContent` and its like: Gemini's API, on any provider.
+//! `POST /v1beta/models/{model}:generateContent` and related methods: Gemini's API on any provider.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use pipeline::count;
 
 use super::call::{self, Endpoint};
 use crate::App;
-use crate::door::Visit;
 use crate::fault::Problem;
+use crate::http_service::RequestContext;
 use crate::path::Named;
 
 pub(crate) const ENDPOINT: Endpoint =
@@ -40,14 +40,14 @@ const METHODS: &str = "A model is called as {model}:generateContent, :streamGene
     security(("bearer" = ["inference"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     named: Result<Named, Problem>,
     request: Request,
 ) -> Response {
     answer(&app, visit, named, request).await
 }
 
-/// The same below `/v1/models`, where newer clients of Google's look for it.
+/// Generate content under `/v1/models`, where newer Google SDKs call it.
 #[utoipa::path(post, path = "/v1/models/{*id}", operation_id = "generate_content_v1", tag = "inference",
     params(("id" = String, Path, description = "The model's name, a colon and the method"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same call once: repeated with the same key it gets the same answer")),
@@ -61,14 +61,19 @@ pub async fn create(
     security(("bearer" = ["inference"])))]
 pub async fn create_v1(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     named: Result<Named, Problem>,
     request: Request,
 ) -> Response {
     answer(&app, visit, named, request).await
 }
 
-async fn answer(app: &App, visit: Visit, named: Result<Named, Problem>, request: Request) -> Response {
+async fn answer(
+    app: &App,
+    visit: RequestContext,
+    named: Result<Named, Problem>,
+    request: Request,
+) -> Response {
     let request_id = visit.request_id.clone();
     let refuse = |problem: Problem| problem.in_dialect(Format::Generate, request_id.as_str()).into_response();
     let named = match named {

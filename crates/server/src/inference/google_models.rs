@@ -1,4 +1,4 @@
-//! `GET /v1beta/models` and `/v1beta/models/{model}`: what this caller may name, as Gemini's clients read it.
+//! `GET /v1beta/models` and `/v1beta/models/{model}`: the models that the caller may use, in Gemini's format.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use pipeline::resolve::access::Access;
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::door::Visit;
 use crate::fault::Problem;
+use crate::http_service::RequestContext;
 use crate::path::Named;
 use crate::principal::{Inference, Principal};
 use crate::query::{self, Pairs};
 
-/// The models this caller may use, in Google's shape. Without `pageSize`, all of them.
+/// List the models that the caller may use, in Gemini's format. Without `pageSize`, all of them.
 #[utoipa::path(get, path = "/v1beta/models", operation_id = "list_google_models", tag = "inference",
     params(("pageSize" = Option<u32>, Query, description = "How many models to list, at most 1000"),
         ("pageToken" = Option<String>, Query, description = "`nextPageToken` of the page before")),
@@ -28,7 +28,7 @@ use crate::query::{self, Pairs};
     security(("bearer" = ["inference"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     principal: Result<Principal<Inference>, Problem>,
     headers: HeaderMap,
     Query(pairs): Query<Pairs>,
@@ -43,7 +43,7 @@ pub async fn list(
     list().map_err(|problem| problem.in_dialect(Format::Generate, visit.request_id.as_str()))
 }
 
-/// One model, by any name a request takes, in Google's shape.
+/// Get one model by any name that a request accepts, in Gemini's format.
 #[utoipa::path(get, path = "/v1beta/models/{*call}", operation_id = "get_google_model", tag = "inference",
     params(("call" = String, Path, description = "The model's name")),
     responses((status = 200, description = "The model", body = Value), (status = 401, description = "Unauthorized"),
@@ -51,7 +51,7 @@ pub async fn list(
     security(("bearer" = ["inference"])))]
 pub async fn retrieve(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     principal: Result<Principal<Inference>, Problem>,
     headers: HeaderMap,
     named: Result<Named, Problem>,
@@ -66,7 +66,7 @@ pub async fn retrieve(
     retrieve().map_err(|problem| problem.in_dialect(Format::Generate, visit.request_id.as_str()))
 }
 
-/// The token of a page is the number of models before it.
+/// Cuts a page out of the list. A page token is the number of models before the page.
 pub(super) fn page(all: Vec<Value>, pairs: &Pairs) -> Result<Value, Fault> {
     let size = query::integer(pairs, "pageSize", 0..=i64::MAX)?.unwrap_or(0);
     let size = usize::try_from(size).unwrap_or(usize::MAX).min(1000);

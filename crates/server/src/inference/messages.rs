@@ -11,8 +11,8 @@ use pipeline::count;
 
 use super::call::{self, Endpoint};
 use crate::App;
-use crate::door::Visit;
 use crate::fault::Problem;
+use crate::http_service::RequestContext;
 
 pub(crate) const CREATE: Endpoint =
     Endpoint { path: "/v1/messages", surface: Surface::Converse(Format::Messages) };
@@ -33,14 +33,14 @@ const COUNT: Endpoint = Endpoint { path: "/v1/messages/count_tokens", ..CREATE }
     security(("bearer" = ["inference"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     request: Request,
 ) -> Response {
     call::answer(&app, visit, request, CREATE).await.map(Body::new)
 }
 
-/// Count the input tokens of a messages request without answering it: by the provider where it can, else by the
-/// gateway's own tokenizer (then `estimated` is true).
+/// Count the input tokens of a messages request without answering it: by the provider if it supports counting, else by
+/// the gateway's own tokenizer (then `estimated` is true).
 #[utoipa::path(post, path = "/v1/messages/count_tokens", tag = "inference",
     request_body(content = serde_json::Value, description = "An Anthropic messages request"),
     responses((status = 200, description = "The number of input tokens", body = serde_json::Value),
@@ -49,7 +49,7 @@ pub async fn create(
     security(("bearer" = ["inference"])))]
 pub async fn count_tokens(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     request: Request,
 ) -> Response {
     let request_id = visit.request_id.clone();

@@ -1,4 +1,4 @@
-//! `GET /v1/models` and `/v1/models/{id}`: what this caller may name in a request.
+//! `GET /v1/models` and `/v1/models/{id}`: the models that the caller may use.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::path::Named;
 use crate::principal::{Inference, Principal};
 use crate::query::Pairs;
 
-/// The models this caller may use.
+/// List the models that the caller may use.
 #[utoipa::path(get, path = "/v1/models", tag = "inference",
     responses((status = 200, description = "The list of models", body = Value), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["inference"])))]
@@ -34,13 +34,14 @@ pub async fn list(
         let all = models::list_for_google(&access, keep_only_aliases);
         return Ok(Json(google_models::page(all, &pairs)?));
     }
-    // Anthropic's clients name the version of their API with every request, and read another shape.
+    // Anthropic's clients send their API version with every request and expect another format.
     let list =
         if headers.contains_key("anthropic-version") { models::list_for_anthropic } else { models::list };
     Ok(Json(list(&access, keep_only_aliases)))
 }
 
-/// Google's newer SDKs list models below `/v1`; only their credential tells them from OpenAI's clients.
+/// Detects Google's newer SDKs, which list models under `/v1` and differ from OpenAI's clients only in their credential
+/// header.
 fn is_google_client(headers: &HeaderMap) -> bool {
     headers.contains_key("x-goog-api-key") && !headers.contains_key(http::header::AUTHORIZATION)
 }
@@ -49,7 +50,7 @@ fn access<'a>(app: &App, principal: &'a Principal<Inference>, user_path: &'a Use
     Access::new(&app.gateway.policy, &principal.snapshot, &principal.caller, user_path)
 }
 
-/// One model, by any name a request's `model` takes; slashes need no encoding.
+/// Get one model by any name that a request's `model` accepts; slashes need no encoding.
 #[utoipa::path(get, path = "/v1/models/{*id}", tag = "inference",
     params(("id" = String, Path, description = "The model's name")),
     responses((status = 200, description = "The model", body = Value), (status = 401, description = "Unauthorized"),

@@ -1,4 +1,4 @@
-//! `/p/{provider}/{endpoint}`: a provider's own API under the gateway's keys, in every method.
+//! `/p/{provider}/{endpoint}`: passes requests of any method to a provider's own API, authenticated with gateway keys.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use pipeline::passthrough::{self, ROUTE, Wanted};
 
 use super::call::{self, Endpoint};
 use crate::App;
-use crate::door::Visit;
 use crate::fault::Problem;
+use crate::http_service::RequestContext;
 use crate::shell;
 
 const ENDPOINT: Endpoint = Endpoint { path: ROUTE, surface: Surface::Converse(Format::Chat) };
@@ -39,7 +39,7 @@ macro_rules! passes {
             security(("bearer" = ["inference"])))]
         pub async fn $method(
             State(app): State<Arc<App>>,
-            Extension(visit): Extension<Visit>,
+            Extension(visit): Extension<RequestContext>,
             request: Request,
         ) -> Response {
             pass(&app, visit, request).await
@@ -56,7 +56,7 @@ passes! {
     options: "Ask a provider's own API what it takes.";
 }
 
-async fn pass(app: &App, visit: Visit, request: Request) -> Response {
+async fn pass(app: &App, visit: RequestContext, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let named = parts.uri.path().strip_prefix("/p/").and_then(|rest| rest.split_once('/'));
     let Some((provider, endpoint)) = named.filter(|_| app.gateway.policy.passthrough.enabled) else {

@@ -1,4 +1,4 @@
-//! `POST /v1/embeddings`, `/v1/rerank` and `/v1/completions`: passed to a provider that has them.
+//! `POST /v1/embeddings`, `/v1/rerank` and `/v1/completions`: forwarded to a provider that supports them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use domain::call::Surface;
 
 use super::call::{self, Endpoint};
 use crate::App;
-use crate::door::Visit;
+use crate::http_service::RequestContext;
 
 pub(crate) const EMBEDDINGS: Endpoint = Endpoint { path: "/v1/embeddings", surface: Surface::Embeddings };
 pub(crate) const RERANK: Endpoint = Endpoint { path: "/v1/rerank", surface: Surface::Rerank };
@@ -29,13 +29,13 @@ pub(crate) const COMPLETIONS: Endpoint = Endpoint { path: "/v1/completions", sur
     security(("bearer" = ["inference"])))]
 pub async fn embeddings(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     request: Request,
 ) -> Response {
     call::answer(&app, visit, request, EMBEDDINGS).await.map(Body::new)
 }
 
-/// Order documents by their relevance to a query: `query`, `documents`, `top_n`, `return_documents`.
+/// Rank documents by their relevance to a query: `query`, `documents`, `top_n`, `return_documents`.
 #[utoipa::path(post, path = "/v1/rerank", tag = "inference",
     params(("Idempotency-Key" = Option<String>, Header, description = "The same call once: repeated with the same key it gets the same answer")),
     request_body(content = serde_json::Value, description = "model, query, documents, top_n, return_documents"),
@@ -48,7 +48,7 @@ pub async fn embeddings(
     security(("bearer" = ["inference"])))]
 pub async fn rerank(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     request: Request,
 ) -> Response {
     call::answer(&app, visit, request, RERANK).await.map(Body::new)
@@ -67,7 +67,7 @@ pub async fn rerank(
     security(("bearer" = ["inference"])))]
 pub async fn completions(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     request: Request,
 ) -> Response {
     call::answer(&app, visit, request, COMPLETIONS).await.map(Body::new)

@@ -1,4 +1,4 @@
-//! `/v1/responses` and what belongs to the life of a response.
+//! `/v1/responses` and the routes of a stored response.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use wire::json;
 
 use super::call::{self, Endpoint};
 use crate::App;
-use crate::door::Visit;
 use crate::fault::Problem;
+use crate::http_service::RequestContext;
 use crate::path::Named;
 use crate::principal::{Inference, Principal};
 use crate::query::{self, Pairs};
@@ -44,13 +44,13 @@ pub(crate) const CREATE: Endpoint =
     security(("bearer" = ["inference"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     request: Request,
 ) -> Response {
     call::answer(&app, visit, request, CREATE).await.map(Body::new)
 }
 
-/// Read a stored response back, or one that only a provider has.
+/// Retrieve a stored response, or one that only a provider stores.
 #[utoipa::path(get, path = "/v1/responses/{id}", operation_id = "retrieve_response", tag = "inference",
     params(("id" = String, Path, description = "The response"),
         ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
@@ -68,7 +68,7 @@ pub async fn retrieve(
     Ok(document(body))
 }
 
-/// Delete a response here, and at its provider where that is possible.
+/// Delete a response in the gateway, and at its provider if it supports deletion.
 #[utoipa::path(delete, path = "/v1/responses/{id}", operation_id = "delete_response", tag = "inference",
     params(("id" = String, Path, description = "The response"),
         ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
@@ -85,7 +85,7 @@ pub async fn delete(
     Ok(Json(inquiry(&app, &principal, &headers, &id, &pairs)?.delete().await?))
 }
 
-/// The input items of a response, as they were sent.
+/// List the input items of a response as they were sent.
 #[utoipa::path(get, path = "/v1/responses/{id}/input_items", tag = "inference",
     params(("id" = String, Path, description = "The response"),
         ("limit" = Option<i64>, Query, description = "1 to 100; all items without it"),
@@ -116,7 +116,7 @@ pub async fn input_items(
     }
 }
 
-/// Cancel a response that is still being worked on in the background, where its provider can.
+/// Cancel a background response that is still in progress, if its provider supports cancellation.
 #[utoipa::path(post, path = "/v1/responses/{id}/cancel", operation_id = "cancel_response", tag = "inference",
     params(("id" = String, Path, description = "The response"),
         ("provider" = Option<String>, Query, description = "The provider to ask when the response is not stored here")),
@@ -134,7 +134,7 @@ pub async fn cancel(
     Ok(document(body))
 }
 
-/// Count the input tokens of a request: by the provider where it can, else by the gateway's own tokenizer.
+/// Count the input tokens of a request: by the provider if it supports counting, else by the gateway's own tokenizer.
 #[utoipa::path(post, path = "/v1/responses/input_tokens", tag = "inference",
     request_body(content = Value, description = "An OpenAI responses request"),
     responses((status = 200, description = "The number of input tokens", body = Value),
@@ -143,7 +143,7 @@ pub async fn cancel(
     security(("bearer" = ["inference"])))]
 pub async fn input_tokens(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     request: Request,
 ) -> Result<(HeaderMap, Json<Value>), Problem> {
     let (parts, body) = request.into_parts();
@@ -153,7 +153,7 @@ pub async fn input_tokens(
     Ok((headers, Json(counted)))
 }
 
-/// Compact a conversation, where the provider can.
+/// Compact a conversation, if the provider supports compaction.
 #[utoipa::path(post, path = "/v1/responses/compact", operation_id = "compact_response", tag = "inference",
     request_body(content = Value, description = "An OpenAI compaction request"),
     responses((status = 200, description = "The compacted conversation", body = Value),
@@ -162,7 +162,7 @@ pub async fn input_tokens(
     security(("bearer" = ["inference"])))]
 pub async fn compact(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
@@ -193,7 +193,7 @@ fn inquiry<'a>(
     Ok(Inquiry { gateway: &app.gateway, snapshot: &principal.snapshot, caller, owner, id, provider })
 }
 
-/// Which of the items are asked for.
+/// The requested page of a response's items.
 struct Page {
     limit: Option<usize>,
     descending: bool,
@@ -211,7 +211,7 @@ impl Page {
         Ok(Self { limit, descending, after: query::text(pairs, "after").map(str::to_owned) })
     }
 
-    /// The same page, asked of a provider.
+    /// The query string that requests the same page from a provider.
     fn query(&self) -> Option<String> {
         let limit = self.limit.map(|limit| format!("limit={limit}"));
         let after = self
@@ -224,7 +224,8 @@ impl Page {
         (!parts.is_empty()).then(|| parts.join("&"))
     }
 
-    /// The items of a JSON array exactly as sent. Ids made for paging appear only around them.
+    /// Cuts the page out of a JSON array; items stay byte for byte as sent. Generated item ids appear only in the
+    /// page's own fields.
     fn cut(&self, response: &str, items: &[u8]) -> Result<Bytes, Fault> {
         let elements = json::scan_array(items, 0..items.len()).unwrap_or_default();
         let at = |place: usize| if self.descending { elements.len() - 1 - place } else { place };

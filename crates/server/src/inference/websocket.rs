@@ -1,4 +1,4 @@
-//! `GET /v1/responses` as a WebSocket: each message asks for a response, each event of it is a message back.
+//! `GET /v1/responses` as a WebSocket: each client message requests a response, each event of it is sent as a message.
 
 mod request;
 mod session;
@@ -12,18 +12,18 @@ use axum::response::{IntoResponse as _, Response};
 use domain::fault::{Fault, FaultKind};
 
 use crate::App;
-use crate::door::Visit;
 use crate::fault::Problem;
+use crate::http_service::RequestContext;
 use crate::principal::{Inference, Principal};
 
-/// The same events as the stream of `POST /v1/responses`, over a WebSocket. Send `{"type":"response.create", …}`.
+/// Stream the events of `POST /v1/responses` over a WebSocket. Send `{"type":"response.create", …}`.
 #[utoipa::path(get, path = "/v1/responses", operation_id = "open_response_socket", tag = "inference",
     responses((status = 101, description = "Switching to a WebSocket"), (status = 401, description = "Unauthorized"),
         (status = 426, description = "Not a WebSocket handshake")),
     security(("bearer" = ["inference"])))]
 pub async fn open(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<Visit>,
+    Extension(visit): Extension<RequestContext>,
     _: Principal<Inference>,
     request: Request,
 ) -> Response {

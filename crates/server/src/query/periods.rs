@@ -1,4 +1,4 @@
-//! Periods of a calendar: days, weeks, months and years as they are in a time zone, clock changes included.
+//! Calendar periods: days, weeks, months and years in a time zone, including daylight saving changes.
 
 use domain::clock::Timestamp;
 use domain::fault::Fault;
@@ -30,7 +30,7 @@ const CALENDAR: [(&str, Interval); 4] = [
 ];
 
 impl Interval {
-    /// Daily and longer.
+    /// Parses an interval of a day or longer.
     pub fn of_days(pairs: &Pairs) -> Result<Self, Fault> {
         choice(pairs, "interval", &CALENDAR, Self::Daily)
     }
@@ -52,7 +52,7 @@ impl Interval {
         }
     }
 
-    /// What the ledger counts by; longer periods are put together from days.
+    /// The step by which the ledger groups; longer periods are summed up from days.
     fn seconds(self) -> i64 {
         match self {
             Self::QuarterHour => HOUR / 4,
@@ -66,7 +66,7 @@ impl Interval {
     }
 }
 
-/// Time during which the local clock has one distance from UTC.
+/// A time range during which the zone has one UTC offset.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     pub from: Timestamp,
@@ -84,9 +84,9 @@ impl Calendar {
         Step { seconds: self.interval.seconds(), offset: stretch.offset }
     }
 
-    /// A range, cut where the clocks change.
+    /// Splits a range where the UTC offset changes.
     pub fn stretches(&self, from: Timestamp, until: Timestamp) -> Vec<Stretch> {
-        // Nobody called before 1970, where the ledger's division would round the other way.
+        // There is no usage before 1970, where the ledger's integer division would round toward zero.
         let mut from = from.max(Timestamp(0));
         let mut stretches: Vec<Stretch> = Vec::new();
         while from < until {
@@ -104,7 +104,7 @@ impl Calendar {
         stretches
     }
 
-    /// Where the period begins that a step of the ledger belongs to.
+    /// The start of the period that contains a step of the ledger.
     pub fn start(&self, stretch: &Stretch, step: i64) -> Result<Timestamp, Fault> {
         if self.interval.is_of_days() {
             return midnight(self.first_day(day(step)?), &self.zone);
@@ -113,7 +113,7 @@ impl Calendar {
         Ok(Timestamp::from_seconds(start).max(stretch.from))
     }
 
-    /// The beginnings of all periods of a range, in order, unless there are more than `most`.
+    /// The starts of all periods of a range, in order; `None` if there are more than `most`.
     pub fn starts(&self, stretches: &[Stretch], most: usize) -> Result<Option<Vec<Timestamp>>, Fault> {
         let mut starts = Vec::new();
         for stretch in stretches {
@@ -149,7 +149,7 @@ impl Calendar {
         jiff::Timestamp::from_microsecond(start.micros()).unwrap_or_default().to_zoned(self.zone.clone())
     }
 
-    /// YYYY-MM-DD, YYYY-Www, YYYY-MM or YYYY; the local time for shorter periods.
+    /// Formats a period as YYYY-MM-DD, YYYY-Www, YYYY-MM or YYYY; shorter periods as local time.
     pub fn label(&self, start: Timestamp) -> String {
         let local = self.local(start);
         let date = local.date();
@@ -165,7 +165,7 @@ impl Calendar {
         }
     }
 
-    /// RFC 3339 with the local distance from UTC.
+    /// Formats a time as RFC 3339 with the local UTC offset.
     pub fn moment(&self, start: Timestamp) -> String {
         self.local(start).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
     }
@@ -196,7 +196,7 @@ mod tests {
     fn labels_are_the_calendars() {
         let days = labels("Asia/Kolkata", Interval::Daily, "2026-01-30T18:30:00Z", "2026-02-01T18:30:00Z");
         assert_eq!(days, ["2026-01-31", "2026-02-01"]);
-        // The first days of a year can be in the last week of the one before.
+        // The first days of a year can be in the last week of the year before.
         let weeks = labels("UTC", Interval::Weekly, "2026-12-30T00:00:00Z", "2027-01-06T00:00:00Z");
         assert_eq!(weeks, ["2026-W53", "2027-W01"]);
         let months =
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn clock_changes_make_short_and_long_days() {
-        // Forward on 29 March 2026, back on 25 October.
+        // The clocks go forward on 29 March 2026 and back on 25 October.
         let hours = |from, until| labels("Europe/Berlin", Interval::Hourly, from, until).len();
         assert_eq!(hours("2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"), 23);
         assert_eq!(hours("2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"), 25);

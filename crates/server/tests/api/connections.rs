@@ -1,17 +1,16 @@
-//! Connections over real sockets: slots, protocol detection, framing, slow readers.
+//! Tests of connections over real sockets: slots, protocol detection, framing, slow readers.
 
 use std::time::Duration;
 
 use server::ListenConfig;
 
-use crate::house::{self, Line};
+use crate::app::{self, Line};
 
 /// A connection that ends before its request must give its slot back at once, not at the header timeout.
 #[tokio::test]
 async fn closed_connections_free_their_slots() {
-    house::each(async |house| {
-        let listening =
-            house.listen_with(ListenConfig { max_connections: 2, ..ListenConfig::default() }).await;
+    app::each(async |app| {
+        let listening = app.listen_with(ListenConfig { max_connections: 2, ..ListenConfig::default() }).await;
         for opening in ["", "P", "PRI * HTTP/2.0\r\n", "GET /health HTT"] {
             for _ in 0..4 {
                 let mut line = Line::open(listening.address).await;
@@ -29,8 +28,8 @@ async fn closed_connections_free_their_slots() {
 /// The first bytes of a method may look like the HTTP/2 preface.
 #[tokio::test]
 async fn a_request_in_pieces_is_read_whole() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         for piece in ["P", "O", "ST /health HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"] {
             line.say(piece).await;
@@ -55,14 +54,14 @@ const FRAMINGS: [(&str, &str); 7] = [
 /// Each request is valid but for its framing: nothing else may be the reason of the refusal.
 #[tokio::test]
 async fn ambiguous_framing_is_refused_before_the_call_is_made() {
-    house::each(async |house| {
-        let listening = house.listen().await;
-        let chat = house::question("openai/text").to_string();
+    app::each(async |app| {
+        let listening = app.listen().await;
+        let chat = app::question("openai/text").to_string();
         let chunked = format!("{:x}\r\n{chat}\r\n0\r\n\r\n", chat.len());
         let send = async |headers: &str, after: &str| {
             let mut line = Line::open(listening.address).await;
             let headers = headers.replace("LENGTH", &chunked.len().to_string());
-            let key = house::MASTER;
+            let key = app::MASTER;
             line.say(format!(
                 "{after}POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer {key}\r\n{headers}\r\n{chunked}"
             ))
@@ -71,7 +70,7 @@ async fn ambiguous_framing_is_refused_before_the_call_is_made() {
         };
         let mut good = send("host: x\r\ntransfer-encoding: chunked\r\n", "").await;
         assert!(good.hear("chat.completion").await.starts_with("HTTP/1.1 200 "));
-        let calls = house.upstream.requests().len();
+        let calls = app.upstream.requests().len();
         for (headers, param) in FRAMINGS {
             for after in ["", "GET /health HTTP/1.1\r\nhost: x\r\n\r\n"] {
                 let heard = send(headers, after).await.hear_out().await;
@@ -81,15 +80,15 @@ async fn ambiguous_framing_is_refused_before_the_call_is_made() {
                 assert!(answer.contains(&format!("\"param\":\"{param}\"")), "{headers:?}: {heard}");
             }
         }
-        assert_eq!(house.upstream.requests().len(), calls, "a refused call was sent to the provider");
+        assert_eq!(app.upstream.requests().len(), calls, "a refused call was sent to the provider");
     })
     .await;
 }
 
 #[tokio::test]
 async fn refused_framing_has_the_envelope_of_the_route() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         line.say("POST /v1/messages HTTP/1.1\r\ncontent-length: 0\r\n\r\n").await;
         let heard = line.hear_out().await;
@@ -100,8 +99,8 @@ async fn refused_framing_has_the_envelope_of_the_route() {
 
 #[tokio::test]
 async fn request_heads_are_limited_to_64_kib() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         for (size, status) in [(50_000, "200 "), (70_000, "431 "), (380_000, "431 ")] {
             let mut line = Line::open(listening.address).await;
             let head = format!(
@@ -127,7 +126,7 @@ async fn request_heads_are_limited_to_64_kib() {
 type Sender = hyper::client::conn::http2::SendRequest<http_body_util::Full<bytes::Bytes>>;
 
 async fn connect_http2(
-    house: &house::House,
+    app: &app::TestApp,
     address: std::net::SocketAddr,
     window: u32,
 ) -> (Sender, tokio::task::JoinHandle<()>) {
@@ -138,15 +137,15 @@ async fn connect_http2(
         .handshake(hyper_util::rt::TokioIo::new(stream))
         .await
         .unwrap();
-    let driver = house.gateway.tasks.spawn(async move { drop(connection.await) });
+    let driver = app.gateway.tasks.spawn(async move { drop(connection.await) });
     (client, driver)
 }
 
 async fn chat_http2(client: &mut Sender, model: &str, stream: bool) -> http::Response<hyper::body::Incoming> {
-    let mut body = house::question(model);
+    let mut body = app::question(model);
     body["stream"] = stream.into();
     let request = http::Request::post("http://gateway/v1/chat/completions")
-        .header("authorization", format!("Bearer {}", house::MASTER))
+        .header("authorization", format!("Bearer {}", app::MASTER))
         .body(http_body_util::Full::new(bytes::Bytes::from(body.to_string())))
         .unwrap();
     client.send_request(request).await.unwrap()
@@ -156,12 +155,12 @@ async fn chat_http2(client: &mut Sender, model: &str, stream: bool) -> http::Res
 #[tokio::test]
 async fn a_stalled_http2_stream_is_reset_by_itself() {
     use http_body_util::BodyExt as _;
-    house::each(async |house| {
+    app::each(async |app| {
         let patience = Duration::from_millis(400);
         let listening =
-            house.listen_with(ListenConfig { write_patience: patience, ..ListenConfig::default() }).await;
+            app.listen_with(ListenConfig { write_patience: patience, ..ListenConfig::default() }).await;
         for stream in [true, false] {
-            let (mut client, _) = connect_http2(&house, listening.address, 4096).await;
+            let (mut client, _) = connect_http2(&app, listening.address, 4096).await;
             let stalled = chat_http2(&mut client, "openai/huge-event-256", stream).await;
             assert_eq!(stalled.status(), 200);
             // Slower than the timeout in all, and never silent for so long: the provider is slow here, not the client.
@@ -171,7 +170,7 @@ async fn a_stalled_http2_stream_is_reset_by_itself() {
             tokio::time::sleep(patience * 2).await;
             assert!(stalled.into_body().collect().await.is_err(), "the stalled stream was not reset");
         }
-        let (mut client, driver) = connect_http2(&house, listening.address, 4096).await;
+        let (mut client, driver) = connect_http2(&app, listening.address, 4096).await;
         let whole = chat_http2(&mut client, "openai/huge-event-256", false).await;
         assert!(whole.into_body().collect().await.unwrap().to_bytes().len() > 256 * 1024);
         // Without a stream, the connection is closed as well.

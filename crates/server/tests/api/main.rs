@@ -1,4 +1,4 @@
-//! The API as a client meets it: a whole gateway on each database, a scripted provider behind it. Files mirror URLs.
+//! API tests: a whole gateway on each database with a scripted upstream. Files mirror URLs.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,8 +7,8 @@
 )]
 
 mod admin;
+mod app;
 mod connections;
-mod house;
 mod matrix;
 mod openapi;
 mod ready;

@@ -1,4 +1,4 @@
-//! Who may call what: every documented route and method, as every kind of caller, in one table.
+//! Access tests: every documented route and method with every kind of caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,9 +6,9 @@ use domain::scope::{Area, Scope};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::house::{self, Answer, House, Wishes};
+use crate::app::{self, Answer, TestApp, TestSettings};
 
-/// An operation of the document: the scope it declares, or none when it is open to everybody.
+/// An operation of the OpenAPI document with the scope it declares; `None` if it is public.
 struct Operation {
     method: Method,
     path: String,
@@ -35,7 +35,7 @@ fn declared(security: &Value) -> Scope {
     scopes[0].as_str().unwrap().parse().unwrap()
 }
 
-/// A path that exists; a new parameter needs a sample here.
+/// A path that exists, with a sample for each parameter; a new parameter needs a sample here.
 fn sample(method: &Method, path: &str) -> String {
     let samples = [
         (
@@ -61,8 +61,8 @@ fn sample(method: &Method, path: &str) -> String {
 }
 
 impl Operation {
-    async fn call(&self, house: &House, key: Option<&str>) -> Answer {
-        let call = house.call(self.method.clone(), sample(&self.method, &self.path)).json(json!({}));
+    async fn call(&self, app: &TestApp, key: Option<&str>) -> Answer {
+        let call = app.call(self.method.clone(), sample(&self.method, &self.path)).json(json!({}));
         let answer = match key {
             Some(key) => call.key(key).glance().await,
             None => call.anonymous().glance().await,
@@ -83,18 +83,18 @@ impl Operation {
 
 #[tokio::test]
 async fn every_route_admits_exactly_whom_it_says() {
-    house::each(async |house| {
+    app::each(async |app| {
         let expired = json!({"name": "expired", "scopes": all_scopes(), "expiry": "2020-01-01T00:00:00Z"});
-        let (_, expired_key) = house.key(expired).await;
-        let (id, deactivated_key) = house.key(json!({"name": "off", "scopes": all_scopes()})).await;
-        house.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({})).send().await.expect_status(200);
-        let inference = house.key_with(&["inference"]).await;
-        let reading = house.key_with(&["admin:read"]).await;
-        let usage = house.key_with(&["admin:usage:write"]).await;
-        let providers = house.key_with(&["admin:providers:write"]).await;
-        let writing = house.key_with(&["admin:write"]).await;
+        let (_, expired_key) = app.key(expired).await;
+        let (id, deactivated_key) = app.key(json!({"name": "off", "scopes": all_scopes()})).await;
+        app.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({})).send().await.expect_status(200);
+        let inference = app.key_with(&["inference"]).await;
+        let reading = app.key_with(&["admin:read"]).await;
+        let usage = app.key_with(&["admin:usage:write"]).await;
+        let providers = app.key_with(&["admin:providers:write"]).await;
+        let writing = app.key_with(&["admin:write"]).await;
         let team = json!({"name": "team", "scopes": ["inference", "admin:write"], "user_path": "/team"});
-        let (_, team) = house.key(team).await;
+        let (_, team) = app.key(team).await;
 
         let mut table = format!("{:<52}none bad expired off inference read area write team master\n", "");
         for operation in operations() {
@@ -109,11 +109,11 @@ async fn every_route_admits_exactly_whom_it_says() {
                 Some(area),
                 Some(&*writing),
                 Some(&*team),
-                Some(house::MASTER),
+                Some(app::MASTER),
             ];
             let mut statuses = Vec::new();
             for key in callers {
-                statuses.push(operation.call(&house, key).await.status);
+                statuses.push(operation.call(&app, key).await.status);
             }
             for refused in &statuses[..4] {
                 assert!(operation.scope.is_none() || *refused == 401, "{} {}", operation.method, operation.path);
@@ -125,28 +125,28 @@ async fn every_route_admits_exactly_whom_it_says() {
                 operation.path,
             ));
         }
-        house::check_snapshot("authorisation matrix", &table);
+        app::check_snapshot("authorisation matrix", &table);
     })
     .await;
 }
 
 #[tokio::test]
 async fn the_declared_scope_is_the_enforced_one() {
-    house::each_with(Wishes::enterprise, async |house| {
+    app::each_with(TestSettings::enterprise, async |app| {
         let mut keys: BTreeMap<Scope, (String, String)> = BTreeMap::new();
         for operation in operations() {
             let Some(scope) = operation.scope else { continue };
             if let std::collections::btree_map::Entry::Vacant(entry) = keys.entry(scope) {
-                let exact = house.key_with(&[&scope.to_string()]).await;
+                let exact = app.key_with(&[&scope.to_string()]).await;
                 let others: Vec<String> =
                     all_scopes().into_iter().filter(|other| !grants(other, scope)).collect();
-                let others = house.key_with(&others.iter().map(String::as_str).collect::<Vec<_>>()).await;
+                let others = app.key_with(&others.iter().map(String::as_str).collect::<Vec<_>>()).await;
                 entry.insert((exact, others));
             }
             let (exact, others) = &keys[&scope];
-            let admitted = operation.call(&house, Some(exact)).await.status;
+            let admitted = operation.call(&app, Some(exact)).await.status;
             assert!(![401, 403].contains(&admitted), "{} {}: {admitted}", operation.method, operation.path);
-            let refused = operation.call(&house, Some(others)).await;
+            let refused = operation.call(&app, Some(others)).await;
             let error = refused.json()["error"].clone();
             // Anthropic's shape has no room for a code.
             if operation.path.starts_with("/v1/messages") {
@@ -172,7 +172,7 @@ async fn the_declared_scope_is_the_enforced_one() {
     .await;
 }
 
-/// Objects of another subtree, and where each of them is found; every other parameter has its usual sample.
+/// Objects of another subtree, to fill in path parameters; other parameters have their usual sample.
 struct Outside {
     key_id: String,
     response_id: String,
@@ -180,16 +180,16 @@ struct Outside {
 }
 
 impl Outside {
-    /// Everything is made by, or named after, `outsider`.
-    async fn make(house: &House) -> Self {
-        let (key_id, key) = house.key(json!({"name": "outsider", "user_path": "/outsider"})).await;
+    /// Creates the objects, all made by or named after `outsider`.
+    async fn make(app: &TestApp) -> Self {
+        let (key_id, key) = app.key(json!({"name": "outsider", "user_path": "/outsider"})).await;
         let body = json!({"model": "openai/text", "input": "outsider"});
-        let made = house.post("/v1/responses", body).key(&key).send().await.expect_status(200).json();
+        let made = app.post("/v1/responses", body).key(&key).send().await.expect_status(200).json();
         let budget = json!({"amount": 7});
         let path = "/admin/api/v1/budgets/%2Foutsider/daily";
-        house.put(path, budget).send().await.expect_status(200);
-        house.receipts(1).await;
-        let log = house.get("/admin/api/v1/audit/log?user_path=/outsider").send().await.expect_status(200);
+        app.put(path, budget).send().await.expect_status(200);
+        app.receipts(1).await;
+        let log = app.get("/admin/api/v1/audit/log?user_path=/outsider").send().await.expect_status(200);
         let audit_id = log.json()["entries"][0]["id"].as_str().unwrap().to_owned();
         Self { key_id, response_id: made["id"].as_str().unwrap().to_owned(), audit_id }
     }
@@ -236,18 +236,18 @@ const OF_SUBTREES: [Area; 6] =
 /// An admin key bound to a user path, on every route, with the objects of another subtree.
 #[tokio::test]
 async fn an_admin_of_a_subtree_reaches_nothing_outside_of_it() {
-    let wishes = || {
-        let mut wishes = Wishes::enterprise();
-        wishes.policy.audit.enabled = true;
-        wishes
+    let settings = || {
+        let mut settings = TestSettings::enterprise();
+        settings.policy.audit.enabled = true;
+        settings
     };
-    house::each_with(wishes, async |house| {
-        let outside = Outside::make(&house).await;
+    app::each_with(settings, async |app| {
+        let outside = Outside::make(&app).await;
         let team = json!({"name": "team", "scopes": all_scopes(), "user_path": "/team"});
-        let (_, team) = house.key(team).await;
+        let (_, team) = app.key(team).await;
         for operation in operations().iter().filter(|operation| operation.scope.is_some()) {
             let Operation { method, path, scope } = operation;
-            let call = house.call(method.clone(), outside.path(operation)).key(&team);
+            let call = app.call(method.clone(), outside.path(operation)).key(&team);
             let answer = call.json(outside.body(operation)).glance().await;
             let text = answer.text();
             let global = matches!(scope, Some(Scope::Admin(Some(area), _)) if !OF_SUBTREES.contains(area));
@@ -261,17 +261,16 @@ async fn an_admin_of_a_subtree_reaches_nothing_outside_of_it() {
             }
             if answer.status == 200 {
                 assert!(!text.contains("outsider"), "{method} {path}: {text}");
-                assert!(!text.contains(house::UPSTREAM_KEY), "{method} {path}: {text}");
+                assert!(!text.contains(app::UPSTREAM_KEY), "{method} {path}: {text}");
             }
         }
-        let metrics = house.get("/metrics").key(&team).refusal().await;
+        let metrics = app.get("/metrics").key(&team).refusal().await;
         assert_eq!((metrics.0, &*metrics.1), (403, "user_path_denied"));
-        let kept =
-            house.get(format!("/v1/responses/{}", outside.response_id)).send().await.expect_status(200);
+        let kept = app.get(format!("/v1/responses/{}", outside.response_id)).send().await.expect_status(200);
         assert_eq!(kept.json()["id"], outside.response_id);
-        let key = house.get(format!("/admin/api/v1/auth-keys/{}", outside.key_id)).send().await.json();
+        let key = app.get(format!("/admin/api/v1/auth-keys/{}", outside.key_id)).send().await.json();
         assert_eq!((&key["active"], &key["name"]), (&json!(true), &json!("outsider")));
-        let budgets = house.get("/admin/api/v1/budgets").send().await.expect_status(200).json();
+        let budgets = app.get("/admin/api/v1/budgets").send().await.expect_status(200).json();
         assert_eq!(budgets["budgets"][0]["amount"], 7.0, "{budgets}");
         assert_eq!(budgets["budgets"][0]["last_reset_at"], Value::Null, "{budgets}");
     })
@@ -281,21 +280,21 @@ async fn an_admin_of_a_subtree_reaches_nothing_outside_of_it() {
 /// The same key on objects of its own subtree, made by another key.
 #[tokio::test]
 async fn an_admin_of_a_subtree_manages_its_objects() {
-    house::each_with(Wishes::enterprise, async |house| {
+    app::each_with(TestSettings::enterprise, async |app| {
         let team = json!({"name": "team", "scopes": all_scopes(), "user_path": "/team"});
-        let (_, team) = house.key(team).await;
-        let (id, member) = house.key(json!({"name": "member", "user_path": "/team/a"})).await;
+        let (_, team) = app.key(team).await;
+        let (id, member) = app.key(json!({"name": "member", "user_path": "/team/a"})).await;
         let body = json!({"model": "openai/text", "input": "hello"});
-        let made = house.post("/v1/responses", body).key(&member).send().await.expect_status(200).json();
+        let made = app.post("/v1/responses", body).key(&member).send().await.expect_status(200).json();
         let path = format!("/v1/responses/{}", made["id"].as_str().unwrap());
-        house.get(&*path).key(&team).send().await.expect_status(200);
-        house.get(format!("{path}/input_items")).key(&team).send().await.expect_status(200);
-        house.call(Method::DELETE, &*path).key(&team).send().await.expect_status(200);
+        app.get(&*path).key(&team).send().await.expect_status(200);
+        app.get(format!("{path}/input_items")).key(&team).send().await.expect_status(200);
+        app.call(Method::DELETE, &*path).key(&team).send().await.expect_status(200);
         for path in ["providers", "aliases", "pools", "combos", "model-overrides", "model-pricing", "models"]
         {
-            house.get(format!("/admin/api/v1/{path}")).key(&team).send().await.expect_status(200);
+            app.get(format!("/admin/api/v1/{path}")).key(&team).send().await.expect_status(200);
         }
-        let end = house.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}));
+        let end = app.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}));
         end.key(&team).send().await.expect_status(200);
     })
     .await;
@@ -320,17 +319,17 @@ async fn only_a_handful_of_routes_is_open_to_everybody() {
         .map(|operation| operation.path.clone())
         .collect();
     assert_eq!(open, BTreeSet::from(["/health".to_owned(), "/ready".to_owned()]));
-    house::each(async |house| {
+    app::each(async |app| {
         let anonymous =
-            async |method: Method, path: &str| house.call(method, path).anonymous().send().await.status;
+            async |method: Method, path: &str| app.call(method, path).anonymous().send().await.status;
         assert_eq!(anonymous(Method::GET, "/").await, 302);
         assert_eq!(anonymous(Method::HEAD, "/").await, 200);
         assert_eq!(anonymous(Method::GET, "/admin/dashboard").await, 200);
         assert_eq!(anonymous(Method::GET, "/metrics").await, 401);
-        let area = house.key_with(&["admin:metrics:read"]).await;
-        assert_eq!(house.get("/metrics").key(&area).send().await.status, 200);
-        let inference = house.key_with(&["inference"]).await;
-        assert_eq!(house.get("/metrics").key(&inference).send().await.status, 403);
+        let area = app.key_with(&["admin:metrics:read"]).await;
+        assert_eq!(app.get("/metrics").key(&area).send().await.status, 200);
+        let inference = app.key_with(&["inference"]).await;
+        assert_eq!(app.get("/metrics").key(&inference).send().await.status, 403);
     })
     .await;
 }

@@ -1,10 +1,10 @@
-//! `/admin/api/v1/openapi.json`: whole, valid, and the same as the code.
+//! Tests of `/admin/api/v1/openapi.json`: complete, valid, and equal to the generated document.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::house;
+use crate::app;
 
 fn document() -> Value {
     serde_json::to_value(server::document()).unwrap()
@@ -12,8 +12,8 @@ fn document() -> Value {
 
 #[tokio::test]
 async fn the_document_is_served_as_it_is_made() {
-    house::each(async |house| {
-        let answer = house.get("/admin/api/v1/openapi.json").send().await.expect_status(200);
+    app::each(async |app| {
+        let answer = app.get("/admin/api/v1/openapi.json").send().await.expect_status(200);
         assert_eq!(answer.header("content-type"), Some("application/json"));
         assert_eq!(answer.json(), document());
     })
@@ -53,7 +53,7 @@ fn every_operation_says_what_it_answers() {
             outline.push_str(&format!("{place}: {}\n", statuses.join(" ")));
         }
     }
-    house::check_snapshot("openapi outline", &outline);
+    app::check_snapshot("openapi outline", &outline);
 }
 
 /// A reference to nothing breaks every client generator.

@@ -1,33 +1,33 @@
-//! What belongs to no route: request ids, what is not there, methods, CORS, metrics, liveness.
+//! Tests across routes: request ids, unknown routes, methods, CORS, metrics, liveness.
 
 use http::Method;
 use serde_json::json;
 
-use crate::house::{self, Line, Wishes};
+use crate::app::{self, Line, TestSettings};
 
 #[tokio::test]
 async fn what_is_not_there() {
-    house::each(async |house| {
+    app::each(async |app| {
         for path in ["/nothing", "/v1", "/v1/", "/admin/api/v1/nothing", "/v1/images", "//"] {
-            let found = house.get(path).refusal().await;
+            let found = app.get(path).refusal().await;
             assert_eq!((found.0, &*found.1), (404, "not_found"), "{path}");
         }
-        house.get("/nothing").send().await.snapshot("not found");
-        house.get("/nothing").anonymous().send().await.expect_status(404);
+        app.get("/nothing").send().await.snapshot("not found");
+        app.get("/nothing").anonymous().send().await.expect_status(404);
     })
     .await;
 }
 
 #[tokio::test]
 async fn methods_that_are_not_served() {
-    house::each(async |house| {
+    app::each(async |app| {
         for (method, path, allowed) in [
             (Method::GET, "/v1/chat/completions", "POST"),
             (Method::DELETE, "/health", "GET,HEAD"),
             (Method::PATCH, "/admin/api/v1/providers/openai", "GET,HEAD,PUT,DELETE"),
             (Method::PUT, "/admin/api/v1/auth-keys", "GET,HEAD,POST"),
         ] {
-            let answer = house.call(method.clone(), path).send().await;
+            let answer = app.call(method.clone(), path).send().await;
             let found = answer.refusal();
             assert_eq!((found.0, &*found.1), (405, "method_not_allowed"), "{method} {path}");
             let sorted = |text: &str| {
@@ -45,16 +45,16 @@ async fn methods_that_are_not_served() {
 /// Even a path that cannot be decoded gets the envelope.
 #[tokio::test]
 async fn paths_that_cannot_be_read() {
-    house::each(async |house| {
+    app::each(async |app| {
         for path in ["/admin/api/v1/providers/%FF", "/admin/api/v1/auth-keys/%FF", "/v1/models/%FF"] {
-            let found = house.get(path).refusal().await;
+            let found = app.get(path).refusal().await;
             assert!([400, 404].contains(&found.0), "{path}: {found:?}");
         }
         for path in ["/admin/api/v1/providers/a%00b", "/admin/api/v1/auth-keys/a%00b"] {
-            assert_eq!(house.get(path).refusal().await.0, 404, "{path}");
+            assert_eq!(app.get(path).refusal().await.0, 404, "{path}");
         }
         for query in ["search=%00", "search=%FF", "model=%00", "user_path=%00", "auth_key_id=%00"] {
-            let answer = house.get(format!("/admin/api/v1/usage/log?{query}")).send().await;
+            let answer = app.get(format!("/admin/api/v1/usage/log?{query}")).send().await;
             assert!([200, 400].contains(&answer.status), "{query}: {}", answer.text());
         }
     })
@@ -63,9 +63,9 @@ async fn paths_that_cannot_be_read() {
 
 #[tokio::test]
 async fn request_ids() {
-    house::each(async |house| {
+    app::each(async |app| {
         let sent = async |id: &str| {
-            let answer = house.get("/health").header("x-request-id", id).send().await;
+            let answer = app.get("/health").header("x-request-id", id).send().await;
             answer.header("x-request-id").unwrap().to_owned()
         };
         assert_eq!(sent("client-7").await, "client-7");
@@ -76,15 +76,15 @@ async fn request_ids() {
         }
         assert_ne!(sent("").await, sent("").await);
         // On failures too, and on the row; strangers leave no row.
-        let stranger = house.chat("text").anonymous().header("x-request-id", "stranger-1").send().await;
+        let stranger = app.chat("text").anonymous().header("x-request-id", "stranger-1").send().await;
         assert_eq!((stranger.status, stranger.header("x-request-id")), (401, Some("stranger-1")));
-        let refused = house.chat("").header("x-request-id", "refused-1").send().await;
+        let refused = app.chat("").header("x-request-id", "refused-1").send().await;
         assert_eq!((refused.status, refused.header("x-request-id")), (400, Some("refused-1")));
         assert_eq!(
-            house.get("/x").header("x-request-id", "lost-1").send().await.header("x-request-id"),
+            app.get("/x").header("x-request-id", "lost-1").send().await.header("x-request-id"),
             Some("lost-1")
         );
-        let rows = house.receipts(1).await;
+        let rows = app.receipts(1).await;
         assert_eq!((&rows[0]["request_id"], &rows[0]["status_code"]), (&json!("refused-1"), &json!(400)));
     })
     .await;
@@ -93,30 +93,30 @@ async fn request_ids() {
 /// Coding agents retry a 401 or 403 for minutes unless they are told not to.
 #[tokio::test]
 async fn refused_credentials_are_not_worth_a_retry() {
-    house::each(async |house| {
-        house.refresher.discover_one("openai").await;
-        let listed = house.key(json!({"name": "listed", "allowed_models": ["openai/gpt-4o"]})).await.1;
-        let placed = house.key(json!({"name": "placed", "user_path": "/team"})).await.1;
+    app::each(async |app| {
+        app.refresher.discover_one("openai").await;
+        let listed = app.key(json!({"name": "listed", "allowed_models": ["openai/gpt-4o"]})).await.1;
+        let placed = app.key(json!({"name": "placed", "user_path": "/team"})).await.1;
         let message =
             json!({"model": "openai/text", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]});
         for (call, status) in [
-            (house.chat("text").anonymous(), 401),
-            (house.chat("text").key("wrong"), 401),
-            (house.post("/v1/messages", message.clone()).key("wrong"), 401),
-            (house.post("/v1/messages/count_tokens", message).key("wrong"), 401),
-            (house.post("/v1beta/models/openai/text:generateContent", json!({})).key("wrong"), 401),
-            (house.post("/v1beta/models/openai/text:countTokens", json!({})).key("wrong"), 401),
-            (house.get("/metrics").key("wrong"), 401),
-            (house.chat("openai/text").key(&listed), 403),
-            (house.chat("openai/text").key(&placed).header("x-gateway-user-path", "/other"), 403),
-            (house.get("/admin/api/v1/auth-keys").key(&placed), 403),
-            (house.get("/admin/api/v1/budgets"), 403),
+            (app.chat("text").anonymous(), 401),
+            (app.chat("text").key("wrong"), 401),
+            (app.post("/v1/messages", message.clone()).key("wrong"), 401),
+            (app.post("/v1/messages/count_tokens", message).key("wrong"), 401),
+            (app.post("/v1beta/models/openai/text:generateContent", json!({})).key("wrong"), 401),
+            (app.post("/v1beta/models/openai/text:countTokens", json!({})).key("wrong"), 401),
+            (app.get("/metrics").key("wrong"), 401),
+            (app.chat("openai/text").key(&listed), 403),
+            (app.chat("openai/text").key(&placed).header("x-gateway-user-path", "/other"), 403),
+            (app.get("/admin/api/v1/auth-keys").key(&placed), 403),
+            (app.get("/admin/api/v1/budgets"), 403),
         ] {
             let answer = call.send().await.expect_status(status);
             assert_eq!(answer.header("x-should-retry"), Some("false"), "{}", answer.text());
         }
         for model in ["unauthorized", "no-such-provider/x"] {
-            let answer = house.chat(model).send().await;
+            let answer = app.chat(model).send().await;
             assert!(![401, 403].contains(&answer.status), "{}", answer.text());
         }
     })
@@ -126,24 +126,24 @@ async fn refused_credentials_are_not_worth_a_retry() {
 /// nginx buffers a proxied answer unless it is told not to.
 #[tokio::test]
 async fn proxies_are_told_not_to_buffer_streams() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let body = |model: &str| {
             json!({"model": model, "stream": true, "max_tokens": 64,
             "messages": [{"role": "user", "content": "hi"}]})
         };
         let contents = json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}]});
         // This one does not end by itself.
-        let mut streamed = vec![house.get("/admin/api/v1/console/stream").glance().await.expect_status(200)];
+        let mut streamed = vec![app.get("/admin/api/v1/console/stream").glance().await.expect_status(200)];
         for call in [
-            house.stream("openai/text"),
-            house.stream("anthropic/claude-sonnet-4-5~text"),
-            house.post("/v1/messages", body("anthropic/claude-sonnet-4-5~text")),
-            house.post("/v1/responses", json!({"model": "openai/text", "input": "hi", "stream": true})),
-            house.post("/v1beta/models/gemini/gemini-2.5-flash~text:streamGenerateContent?alt=sse", contents),
-            house.post("/v1/completions", json!({"model": "openai/text", "prompt": "hi", "stream": true})),
-            house.post("/p/openai/chat/completions", body("text")),
-            house.stream("openai/text").header("idempotency-key", "once"),
-            house.stream("openai/text").header("idempotency-key", "once"),
+            app.stream("openai/text"),
+            app.stream("anthropic/claude-sonnet-4-5~text"),
+            app.post("/v1/messages", body("anthropic/claude-sonnet-4-5~text")),
+            app.post("/v1/responses", json!({"model": "openai/text", "input": "hi", "stream": true})),
+            app.post("/v1beta/models/gemini/gemini-2.5-flash~text:streamGenerateContent?alt=sse", contents),
+            app.post("/v1/completions", json!({"model": "openai/text", "prompt": "hi", "stream": true})),
+            app.post("/p/openai/chat/completions", body("text")),
+            app.stream("openai/text").header("idempotency-key", "once"),
+            app.stream("openai/text").header("idempotency-key", "once"),
         ] {
             streamed.push(call.send().await.expect_status(200));
         }
@@ -153,7 +153,7 @@ async fn proxies_are_told_not_to_buffer_streams() {
             assert_eq!(header("x-accel-buffering"), "no", "{:?}", answer.headers);
             assert_eq!(header("cache-control"), "no-cache", "{:?}", answer.headers);
         }
-        let whole = house.chat("openai/text").send().await;
+        let whole = app.chat("openai/text").send().await;
         assert_eq!(whole.header("x-accel-buffering"), None);
     })
     .await;
@@ -161,35 +161,35 @@ async fn proxies_are_told_not_to_buffer_streams() {
 
 #[tokio::test]
 async fn front_door_and_dashboard() {
-    house::each(async |house| {
-        let front = house.get("/").anonymous().send().await.expect_status(302);
+    app::each(async |app| {
+        let front = app.get("/").anonymous().send().await.expect_status(302);
         assert_eq!(front.header("location"), Some("/admin/dashboard"));
-        let alive = house.call(Method::HEAD, "/").anonymous().send().await.expect_status(200);
+        let alive = app.call(Method::HEAD, "/").anonymous().send().await.expect_status(200);
         assert!(alive.body.is_empty());
         for path in ["/admin/dashboard", "/admin/dashboard/usage"] {
-            let page = house.get(path).anonymous().send().await.expect_status(200);
+            let page = app.get(path).anonymous().send().await.expect_status(200);
             assert!(page.header("content-type").unwrap().starts_with("text/html"));
             assert!(page.header("content-security-policy").is_some());
         }
-        house.get("/health").anonymous().send().await.snapshot("health");
-        house.get("/ready").anonymous().send().await.snapshot("ready");
+        app.get("/health").anonymous().send().await.snapshot("health");
+        app.get("/ready").anonymous().send().await.snapshot("ready");
     })
     .await;
 }
 
 #[tokio::test]
 async fn parts_can_be_switched_off_or_moved() {
-    let wishes = || {
-        let mut wishes = Wishes::default();
-        wishes.config.base_path = "/gateway/".into();
-        wishes.config.admin_enabled = false;
-        wishes.config.dashboard_enabled = false;
-        wishes.config.metrics_endpoint = None;
-        wishes
+    let settings = || {
+        let mut settings = TestSettings::default();
+        settings.config.base_path = "/gateway/".into();
+        settings.config.admin_enabled = false;
+        settings.config.dashboard_enabled = false;
+        settings.config.metrics_endpoint = None;
+        settings
     };
-    house::each_with(wishes, async |house| {
-        house.get("/gateway/health").send().await.expect_status(200);
-        house.get("/gateway/v1/models").send().await.expect_status(200);
+    app::each_with(settings, async |app| {
+        app.get("/gateway/health").send().await.expect_status(200);
+        app.get("/gateway/v1/models").send().await.expect_status(200);
         for path in [
             "/health",
             "/gateway/metrics",
@@ -197,48 +197,46 @@ async fn parts_can_be_switched_off_or_moved() {
             "/gateway/admin/api/v1/auth-keys",
             "/gateway/nothing",
         ] {
-            assert_eq!(house.get(path).refusal().await.0, 404, "{path}");
+            assert_eq!(app.get(path).refusal().await.0, 404, "{path}");
         }
-        assert_eq!(house.get("/gateway/v1/chat/completions").refusal().await.0, 405);
+        assert_eq!(app.get("/gateway/v1/chat/completions").refusal().await.0, 405);
     })
     .await;
 }
 
 #[tokio::test]
 async fn other_origins() {
-    house::each(async |house| {
-        let answer = house.get("/health").header("origin", "https://app.example").send().await;
+    app::each(async |app| {
+        let answer = app.get("/health").header("origin", "https://app.example").send().await;
         assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control")));
-        let preflight = house.call(Method::OPTIONS, "/v1/models").header("origin", "https://app.example");
+        let preflight = app.call(Method::OPTIONS, "/v1/models").header("origin", "https://app.example");
         let preflight = preflight.header("access-control-request-method", "GET");
         assert_eq!(preflight.refusal().await.0, 405);
     })
     .await;
-    let wishes = || {
-        let mut wishes = Wishes::default();
-        wishes.config.cors_origins = vec!["https://app.example".into()];
-        wishes
+    let settings = || {
+        let mut settings = TestSettings::default();
+        settings.config.cors_origins = vec!["https://app.example".into()];
+        settings
     };
-    house::each_with(wishes, async |house| {
+    app::each_with(settings, async |app| {
         let preflight = |origin: &str| {
-            let call =
-                house.call(Method::OPTIONS, "/v1/chat/completions").anonymous().header("origin", origin);
+            let call = app.call(Method::OPTIONS, "/v1/chat/completions").anonymous().header("origin", origin);
             call.header("access-control-request-method", "POST")
                 .header("access-control-request-headers", "authorization")
         };
         preflight("https://app.example").send().await.snapshot("preflight");
         assert_eq!(preflight("https://evil.example").send().await.status, 405);
-        let allowed = house.get("/v1/models").header("origin", "https://app.example").send().await;
+        let allowed = app.get("/v1/models").header("origin", "https://app.example").send().await;
         assert_eq!(allowed.header("access-control-allow-origin"), Some("https://app.example"));
         assert_eq!(allowed.header("vary"), Some("Origin"));
         // A refusal must be readable by the page that caused it.
-        let refused =
-            house.get("/v1/models").anonymous().header("origin", "https://app.example").send().await;
+        let refused = app.get("/v1/models").anonymous().header("origin", "https://app.example").send().await;
         assert_eq!(
             (refused.status, refused.header("access-control-allow-origin")),
             (401, Some("https://app.example"))
         );
-        let other = house.get("/v1/models").header("origin", "https://evil.example").send().await;
+        let other = app.get("/v1/models").header("origin", "https://evil.example").send().await;
         assert_eq!(other.header("access-control-allow-origin"), None);
     })
     .await;
@@ -246,15 +244,15 @@ async fn other_origins() {
 
 #[tokio::test]
 async fn metrics_name_what_is_counted() {
-    house::each(async |house| {
-        house.chat("gpt-4o").send().await.expect_status(200);
-        house.chat("error-500").send().await.expect_status(500);
-        house.chat("text").anonymous().send().await.expect_status(401);
-        let page = house.get("/metrics").send().await.expect_status(200);
+    app::each(async |app| {
+        app.chat("gpt-4o").send().await.expect_status(200);
+        app.chat("error-500").send().await.expect_status(500);
+        app.chat("text").anonymous().send().await.expect_status(401);
+        let page = app.get("/metrics").send().await.expect_status(200);
         assert!(page.header("content-type").unwrap().starts_with("application/openmetrics-text"));
         let names: std::collections::BTreeSet<String> =
             page.text().lines().filter_map(|line| Some(line.strip_prefix("# TYPE ")?.to_owned())).collect();
-        house::check_snapshot("metrics", &names.into_iter().collect::<Vec<_>>().join("\n"));
+        app::check_snapshot("metrics", &names.into_iter().collect::<Vec<_>>().join("\n"));
         let text = page.text();
         for line in [
             r#"gatehouse_requests_total{provider="openai",model="gpt-4o",status="200"} 1"#,
@@ -263,7 +261,7 @@ async fn metrics_name_what_is_counted() {
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }
-        assert!(!text.contains(house::MASTER) && !text.contains(house::UPSTREAM_KEY));
+        assert!(!text.contains(app::MASTER) && !text.contains(app::UPSTREAM_KEY));
     })
     .await;
 }
@@ -271,19 +269,19 @@ async fn metrics_name_what_is_counted() {
 /// A model's name comes from the client; a counter must not.
 #[tokio::test]
 async fn strangers_cannot_grow_the_metrics_page() {
-    house::each(async |house| {
+    app::each(async |app| {
         for number in 0..5 {
-            house.chat(&format!("openai/made-up-{number}")).send().await.expect_status(200);
+            app.chat(&format!("openai/made-up-{number}")).send().await.expect_status(200);
         }
-        assert!(!house.get("/metrics").send().await.text().contains("made-up"));
+        assert!(!app.get("/metrics").send().await.text().contains("made-up"));
     })
     .await;
 }
 
 #[tokio::test]
 async fn both_protocols_are_spoken_on_one_port() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         line.say("GET /health HTTP/1.1\r\nhost: x\r\n\r\nGET /nothing HTTP/1.1\r\nhost: x\r\n\r\n").await;
         let heard = line.hear("\"not_found\"").await;
@@ -295,7 +293,7 @@ async fn both_protocols_are_spoken_on_one_port() {
         let io = hyper_util::rt::TokioIo::new(stream);
         let executor = hyper_util::rt::TokioExecutor::new();
         let (mut client, connection) = hyper::client::conn::http2::handshake(executor, io).await.unwrap();
-        house.gateway.tasks.spawn(connection);
+        app.gateway.tasks.spawn(connection);
         let request = http::Request::get("http://gateway/health")
             .body(http_body_util::Empty::<bytes::Bytes>::new())
             .unwrap();
@@ -305,7 +303,7 @@ async fn both_protocols_are_spoken_on_one_port() {
     .await;
 }
 
-/// A body that cannot be read without a panic: what any handler might do.
+/// A request body that panics when it is read, to simulate a panic in a handler.
 struct Explosive;
 
 impl http_body::Body for Explosive {
@@ -322,14 +320,14 @@ impl http_body::Body for Explosive {
 
 #[tokio::test]
 async fn a_panic_is_an_answer_and_disturbs_nobody() {
-    house::each(async |house| {
+    app::each(async |app| {
         for path in ["/v1/chat/completions", "/admin/api/v1/auth-keys"] {
             let request = http::Request::post(path)
-                .header("authorization", format!("Bearer {}", house::MASTER))
+                .header("authorization", format!("Bearer {}", app::MASTER))
                 .header("x-request-id", "doomed")
                 .body(Explosive)
                 .unwrap();
-            let Ok(answer) = house.door.answer(request, None, None).await;
+            let Ok(answer) = app.http_service.answer(request, None, None).await;
             assert_eq!(answer.status(), 500, "{path}");
             assert_eq!(answer.headers()["x-request-id"], "doomed");
             let body = http_body_util::BodyExt::collect(answer.into_body()).await.unwrap().to_bytes();
@@ -338,7 +336,7 @@ async fn a_panic_is_an_answer_and_disturbs_nobody() {
                 (&body["error"]["code"], &body["error"]["param"]),
                 (&json!("internal_error"), &json!(null))
             );
-            house.get("/health").send().await.expect_status(200);
+            app.get("/health").send().await.expect_status(200);
         }
     })
     .await;

@@ -1,4 +1,4 @@
-//! A database that is locked or gone: chat goes on, and what it cost is booked when the database is back.
+//! Tests of a locked or unreachable database: chat continues, and its cost is recorded when the database is back.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use serde_json::json;
 use sqlx::{Connection as _, Executor as _, PgConnection, SqliteConnection};
 use store::Backend;
 
-use crate::house::{self, House, Wishes};
+use crate::app::{self, TestApp, TestSettings};
 
-/// Somebody else who holds the database.
+/// Another connection that locks the database.
 enum Holder {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
@@ -42,49 +42,49 @@ impl Holder {
     }
 }
 
-fn impatient() -> Wishes {
-    Wishes { store_timeout: Duration::from_millis(1000), ..Wishes::default() }
+fn impatient() -> TestSettings {
+    TestSettings { store_timeout: Duration::from_millis(1000), ..TestSettings::default() }
 }
 
-async fn chat_both_ways(house: &House, key: &str) {
-    house.chat("text").key(key).send().await.expect_status(200);
-    let stream = house.stream("text").key(key).send().await.expect_status(200);
+async fn chat_both_ways(app: &TestApp, key: &str) {
+    app.chat("text").key(key).send().await.expect_status(200);
+    let stream = app.stream("text").key(key).send().await.expect_status(200);
     assert!(stream.text().ends_with("data: [DONE]\n\n"));
 }
 
 #[tokio::test]
 async fn a_locked_database_does_not_stop_chat() {
-    house::each_with(impatient, async |house| {
-        let (_, key) = house.key(json!({"name": "a"})).await;
-        let holder = Holder::grab(&house.backend).await;
-        chat_both_ways(&house, &key).await;
-        assert!(house.drain().await.is_err(), "the lock is real");
-        assert_eq!(house.gateway.journal.lag().records, 4, "two openings and two receipts wait");
-        let refused = house.post("/admin/api/v1/auth-keys", json!({"name": "b"})).refusal().await;
+    app::each_with(impatient, async |app| {
+        let (_, key) = app.key(json!({"name": "a"})).await;
+        let holder = Holder::grab(&app.backend).await;
+        chat_both_ways(&app, &key).await;
+        assert!(app.drain().await.is_err(), "the lock is real");
+        assert_eq!(app.gateway.journal.lag().records, 4, "two openings and two receipts wait");
+        let refused = app.post("/admin/api/v1/auth-keys", json!({"name": "b"})).refusal().await;
         assert_eq!(refused.0, 503, "{refused:?}");
-        house.get("/v1/models").key(&key).send().await.expect_status(200);
+        app.get("/v1/models").key(&key).send().await.expect_status(200);
         holder.release().await;
-        let rows = house.receipts(2).await;
+        let rows = app.receipts(2).await;
         assert!(rows.iter().all(|row| row["status_code"] == 200 && row["estimated"] == false), "{rows:#?}");
-        assert_eq!(house.gateway.journal.lag().records, 0);
+        assert_eq!(app.gateway.journal.lag().records, 0);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_closed_database_does_not_stop_chat() {
-    house::each_with(impatient, async |house| {
-        let (_, key) = house.key(json!({"name": "a"})).await;
-        house.refresher.store().close().await;
-        chat_both_ways(&house, &key).await;
-        assert!(house.drain().await.is_err());
-        let ready = house.get("/ready").send().await.expect_status(200).json();
+    app::each_with(impatient, async |app| {
+        let (_, key) = app.key(json!({"name": "a"})).await;
+        app.refresher.store().close().await;
+        chat_both_ways(&app, &key).await;
+        assert!(app.drain().await.is_err());
+        let ready = app.get("/ready").send().await.expect_status(200).json();
         assert_eq!((&ready["status"], &ready["storage"]), (&json!("degraded"), &json!("down")));
         for path in ["/admin/api/v1/usage/log", "/admin/api/v1/auth-keys", "/admin/api/v1/changes"] {
-            let found = house.get(path).refusal().await;
+            let found = app.get(path).refusal().await;
             assert_eq!(found.0, 503, "{path}: {found:?}");
         }
-        assert_eq!(house.gateway.journal.lag().records, 4);
+        assert_eq!(app.gateway.journal.lag().records, 4);
     })
     .await;
 }

@@ -1,26 +1,25 @@
-//! Stored documents that cannot be read: each fails closed in its own scope, and nothing else stops.
+//! Tests of stored documents that cannot be read: each fails closed within its own scope, and everything else works.
 
 use http::Method;
 use serde_json::json;
 
-use crate::house::{self, House, Wishes};
+use crate::app::{self, TestApp, TestSettings};
 
 const KEYS: &str = "/admin/api/v1/auth-keys";
 
-async fn damage(house: &House, kind: &str, name: &str) {
-    house
-        .sql(&format!("UPDATE documents SET body = '{{\"oops' WHERE kind = '{kind}' AND name = '{name}'"))
+async fn damage(app: &TestApp, kind: &str, name: &str) {
+    app.sql(&format!("UPDATE documents SET body = '{{\"oops' WHERE kind = '{kind}' AND name = '{name}'"))
         .await;
 }
 
-/// Documents of one kind are compiled again when one of them changes.
-async fn touch_routes(house: &House) {
-    house.put("/admin/api/v1/aliases/touched", json!({"target": "openai/text"})).send().await;
-    house.call(Method::DELETE, "/admin/api/v1/aliases/touched").send().await.expect_status(204);
+/// Recompiles the routes: documents of one kind are compiled again when one of them changes.
+async fn touch_routes(app: &TestApp) {
+    app.put("/admin/api/v1/aliases/touched", json!({"target": "openai/text"})).send().await;
+    app.call(Method::DELETE, "/admin/api/v1/aliases/touched").send().await.expect_status(204);
 }
 
-async fn readiness(house: &House) -> (u16, String, String) {
-    let answer = house.get("/ready").anonymous().send().await;
+async fn readiness(app: &TestApp) -> (u16, String, String) {
+    let answer = app.get("/ready").anonymous().send().await;
     let body = answer.json();
     let word = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     (answer.status, word("status"), word("configuration"))
@@ -36,40 +35,39 @@ fn ok() -> (u16, String, String) {
 
 #[tokio::test]
 async fn an_unreadable_document_does_not_stop_revocations() {
-    house::each(async |house| {
-        let replica = house.neighbour().await;
-        let (damaged_id, damaged) = house.key(json!({"name": "damaged"})).await;
-        let (id, key) = house.key(json!({"name": "revoked"})).await;
+    app::each(async |app| {
+        let replica = app.neighbour().await;
+        let (damaged_id, damaged) = app.key(json!({"name": "damaged"})).await;
+        let (id, key) = app.key(json!({"name": "revoked"})).await;
         replica.refresher.refresh().await.unwrap();
-        assert_eq!(readiness(&house).await, ok());
+        assert_eq!(readiness(&app).await, ok());
 
-        damage(&house, "auth_key", &damaged_id).await;
+        damage(&app, "auth_key", &damaged_id).await;
         // Another process changed it: what follows the log reads it again.
-        house
-            .sql(&format!(
-                "INSERT INTO changes (revision, at, actor, kind, name, action) \
+        app.sql(&format!(
+            "INSERT INTO changes (revision, at, actor, kind, name, action) \
              VALUES ((SELECT rev + 1 FROM meta WHERE id = 1), 0, 'x', 'auth_key', '{damaged_id}', 'update')"
-            ))
-            .await;
-        house.sql("UPDATE meta SET rev = rev + 1 WHERE id = 1").await;
-        house.post(format!("{KEYS}/{id}/deactivate"), json!({})).send().await.expect_status(200);
+        ))
+        .await;
+        app.sql("UPDATE meta SET rev = rev + 1 WHERE id = 1").await;
+        app.post(format!("{KEYS}/{id}/deactivate"), json!({})).send().await.expect_status(200);
         replica.refresher.refresh().await.unwrap();
 
-        for house in [&house, &replica] {
-            assert_eq!(house.chat("text").key(&key).refusal().await.0, 401, "a revoked key");
-            assert_eq!(house.chat("text").key(&damaged).refusal().await.0, 401, "a key that cannot be read");
-            assert_eq!(readiness(house).await, degraded());
+        for app in [&app, &replica] {
+            assert_eq!(app.chat("text").key(&key).refusal().await.0, 401, "a revoked key");
+            assert_eq!(app.chat("text").key(&damaged).refusal().await.0, 401, "a key that cannot be read");
+            assert_eq!(readiness(app).await, degraded());
         }
-        assert_eq!(house.get(format!("{KEYS}/{damaged_id}")).refusal().await.0, 409);
-        house.call(Method::DELETE, format!("{KEYS}/{damaged_id}")).send().await.expect_status(204);
-        assert_eq!(readiness(&house).await, ok());
+        assert_eq!(app.get(format!("{KEYS}/{damaged_id}")).refusal().await.0, 409);
+        app.call(Method::DELETE, format!("{KEYS}/{damaged_id}")).send().await.expect_status(204);
+        assert_eq!(readiness(&app).await, ok());
     })
     .await;
 }
 
 #[tokio::test]
 async fn an_unreadable_override_disables_its_model_and_names_are_skipped() {
-    house::each(async |house| {
+    app::each(async |app| {
         let names = [
             ("model-overrides/openai/text", "model_override", "openai/text", json!({"enabled": true})),
             ("aliases/quick", "alias", "quick", json!({"target": "openai/other"})),
@@ -77,69 +75,68 @@ async fn an_unreadable_override_disables_its_model_and_names_are_skipped() {
             ("providers/second", "provider", "second", json!({"type": "openai", "api_key": "sk-2"})),
         ];
         for (path, _, _, body) in &names {
-            let put = house.put(format!("/admin/api/v1/{path}"), body.clone()).send().await;
+            let put = app.put(format!("/admin/api/v1/{path}"), body.clone()).send().await;
             assert_eq!(put.status, 201, "{path}: {}", put.text());
         }
-        house.chat("openai/text").send().await.expect_status(200);
+        app.chat("openai/text").send().await.expect_status(200);
         for (_, kind, name, _) in &names {
-            damage(&house, kind, name).await;
+            damage(&app, kind, name).await;
         }
-        touch_routes(&house).await;
-        assert_eq!(readiness(&house).await, degraded());
-        assert_eq!(house.chat("openai/text").refusal().await.1, "model_access_denied");
-        house.chat("openai/long").send().await.expect_status(200);
-        let listed = house.get("/v1/models").send().await.expect_status(200).text();
+        touch_routes(&app).await;
+        assert_eq!(readiness(&app).await, degraded());
+        assert_eq!(app.chat("openai/text").refusal().await.1, "model_access_denied");
+        app.chat("openai/long").send().await.expect_status(200);
+        let listed = app.get("/v1/models").send().await.expect_status(200).text();
         for name in ["\"quick\"", "\"both\"", "\"second/"] {
             assert!(!listed.contains(name), "{name}: {listed}");
         }
-        let replica = house.neighbour().await;
+        let replica = app.neighbour().await;
         assert_eq!(readiness(&replica).await, degraded(), "also after a start");
         assert_eq!(replica.chat("openai/text").refusal().await.1, "model_access_denied");
 
         for (path, ..) in &names {
-            house.call(Method::DELETE, format!("/admin/api/v1/{path}")).send().await.expect_status(204);
+            app.call(Method::DELETE, format!("/admin/api/v1/{path}")).send().await.expect_status(204);
         }
-        assert_eq!(readiness(&house).await, ok());
-        house.chat("openai/text").send().await.expect_status(200);
+        assert_eq!(readiness(&app).await, ok());
+        app.chat("openai/text").send().await.expect_status(200);
     })
     .await;
 }
 
 #[tokio::test]
 async fn an_unreadable_budget_refuses_the_calls_of_its_scope() {
-    house::each_with(Wishes::enterprise, async |house| {
+    app::each_with(TestSettings::enterprise, async |app| {
         let budgets = "/admin/api/v1/budgets";
         for path in ["%2Fteam%2Fa", "%2Fteam%2Fb"] {
-            let put = house.put(format!("{budgets}/{path}/daily"), json!({"amount": 100}));
+            let put = app.put(format!("{budgets}/{path}/daily"), json!({"amount": 100}));
             put.send().await.expect_status(200);
         }
-        damage(&house, "budget", "/team/a|86400").await;
-        let touched = house.put(format!("{budgets}/%2Fteam%2Fb/daily"), json!({"amount": 90}));
+        damage(&app, "budget", "/team/a|86400").await;
+        let touched = app.put(format!("{budgets}/%2Fteam%2Fb/daily"), json!({"amount": 90}));
         touched.send().await.expect_status(200);
-        let (id, key) = house.key(json!({"name": "revoked"})).await;
-        house.post(format!("{KEYS}/{id}/deactivate"), json!({})).send().await.expect_status(200);
-        assert_eq!(house.chat("text").key(&key).refusal().await.0, 401);
+        let (id, key) = app.key(json!({"name": "revoked"})).await;
+        app.post(format!("{KEYS}/{id}/deactivate"), json!({})).send().await.expect_status(200);
+        assert_eq!(app.chat("text").key(&key).refusal().await.0, 401);
 
-        let at = async |path: &str| house.chat("text").header("x-gateway-user-path", path).send().await;
+        let at = async |path: &str| app.chat("text").header("x-gateway-user-path", path).send().await;
         let refused = at("/team/a/x").await.refusal();
         assert_eq!((refused.0, &*refused.1), (503, "budget_check_failed"));
         for path in ["/team/b", "/team", "/"] {
             at(path).await.expect_status(200);
         }
-        assert_eq!(readiness(&house).await, degraded());
-        let again = house.put(format!("{budgets}/%2Fteam%2Fa/daily"), json!({"amount": 100}));
+        assert_eq!(readiness(&app).await, degraded());
+        let again = app.put(format!("{budgets}/%2Fteam%2Fa/daily"), json!({"amount": 100}));
         again.send().await.expect_status(200);
         at("/team/a/x").await.expect_status(200);
-        assert_eq!(readiness(&house).await, ok());
+        assert_eq!(readiness(&app).await, ok());
 
         // Without settings it is not known when a budget begins anew.
-        house
-            .put(format!("{budgets}/settings"), json!({"daily_reset_hour": 3}))
+        app.put(format!("{budgets}/settings"), json!({"daily_reset_hour": 3}))
             .send()
             .await
             .expect_status(200);
-        damage(&house, "budget_settings", "settings").await;
-        let replica = house.neighbour().await;
+        damage(&app, "budget_settings", "settings").await;
+        let replica = app.neighbour().await;
         let call = replica.chat("text").header("x-gateway-user-path", "/team/b");
         assert_eq!(call.refusal().await.0, 503);
         replica.chat("text").send().await.expect_status(200);

@@ -1,4 +1,4 @@
-//! `/v1`: inference.
+//! Tests of `/v1`, the inference API.
 
 mod accounting;
 mod azure;

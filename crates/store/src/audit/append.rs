@@ -1,4 +1,4 @@
-//! Entries into their chain, inside the transaction that moves the journal's position: each once, each linked.
+//! Appends entries to their chain, in the transaction that advances the journal position: each entry once, each linked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::database::{Value, Writing, placeholders, sql};
 use crate::ledger::books::Booked;
 use crate::ledger::rollup::QUARTER_HOUR;
 
-/// A few sizes, so that each statement is prepared once and met again.
+/// Rows per INSERT statement. Only a few sizes, so that prepared statements are reused.
 const SIZES: [usize; 3] = [16, 4, 1];
-/// Chain, sequence and hash come before what a row says.
+/// Columns per row: chain, sequence and hash precede the content.
 const WIDTH: usize = CONTENT.len() + 3;
-/// Any number that nobody else locks.
+/// Key of the advisory lock for starting a chain; an arbitrary number that is not used elsewhere.
 const BEGINNING: i64 = 0x6761_7465_6175_6474;
 
 #[derive(Clone)]
@@ -28,7 +28,7 @@ struct Statements {
     insert: [SqlStr; SIZES.len()],
 }
 
-/// A row with its place in the chain.
+/// A row with its position in the chain.
 struct Linked {
     sequence: i64,
     hash: String,
@@ -47,7 +47,8 @@ impl Appender {
         Self(Arc::new(Statements { key, insert }))
     }
 
-    /// `SomeKnown` when an entry is there already and nobody knows which: roll back and append one at a time.
+    /// Appends entries. Returns `SomeKnown` if an unidentified entry of a chunk is already stored: the caller then
+    /// rolls back and appends one at a time.
     pub async fn append(
         &self,
         open: &mut Writing,
@@ -111,7 +112,7 @@ impl Appender {
         chain: &str,
         entries: &[AuditEntry],
     ) -> Result<ChainRecord, StoreError> {
-        // Two replicas that begin a chain at the same time do it one after the other.
+        // Serializes replicas that start a chain at the same time.
         if open.is_postgres() {
             open.execute("SELECT pg_advisory_xact_lock($1)", &[BEGINNING.into()]).await?;
         }
@@ -160,19 +161,19 @@ impl Appender {
     }
 }
 
-/// Somebody else has moved the chain: nothing is written, and the next attempt sees what they did.
+/// Another process has advanced the chain: nothing is written, and the next attempt reads the new state.
 pub(super) fn overtaken() -> StoreError {
     StoreError::Unavailable("an audit chain was moved by another process".into())
 }
 
 pub(super) async fn record(open: &mut Writing, chain: &str) -> Result<Option<ChainRecord>, StoreError> {
-    // Retention and the drainer wait for each other at the record; SQLite has one writer anyway.
+    // Retention and the drainer serialize on this row lock; SQLite has a single writer anyway.
     let locked = if open.is_postgres() { " FOR UPDATE" } else { "" };
     let text = sql(format!("SELECT {} FROM audit_chains WHERE chain = $1{locked}", ChainRecord::COLUMNS));
     open.fetch(text, &[chain.into()]).await?.first().map(ChainRecord::read).transpose()
 }
 
-/// Moves a record from what it was to what it is; 0 when it was something else.
+/// Updates a record if it still has the expected state; returns 0 if it does not.
 pub(super) async fn update(
     open: &mut Writing,
     record: &ChainRecord,
@@ -193,7 +194,7 @@ pub(super) async fn update(
     open.execute(MOVE, &values).await
 }
 
-/// Adds to the counts by the quarter hour; what is taken away is negative.
+/// Adds to the counts per quarter hour; negative counts subtract.
 pub(super) async fn add(open: &mut Writing, counts: &BTreeMap<i64, i64>) -> Result<(), StoreError> {
     const ADD: &str = "INSERT INTO audit_counts (bucket, entries) VALUES ($1, $2) \
         ON CONFLICT (bucket) DO UPDATE SET entries = audit_counts.entries + excluded.entries";
@@ -203,7 +204,7 @@ pub(super) async fn add(open: &mut Writing, counts: &BTreeMap<i64, i64>) -> Resu
     Ok(())
 }
 
-/// Seconds at which the quarter hour of a moment begins.
+/// The start of the quarter hour that contains a moment, in seconds.
 pub(super) fn bucket(micros: i64) -> i64 {
     micros.div_euclid(QUARTER_HOUR * 1_000_000) * QUARTER_HOUR
 }

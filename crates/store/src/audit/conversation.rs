@@ -1,4 +1,4 @@
-//! Conversations: the entries that belong to one, by response ids, by session and by what was said before.
+//! Conversations: finds the entries of one by response ids, by session, and by the hashes of earlier messages.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -7,7 +7,7 @@ use super::{Audit, row};
 use crate::StoreError;
 use crate::database::{Value, sql};
 
-/// How an entry leads to others.
+/// A query for the entries related to an entry.
 struct Lead {
     condition: &'static str,
     order: &'static str,
@@ -17,8 +17,8 @@ struct Lead {
 }
 
 impl Audit {
-    /// The entries around one, oldest first, at most `limit`: nearest links first. What the caller may not see is not
-    /// walked through either.
+    /// The entries of the conversation around `anchor`, oldest first, at most `limit`; close links are followed first.
+    /// Entries that the caller may not see are not followed either.
     pub async fn conversation(
         &self,
         anchor: AuditEntry,
@@ -30,7 +30,7 @@ impl Audit {
         let mut waiting = VecDeque::from([anchor.clone()]);
         found.insert((anchor.at, anchor.id.clone()), anchor);
         'walk: while let Some(entry) = waiting.pop_front() {
-            // Whoever is found by the session has the same, and would find the same.
+            // Entries found by their session would only find the same session again.
             let known = entry.session_id.clone().is_some_and(|session| !sessions.insert(session));
             for lead in leads(&entry, limit).into_iter().filter(|lead| !(lead.session && known)) {
                 for next in self.follow(&entry, &lead).await? {
@@ -48,8 +48,8 @@ impl Audit {
         self.whole(found.into_keys().map(|(_, id)| id).collect()).await
     }
 
-    /// Where a lead goes, without what was said there: most of it is known already. A session's name and a first message
-    /// are the client's words, and others may use the same: only the same owner's entries are meant.
+    /// The entries that a lead finds, without bodies, because most of them are already known. Session names and first
+    /// messages are chosen by clients and may collide, so only entries of the same key and tenant are returned.
     async fn follow(&self, from: &AuditEntry, lead: &Lead) -> Result<Vec<AuditEntry>, StoreError> {
         let mut values: Vec<Value<'_>> = vec![(&lead.text).into(), from.at.micros().into(), lead.most.into()];
         let mut owner = String::new();
@@ -71,7 +71,7 @@ impl Audit {
         self.database.fetch(sql(text), &values).await?.iter().map(row::read).collect()
     }
 
-    /// The entries of these ids, oldest first, with all they have.
+    /// The complete entries with these ids, oldest first.
     async fn whole(&self, ids: Vec<String>) -> Result<Vec<AuditEntry>, StoreError> {
         const AT_ONCE: usize = 25;
         let mut entries = Vec::with_capacity(ids.len());

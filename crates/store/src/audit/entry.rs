@@ -1,4 +1,4 @@
-//! One entry of the audit log, from the receipt it is made of.
+//! Audit log entries, built from receipts.
 
 use domain::clock::Timestamp;
 use domain::receipt::{Attempt, Audited, CostSource, Receipt};
@@ -13,16 +13,16 @@ pub struct AuditEntry {
     pub id: String,
     pub request_id: String,
     pub method: String,
-    /// As the client wrote it, without its query.
+    /// The path as the client sent it, without the query.
     pub path: String,
     /// The route.
     pub endpoint: String,
     pub requested_model: String,
-    /// The model that served; empty when none did.
+    /// The model that served the call; empty when none did.
     pub model: String,
-    /// The provider's type.
+    /// The provider type.
     pub provider: String,
-    /// The provider's instance.
+    /// The provider instance.
     pub provider_name: String,
     pub user_path: String,
     pub auth_key_id: Option<String>,
@@ -46,7 +46,7 @@ pub struct AuditEntry {
     pub response_body: Option<String>,
 }
 
-/// What nobody filters by.
+/// Fields that cannot be filtered by.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AuditData {
@@ -59,7 +59,7 @@ pub struct AuditData {
     pub provider_id: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub query: String,
-    /// What the client was not told about its refusal.
+    /// The internal reason of a rejection, which was not disclosed to the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -71,7 +71,7 @@ pub struct AuditData {
     pub tokens: Tokens,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
-    /// In nanodollars.
+    /// In nano-dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_cost: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ pub struct AuditData {
 }
 
 impl AuditEntry {
-    /// None when the receipt is not for the audit log.
+    /// Builds an entry; `None` if the receipt is not for the audit log.
     pub fn of(receipt: &Receipt) -> Option<Self> {
         let audited = receipt.audit.as_deref()?;
         Some(Self {
@@ -104,7 +104,7 @@ impl AuditEntry {
         })
     }
 
-    /// The same without bodies, for those who only want to know that it happened.
+    /// Builds an entry without bodies.
     pub fn outline(receipt: &Receipt) -> Option<Self> {
         let audited = receipt.audit.as_deref()?;
         Some(Self {
@@ -141,7 +141,7 @@ impl AuditEntry {
         })
     }
 
-    /// The entry in a record of the journal, if it has one.
+    /// Reads the entry from a journal record, if it has one.
     pub(crate) fn read(text: &str) -> Result<Option<Self>, serde_json::Error> {
         let Some(line) = record::audit_line(text) else { return Ok(None) };
         let [columns, label, detail] = record::lines(text);
@@ -188,7 +188,7 @@ impl AuditData {
     }
 }
 
-/// The fourth line of a record.
+/// The fourth line of a journal record.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Line {
@@ -196,7 +196,7 @@ struct Line {
     audit: Audited,
 }
 
-/// What a record lays out otherwise than a receipt does.
+/// Fields that a journal record lays out differently from a receipt.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Beside {

@@ -1,4 +1,4 @@
-//! Which entries are meant, as conditions that the indexes can serve.
+//! Filters of audit entries, as SQL conditions that the indexes can serve.
 
 use domain::clock::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::StoreError;
 use crate::database::{Value, sql};
 use crate::ledger::like;
 
-/// What no index answers is looked for in so many entries of the period at once.
+/// Maximum number of entries examined per page for filters that no index serves.
 const MOST_EXAMINED: i64 = if cfg!(test) { 50 } else { 200_000 };
 
 #[derive(Clone, Debug)]
@@ -20,17 +20,17 @@ pub struct AuditFilter {
     /// The path and everything below it.
     pub user_path: Option<String>,
     pub requested_model: Option<String>,
-    /// An instance's name or a provider's type.
+    /// The name of an instance or a provider type.
     pub provider: Option<String>,
     pub method: Option<String>,
-    /// As it was written, or the route.
+    /// The path as sent, or the route.
     pub path: Option<String>,
     pub error_type: Option<String>,
     pub status: Option<u16>,
     pub stream: Option<bool>,
     pub auth_key_id: Option<String>,
     pub session_id: Option<String>,
-    /// Part of the request id, model, provider, method, path, or the error's type or message, in any case.
+    /// Substring of the request id, model, provider, method, path, error type or error message; case-insensitive.
     pub search: Option<String>,
 }
 
@@ -77,12 +77,12 @@ impl AuditFilter {
         }
     }
 
-    /// The period alone is asked for.
+    /// True if the filter consists of the period only.
     pub(super) fn is_everything(&self) -> bool {
         !self.is_unindexed() && self.session_id.is_none()
     }
 
-    /// Rows have to be looked at one by one.
+    /// True if no index serves the filter, so that rows have to be examined one by one.
     pub(super) fn is_unindexed(&self) -> bool {
         let texts = [
             &self.user_path,
@@ -99,7 +99,7 @@ impl AuditFilter {
     }
 }
 
-/// A condition under way, with what it is bound to.
+/// A WHERE condition being built, with its bound values.
 pub(super) struct Conditions {
     pub text: String,
     fields: Vec<Field>,
@@ -141,7 +141,7 @@ impl Conditions {
         conditions
     }
 
-    /// Adds a condition; each `?` stands for the same value.
+    /// Adds a condition; every `?` in it stands for the same value.
     pub fn add(&mut self, condition: &str, field: Field) {
         self.fields.push(field);
         let placeholder = format!("${}", self.fields.len());
@@ -161,7 +161,8 @@ impl Conditions {
         }
     }
 
-    /// Everything below `/a` begins with `/a/`, and `0` is the byte after the slash.
+    /// Restricts to a path and everything below it, as a range: paths below `/a` start with `/a/`, and `0` is the byte
+    /// after the slash.
     fn below(&mut self, path: Option<&str>) {
         let Some(path) = path.map(|path| path.trim_end_matches('/')).filter(|path| !path.is_empty()) else {
             return;
@@ -169,13 +170,13 @@ impl Conditions {
         self.text("(user_path = ? OR (user_path > ? || '/' AND user_path < ? || '0'))", Some(path));
     }
 
-    /// A further value, which the caller's own text names by the returned placeholder.
+    /// Binds a further value and returns its placeholder for the caller's own SQL.
     pub fn bind(&mut self, number: i64) -> String {
         self.fields.push(Field::Integer(Some(number)));
         format!("${}", self.fields.len())
     }
 
-    /// On one side of an entry, in the order of time.
+    /// Restricts to entries before or after a cursor, in the order of time.
     pub fn beside(&mut self, cursor: &AuditCursor, side: &str) {
         let at = self.bind(cursor.at.micros());
         self.fields.push(Field::Text(Some(cursor.id.replace('\0', "\u{fffd}"))));
@@ -187,10 +188,10 @@ impl Conditions {
     }
 }
 
-/// The part of a period that is looked at for one page.
+/// The part of a period that is examined for one page.
 pub(super) struct Stretch {
     pub filter: AuditFilter,
-    /// Where to go on, when that is not the end of the period.
+    /// The position to continue from, if the end of the period was not reached.
     pub edge: Option<AuditCursor>,
 }
 
@@ -201,7 +202,7 @@ impl Stretch {
 }
 
 impl Audit {
-    /// How far to look from a place on, when rows are looked at one by one.
+    /// Determines how far to examine rows from a position on, for filters that no index serves.
     pub(super) async fn stretch(
         &self,
         filter: &AuditFilter,
@@ -222,7 +223,7 @@ impl Audit {
         let rows = self.database.fetch(sql(text), &conditions.values()).await?;
         let mut stretch = Stretch::whole(filter);
         if let Some(row) = rows.first() {
-            // All of that moment is looked at, so that the cursor need not name an entry.
+            // All entries with this timestamp are examined, so that the cursor does not need an entry id.
             let last = Timestamp(row.get(0)?);
             let beyond = Timestamp(last.micros().saturating_add(1));
             if upwards {

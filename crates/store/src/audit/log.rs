@@ -1,4 +1,4 @@
-//! The log: pages of entries, how many there are, single ones, and all of them in pieces.
+//! Reads the audit log: pages, counts, single entries and exports.
 
 use domain::clock::Timestamp;
 
@@ -10,12 +10,12 @@ use crate::StoreError;
 use crate::database::sql;
 use crate::ledger::rollup::QUARTER_HOUR;
 
-/// More than this is not counted.
+/// Counting stops at this number.
 const MOST_COUNTED: i64 = 10_000;
-/// So many rows are looked at for one piece of an export.
+/// Number of rows examined per chunk of an export.
 const PIECE: i64 = 200;
 
-/// Where to read on: behind this entry, in the order that was asked for.
+/// The position after an entry, in the requested order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditCursor {
     pub at: Timestamp,
@@ -26,9 +26,9 @@ pub struct AuditCursor {
 pub struct AuditPage {
     pub entries: Vec<AuditEntry>,
     pub total: i64,
-    /// False when there are at least so many.
+    /// False if `total` is a lower bound.
     pub total_is_exact: bool,
-    /// Further entries of the period were not looked at: `next` goes on with them.
+    /// True if further entries of the period were not examined; `next` continues with them.
     pub truncated: bool,
     pub next: Option<AuditCursor>,
 }
@@ -54,7 +54,7 @@ impl Audit {
         let more = entries.len() as i64 > limit;
         entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         let truncated = stretch.edge.is_some();
-        // Behind the last entry, or where looking ended, so that all of the period can be reached.
+        // After the last entry, or where the examination ended, so that the whole period can be reached.
         let next = if more { entries.last().map(AuditEntry::cursor) } else { stretch.edge };
         let next = next.filter(|_| sort.is_by_time());
         Ok(AuditPage { entries, total, total_is_exact, truncated, next })
@@ -66,8 +66,8 @@ impl Audit {
         self.database.fetch(text, &[(&id).into()]).await?.first().map(row::read).transpose()
     }
 
-    /// The entries behind a place, oldest first, and where the next piece begins: an export holds nothing open between
-    /// two of them, and none takes long, however few of the entries are meant.
+    /// A chunk of an export: the entries after a position, oldest first, and the position of the next chunk. An export
+    /// keeps no transaction open between chunks, and each chunk is bounded, however few of its entries match.
     pub async fn piece(
         &self,
         filter: &AuditFilter,
@@ -119,7 +119,7 @@ impl Audit {
         self.database.fetch(sql(text), &conditions.values()).await?.iter().map(row::read).collect()
     }
 
-    /// How many entries are meant, and whether that is all of them.
+    /// The number of matching entries, and whether it is exact.
     async fn total(&self, filter: &AuditFilter) -> Result<(i64, bool), StoreError> {
         if filter.is_everything() {
             return Ok((self.count(filter.from, filter.until).await?, true));
@@ -135,7 +135,7 @@ impl Audit {
         Ok((found.min(MOST_COUNTED), found <= MOST_COUNTED))
     }
 
-    /// Whole quarter hours are counted already; only what is cut off at the ends is counted now.
+    /// Counts a period from the precomputed quarter hours; only the partial ones at both ends are counted from rows.
     async fn count(&self, from: Timestamp, until: Timestamp) -> Result<i64, StoreError> {
         const MICROS: i64 = 1_000_000;
         let first = bucket(from.micros().saturating_add(QUARTER_HOUR * MICROS - 1));

@@ -1,4 +1,4 @@
-//! Forgetting: the oldest rows of each chain, a few at a time, and the place where the chain now begins.
+//! Retention: deletes the oldest rows of each chain in batches and moves the start of the chain.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use super::chain::ChainRecord;
 use crate::StoreError;
 use crate::database::sql;
 
-/// So often in one go, and storage is taken to be away.
+/// Maximum number of failures per run before storage is considered unavailable.
 const MOST_FAILURES: u32 = 5;
 
 impl Audit {
-    /// Forgets entries of older calls, `batch` at a time. A chain loses its beginning only: an entry that stands behind a
-    /// younger one goes when that one does.
+    /// Deletes entries of calls before a time, `batch` at a time. A chain is only cut at its start: an older entry
+    /// behind a newer one is deleted together with it.
     pub async fn delete_before(&self, before: Timestamp, batch: i64) -> Result<u64, StoreError> {
         let batch = batch.max(1);
         let (mut deleted, mut failures) = (0, 0);
@@ -28,10 +28,10 @@ impl Audit {
                             break;
                         }
                     }
-                    // One chain that somebody else is busy with does not keep the others.
+                    // Another process may be working on the chain: retry a few times.
                     Err(error @ StoreError::Unavailable(_)) if failures < MOST_FAILURES => {
                         failures += 1;
-                        tracing::debug!(%error, chain, "an audit chain is cut at the next attempt");
+                        tracing::debug!(%error, chain, "audit retention of a chain failed, retrying");
                     }
                     Err(error) => return Err(error),
                 }
@@ -65,9 +65,9 @@ impl Audit {
         if new.first_sequence == old.first_sequence {
             return Ok(0);
         }
-        // Whoever has tampered with the record is not helped by a new seal.
+        // A record that was tampered with must not be sealed again.
         if self.key.seal(&old) != old.seal {
-            tracing::error!(chain, "the record of an audit chain was changed: its rows stay");
+            tracing::error!(chain, "audit chain record does not match its seal, keeping its rows");
             return Ok(0);
         }
         let delete = "DELETE FROM audit WHERE chain = $1 AND sequence < $2";

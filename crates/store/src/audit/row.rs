@@ -1,4 +1,4 @@
-//! An entry as a row: its columns in one order, for writing, for reading and for the link that vouches for them.
+//! Audit entries as rows: one column order for writing, reading and hashing.
 
 use domain::clock::Timestamp;
 
@@ -6,7 +6,7 @@ use super::entry::AuditEntry;
 use crate::StoreError;
 use crate::database::{Row, Value};
 
-/// Everything a row says, in the order in which it is bound, read and hashed.
+/// The content of a row, in the order in which it is bound, read and hashed.
 pub(super) const CONTENT: [(&str, Kind); 30] = [
     ("at", Kind::Integer),
     ("id", Kind::Text),
@@ -46,7 +46,7 @@ pub(super) enum Kind {
     Text,
 }
 
-/// A value of a row, owned.
+/// An owned column value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Integer(Option<i64>),
@@ -62,12 +62,12 @@ impl Field {
     }
 }
 
-/// The names of the columns, separated by commas.
+/// All column names, separated by commas.
 pub(super) fn columns() -> String {
     CONTENT.map(|(name, _)| name).join(", ")
 }
 
-/// The same without what takes room.
+/// All columns, with the large ones replaced by empty values.
 pub(super) fn outline() -> String {
     let column = |(name, _): (&'static str, Kind)| match name {
         "data" => "'{}'",
@@ -77,7 +77,7 @@ pub(super) fn outline() -> String {
     CONTENT.map(column).join(", ")
 }
 
-/// The content of a row.
+/// The content of a row for an entry.
 pub(super) fn fields(entry: &AuditEntry) -> Result<Vec<Field>, StoreError> {
     let data = serde_json::to_string(&entry.data)
         .map_err(|error| StoreError::Failed(format!("an audit entry cannot be written: {error}")))?;
@@ -120,18 +120,18 @@ pub(super) fn fields(entry: &AuditEntry) -> Result<Vec<Field>, StoreError> {
     ])
 }
 
-/// PostgreSQL has no NUL character in text: one of them would hold up every entry behind it.
+/// Replaces NUL characters, which PostgreSQL does not accept in text; a single one would block all entries behind it.
 fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
-/// What stands in an index: PostgreSQL takes 2704 bytes into one at most.
+/// Clips indexed text; PostgreSQL index entries have at most 2704 bytes.
 fn clipped(text: &str) -> String {
     const MOST: usize = 500;
     storable(&text[..text.floor_char_boundary(MOST)])
 }
 
-/// The content as it stands in the table, from column `skip` on.
+/// The stored content of a row, starting at column `skip`.
 pub(super) fn content(row: &Row, skip: usize) -> Result<Vec<Field>, StoreError> {
     let field = |(index, (_, kind)): (usize, &(&str, Kind))| {
         Ok(match kind {
@@ -142,7 +142,7 @@ pub(super) fn content(row: &Row, skip: usize) -> Result<Vec<Field>, StoreError> 
     CONTENT.iter().enumerate().map(field).collect()
 }
 
-/// A row that was selected by `columns()`.
+/// Decodes a row that was selected with `columns()`.
 pub(super) fn read(row: &Row) -> Result<AuditEntry, StoreError> {
     let data: String = row.get(27)?;
     Ok(AuditEntry {

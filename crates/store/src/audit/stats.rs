@@ -1,4 +1,4 @@
-//! Figures over the entries that are meant: how many, how they ended, how long they took, when.
+//! Statistics of audit entries: counts, statuses, latencies, and distribution over time.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use super::filter::{AuditFilter, AuditSort, Conditions, Stretch};
 use crate::StoreError;
 use crate::database::sql;
 
-/// Figures are made of the newest so many.
+/// Maximum number of entries; the newest ones are used.
 const MOST: usize = 100_000;
-/// Seconds a bucket can span, and how many of them are enough.
+/// Possible bucket widths in seconds; the smallest that yields about `ENOUGH` buckets or fewer is used.
 const WIDTHS: [i64; 6] = [900, 3600, 4 * 3600, 24 * 3600, 7 * 24 * 3600, 28 * 24 * 3600];
 const ENOUGH: i64 = 60;
 
@@ -24,7 +24,7 @@ pub struct AuditStats {
     pub p99_us: Option<i64>,
     pub bucket_seconds: i64,
     pub buckets: Vec<AuditBucket>,
-    /// Older entries are not in these figures.
+    /// True if older entries are not included.
     pub truncated: bool,
 }
 
@@ -109,7 +109,7 @@ impl Tally {
     }
 }
 
-/// The smallest value that so many percent of all do not exceed.
+/// The nearest-rank percentile: the smallest value that at least `percent` percent of the values do not exceed.
 fn percentile(sorted: &[i64], percent: usize) -> Option<i64> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()

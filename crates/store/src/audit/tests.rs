@@ -1,4 +1,4 @@
-//! The audit log on both databases: each entry once, every kind of tampering found, the past forgotten in order.
+//! The audit log on both databases: exactly-once entries, tamper detection, retention.
 
 mod chains;
 mod reading;
@@ -36,7 +36,7 @@ async fn ids(store: &Store) -> Vec<String> {
     page(store, &everything()).await.entries.into_iter().map(|entry| entry.id).collect()
 }
 
-/// A store whose journal was drained of these receipts.
+/// Writes receipts to a journal and drains it into the store.
 async fn fill(store: &Store, receipts: Vec<Receipt>) {
     let directory = tempfile::tempdir().unwrap();
     let journal = journal(journal_config(directory.path()));

@@ -1,4 +1,4 @@
-//! Proof: every chain is walked from its beginning, every link made anew and held against the one in the table.
+//! Verification: walks every chain from its start, recomputes every link and compares it with the stored one.
 
 use domain::clock::Timestamp;
 use serde::Serialize;
@@ -10,15 +10,15 @@ use crate::StoreError;
 use crate::database::{Row, Value, sql};
 
 const BATCH: i64 = 100;
-/// A chain that moves while it is walked is walked again, so often.
+/// Number of walks of a chain that changes while it is being walked.
 const ATTEMPTS: usize = 5;
 
-/// What a walk over all chains found.
+/// The result of verifying all chains.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct AuditVerification {
     pub chains: u64,
     pub rows: u64,
-    /// The first break of each chain; none when all is well.
+    /// The first break of each chain; empty if all chains are intact.
     pub breaks: Vec<AuditBreak>,
 }
 
@@ -29,7 +29,7 @@ pub struct AuditBreak {
     pub chain: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence: Option<i64>,
-    /// The entry.
+    /// The id of the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,18 +50,18 @@ impl AuditBreak {
     }
 }
 
-/// A row on its walk.
+/// A row of a chain.
 struct Link {
     sequence: i64,
     hash: String,
     at: Timestamp,
     id: String,
-    /// None when a column holds another kind of value than was written.
+    /// `None` if a column holds a value of another type than was written.
     fields: Option<Vec<Field>>,
 }
 
 impl Audit {
-    /// Takes nothing for granted but the sealing key. The gateway may go on writing meanwhile.
+    /// Verifies all chains; trusts nothing but the sealing key. The gateway may keep writing meanwhile.
     pub async fn verify(&self) -> Result<AuditVerification, StoreError> {
         let mut found = AuditVerification::default();
         let records = self.chains().await?;
@@ -89,7 +89,7 @@ impl Audit {
             let (rows, broken) = self.walk(&record).await?;
             let now = self.chains().await?.into_iter().find(|now| now.chain == record.chain);
             match now {
-                // It was added to, or cut, while we walked: what looked like a break may be none.
+                // The chain was extended or cut during the walk, so the break may be a false one: walk it again.
                 Some(now) if broken.is_some() && now != record => record = now,
                 _ => return Ok((rows, broken)),
             }
@@ -145,7 +145,7 @@ impl Audit {
         self.key.link(before, chain, sequence, &values) == link.hash
     }
 
-    /// Rows behind the recorded end are new, if the record has moved meanwhile.
+    /// Checks a row after the recorded end of a chain: it is legitimate if the record has advanced meanwhile.
     async fn beyond(&self, record: &ChainRecord, link: &Link) -> Result<Option<AuditBreak>, StoreError> {
         let now = self.chains().await?.into_iter().find(|now| now.chain == record.chain);
         if now.is_some_and(|now| now.length > link.sequence && self.key.seal(&now) == now.seal) {
@@ -173,7 +173,7 @@ impl Audit {
         rows.iter().map(link).collect()
     }
 
-    /// Chains that have rows and no record: found by leaps from one chain to the next.
+    /// Chains that have rows but no record, found by skipping from one chain to the next.
     async fn strangers(&self) -> Result<Vec<String>, StoreError> {
         const NEXT: &str = "SELECT MIN(chain) FROM audit WHERE chain > $1";
         let mut strangers = Vec::new();

@@ -1,4 +1,4 @@
-//! A backup that is taken while calls are journalled, drained and forgotten.
+//! Backups taken while calls are journalled, drained and deleted.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ async fn ids(store: &Store) -> BTreeSet<String> {
     ids
 }
 
-/// Small segments, so that many are begun, drained and removed while the backup is taken.
+/// Small segments, so that many are created, drained and removed during the backup.
 fn small_segments(root: &Path) -> JournalConfig {
     JournalConfig { segment_bytes: 64 << 10, ..journal_config(root) }
 }
@@ -67,7 +67,7 @@ async fn a_backup_under_load_loses_nothing_and_doubles_nothing() {
         let linked = link_journal(&source.path().join("journal"), &copy.join("journal")).unwrap();
         assert!(!linked.is_empty());
         check_database(&copy.join("gatehouse.db")).await.unwrap();
-        // A link shares its file with the running journal: what is restored is a copy of that moment.
+        // A link shares its file with the running journal; a backup contains a copy at that moment.
         for segment in &linked {
             let file = copy.join("journal").join(segment);
             let content = fs::read(&file).unwrap();

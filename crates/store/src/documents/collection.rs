@@ -1,4 +1,4 @@
-//! One kind of document with its type: get, list, put and delete, validated and recorded.
+//! Typed collections of documents: get, list, put and delete, with validation and change records.
 
 use std::marker::PhantomData;
 
@@ -30,12 +30,12 @@ impl<T> Stored<T> {
     }
 }
 
-/// What a put expects to find.
+/// The precondition of a put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// Nothing: a conflict when it exists.
+    /// Must not exist; otherwise a conflict.
     Create,
-    /// Something: not found when it is absent.
+    /// Must exist; otherwise not found.
     Replace,
     Upsert,
 }
@@ -43,7 +43,7 @@ pub enum Write {
 #[derive(Clone, Debug)]
 pub struct Page {
     pub limit: i64,
-    /// The last name of the page before.
+    /// The last name of the previous page.
     pub after: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl<T: Resource> Collection<T> {
         self.documents.find(T::KIND, name).await?.as_ref().map(decode).transpose()
     }
 
-    /// As `get`; one that cannot be read counts as absent, so that it can be replaced.
+    /// Like `get`, but treats an unreadable document as absent, so that it can be replaced.
     pub async fn get_readable(&self, name: &str) -> Result<Option<Stored<T>>, StoreError> {
         match self.get(name).await {
             Err(StoreError::Corrupt(_)) => Ok(None),
@@ -70,18 +70,18 @@ impl<T: Resource> Collection<T> {
         }
     }
 
-    /// By name; what cannot be read is left out and logged.
+    /// A page by name; unreadable documents are left out and logged.
     pub async fn list(&self, page: Page) -> Result<Vec<Stored<T>>, StoreError> {
         let after = page.after.unwrap_or_default();
         Ok(readable(&self.documents.page(T::KIND, &after, page.limit).await?))
     }
 
-    /// Those of these names that exist, in no order; what cannot be read is left out and logged.
+    /// The existing documents with these names, in no particular order; unreadable ones are left out and logged.
     pub async fn named(&self, names: &[&str]) -> Result<Vec<Stored<T>>, StoreError> {
         Ok(readable(&self.documents.named(T::KIND, names).await?))
     }
 
-    /// By name; what cannot be read is left out and logged.
+    /// All documents by name; unreadable ones are left out and logged.
     pub async fn all(&self) -> Result<Vec<Stored<T>>, StoreError> {
         Ok(readable(&self.documents.raw(T::KIND).await?))
     }
@@ -104,7 +104,7 @@ impl<T: Resource> Collection<T> {
         })
     }
 
-    /// Puts some and deletes others by name, in one transaction; each is a change of its own in the log.
+    /// Puts and deletes documents in one transaction; each is a separate entry in the change log.
     pub async fn put_and_delete(
         &self,
         puts: &[T],
@@ -120,7 +120,7 @@ impl<T: Resource> Collection<T> {
         self.documents.put_and_remove(&drafts, (T::KIND, deletes), actor).await
     }
 
-    /// As `delete`, also for a document that cannot be read.
+    /// Like `delete`, but also deletes an unreadable document.
     pub async fn delete_any(
         &self,
         name: &str,
@@ -131,8 +131,8 @@ impl<T: Resource> Collection<T> {
         self.documents.remove(T::KIND, name, removal, |_| Ok(())).await.map(drop)
     }
 
-    /// As `delete_any`, for a document that only overrides another one of its name, which is configured outside of
-    /// storage: documents that refer to the name may stay.
+    /// Like `delete_any`, for a document that overrides one of the same name configured outside of storage: other
+    /// documents may keep referring to the name.
     pub async fn delete_override(
         &self,
         name: &str,
@@ -143,7 +143,7 @@ impl<T: Resource> Collection<T> {
         self.documents.remove(T::KIND, name, removal, |_| Ok(())).await.map(drop)
     }
 
-    /// Refused with the referrers named while another document refers to this one.
+    /// Deletes a document; fails with the list of referrers while other documents refer to it.
     pub async fn delete(
         &self,
         name: &str,
@@ -158,7 +158,7 @@ impl<T: Resource> Collection<T> {
 
 type References = Vec<(&'static str, String)>;
 
-/// A document as it is stored, if it may be, and what it refers to.
+/// Validates and serializes a document; returns its body and its references.
 fn written<T: Resource>(value: &T) -> Result<(String, References), StoreError> {
     value.validate().map_err(StoreError::Invalid)?;
     if value.name().is_empty() || value.name().contains('\0') {
@@ -177,7 +177,7 @@ pub fn decode<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, StoreError> {
     if let Some(reason) = &raw.broken {
         return Err(corrupt(reason.clone()));
     }
-    // The reason names positions and fields, never a value: a body may hold opened secrets.
+    // The reason contains positions but no values, because the body may contain decrypted secrets.
     let value = serde_json::from_str(&raw.body).map_err(|error| {
         corrupt(format!("not a valid {} (line {}, column {})", T::KIND, error.line(), error.column()))
     })?;
@@ -193,7 +193,7 @@ pub fn decode<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, StoreError> {
 fn readable<T: Resource>(documents: &[RawDocument]) -> Vec<Stored<T>> {
     let read = documents.iter().map(decode);
     read.filter_map(|result| {
-        result.inspect_err(|error| tracing::error!(%error, "a document is left out")).ok()
+        result.inspect_err(|error| tracing::error!(%error, "unreadable document skipped")).ok()
     })
     .collect()
 }

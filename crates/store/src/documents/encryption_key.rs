@@ -1,4 +1,4 @@
-//! The fingerprint of the encryption key, kept beside what it sealed: a process with another key does not start.
+//! The fingerprint of the encryption key, stored with the data: a process with another key does not start.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::StoreError;
 use crate::database::{Row, Writing};
 use crate::seal::Fields;
 
-/// A row of its own kind in `documents`, which has no change record.
+/// The kind of the fingerprint row in `documents`, which has no change record.
 const KIND: &str = "encryption_key";
 const NAME: &str = "fingerprint";
-/// Most sealed documents that are tried where no fingerprint is stored yet.
+/// Maximum number of encrypted documents that are tried when no fingerprint is stored yet.
 const TRIED: i64 = 100;
 
-/// Fingerprint of an encryption key, which does not reveal the key.
+/// A fingerprint of an encryption key that does not reveal the key.
 pub fn fingerprint(key: &[u8; 32]) -> String {
     let mut hash = Sha256::new();
     hash.update(b"gatehouse encryption key v1");
@@ -28,16 +28,17 @@ pub fn fingerprint(key: &[u8; 32]) -> String {
     hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// How many documents of each kind hold sealed values.
+/// The number of documents with encrypted values, by kind.
 pub type SealedCounts = BTreeMap<String, u64>;
 
 impl Documents {
-    /// Refuses another key than the one that sealed what is stored. The first process on a database decides.
+    /// Rejects a key that differs from the one that encrypted the stored data. The first process on a database sets the
+    /// key.
     pub(crate) async fn verify_key(&self, own: &str) -> Result<(), StoreError> {
         const ADD: &str = "INSERT INTO documents (kind, name, body, revision, created_at, updated_at, updated_by) \
              VALUES ($1, $2, $3, 0, $4, $4, 'gatehouse') ON CONFLICT (kind, name) DO NOTHING";
         if self.stored_fingerprint().await?.is_none() {
-            // A database of a version without fingerprints: what it holds tells.
+            // A database of a version without fingerprints: check whether the key decrypts its data.
             if !self.opens_something().await? {
                 return Err(StoreError::WrongKey { stored: None, own: own.to_owned() });
             }
@@ -60,7 +61,7 @@ impl Documents {
         Ok(Some(fields.get(NAME).cloned().unwrap_or_default()))
     }
 
-    /// True where nothing is sealed. One document that opens is enough: others may be damaged.
+    /// True if a document can be decrypted, or none is encrypted. One is enough, because others may be damaged.
     async fn opens_something(&self) -> Result<bool, StoreError> {
         const SEALED: &str = concat!("SELECT ", columns!(), " FROM documents WHERE sealed <> '' LIMIT $1");
         let rows = self.database.fetch(SEALED, &[TRIED.into()]).await?;
@@ -78,7 +79,7 @@ impl Documents {
         rows.iter().map(count).collect()
     }
 
-    /// Clears every sealed value and stores the fingerprint of the key in use, in one transaction.
+    /// Removes every encrypted value and stores the fingerprint of the current key, in one transaction.
     pub(crate) async fn clear_sealed(
         &self,
         own: &str,
@@ -108,12 +109,13 @@ impl Documents {
         let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
         let failed = |reason: String| StoreError::Failed(format!("{kind}/{name}: {reason}"));
         let (text, sealed): (String, String) = (row.get(2)?, row.get(3)?);
-        // A damaged body has nothing that could be kept; it stays unreadable.
+        // Nothing of a damaged body can be kept; it stays unreadable.
         let mut fields: Fields = serde_json::from_str(&text).unwrap_or_default();
         sealed.split(',').for_each(|field| drop(fields.remove(field)));
         let mut resealed = Vec::new();
         if kind == AuthKey::KIND {
-            // A value that nobody knows: the key stays, is refused, and gets a new value when it is rotated.
+            // A random digest that matches no key: the key document stays, is rejected, and gets a new value when it is
+            // rotated.
             fields.insert("digest".to_owned(), unknown_digest(entropy).map_err(failed)?);
             resealed = self.sealer.seal(&kind, &name, &mut fields, &["digest"]).map_err(failed)?;
         }

@@ -1,4 +1,4 @@
-//! Documents on both backends: who wins, what is refused, what is recorded, what is readable on disk.
+//! Documents on both backends: concurrent writes, rejections, change records, encryption at rest.
 
 use domain::fault::{self, Fault};
 use domain::resources::Resource;
@@ -250,12 +250,12 @@ async fn another_encryption_key_is_refused() {
                 StoreConfig { backend: backend.clone(), sealing_key: [key; 32], operation_timeout, entropy };
             Store::open(config, Hand::at(1)).await
         };
-        // The first one decides, before anything is sealed.
+        // The first process sets the key, before anything is encrypted.
         open_key(5).await.unwrap().close().await;
         let refused = open_key(6).await.err().unwrap();
         let (own, stored) = (fingerprint(&[6; 32]), Some(fingerprint(&[5; 32])));
         assert_eq!(refused, StoreError::WrongKey { stored, own: own.clone() });
-        // A database from before fingerprints is judged by what it holds.
+        // For a database from before fingerprints, the encrypted data decides.
         let store = open_key(5).await.unwrap();
         with_one(&store).await;
         let forget = "DELETE FROM documents WHERE kind = 'encryption_key'";
@@ -339,7 +339,7 @@ async fn several_are_written_together_or_not_at_all() {
         pools.put_and_delete(&[first.clone(), second], &[], "m").await.unwrap();
         assert_eq!(names().await, ["first", "second"]);
         assert_eq!(store.documents().revision().await.unwrap(), 2);
-        // The last of it fails, so that nothing of it is done.
+        // The last operation fails, so nothing is applied.
         let gone = ["first".to_owned(), "none".to_owned()];
         let refused = pools.put_and_delete(&[pool("third", &["c"])], &gone, "m").await;
         assert_eq!(refused.unwrap_err(), StoreError::NotFound);

@@ -1,4 +1,4 @@
-//! Writing a document: revision first, then the checks, the row, its references and the change record, all or nothing.
+//! Writes documents: revision first, then checks, row, references and change record, in one transaction.
 
 use domain::clock::Timestamp;
 
@@ -8,7 +8,7 @@ use crate::StoreError;
 use crate::database::{Row, Writing};
 use crate::seal::{self, Fields};
 
-/// A document about to be written, not sealed yet.
+/// A document to be written, not encrypted yet.
 pub(super) struct Draft<'a> {
     pub kind: &'static str,
     pub name: &'a str,
@@ -17,12 +17,12 @@ pub(super) struct Draft<'a> {
     pub references: &'a [(&'static str, String)],
 }
 
-/// How a document is removed.
+/// The parameters of a removal.
 pub(super) struct Removal<'a> {
     pub secrets: &'a [&'a str],
     pub actor: &'a str,
     pub if_match: Option<&'a str>,
-    /// Allowed while other documents refer to it: its name goes on to exist elsewhere.
+    /// Allows removal while other documents refer to it, because the name continues to exist elsewhere.
     pub referenced: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Written {
     pub updated_at: Timestamp,
 }
 
-/// A change record about to be written.
+/// A change record to be written.
 pub(super) struct Entry<'a> {
     pub revision: i64,
     pub at: Timestamp,
@@ -68,8 +68,8 @@ impl Documents {
             .await
     }
 
-    /// Several at once, all or nothing: those to be put, then the names of those to be removed. Each step has the time
-    /// of an operation, so that many take long where each takes a while, and yet nobody waits for a dead database.
+    /// Puts and removes several documents in one transaction. The operation timeout applies to each step, so that many
+    /// documents may take long in total, but an unresponsive database is still detected.
     pub(super) async fn put_and_remove(
         &self,
         drafts: &[Draft<'_>],
@@ -120,7 +120,7 @@ impl Documents {
         Ok(Written { revision, created_at: Timestamp(created_at), updated_at: now })
     }
 
-    /// Removes a document that no longer can be read as what it is, which `Collection::delete` refuses to do.
+    /// Removes a document that can no longer be decoded, which `Collection::delete` rejects.
     pub async fn discard(&self, kind: &str, name: &str, actor: &str) -> Result<RawDocument, StoreError> {
         self.remove(kind, name, Removal::by(actor), |_| Ok(())).await
     }
@@ -182,7 +182,8 @@ impl Documents {
     }
 }
 
-/// Taken before anything else: it makes writers wait for each other, so that revisions become visible in order.
+/// Increments the revision. Called first in a transaction: the row lock serializes writers, so that revisions become
+/// visible in order.
 pub(super) async fn next_revision(open: &mut Writing) -> Result<i64, StoreError> {
     let rows = open.fetch("UPDATE meta SET rev = rev + 1 WHERE id = 1 RETURNING rev", &[]).await?;
     rows.first().ok_or_else(|| StoreError::Corrupt("the revision counter is missing".into()))?.get(0)
@@ -277,15 +278,15 @@ pub(super) async fn record(open: &mut Writing, entry: Entry<'_>) -> Result<(), S
     open.execute(RECORD, &values).await.map(|_| ())
 }
 
-/// A stored row for the change log, without the fields that were sealed or are secret by now. None for a row that is
-/// not text (SQLite): such a row must still be deletable.
+/// A stored row for the change log, with encrypted and secret fields masked. `None` for a row that is not text
+/// (SQLite), so that it can still be deleted.
 fn masked_row(row: &Row, secrets: &[&str]) -> Option<String> {
     let (body, sealed): (String, String) = (row.get(2).ok()?, row.get(3).ok()?);
     let sealed = sealed.split(',').filter(|field| !field.is_empty());
     masked(&body, sealed.chain(secrets.iter().copied()))
 }
 
-/// None when the body cannot be read, for then nobody knows which parts of it are secret.
+/// Masks the secrets of a body. `None` if it is not valid JSON, because its secret parts are then unknown.
 fn masked<'a>(body: &str, secrets: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut fields: Fields = serde_json::from_str(body).ok()?;
     seal::mask(&mut fields, secrets).ok()?;

@@ -1,4 +1,4 @@
-//! A key in use: held by one call until it is answered, given back when that comes to nothing.
+//! A claimed key: held by one call until it is answered, and released when the call fails.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use domain::clock::Timestamp;
 use super::rows::{self, Row};
 use super::{Claimed, Idempotency, KeptAnswer, Outcome, Record, Repeatable};
 
-/// A call of this process that is under way.
+/// A call in progress in this process.
 pub struct Running {
     pub call: Repeatable,
     pub since: Duration,
-    /// Storage knows of it.
+    /// True if the claim is recorded in storage.
     pub leased: bool,
 }
 
@@ -21,19 +21,19 @@ impl Running {
     }
 }
 
-/// Nobody has it any more, or only a try of ours that came to nothing.
+/// True if the claim has expired, or belongs to an attempt of this process that failed.
 pub fn is_free(row: &Row, released: Option<&str>, now: Timestamp) -> bool {
     row.expires_at <= now || (row.state == rows::RUNNING && released == Some(row.claim.as_str()))
 }
 
-/// The right to do a call. Dropped, the key is free again.
+/// The exclusive right to execute a call; released on drop.
 pub struct Claim {
     keys: Idempotency,
     call: Option<Repeatable>,
 }
 
 impl Claim {
-    /// None when somebody else in this process has it.
+    /// `None` if another call in this process has the key.
     pub(super) fn take(keys: &Idempotency, call: &Repeatable) -> Option<Self> {
         let mut running = keys.0.running.lock();
         if running.contains_key(&call.id) {
@@ -44,13 +44,13 @@ impl Claim {
         Some(Self { keys: keys.clone(), call: Some(call.clone()) })
     }
 
-    /// The call was answered: whoever repeats it gets this, or hears that it was too much to keep.
+    /// Records that the call was answered. Repeated calls get this response, or `NotKept` if it is `None`.
     pub fn keep(mut self, answer: Option<KeptAnswer>, ttl: Duration) {
         let outcome = answer.map_or(Outcome::NotKept, Outcome::Kept);
         self.end(outcome, ttl);
     }
 
-    /// Nothing was done in its name.
+    /// Drops the claim without an outcome, because the call was not executed.
     pub(super) fn give_up(mut self) {
         if let Some(call) = self.call.take() {
             self.keys.0.running.lock().remove(&call.id);
@@ -62,7 +62,7 @@ impl Claim {
         let id = call.id.clone();
         let ttl = i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX);
         let expires_at = Timestamp(self.keys.0.clock.now().micros().saturating_add(ttl));
-        // In this order: at no moment does the call look as if it had never been.
+        // In this order, so that the call is visible at every moment: queued first, then no longer running.
         self.keys.0.backlog.put(Record { call, outcome, expires_at });
         self.keys.0.running.lock().remove(&id);
     }

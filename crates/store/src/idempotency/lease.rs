@@ -1,4 +1,4 @@
-//! What other processes see of a call under way: a claim that lapses soon after its process does.
+//! Leases of calls in progress, visible to other processes; they expire shortly after their process ends.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use super::{Idempotency, PATIENCE, Repeatable, limited, rows};
 
 pub const LEASE: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
-/// So many are renewed in one go.
+/// Number of leases renewed per transaction.
 const AT_ONCE: usize = 64;
 
 impl Idempotency {
-    /// False when somebody else has the key. Storage that says nothing does not stop the call.
+    /// Records the claim in storage; false if another process has the key. If storage fails, the call proceeds.
     pub(super) async fn lease(&self, call: &Repeatable, released: Option<&str>) -> bool {
         let inner = &self.0;
         let claiming = rows::claim(&inner.database, call, released, inner.clock.now(), self.lease_end());
@@ -25,13 +25,13 @@ impl Idempotency {
             }
             Ok(false) => false,
             Err(error) => {
-                tracing::warn!(%error, "a repeatable call is known to this process only");
+                tracing::warn!(%error, "idempotency lease failed, key held by this process only");
                 true
             }
         }
     }
 
-    /// Tells the others of the calls that take long, for as long as they take.
+    /// Renews the leases of long calls periodically.
     pub async fn keep_renewing(self) {
         loop {
             tokio::time::sleep(RENEWAL).await;
@@ -50,7 +50,7 @@ impl Idempotency {
         };
         for calls in long.chunks(AT_ONCE) {
             if let Err(error) = rows::renew(&self.0.database, calls, self.lease_end()).await {
-                tracing::warn!(%error, "repeatable calls under way could not be announced again");
+                tracing::warn!(%error, "renewing idempotency leases failed");
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! Keys in use as rows: claimed, renewed, answered, given back.
+//! Idempotency keys as rows: claim, renew, answer, release.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -7,14 +7,14 @@ use domain::clock::Timestamp;
 
 use super::{Outcome, Record, Repeatable};
 use crate::StoreError;
-use crate::backlog::Aged;
 use crate::database::{Database, Value};
+use crate::write_behind::Aged;
 
 pub const RUNNING: i64 = 0;
 pub const KEPT: i64 = 1;
 const NOT_KEPT: i64 = 2;
 
-/// All but the body.
+/// A row without its body.
 pub struct Row {
     pub fingerprint: String,
     pub claim: String,
@@ -50,7 +50,7 @@ pub async fn body(database: &Database, id: &str) -> Result<Option<Bytes>, StoreE
     Ok(Some(unpacked.into()))
 }
 
-/// False when somebody else has it.
+/// Claims a key; false if another call has it.
 pub async fn claim(
     database: &Database,
     call: &Repeatable,
@@ -88,7 +88,7 @@ pub async fn renew(database: &Database, calls: &[Repeatable], until: Timestamp) 
         .await
 }
 
-/// All or none. An answer that is there already stays: whoever has heard it may hear it again.
+/// Writes a batch in one transaction. A stored response is not replaced, because clients may have seen it.
 pub async fn write(database: &Database, batch: &[Aged<Record>], now: Timestamp) -> Result<(), StoreError> {
     const KEEP: &str = "INSERT INTO idempotency (id, fingerprint, claim, state, expires_at, head, packed, body) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
@@ -131,7 +131,7 @@ pub async fn write(database: &Database, batch: &[Aged<Record>], now: Timestamp) 
         .await
 }
 
-/// What is no text that both databases take.
+/// Base64 for bodies that are not text acceptable to both databases.
 fn pack(body: &[u8]) -> Option<String> {
     let plain = std::str::from_utf8(body).is_ok() && !body.contains(&0);
     (!plain).then(|| BASE64.encode(body))

@@ -1,4 +1,4 @@
-//! Keys in use on both backends: one call at a time, one answer for all, nothing lost to an outage, nothing held for ever.
+//! Idempotency on both backends: one call at a time, one response for all, nothing lost in an outage, leases expire.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The drainer: journal to ledger, each receipt exactly once, whatever crashes in between.
+//! The drainer: moves receipts from the journal to the ledger, each exactly once, whatever crashes in between.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,17 +17,17 @@ use crate::ledger::booking::Booking;
 use crate::ledger::books::Booked;
 use crate::{Store, StoreError};
 
-/// How long a receipt waits for others to be booked with: the fewer transactions, the less each row costs.
+/// Time that a receipt waits for others to be booked with; fewer transactions make each row cheaper.
 const GATHER: Duration = Duration::from_millis(100);
-/// Records, openings among them, that are worth a transaction at once.
+/// Number of records, openings included, that are booked without further waiting.
 const ENOUGH: u64 = 2 * MOST_RECEIPTS as u64;
-/// How long nothing at all is looked at when nothing is written.
+/// Maximum pause while nothing is written.
 const IDLE: Duration = Duration::from_secs(1);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(5);
-/// What a stopping process gives the last drain; what is left is booked by the next one.
+/// Time limit for the final drain of a stopping process; the next process books the rest.
 const LAST_DRAIN: Duration = Duration::from_secs(10);
-/// How often the directories of dead processes are looked for.
+/// Interval at which directories of dead processes are looked for.
 const ADOPTION: Duration = Duration::from_secs(10);
 
 pub struct Drainer {
@@ -39,10 +39,10 @@ pub struct Drainer {
 
 enum Step {
     Read(usize),
-    /// Nothing was read, but something was done: there may be more.
+    /// Nothing was read, but the state changed: there may be more to do.
     Moved,
     Idle,
-    /// An adopted directory is gone.
+    /// An adopted directory was removed.
     Over,
 }
 
@@ -53,7 +53,7 @@ enum Pause {
 }
 
 impl Pause {
-    /// `seen` records had been written before the last look.
+    /// Waits until the pause is over; `seen` is the number of records before the last attempt.
     async fn over(self, journal: &Journal, seen: u64) {
         match self {
             Self::None => {}
@@ -69,9 +69,9 @@ impl Pause {
 
 pub(super) enum Outcome {
     Committed,
-    /// All but what the database refuses.
+    /// Committed, except for receipts that the database rejects.
     Without(Vec<Loss>),
-    /// The position in the database is another one: nothing was written.
+    /// The position in the database differs from the expected one: nothing was written.
     Elsewhere,
 }
 
@@ -81,7 +81,7 @@ impl Drainer {
         Self { journal, store, sources, looked_at: None }
     }
 
-    /// Drains until told to stop, then to the end, as far as time allows.
+    /// Drains until stopped, then drains the rest as far as time allows.
     pub async fn run(mut self, mut stop: watch::Receiver<bool>) {
         let journal = self.journal.clone();
         let mut retry = FIRST_RETRY;
@@ -94,6 +94,7 @@ impl Drainer {
             };
             retry = if let Pause::Retry(_) = pause { (retry * 2).min(LAST_RETRY) } else { FIRST_RETRY };
             tokio::select! {
+                // A stop cancels only the pause, never an attempt.
                 () = pause.over(&journal, seen) => {}
                 _ = stop.wait_for(|stop| *stop) => break,
             }
@@ -103,7 +104,7 @@ impl Drainer {
             tracing::warn!(
                 bytes = lag.bytes,
                 records = lag.records,
-                "stopping with a journal that is not drained"
+                "stopping before the journal is drained"
             );
             return;
         }
@@ -114,16 +115,16 @@ impl Drainer {
         }
     }
 
-    /// Whether a whole batch waits already, or a dead process's journal, which nobody adds to.
+    /// True if a whole batch is waiting, or any data of a dead process, whose journal does not grow.
     fn is_behind(&self) -> bool {
         self.sources.iter().any(|source| {
             let waiting = source.stretch().map_or(0, |stretch| stretch.end - stretch.from);
-            // Where batches are small there is no waiting for more.
+            // With a reduced batch size, do not wait for more.
             waiting >= if source.is_live() && source.most == MOST_RECEIPTS { read::CHUNK } else { 1 }
         })
     }
 
-    /// Books what is there, up to a batch of each directory; answers how many records that was.
+    /// Books up to one batch of each directory; returns the number of records.
     pub async fn drain_once(&mut self) -> Result<usize, StoreError> {
         self.adopt().await;
         loop {
@@ -148,7 +149,7 @@ impl Drainer {
         }
     }
 
-    /// Drains until nothing is left, and goes on trying while storage is away: put a time limit around it.
+    /// Drains until nothing is left, and keeps retrying while storage is unavailable; apply a timeout.
     pub async fn drain_all(&mut self) {
         let mut retry = FIRST_RETRY;
         loop {
@@ -163,15 +164,16 @@ impl Drainer {
         }
     }
 
-    /// As `drain_once`, with a line in the log whenever storage goes or comes back.
+    /// Like `drain_once`, and logs when storage becomes unavailable or available again.
     async fn attempt(&mut self) -> Result<usize, StoreError> {
         let result = self.drain_once().await;
+        // Relaxed: a status flag that publishes no other data.
         let failing = self.journal.0.stuck.swap(result.is_err(), Ordering::Relaxed);
         match &result {
             Err(error) if !failing => {
-                tracing::error!(%error, "receipts cannot be booked: the journal keeps them")
+                tracing::error!(%error, "booking receipts failed, keeping them in the journal")
             }
-            Ok(_) if failing => tracing::info!("receipts are booked again"),
+            Ok(_) if failing => tracing::info!("booking receipts recovered"),
             _ => {}
         }
         result
@@ -187,14 +189,14 @@ impl Drainer {
         match blocking(move || Source::orphans(&journal)).await {
             Ok(orphans) => self.sources.extend(orphans),
             Err(error) => {
-                tracing::error!(%error, "the journals of processes that are gone cannot be taken over")
+                tracing::error!(%error, "orphaned journal takeover failed")
             }
         }
     }
 }
 
 impl Journal {
-    /// Removes the directory of this process when everything in it is booked: the last step of an orderly stop, after the
+    /// Removes the directory of this process if everything in it is booked: the last step of an orderly stop, after the
     /// drainer has ended.
     pub async fn retire(&self, store: &Store) {
         let journal = self.clone();
@@ -203,7 +205,7 @@ impl Journal {
                 forget(store, "DELETE FROM journal_positions WHERE journal = $1", &self.0.name).await;
             }
             Ok(false) => {}
-            Err(error) => tracing::warn!(%error, "the drained journal directory cannot be removed"),
+            Err(error) => tracing::warn!(%error, "removing the drained journal directory failed"),
         }
     }
 }
@@ -255,7 +257,7 @@ async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
     Ok(if records > 0 { Step::Read(records) } else { Step::Moved })
 }
 
-/// A dead process's directory was read to its end: what is open in it will never close.
+/// Finishes the directory of a dead process that was read to its end: its open calls will never close.
 async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
     let (followed, interrupted): (Vec<Opening>, Vec<Opening>) =
         source.unclosed().into_iter().partition(|opening| opening.follow.is_some());
@@ -267,7 +269,8 @@ async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> 
     let receipts: Vec<Receipt> = interrupted.into_iter().map(Receipt::interrupted).collect();
     let bookings = receipts.iter().filter_map(|receipt| Booking::of(receipt).transpose());
     let bookings = bookings.collect::<Result<Vec<_>, _>>()?;
-    // No position guards these: their ids do, so that a crash before the directory is gone books nothing twice.
+    // No position guards these: they are deduplicated by id, so a crash before the directory is removed books nothing
+    // twice.
     let entries: Vec<AuditEntry> = receipts.iter().filter_map(AuditEntry::of).collect();
     let chunks = bookings.chunks(source.most).map(|bookings| Part { bookings, entries: &[] });
     let chunks = chunks.chain(entries.chunks(source.most).map(|entries| Part { bookings: &[], entries }));
@@ -279,7 +282,7 @@ async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> 
         }
     }
     if !bookings.is_empty() {
-        tracing::warn!(calls = bookings.len(), journal = %source.name, "calls were interrupted and are booked at their reservation");
+        tracing::warn!(calls = bookings.len(), journal = %source.name, "interrupted calls booked at their reservation");
     }
     source.dissolve().map_err(|error| {
         StoreError::Unavailable(format!("a journal that was booked cannot be removed: {error}"))
@@ -288,14 +291,14 @@ async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> 
     Ok(Step::Over)
 }
 
-/// The files are gone, so their positions mean nothing any more; a row that stays behind does no harm.
+/// Deletes positions of removed files; a row that stays behind does no harm.
 async fn forget(store: &Store, sql: &'static str, name: &str) {
     if let Err(error) = store.database().execute(sql, &[name.into()]).await {
-        tracing::debug!(%error, "the position of a removed segment stays behind");
+        tracing::debug!(%error, "deleting the position of a removed segment failed");
     }
 }
 
-/// Moves the drained position of a segment from one value to another.
+/// Advances the drained position of a segment from an expected value to a new one.
 pub(super) struct Advance<'a> {
     journal: &'a str,
     segment: &'a str,
@@ -315,7 +318,8 @@ async fn commit(
         old: cursor.committed,
         new: batch.until,
     };
-    // Whoever adds our own receipts to the ledger's sums hears of this before it can read them there.
+    // Held until the transaction has ended: readers that add our own unbooked receipts to the sums of the ledger must
+    // hear of this booking before they can read it there.
     let turns = &store.ledger().turns;
     let _turn = turns.take().await;
     let whole = Part { bookings: &batch.bookings, entries: &batch.entries };
@@ -341,7 +345,7 @@ async fn commit(
     Ok(outcome)
 }
 
-/// Rows, sums, the chain of audit entries and the position in one transaction.
+/// Writes rows, sums, audit entries and the position in one transaction.
 pub(super) async fn book(
     store: &Store,
     Part { bookings, entries }: Part<'_>,
@@ -351,6 +355,8 @@ pub(super) async fn book(
     for one_at_a_time in [false, true] {
         let attempt = store.database().limited(async {
             let mut open = store.database().begin().await?;
+            // Compare-and-set of the position, in the same transaction as the rows: if another drainer has advanced it,
+            // or an earlier commit succeeded without a confirmation, nothing is written.
             if let Some(advance) = advance {
                 let (sql, values) = advance.statement();
                 if open.execute(sql, &values).await? != 1 {
@@ -398,7 +404,7 @@ async fn position(store: &Store, segment: &str) -> Result<Option<u64>, StoreErro
     Ok(rows.first().map(|row| row.get::<i64>(0)).transpose()?.map(|drained| drained.max(0) as u64))
 }
 
-/// Files are read, and receipts parsed, where nobody's call waits for it.
+/// Runs file reads and parsing on a blocking thread, off the async workers.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> Result<T, StoreError> {

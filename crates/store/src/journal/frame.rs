@@ -1,17 +1,17 @@
-//! A record in a segment: length, checksum, kind, JSON. Whole, or told from what is not.
+//! Frames of records in a segment: length, checksum, kind, JSON. Incomplete and damaged frames are detected.
 
 use std::io;
 
-/// u32 length of the payload, u32 CRC of all the rest, u8 kind.
+/// u32 length of the payload, u32 CRC of everything else, u8 kind.
 pub(super) const HEAD: usize = 9;
-/// Far above any receipt: a longer length is damage, not data.
+/// Far above the size of any receipt: a greater length indicates damage.
 pub(super) const MOST: usize = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Opening = 1,
     Receipt = 2,
-    /// An opening repeated in a later segment, so that the earlier one can go while the call goes on.
+    /// An opening repeated in a later segment, so that the earlier one can be removed while the call is still open.
     Carried = 3,
 }
 
@@ -24,17 +24,17 @@ impl Kind {
 #[derive(Debug, PartialEq)]
 pub(super) enum Parsed<'a> {
     Frame {
-        /// None when it was written by a build that knows more kinds.
+        /// `None` for a kind written by a newer build.
         kind: Option<Kind>,
         payload: &'a [u8],
         size: usize,
     },
-    /// The frame, if it is one, takes this many bytes.
+    /// Incomplete; the whole frame would take this many bytes.
     Short(usize),
     Damaged,
 }
 
-/// Builds the frame in `buffer`, which is emptied first; `fill` adds the payload.
+/// Encodes a frame into `buffer`, which is cleared first; `fill` appends the payload.
 pub(super) fn encode(buffer: &mut Vec<u8>, kind: Kind, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
     buffer.clear();
     buffer.extend_from_slice(&[0; HEAD - 1]);
@@ -57,11 +57,11 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     Parsed::Frame { kind: Kind::of(kind), payload, size: HEAD + length }
 }
 
-/// Where the next whole frame of a known kind begins, after damage.
+/// Finds the start of the next valid frame of a known kind, after damage.
 pub(super) fn find(bytes: &[u8]) -> Option<usize> {
     (0..bytes.len().saturating_sub(HEAD)).find(|start| {
         let candidate = &bytes[*start..];
-        // Cheap looks first: the checksum of every possible start would be quadratic.
+        // Cheap checks first: computing a checksum at every position would be quadratic.
         candidate[HEAD] == b'{'
             && Kind::of(candidate[HEAD - 1]).is_some()
             && matches!(parse(candidate), Parsed::Frame { kind: Some(_), .. })

@@ -1,4 +1,4 @@
-//! A batch that the database refuses, in ever smaller parts: one receipt that it cannot take holds up no other.
+//! Books a rejected batch in ever smaller parts, so that a receipt the database rejects does not block the others.
 
 use super::drain;
 use crate::audit::AuditEntry;
@@ -32,12 +32,13 @@ impl<'a> Part<'a> {
     }
 }
 
-/// It would be refused again, however often it was tried.
+/// True for errors that a retry cannot resolve.
 pub(super) fn is_refusal(error: &StoreError) -> bool {
     matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_) | StoreError::Conflict { .. })
 }
 
-/// Books what can be booked and answers why the rest cannot. No position guards this: the ids do.
+/// Books what the database accepts and returns the reasons for the rest. No position guards this: receipts are
+/// deduplicated by id.
 pub(super) async fn book(store: &Store, whole: Part<'_>, chain: &str) -> Result<Vec<String>, StoreError> {
     let mut refused = Vec::new();
     let mut waiting = vec![whole];
@@ -46,12 +47,13 @@ pub(super) async fn book(store: &Store, whole: Part<'_>, chain: &str) -> Result<
             (Ok(_), _) => {}
             (Err(error), Some([first, second])) if is_refusal(&error) => waiting.extend([second, first]),
             (Err(error), None) if is_refusal(&error) => {
-                // Where nothing at all can be booked it is the tables that are broken, and the journal waits for them.
+                // If not even an empty receipt can be booked, the schema is broken and the journal waits for its
+                // repair.
                 if refused.is_empty() {
                     probe(store, part.bookings.is_empty()).await?;
                 }
                 let id = part.id();
-                tracing::error!(%error, id, audit = part.bookings.is_empty(), "the database refuses a receipt: it is not booked, and its journal segment is put aside");
+                tracing::error!(%error, id, audit = part.bookings.is_empty(), "receipt rejected by the database, journal segment set aside");
                 refused.push(format!("receipt {id}: {error}"));
             }
             (Err(error), _) => return Err(error),
@@ -60,7 +62,7 @@ pub(super) async fn book(store: &Store, whole: Part<'_>, chain: &str) -> Result<
     Ok(refused)
 }
 
-/// Whether a receipt that has nothing to it could be booked; it is not.
+/// Checks whether an empty receipt could be booked; the transaction is rolled back.
 async fn probe(store: &Store, audit: bool) -> Result<(), StoreError> {
     let receipt = domain::receipt::Receipt {
         id: "probe".into(),

@@ -1,4 +1,4 @@
-//! Reading a stretch of a segment: what is to be booked, which calls opened and closed, and what was damaged.
+//! Reads a range of a segment: bookings, audit entries, opened and closed calls, and damage.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -11,20 +11,20 @@ use super::frame::{self, Kind, Parsed};
 use crate::audit::AuditEntry;
 use crate::ledger::booking::{Booking, Labels};
 
-/// So many receipts go into one transaction.
+/// Maximum number of receipts per transaction.
 pub(super) const MOST_RECEIPTS: usize = 512;
-/// So many bytes are read at a time.
+/// Number of bytes read at a time.
 pub(super) const CHUNK: u64 = 512 << 10;
 
-/// Which part of a segment is to be read.
+/// The range of a segment to be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     pub from: u64,
-    /// Where whole frames end, as far as is known.
+    /// End of the data known to be written.
     pub end: u64,
-    /// Receipts up to here are in the ledger: they only close their calls.
+    /// Receipts up to this offset are already in the ledger; they only close their calls.
     pub booked_until: u64,
-    /// So many receipts are enough.
+    /// Maximum number of receipts.
     pub most: usize,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Batch {
     pub until: u64,
     pub records: u64,
     pub bookings: Vec<Booking>,
-    /// For the audit log, in the order in which they were written.
+    /// For the audit log, in the order of writing.
     pub entries: Vec<AuditEntry>,
     pub events: Vec<Event>,
     pub losses: Vec<Loss>,
@@ -56,13 +56,13 @@ pub(super) enum Event {
     },
 }
 
-/// Bytes that hold no readable record.
+/// A byte range without a readable record.
 #[derive(Debug, PartialEq)]
 pub(super) struct Loss {
     pub from: u64,
     pub until: u64,
     pub reason: String,
-    /// Nothing readable follows: a write that was cut off.
+    /// True if nothing readable follows, as after an interrupted write.
     pub tail: bool,
 }
 
@@ -72,7 +72,7 @@ struct Identity<'a> {
     id: Cow<'a, str>,
 }
 
-/// `bytes` is room to read into, given back for the next time: half a megabyte of fresh memory costs more than its reading.
+/// Reads a batch. `bytes` is a reusable buffer: allocating half a megabyte would cost more than reading it.
 pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Result<Batch> {
     let Stretch { from, end, .. } = stretch;
     read_range(file, from, end.min(from + CHUNK), bytes)?;
@@ -95,7 +95,7 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
                 batch.records += 1;
                 at += size;
             }
-            // The rest of this frame is in the file: the next stretch begins with it.
+            // The rest of this frame is in the file; the next batch starts with it.
             Parsed::Short(size) if from + (at + size) as u64 <= end && at > 0 => break,
             Parsed::Short(_) | Parsed::Damaged => {
                 let place = from + at as u64;
@@ -112,7 +112,7 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
     Ok(batch)
 }
 
-/// What happened to calls within one batch. Most open and close in the same one.
+/// Calls opened and closed within one batch. Most open and close in the same one.
 #[derive(Default)]
 struct Calls<'a> {
     opened: HashMap<Cow<'a, str>, &'a [u8]>,
@@ -150,7 +150,7 @@ impl<'a> Calls<'a> {
 
     fn close(&mut self, id: Cow<'_, str>) {
         self.opened.remove(id.as_ref());
-        // Also when it opened in this batch: an earlier attempt may have opened it in another.
+        // Also for calls opened in this batch: an earlier attempt may have opened them in another one.
         self.others.push(Event::Closed { id: id.into_owned() });
     }
 
@@ -162,7 +162,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Records begin with their id, as they are written; looked for properly only where that does not hold.
+/// The id of a record. Records are written with the id first; other layouts are parsed as JSON.
 fn identity(text: &str) -> Result<Cow<'_, str>, String> {
     if let Some((id, _)) = text.strip_prefix("{\"id\":\"").and_then(|rest| rest.split_once('"'))
         && !id.contains('\\')

@@ -1,14 +1,14 @@
-//! What a record says: openings and receipts as JSON, written straight into the frame and with as little as will do.
+//! Encodes journal records: openings and receipts as JSON, written directly into the frame and without default values.
 //!
-//! A receipt is laid out for whoever books it, in three lines: columns of the ledger, what the receipt has in common
-//! with others, and what no column holds, which is stored as it is. A fourth is for the audit log alone.
+//! A receipt has three lines, laid out for booking: the columns of the ledger, the label that it shares with other
+//! receipts, and the details that no column holds, which are stored unchanged. A fourth line is for the audit log only.
 
 use domain::money::Cost;
 use domain::receipt::{Attempt, Audited, CostSource, OpeningRef, Receipt};
 use domain::usage::{Tokens, Usage};
 use serde::Serialize;
 
-/// Reads back as a `domain::receipt::Opening`.
+/// Encodes an opening; decodes as `domain::receipt::Opening`.
 pub(crate) fn opening(out: &mut Vec<u8>, opening: OpeningRef<'_>) {
     let mut object = Object::begin(out);
     object.text("id", opening.id);
@@ -43,12 +43,12 @@ pub(crate) fn opening(out: &mut Vec<u8>, opening: OpeningRef<'_>) {
     object.end();
 }
 
-/// Reads back as a `ledger::booking::Booking`.
+/// Encodes a receipt; decodes as `ledger::booking::Booking`.
 pub(crate) fn receipt(out: &mut Vec<u8>, receipt: &Receipt) {
     receipt_with(out, receipt, receipt.audit.as_deref());
 }
 
-/// With another part for the audit log than its own.
+/// Encodes a receipt with the given audit data instead of its own.
 pub(crate) fn receipt_with(out: &mut Vec<u8>, receipt: &Receipt, audited: Option<&Audited>) {
     let mut object = Object::begin(out);
     object.text("id", &receipt.id);
@@ -86,18 +86,18 @@ pub(crate) fn receipt_with(out: &mut Vec<u8>, receipt: &Receipt, audited: Option
     }
 }
 
-/// The line for the audit log, where it wants an entry.
+/// The line for the audit log, if there is one.
 pub(crate) fn audit_line(text: &str) -> Option<&str> {
     text.split('\n').nth(3)
 }
 
-/// The lines of a receipt; one that is missing is an empty object.
+/// The first three lines of a receipt; missing ones are empty objects.
 pub(crate) fn lines(text: &str) -> [&str; 3] {
     let mut lines = text.split('\n');
     [(); 3].map(|()| lines.next().unwrap_or("{}"))
 }
 
-/// What receipts have in common with others; equal labels are equal texts.
+/// The fields that receipts share with others; equal labels have equal text.
 fn label(object: &mut Object<'_>, receipt: &Receipt) {
     object.some_text("model", filled(&receipt.model));
     object.some_text("requested_model", filled(&receipt.requested_model));
@@ -110,7 +110,8 @@ fn label(object: &mut Object<'_>, receipt: &Receipt) {
     object.some_text("cache_type", filled(&receipt.cache_type));
 }
 
-/// What no column holds. The usual is left out: a POST, and the method that having a key or none implies.
+/// The fields that no column holds. Defaults are left out: the method POST, and the auth method implied by the presence
+/// of a key.
 fn detail(object: &mut Object<'_>, receipt: &Receipt) {
     let implied = if receipt.auth_key_id.is_some() { "api_key" } else { "master_key" };
     object.some_text("method", filled(&receipt.method).filter(|method| *method != "POST"));
@@ -123,7 +124,7 @@ fn detail(object: &mut Object<'_>, receipt: &Receipt) {
     object.some_text("error_message", receipt.error_message.as_deref());
     object.count("overhead_us", receipt.overhead_us);
     match &receipt.attempts[..] {
-        // The columns say the rest of an only attempt that went well.
+        // For a single successful attempt, the columns contain everything but the duration.
         [Attempt { error: None, duration_us, .. }] => object.count("attempt_us", *duration_us),
         [] => {}
         attempts => object.some("attempts", Some(attempts)),
@@ -158,7 +159,7 @@ fn filled(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// A JSON object under way. Keys are ours and need no escaping, and neither does most text.
+/// A JSON object being written. Keys are ours and need no escaping, and neither does most text.
 struct Object<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
@@ -225,7 +226,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// JSON as it came. A line break in it can only be space between its parts.
+    /// Copies raw JSON. Line breaks in JSON can only be whitespace between tokens, so they are replaced by spaces.
     fn one_line(&mut self, key: &'static str, json: &str) {
         self.key(key);
         let start = self.out.len();
@@ -237,7 +238,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// An object inside, left out when it stays empty.
+    /// Writes a nested object, or nothing if it is empty.
     fn nested(&mut self, key: &'static str, fill: impl FnOnce(&mut Object<'_>)) {
         let before = self.out.len();
         self.key(key);
@@ -253,16 +254,17 @@ impl<'a> Object<'a> {
     fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
         let before = self.out.len();
         if let Err(error) = serde_json::to_writer(&mut *self.out, value) {
-            // Nothing that is written here can fail; half a value would spoil the whole record.
-            tracing::error!(%error, "part of a record cannot be written");
+            // Serialization of these types cannot fail; if it did, a partial value would corrupt the whole record.
+            tracing::error!(%error, "serializing a record field failed");
             self.out.truncate(before);
             self.out.extend_from_slice(b"null");
         }
     }
 }
 
-/// Whether there is a control character, a quote or a backslash: eight bytes at a time, each by the borrow that a
-/// subtraction leaves in its highest bit. A borrow from the byte before can only claim too much.
+/// True if the text contains a control character, a quote or a backslash. Checks eight bytes at a time by the borrow
+/// that a subtraction leaves in the highest bit of each byte. A borrow from the previous byte can only cause false
+/// positives.
 fn needs_escapes(text: &[u8]) -> bool {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let is_below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
@@ -319,7 +321,7 @@ mod tests {
     #[test]
     fn every_field_of_a_receipt_is_in_its_record() {
         let text = |text: &str| text.to_owned();
-        // All fields by name, so that a new one is missed here first.
+        // All fields are listed by name, so that a new field fails to compile here first.
         let receipt = Receipt {
             id: text("id"),
             request_id: text("r"),
@@ -387,7 +389,7 @@ mod tests {
         }
     }
 
-    /// All lines as one object.
+    /// All lines merged into one object.
     fn read(receipt: &Receipt) -> serde_json::Map<String, serde_json::Value> {
         let mut out = Vec::new();
         super::receipt(&mut out, receipt);
@@ -418,7 +420,7 @@ mod tests {
         fn every_character_that_needs_an_escape_is_found(text in "[\\x00-\\x7f]{0,40}|\\PC{0,40}") {
             let json = serde_json::to_string(&text).unwrap();
             let escaped = json.len() > text.len() + 2;
-            // Too much may be claimed, but never too little.
+            // False positives are allowed, false negatives are not.
             prop_assert!(needs_escapes(text.as_bytes()) || !escaped);
         }
     }

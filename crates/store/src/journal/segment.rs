@@ -1,15 +1,15 @@
-//! Segment files: names, headers, the directory a process has to itself, and the locks that say who is alive.
+//! Segment files: names, headers, the directory of each process, and the locks that show which processes are alive.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Magic and the segment's id in text, so that a renamed file is still known.
+/// Magic and the segment id as text, so that a renamed file can be identified.
 pub(super) const HEADER: u64 = 8 + 32;
 const MAGIC: &[u8; 8] = b"gatejnl1";
 const SUFFIX: &str = ".journal";
-/// Held while a directory is made or looked for, so that none is seen half made.
+/// Lock file held while a directory is created or searched for, so that no half-created one is seen.
 const GATE: &str = ".gate";
 const LOCK: &str = "lock";
 const DAMAGED: &str = "damaged";
@@ -33,7 +33,7 @@ pub(super) fn create(
     let mut header = MAGIC.to_vec();
     header.extend_from_slice(id.as_bytes());
     if let Err(error) = file.write_all(&header) {
-        // An empty file is harmless to a reader, but its name would be in the way.
+        // An empty file is harmless to readers, but its name would block the next attempt.
         _ = fs::remove_file(&path);
         return Err(error);
     }
@@ -44,19 +44,19 @@ pub(super) fn create(
     Ok((file, Segment { sequence, id, path, length: HEADER }))
 }
 
-/// Opens a segment for reading and says so when its header is not the one its name promises.
+/// Opens a segment for reading; logs an error if its header does not match its name.
 pub(super) fn open(segment: &Segment) -> io::Result<File> {
     use std::os::unix::fs::FileExt as _;
     let file = File::open(&segment.path)?;
     let mut header = [0u8; HEADER as usize];
     let whole = file.read_exact_at(&mut header, 0).is_ok();
     if whole && (!header.starts_with(MAGIC) || &header[MAGIC.len()..] != segment.id.as_bytes()) {
-        tracing::error!(segment = %segment.path.display(), "a journal segment has a foreign header; reading it all the same");
+        tracing::error!(segment = %segment.path.display(), "journal segment header mismatch, reading it anyway");
     }
     Ok(file)
 }
 
-/// The segments of a directory in their order.
+/// The segments of a directory, in order.
 pub(crate) fn list(directory: &Path) -> io::Result<Vec<Segment>> {
     let mut segments = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -72,9 +72,11 @@ pub(crate) fn list(directory: &Path) -> io::Result<Vec<Segment>> {
     Ok(segments)
 }
 
-/// A new directory for this process; the returned file holds its lock.
+/// Creates the directory of this process; the returned file holds its lock.
 pub(super) fn claim(root: &Path, name: &str) -> io::Result<(PathBuf, File)> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
+    // The gate is held until the new directory is locked: otherwise another process could find it without an owner and
+    // adopt it.
     let gate = lock_file(&root.join(GATE))?;
     gate.lock()?;
     let path = root.join(name);
@@ -84,9 +86,10 @@ pub(super) fn claim(root: &Path, name: &str) -> io::Result<(PathBuf, File)> {
     Ok((path, lock))
 }
 
-/// Directories whose process is gone, each with its lock now ours.
+/// The directories of dead processes, each with its lock, which this process now holds.
 pub(super) fn orphans(root: &Path, own: &str) -> io::Result<Vec<(String, PathBuf, File)>> {
     let gate = lock_file(&root.join(GATE))?;
+    // Another process is starting or searching; try again at the next search.
     if gate.try_lock().is_err() {
         return Ok(Vec::new());
     }
@@ -102,7 +105,7 @@ pub(super) fn orphans(root: &Path, own: &str) -> io::Result<Vec<(String, PathBuf
     Ok(found)
 }
 
-/// The directories of all processes, by name; none where nothing was ever journalled.
+/// The directories of all processes, with their names; empty if nothing was ever journalled.
 pub(crate) fn directories(root: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let entries = match fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -119,7 +122,8 @@ pub(crate) fn directories(root: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// Keeps processes from starting in this directory while the returned file is open; None when another one does so.
+/// Prevents processes from starting on this directory while the returned file is open; `None` if another process holds
+/// the gate.
 pub(crate) fn close_gate(root: &Path) -> io::Result<Option<File>> {
     let gate = lock_file(&root.join(GATE))?;
     match gate.try_lock() {
@@ -129,7 +133,7 @@ pub(crate) fn close_gate(root: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether a running process holds the lock of its directory.
+/// True if a running process holds the lock of the directory.
 pub(crate) fn is_in_use(directory: &Path) -> io::Result<bool> {
     match lock_file(&directory.join(LOCK))?.try_lock() {
         Ok(()) => Ok(false),
@@ -138,28 +142,28 @@ pub(crate) fn is_in_use(directory: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes a process's directory; nobody else looks for directories meanwhile.
+/// Removes the directory of a process, holding the gate so that no process searches for directories meanwhile.
 pub(super) fn dissolve(root: &Path, directory: &Path) -> io::Result<()> {
     let gate = lock_file(&root.join(GATE))?;
     gate.lock()?;
     fs::remove_dir_all(directory)
 }
 
-/// A segment that has been read: gone, or put aside for a person when part of it could not be read.
+/// Removes a segment that was read, or moves it to `damaged` if part of it could not be read.
 pub(super) fn remove(root: &Path, segment: &Segment, damaged: bool) -> io::Result<()> {
     if !damaged {
         return fs::remove_file(&segment.path);
     }
     let aside = aside(root, segment)?;
     fs::rename(&segment.path, aside)?;
-    // Nothing is renamed onto another name of itself.
+    // Renaming a hard link onto another link of the same file does nothing, so the old name has to be removed.
     match fs::remove_file(&segment.path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-/// A second name for a segment that is still in use.
+/// Hard-links a segment that is still in use into `damaged`.
 pub(super) fn put_aside(root: &Path, segment: &Segment) -> io::Result<()> {
     match fs::hard_link(&segment.path, aside(root, segment)?) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),

@@ -1,4 +1,4 @@
-//! A directory being drained, our own or a dead process's: where we are in it and which calls are still open.
+//! A journal directory being drained, our own or that of a dead process: the read position and the calls still open.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,18 +20,18 @@ pub(super) struct Source {
     pub cursor: Option<Cursor>,
     /// The last segment that was read to its end.
     last: Option<u64>,
-    /// Read to the end, and kept because calls that opened there go on.
+    /// Segments read to their end and kept because calls that opened there are still open; true if damaged.
     retired: Vec<(Segment, bool)>,
     open: HashMap<String, OpenCall>,
-    /// What stretches are read into.
+    /// The read buffer.
     pub room: Vec<u8>,
-    /// How many receipts are offered to storage at once: fewer where it could not take more in time.
+    /// Current batch size: reduced when storage cannot take more in time.
     pub most: usize,
 }
 
 enum Place {
     Live,
-    /// The lock is held until the directory is gone.
+    /// The lock is held until the directory is removed.
     Adopted {
         path: PathBuf,
         segments: Vec<Segment>,
@@ -43,21 +43,21 @@ pub(super) struct Cursor {
     pub segment: Segment,
     pub file: Arc<File>,
     pub offset: u64,
-    /// What the database holds as drained; None while it has no row for this segment.
+    /// The drained position in the database; `None` while it has no row for this segment.
     pub committed: Option<u64>,
     booked_until: u64,
-    /// Reported as drained up to here.
+    /// Counted as drained up to this offset.
     counted: u64,
     damaged: bool,
 }
 
 struct OpenCall {
     opening: Box<[u8]>,
-    /// The segment that must stay while this call is open.
+    /// The segment that must be kept while this call is open.
     home: u64,
-    /// Its opening was repeated at the end of the journal, and we have not come to it yet.
+    /// True if the opening was repeated in the newest segment and the repetition was not read yet.
     carried: bool,
-    /// Its close came before the repeated opening.
+    /// True if the close was read before the repeated opening.
     closed: bool,
 }
 
@@ -66,14 +66,14 @@ impl Source {
         Self::new(journal.0.name.clone(), journal, Place::Live)
     }
 
-    /// Takes over the directories of processes that are gone.
+    /// Takes over the directories of dead processes.
     pub fn orphans(journal: &Journal) -> io::Result<Vec<Self>> {
         let mut sources = Vec::new();
         for (name, path, lock) in segment::orphans(&journal.0.config.directory, &journal.0.name)? {
             let segments = segment::list(&path)?;
             let bytes = segments.iter().map(|segment| segment.length).sum();
             journal.0.adopted.fetch_add(bytes, Ordering::Relaxed);
-            tracing::info!(journal = %name, bytes, "taking over the journal of a process that is gone");
+            tracing::info!(journal = %name, bytes, "taking over orphaned journal");
             let place = Place::Adopted { path, segments, _lock: lock };
             sources.push(Self::new(name, journal.clone(), place));
         }
@@ -98,7 +98,7 @@ impl Source {
         matches!(self.place, Place::Live)
     }
 
-    /// Whether everything is booked, no call is open and nothing damaged has to be kept.
+    /// True if everything is booked, no call is open and no damaged segment has to be kept.
     pub fn is_settled(&self) -> bool {
         let cursor_is_done =
             self.cursor.as_ref().is_none_or(|cursor| !cursor.damaged && self.stretch().is_none());
@@ -114,7 +114,7 @@ impl Source {
         }
     }
 
-    /// Begins a segment, given what the database says is drained of it.
+    /// Starts reading a segment, given its drained position in the database.
     pub fn enter(&mut self, segment: Segment, file: Arc<File>, committed: Option<u64>) {
         let booked_until = committed.unwrap_or(HEADER);
         self.cursor = Some(Cursor {
@@ -128,7 +128,7 @@ impl Source {
         });
     }
 
-    /// What can be read now; None at the end.
+    /// The range that can be read now; `None` at the end.
     pub fn stretch(&self) -> Option<Stretch> {
         let cursor = self.cursor.as_ref()?;
         let (end, _) = self.extent(cursor);
@@ -139,7 +139,7 @@ impl Source {
 
     /// Leaves a segment that was read to its end and will not grow.
     pub fn leave(&mut self) -> bool {
-        // Asked again in one go: between two questions the segment could have grown and been followed by another.
+        // Both values from one call: between two calls the segment could have grown and been followed by another.
         let over = self.cursor.as_ref().is_some_and(|cursor| {
             let (end, finished) = self.extent(cursor);
             finished && cursor.offset >= end
@@ -158,7 +158,7 @@ impl Source {
         }
     }
 
-    /// The database has another position than we thought: follow it, forward or back.
+    /// Adopts the position of the database, forward or back, when it differs from the expected one.
     pub fn correct(&mut self, committed: Option<u64>) {
         if let Some(cursor) = &mut self.cursor {
             cursor.committed = committed;
@@ -167,7 +167,8 @@ impl Source {
         }
     }
 
-    /// The batch is in the database, or had nothing for it: remember what it said about calls and go on behind it.
+    /// Applies a batch that is committed or had nothing to commit: records its opened and closed calls and advances
+    /// behind it.
     pub fn apply(&mut self, batch: Batch, committed: bool) {
         let Some(cursor) = &mut self.cursor else { return };
         let home = cursor.segment.sequence;
@@ -196,7 +197,7 @@ impl Source {
     fn follow(&mut self, event: Event, home: u64) {
         match event {
             Event::Opened { id, opening } => {
-                // The repeated opening of an earlier attempt may still be ahead of us.
+                // The repeated opening of an earlier attempt may still be ahead.
                 let carried = self.open.get(&id).is_some_and(|call| call.carried);
                 self.open.insert(id, OpenCall { opening, home, carried, closed: false });
             }
@@ -214,27 +215,29 @@ impl Source {
         }
     }
 
-    /// Storage took what it was offered, or did not.
+    /// Adapts the batch size: doubles it after a success, halves it after a failure.
     pub fn pace(&mut self, taken: bool) {
         const FEWEST: usize = 8;
         self.most = if taken { self.most * 2 } else { self.most / 2 }.clamp(FEWEST, MOST_RECEIPTS);
     }
 
-    /// Something of a dead process's journal was refused: what is left of it is put aside.
+    /// Marks the segments of a dead process as damaged, because the database rejected part of them.
     pub fn spoil(&mut self) {
         self.journal.0.damaged.fetch_add(1, Ordering::Relaxed);
         self.retired.iter_mut().for_each(|(_, damaged)| *damaged = true);
     }
 
-    /// Part of this segment was refused: it stays for a person to look at, whoever removes it from here.
+    /// Sets the current segment aside for inspection, because the database rejected part of it. The link in `damaged`
+    /// outlives its removal from the journal.
     pub fn put_aside(&self) {
         let Some(cursor) = &self.cursor else { return };
         if let Err(error) = segment::put_aside(&self.journal.0.config.directory, &cursor.segment) {
-            tracing::error!(%error, segment = %cursor.segment.path.display(), "a journal segment cannot be put aside yet");
+            tracing::error!(%error, segment = %cursor.segment.path.display(), "setting a journal segment aside failed");
         }
     }
 
-    /// Moves calls that go on out of segments that were read, and removes those that no call needs; returns their ids.
+    /// Repeats the openings of open calls from finished segments in the newest one, and removes the segments that no
+    /// call needs; returns their ids.
     pub fn sweep(&mut self) -> Vec<String> {
         if !self.is_live() || self.retired.is_empty() {
             return Vec::new();
@@ -244,7 +247,7 @@ impl Source {
                 match self.journal.carry(&call.opening) {
                     Ok(()) => call.carried = true,
                     Err(error) => {
-                        tracing::debug!(%error, "an open call stays in its old segment for now");
+                        tracing::debug!(%error, "carrying an open call to the newest segment failed");
                         break;
                     }
                 }
@@ -261,7 +264,7 @@ impl Source {
                     false
                 }
                 Err(error) => {
-                    tracing::warn!(%error, segment = %segment.path.display(), "a drained journal segment cannot be removed");
+                    tracing::warn!(%error, segment = %segment.path.display(), "removing a drained journal segment failed");
                     true
                 }
             }
@@ -269,14 +272,14 @@ impl Source {
         removed
     }
 
-    /// The calls of a dead process that never closed.
+    /// The calls of a dead process that were never closed.
     pub fn unclosed(&self) -> Vec<Opening> {
         let mut openings = Vec::with_capacity(self.open.len());
         for call in self.open.values() {
             match serde_json::from_slice::<Opening>(&call.opening) {
                 Ok(opening) => openings.push(opening),
                 Err(error) => {
-                    tracing::error!(%error, journal = %self.name, "an open call cannot be read and is not booked");
+                    tracing::error!(%error, journal = %self.name, "unreadable opening record, call not booked");
                     self.journal.0.damaged.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -285,12 +288,12 @@ impl Source {
         openings
     }
 
-    /// Moves a call whose background response goes on into the journal of this process.
+    /// Moves a call with a running background response into the journal of this process.
     pub fn hand_over(&self, opening: Opening) -> io::Result<()> {
         self.journal.follow(opening)
     }
 
-    /// Everything of a dead process is booked: its directory goes.
+    /// Removes the directory of a dead process after everything in it is booked.
     pub fn dissolve(&mut self) -> io::Result<()> {
         let Place::Adopted { path, .. } = &self.place else { return Ok(()) };
         for (segment, damaged) in self.retired.drain(..) {
@@ -311,14 +314,15 @@ fn release(journal: &Journal, bytes: u64) {
         .try_update(Ordering::Relaxed, Ordering::Relaxed, |rest| Some(rest.saturating_sub(bytes)));
 }
 
-/// Nothing is lost silently. A tail that a crash cut off was never acknowledged; anything else is damage.
+/// Reports unreadable data; true if it is damage. The truncated tail left by a crash was never acknowledged and is not
+/// damage.
 fn report(journal: &Journal, segment: &Segment, loss: &Loss, crashed: bool) -> bool {
     let (from, bytes, reason) = (loss.from, loss.until - loss.from, &loss.reason);
     if loss.tail && crashed {
-        tracing::warn!(segment = %segment.path.display(), from, bytes, "the journal ends in a record that was cut off");
+        tracing::warn!(segment = %segment.path.display(), from, bytes, "truncated record at the end of the journal");
         return false;
     }
-    tracing::error!(segment = %segment.path.display(), from, bytes, %reason, "part of the journal cannot be read");
+    tracing::error!(segment = %segment.path.display(), from, bytes, %reason, "unreadable journal records");
     journal.0.damaged.fetch_add(1, Ordering::Relaxed);
     true
 }

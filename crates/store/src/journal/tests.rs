@@ -1,4 +1,4 @@
-//! The journal and its drainer: torn, doubled, crashed, full and concurrent, on both backends.
+//! The journal and its drainer: truncated, duplicated, crashed, full and concurrent, on both backends.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ fn open_and_close(journal: &Journal, id: &str) {
     close(journal, id);
 }
 
-/// A process that starts in the same directory and books what the ones before it left.
+/// Starts a process on the same directory and books what earlier ones left.
 async fn successor(root: &Path, store: &Store) -> Journal {
     let journal = journal(journal_config(root));
     Drainer::new(journal.clone(), store.clone()).drain_all().await;
@@ -98,7 +98,7 @@ async fn a_journal_that_is_read_twice_is_booked_once() {
         Drainer::new(journal.clone(), store.clone()).drain_once().await.unwrap();
         let half = rows(&store).await.len();
         assert!(half > 0 && half < 700, "{half}");
-        // Fresh drainers know nothing but what the database says.
+        // New drainers know only the positions in the database.
         let mut one = Drainer::new(journal.clone(), store.clone());
         let mut other = Drainer::new(journal.clone(), store.clone());
         while one.drain_once().await.unwrap() + other.drain_once().await.unwrap() > 0 {}
@@ -128,14 +128,14 @@ async fn a_crash_before_the_commit_books_nothing_and_after_it_everything_once() 
         drainer.drain_all().await;
         assert_eq!(rows(&store).await.len(), 20);
 
-        // A commit whose answer never came: the database is ahead of the drainer.
+        // A commit whose confirmation was lost: the database is ahead of the drainer.
         (20..30).for_each(|n| close(&journal, &format!("r{n}")));
         Drainer::new(journal.clone(), store.clone()).drain_all().await;
         (30..40).for_each(|n| close(&journal, &format!("r{n}")));
         drainer.drain_all().await;
         assert_eq!(rows(&store).await.len(), 40);
 
-        // A database restored from an older backup: what the journal still has is booked again.
+        // A database restored from an older backup: what is still in the journal is booked again.
         store.database().execute("DELETE FROM usage", &[]).await.unwrap();
         for table in &TABLES {
             store.database().execute(sql(format!("DELETE FROM {}", table.name)), &[]).await.unwrap();
@@ -175,7 +175,7 @@ async fn a_dead_process_is_succeeded_and_its_open_calls_are_charged_once() {
         assert!(positions.is_empty());
         assert_eq!(second.lag(), crate::Lag::default());
 
-        // The same directory once more, as if its removal had been interrupted.
+        // The same directory again, as if its removal had been interrupted.
         successor(left.path(), &store).await;
         assert_eq!(ids(&store).await.len(), 3);
     })
@@ -234,7 +234,7 @@ async fn a_close_that_overtakes_the_carried_opening_ends_the_call() {
         for n in 0..5 {
             close(&journal, &format!("r{n}"));
         }
-        // The close is in the journal before the drainer, behind as it is, carries the opening over.
+        // The close is in the journal before the drainer, which lags behind, carries the opening over.
         close(&journal, "a");
         drainer.drain_all().await;
         for n in 5..12 {
@@ -253,7 +253,7 @@ async fn a_close_that_overtakes_the_carried_opening_ends_the_call() {
 #[tokio::test]
 async fn a_call_that_opened_again_in_the_batch_of_its_close_is_over() {
     for_each_backend(|store| async move {
-        // Closed in the batch of its second opening, or in one of its own, before and behind the carried opening.
+        // The close is in the batch of the second opening or in a separate one, before and after the carried opening.
         for apart in [false, true] {
             let directory = tempfile::tempdir().unwrap();
             let journal =
@@ -276,7 +276,7 @@ async fn a_call_that_opened_again_in_the_batch_of_its_close_is_over() {
                 let bytes = std::fs::read(path).unwrap();
                 assert!(!String::from_utf8_lossy(&bytes).contains(&id), "it is not carried on");
             }
-            // Retention has forgotten it, and nothing else would know that it is booked.
+            // Retention has deleted the row, so only the position shows that it is booked.
             store.database().execute("DELETE FROM usage", &[]).await.unwrap();
             drop((drainer, journal));
             successor(directory.path(), &store).await;
@@ -286,7 +286,7 @@ async fn a_call_that_opened_again_in_the_batch_of_its_close_is_over() {
     .await;
 }
 
-/// Makes the database refuse receipts of this id, or all of them.
+/// Makes the database reject receipts that match a condition.
 async fn refuse(store: &Store, table: &str, condition: &str) {
     let text = if store.database().is_postgres() {
         format!("ALTER TABLE {table} ADD CONSTRAINT refused CHECK (NOT ({condition})) NOT VALID")
@@ -346,7 +346,7 @@ async fn long_texts_are_cut_where_they_stand_in_a_key() {
     for_each_backend(|store| async move {
         let directory = tempfile::tempdir().unwrap();
         let journal = journal(journal_config(directory.path()));
-        // Not the same letter over and over: PostgreSQL would press it together.
+        // Varied characters, because PostgreSQL would compress a repeated one.
         let noise: String = (0..1500u64)
             .map(|n| char::from_u32(0x4e00 + (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as u32).unwrap())
             .collect();
@@ -400,7 +400,7 @@ async fn bodies_do_not_cost_the_room_of_receipts() {
     .await;
 }
 
-/// Reads a segment in one go and tells which receipts it holds and how its end was judged.
+/// Reads a whole segment; returns the ids of its receipts and whether its end counts as a truncated tail.
 fn read_whole(bytes: &[u8]) -> (Vec<String>, Option<bool>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("segment");
@@ -443,7 +443,7 @@ fn a_tail_torn_at_any_byte_costs_only_itself() {
         assert_eq!(ids.len(), whole, "cut at {cut}");
         assert_eq!(tail, (!ends.contains(&cut)).then_some(true), "cut at {cut}");
     }
-    // The disk may also have kept the length and lost the bytes.
+    // A disk may also keep the length of a file and lose its bytes.
     for cut in ends[1] + 1..bytes.len() {
         let mut zeroed = bytes.clone();
         zeroed[cut..].fill(0);
@@ -576,7 +576,7 @@ async fn two_processes_drain_into_one_database() {
                 drainer
             });
         }
-        // All stay alive to the end, so that nobody takes over from anybody.
+        // All drainers stay alive until the end, so that none takes over from another.
         assert_eq!(drainers.join_all().await.len(), 3);
         assert_eq!(rows(&store).await.len(), 3 * 5 * 150);
     })
@@ -611,7 +611,7 @@ async fn wait_for(store: &Store, expected: &[&str]) {
     let expected: BTreeSet<String> = expected.iter().map(|id| (*id).to_owned()).collect();
     let mut seen = BTreeSet::new();
     for _ in 0..500 {
-        // Not `ids`: rows and sums are asked one after the other, and the drainer does not wait.
+        // Not `ids`: it reads rows and sums one after the other, while the drainer keeps running.
         let (rows, _) = store.ledger().log(&everything(), 100, 0).await.unwrap();
         seen = rows.into_iter().map(|row| row.id).collect();
         if seen == expected {
@@ -678,11 +678,11 @@ fn calls_that_close_in_their_batch_are_not_open_after_it() {
     assert_eq!(names.collect::<BTreeSet<_>>(), set(["+b", "-a", "-c"]));
 }
 
-/// Run in release to see the figure: `cargo test --release -p store drain_cost -- --ignored --nocapture`.
+/// Run in release mode to see the figure: `cargo test --release -p store drain_cost -- --ignored --nocapture`.
 #[tokio::test]
 #[ignore = "a measurement"]
 async fn drain_cost() {
-    // Enough that SQLite copies its log back into the database several times: that is part of what a row costs.
+    // Enough rows for several SQLite checkpoints, which are part of the cost of a row.
     const ROWS: usize = 100_000;
     for_each_backend(|store| async move {
         let directory = tempfile::tempdir().unwrap();
@@ -719,7 +719,7 @@ async fn drain_cost() {
     .await;
 }
 
-/// User and system time of this process so far, all threads.
+/// CPU time of this process so far, user and system, all threads.
 fn cpu_micros() -> f64 {
     let mut total = 0.0;
     for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
@@ -745,7 +745,7 @@ async fn an_orderly_stop_leaves_nothing_to_take_over() {
         assert!(left.is_empty(), "no position stays behind");
         assert_eq!(rows(&store).await.len(), 30);
 
-        // A call that is open, or one that came after the last drain, is left for the next process.
+        // An open call, or one that came after the last drain, is left for the next process.
         let two = journal(journal_config(directory.path()));
         two.open_call(opening("open").as_ref()).unwrap();
         Drainer::new(two.clone(), store.clone()).run(stopped.clone()).await;

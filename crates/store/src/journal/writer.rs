@@ -1,4 +1,4 @@
-//! The appending half of the journal: the newest segment, what is in it, and what was booked of it.
+//! The writing half of the journal: the newest segment, its content, and the amount already booked.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,7 +12,8 @@ use domain::ids::{self, Entropy};
 use super::segment::{self, HEADER, Segment};
 use super::{JournalConfig, Lag};
 
-/// The last sixteenth of the room is for calls that are already under way and owe money.
+/// The capacity limit that applies to a record. The last sixteenth is reserved for receipts of calls already in
+/// progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     ForOpenings,
@@ -26,23 +27,23 @@ pub(super) struct Writer {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     file: Arc<File>,
-    /// Oldest first; the last is the one that grows.
+    /// Oldest first; the last one is being written.
     segments: VecDeque<Segment>,
-    /// A failed write could not be taken back: nothing more goes into this segment.
+    /// A failed write could not be truncated: nothing more is written to this segment.
     spoilt: bool,
     full: bool,
     written: Count,
     booked: Count,
-    /// When the bytes after these were written, at most one entry a second.
+    /// Byte offsets and the time at which writing continued there, at most one entry per second.
     marks: VecDeque<(u64, Timestamp)>,
-    /// The drainer wants to hear when so many records have been written.
+    /// The number of records for which the drainer is waiting.
     awaited: Option<u64>,
 }
 
 pub(super) struct Appended {
-    /// For whoever wants to wait until the disk has it.
+    /// The file to sync, if fsync is enabled.
     pub file: Option<Arc<File>>,
-    /// The drainer is to be told.
+    /// True if the drainer has to be notified.
     pub awaited: bool,
 }
 
@@ -84,9 +85,10 @@ impl Writer {
         if self.spoilt {
             self.rotate()?;
         } else if grown && let Err(error) = self.rotate() {
-            tracing::warn!(%error, "no new journal segment could be made: the old one goes on");
+            tracing::warn!(%error, "creating a journal segment failed, continuing with the old one");
         }
         self.write(frame)?;
+        // Before the count is increased: a mark holds the offset at which its bytes start.
         self.mark();
         self.written.bytes += frame.len() as u64;
         self.written.records += 1;
@@ -98,12 +100,12 @@ impl Writer {
         &self.directory
     }
 
-    /// How many records were ever written.
+    /// Total number of records written.
     pub fn records(&self) -> u64 {
         self.written.records
     }
 
-    /// Whether so many have been written; if not, the append that makes it so will say it.
+    /// True if this many records are written; otherwise the append that reaches the number notifies the drainer.
     pub fn has(&mut self, records: u64) -> bool {
         self.awaited = Some(records).filter(|records| self.written.records < *records);
         self.awaited.is_none()
@@ -154,9 +156,9 @@ impl Writer {
         if full != self.full {
             self.full = full;
             if full {
-                tracing::error!(waiting, most, "the journal is full: storage has been away for too long");
+                tracing::error!(waiting, most, "journal full");
             } else {
-                tracing::info!(waiting, most, "the journal has room again");
+                tracing::info!(waiting, most, "journal no longer full");
             }
         }
         if full {
@@ -178,9 +180,9 @@ impl Writer {
                 Ok(())
             }
             Err(error) => {
-                // Part of the frame may be in the file: take it back, or let nothing follow it.
+                // Part of the frame may be in the file: truncate it, or write nothing more to this segment.
                 if let Err(stuck) = self.file.set_len(segment.length) {
-                    tracing::error!(error = %stuck, "a failed journal write cannot be taken back: a new segment follows");
+                    tracing::error!(error = %stuck, "truncating a failed journal write failed, starting a new segment");
                     self.spoilt = true;
                 }
                 Err(error)

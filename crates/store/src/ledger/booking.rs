@@ -1,4 +1,4 @@
-//! A booking: a receipt read from the journal, as the ledger takes it.
+//! Bookings: receipts read from the journal, prepared for the ledger.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(super) const COLUMNS: [&str; 31] = [
     "run",
 ];
 
-/// A receipt on its way into the ledger: its columns, and what is left as JSON.
+/// A receipt to be booked: its columns, and the remaining fields as JSON.
 #[derive(Debug)]
 pub(crate) struct Booking {
     pub id: Arc<str>,
@@ -67,7 +67,7 @@ pub(crate) struct Booking {
     run: Option<Arc<str>>,
 }
 
-/// What many receipts have in common.
+/// The fields that many receipts share.
 #[derive(Debug)]
 pub(crate) struct Label {
     pub model: Arc<str>,
@@ -81,7 +81,7 @@ pub(crate) struct Label {
     pub cache_type: Arc<str>,
 }
 
-/// The first line of a receipt as `journal::record` writes it, in place.
+/// The first line of a receipt as `journal::record` writes it, borrowed.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Written<'a> {
@@ -130,13 +130,13 @@ struct WrittenLabel<'a> {
     cache_type: Cow<'a, str>,
 }
 
-/// A receipt's JSON, read: its id, and the booking if it is one to be booked.
+/// A decoded receipt: its id, and the booking if it has to be booked.
 pub(crate) struct Read<'a> {
     pub id: Cow<'a, str>,
     pub booking: Option<Booking>,
 }
 
-/// A batch has few labels: each is read once and known again by its text.
+/// Cache of labels: a batch has few, so each is parsed once and then found by its text.
 #[derive(Default)]
 pub(crate) struct Labels<'a>(foldhash::HashMap<&'a str, Arc<Label>>);
 
@@ -162,12 +162,13 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// PostgreSQL has no NUL character in text: one of them would hold up every receipt behind it.
+/// Replaces NUL characters, which PostgreSQL does not accept in text; a single one would block all receipts behind it.
 fn storable(text: &str) -> Arc<str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
-/// PostgreSQL takes 2704 bytes into an index at most. All of these stand in one: together they must be shorter.
+/// Maximum lengths of indexed text. PostgreSQL index entries have at most 2704 bytes, and all of these are in one
+/// index.
 const MOST_PATH: usize = 500;
 const MOST_MODEL: usize = 300;
 const MOST_NAME: usize = 200;
@@ -205,7 +206,7 @@ impl Booking {
         Ok(Read { id: written.id, booking: Some(booking) })
     }
 
-    /// A receipt that was never in the journal itself; None when it is not one to be booked.
+    /// Converts a receipt that did not pass through the journal; `None` if it is not to be booked.
     pub fn of(receipt: &Receipt) -> Result<Option<Self>, StoreError> {
         let mut json = Vec::new();
         record::receipt(&mut json, receipt);
@@ -251,7 +252,7 @@ impl Booking {
 const COST_SOURCES: [CostSource; 3] =
     [CostSource::None, CostSource::ModelPricing, CostSource::ProviderReported];
 
-/// How a source is stored.
+/// The stored number of a cost source.
 pub(super) fn cost_source_number(source: CostSource) -> i64 {
     COST_SOURCES.iter().position(|known| *known == source).map_or(0, |place| place as i64)
 }
@@ -260,7 +261,7 @@ pub(super) fn cost_source(number: i64) -> CostSource {
     usize::try_from(number).ok().and_then(|number| COST_SOURCES.get(number).copied()).unwrap_or_default()
 }
 
-/// No single call can hold so many tokens or so much money; without a bound, one absurd figure would overflow a sum.
+/// Bounds on the figures of a single call; without them, one absurd figure would overflow a sum.
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 const MOST_NANOS: i64 = 1_000_000_000_000_000;
 

@@ -1,4 +1,4 @@
-//! The books: statements that take many bookings at once, each receipt once, by its time and id.
+//! Prepared statements that book many receipts at once, each receipt once by its time and id.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::uses;
 use crate::StoreError;
 use crate::database::{Writing, placeholders, sql};
 
-/// A few sizes, so that each statement is prepared once and met again.
+/// Rows per INSERT statement. Only a few sizes, so that prepared statements are reused.
 const SIZES: [usize; 3] = [32, 8, 1];
 
 type Sized = [SqlStr; SIZES.len()];
 
-/// The statements, made once.
+/// The statements, built once.
 #[derive(Clone)]
 pub(crate) struct Books(Arc<Statements>);
 
@@ -28,7 +28,7 @@ struct Statements {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Booked {
     All,
-    /// Some id is in the ledger already and nobody knows which: roll back and book one at a time.
+    /// Some unidentified id is already in the ledger: roll back and book one at a time.
     SomeKnown,
 }
 
@@ -61,7 +61,7 @@ impl Books {
             chunk.iter().for_each(|booking| booking.bind(&mut values));
             match open.execute(text.clone(), &values).await? as usize {
                 inserted if inserted == chunk.len() => fresh.extend(chunk),
-                _ if chunk.len() == 1 => tracing::debug!(id = %chunk[0].id, "receipt is booked already"),
+                _ if chunk.len() == 1 => tracing::debug!(id = %chunk[0].id, "receipt already booked"),
                 _ => return Ok(Booked::SomeKnown),
             }
         }
@@ -70,8 +70,8 @@ impl Books {
         Ok(Booked::All)
     }
 
-    /// Adds to the sums of all tables, in the caller's transaction. What is added may be less than nothing, as when
-    /// costs are calculated again: then `Sums::repriced` says by how much.
+    /// Adds to the sums of all tables, in the caller's transaction. Amounts may be negative, as when costs are
+    /// recalculated (`Sums::repriced`).
     pub async fn adjust(&self, open: &mut Writing, sums: Vec<(Key<'_>, Sums)>) -> Result<(), StoreError> {
         for ((table, texts), sums) in TABLES.iter().zip(&self.0.rollups).zip(rollup::spread(sums)) {
             for (text, chunk) in pieces(texts, &sums) {
@@ -94,8 +94,8 @@ impl Books {
     }
 }
 
-/// Rows in pieces of the sizes that there are statements for, the largest first, each with its statement. The texts are
-/// those of the last sizes.
+/// Splits rows into chunks of the sizes for which there are statements, largest first. `texts` are the statements of
+/// the last sizes.
 fn pieces<'a, T>(texts: &'a [SqlStr], rows: &'a [T]) -> impl Iterator<Item = (&'a SqlStr, &'a [T])> {
     let sizes = &SIZES[SIZES.len() - texts.len()..];
     let mut rest = rows;

@@ -1,4 +1,4 @@
-//! How long calls took, counted in slots of time: enough for percentiles, and slots can be added up.
+//! Latency histograms with fixed buckets: enough for percentiles, and they can be added up.
 
 pub const SLOTS: usize = 24;
 
@@ -10,9 +10,9 @@ const BOUNDS: [i64; SLOTS - 1] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Histogram {
-    /// From the first byte of the request to the last of the answer.
+    /// From the first byte of the request to the last byte of the response.
     Latency,
-    /// To the first byte of the answer.
+    /// To the first byte of the response.
     FirstByte,
 }
 
@@ -25,7 +25,7 @@ impl Histogram {
         BOUNDS.get(slot).map_or_else(|| format!("{name}_over"), |bound| format!("{name}_{bound}"))
     }
 
-    /// What a usage row adds to a slot, in SQL.
+    /// The SQL expression for the contribution of a usage row to a bucket.
     pub(super) fn of_row(self, slot: usize) -> String {
         let micros = match self {
             Self::Latency => "duration_us",
@@ -42,8 +42,8 @@ pub(super) fn slot(micros: i64) -> usize {
     BOUNDS.partition_point(|bound| bound * 1000 < micros)
 }
 
-/// The duration in milliseconds that so many of a hundred calls do not exceed; None without calls. Between the bounds
-/// of a slot its calls are taken to be spread evenly; of those above the last bound nothing more is known.
+/// The percentile in milliseconds; `None` without calls. Interpolates linearly within a bucket; above the last bound it
+/// returns that bound.
 pub fn percentile(slots: &[i64; SLOTS], hundredths: f64) -> Option<f64> {
     let total: i64 = slots.iter().sum();
     if total <= 0 {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     proptest! {
-        /// The true percentile of the durations is in the same slot.
+        /// The exact percentile of the durations is in the same bucket.
         #[test]
         fn never_further_off_than_a_slot(mut durations in proptest::collection::vec(0i64..70_000_000, 1..200), of in 1.0f64..100.0) {
             let mut slots = [0; SLOTS];

@@ -1,5 +1,5 @@
-//! The usage log: single calls, newest first. Sums say in which quarter hours the calls of a page are, so that neither a
-//! far page nor a rare filter makes anybody read all rows before it.
+//! The usage log: single calls, newest first. Sums show which quarter hours contain the rows of a page, so that neither
+//! a distant page nor a rare filter requires reading all rows before it.
 
 mod read;
 mod windows;
@@ -16,29 +16,29 @@ use crate::StoreError;
 use crate::database::{Value, sql};
 use windows::windows;
 
-/// With a search, the newest rows of the range up to so many are examined.
+/// Maximum number of rows examined by a search; the newest ones of the range are used.
 const EXAMINED: i64 = 200_000;
 
-/// One call as the usage log shows it.
+/// A call in the usage log.
 #[derive(Clone, Debug)]
 pub struct UsageRow {
     pub id: String,
     pub request_id: String,
-    /// The upstream's id of its answer.
+    /// The provider's id of the response.
     pub provider_id: String,
     pub timestamp: Timestamp,
     pub model: String,
     pub requested_model: String,
-    /// The provider's type.
+    /// The provider type.
     pub provider: String,
-    /// The provider's instance.
+    /// The provider instance.
     pub provider_name: String,
     pub endpoint: String,
     pub user_path: String,
     pub auth_key_id: Option<String>,
     pub tenant_id: Option<String>,
     pub session_id: Option<String>,
-    /// The agent run that the call belongs to.
+    /// The agent run of the call.
     pub run_id: Option<String>,
     pub cache_type: String,
     pub stream: bool,
@@ -58,13 +58,13 @@ pub struct UsageRow {
     pub interrupted: bool,
     pub pricing_version: Option<String>,
     pub caveat: Option<String>,
-    /// The upstream's usage object, as it came.
+    /// The provider's usage object, unchanged.
     pub raw_usage: Option<Box<RawValue>>,
     pub duration_us: u64,
     pub first_byte_us: Option<u64>,
 }
 
-/// Where a page ended: the next one begins behind it.
+/// The position at which a page ended; the next one starts after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogPlace {
     pub at: Timestamp,
@@ -74,15 +74,15 @@ pub struct LogPlace {
 #[derive(Debug, Default)]
 pub struct LogPage {
     pub rows: Vec<UsageRow>,
-    /// How many there are in all.
+    /// Total number of matching rows.
     pub total: i64,
-    /// None on the last page.
+    /// `None` on the last page.
     pub next: Option<LogPlace>,
-    /// Older rows were not searched.
+    /// True if older rows were not searched.
     pub search_truncated: bool,
 }
 
-/// Which rows of the filter's.
+/// The requested part of the matching rows.
 #[derive(Clone, Debug, Default)]
 pub struct LogSlice {
     pub limit: i64,
@@ -91,7 +91,7 @@ pub struct LogSlice {
 }
 
 impl Ledger {
-    /// Rows from the newest, and how many there are in all.
+    /// The newest rows and the total number of rows.
     #[cfg(test)]
     pub async fn log(
         &self,
@@ -104,14 +104,14 @@ impl Ledger {
     }
 
     pub async fn page(&self, filter: &UsageFilter, slice: &LogSlice) -> Result<LogPage, StoreError> {
-        // Sums outlive the rows: nothing is counted from before the oldest row that is left.
+        // Sums are kept longer than rows, so nothing before the oldest remaining row is counted.
         let oldest = self.database.fetch("SELECT MIN(at) FROM usage", &[]).await?;
         let Some(oldest) = oldest.first().ok_or(StoreError::NotFound)?.get::<Option<i64>>(0)? else {
             return Ok(LogPage::default());
         };
         let mut filter = UsageFilter { from: filter.from.max(Timestamp(oldest)), ..filter.clone() };
         let (limit, offset) = (slice.limit.max(0), slice.offset.max(0));
-        // One more tells whether there is a next page.
+        // One more row shows whether there is a next page.
         let slice = LogSlice { limit: limit.saturating_add(1), offset, after: slice.after.clone() };
         let mut page = if filter.search.as_ref().is_some_and(|search| !search.is_empty()) {
             let search_truncated = self.bound_search(&mut filter).await?;
@@ -128,7 +128,7 @@ impl Ledger {
         Ok(page)
     }
 
-    /// Moves the beginning of a search to where it has rows enough; answers whether it had to.
+    /// Limits the range of a search to the number of rows that may be examined; true if it was shortened.
     async fn bound_search(&self, filter: &mut UsageFilter) -> Result<bool, StoreError> {
         const BOUND: &str =
             "SELECT at FROM usage WHERE at >= $1 AND at < $2 ORDER BY at DESC, id DESC LIMIT 1 OFFSET $3";
@@ -139,7 +139,7 @@ impl Ledger {
         Ok(true)
     }
 
-    /// From day to day and from quarter hour to quarter hour, past all that have no row of the page.
+    /// Reads a page by days and then quarter hours, skipping those without rows of the page.
     async fn walk(&self, filter: &UsageFilter, mut slice: LogSlice) -> Result<LogPage, StoreError> {
         let days = self.counts(filter, DAY).await?;
         let mut page = LogPage { total: days.iter().map(|(_, count)| count).sum(), ..LogPage::default() };
@@ -174,7 +174,7 @@ impl Ledger {
         Ok(page)
     }
 
-    /// How many rows there are in which stretch of so many seconds, newest first.
+    /// The number of rows per interval of this length, newest first.
     async fn counts(&self, filter: &UsageFilter, seconds: i64) -> Result<Vec<(i64, i64)>, StoreError> {
         let lines = self.report(&Report::of(filter.clone()).every(Step { seconds, offset: 0 })).await?;
         let mut counts: Vec<_> = lines.iter().map(|line| (line.step, line.figures.requests())).collect();
@@ -201,7 +201,7 @@ impl Ledger {
     }
 }
 
-/// What a filter covers of some stretches of so many seconds; None when that is nothing.
+/// The part of a filter's range that overlaps these intervals; `None` if there is none.
 fn within(filter: &UsageFilter, first: i64, last: i64, seconds: i64) -> Option<UsageFilter> {
     let micros = |stretch: i64| Timestamp(stretch.saturating_mul(seconds).saturating_mul(1_000_000));
     let (from, until) = (filter.from.max(micros(first)), filter.until.min(micros(last)));

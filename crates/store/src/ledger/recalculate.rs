@@ -1,4 +1,5 @@
-//! Costs anew, from the prices of today: rows and sums change together, batch by batch, so that they agree at any instant.
+//! Recalculates costs from current prices: rows and sums change in the same transaction, batch by batch, so that they
+//! always agree.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +15,24 @@ use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
 use crate::database::{Row, Value, Writing, sql};
 
-/// Rows that are read at once.
+/// Rows read at a time.
 const BATCH: i64 = 1_000;
-/// Rows in one transaction: receipts that come in meanwhile wait no longer than it takes, and a database at some distance
-/// answers so many statements within the time of one operation.
+/// Rows per transaction: small enough that receipts booked meanwhile do not wait long, and that a distant database
+/// executes the statements within the operation timeout.
 const PIECE: usize = 100;
-/// How many rows pass between two lines in the log.
+/// Number of rows between two progress messages in the log.
 const TOLD_EVERY: u64 = 50_000;
 
-/// What a call consumed, and of whom.
+/// The usage of a call and its provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consumed {
     pub model: String,
-    /// The provider's type.
+    /// The provider type.
     pub provider: String,
-    /// The provider's instance.
+    /// The provider instance.
     pub provider_name: String,
     pub tokens: Tokens,
-    /// Pictures that were made.
+    /// Generated images.
     pub images: u64,
 }
 
@@ -41,27 +42,27 @@ impl Consumed {
     }
 }
 
-/// What a call costs now.
+/// The new cost of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repriced {
     pub cost: Cost,
-    /// Which price that is, when it is not the catalogue's.
+    /// The version of the price, unless it is the catalogue price.
     pub version: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recalculated {
-    /// Calls that fit the filter.
+    /// Calls that match the filter.
     pub matched: u64,
-    /// Calls that have another cost than before.
+    /// Calls whose cost changed.
     pub recalculated: u64,
-    /// Calls that were looked at and have a price.
+    /// Calls that were examined and have a price.
     pub with_pricing: u64,
-    /// Calls that were looked at and have none.
+    /// Calls that were examined and have no price.
     pub without_pricing: u64,
 }
 
-/// One call as it stands in the ledger.
+/// A call in the ledger.
 struct Entry {
     at: i64,
     id: String,
@@ -86,8 +87,9 @@ struct Change {
 type Price<'a> = &'a mut (dyn FnMut(&Consumed) -> Option<Repriced> + Send);
 
 impl Ledger {
-    /// What a provider itself named stays, and so does what several providers made together: nobody knows whose tokens were
-    /// whose. What consumed nothing costs what it cost. A call whose model has no price now has no cost.
+    /// Recalculates the costs of calls. Costs reported by a provider are kept, and so are those of calls that several
+    /// providers served, because the tokens of each are not known. Calls without usage are not changed. A call whose
+    /// model has no price now gets no cost.
     pub async fn recalculate(
         &self,
         filter: &UsageFilter,
@@ -108,12 +110,12 @@ impl Ledger {
             }
             if done.matched - told >= TOLD_EVERY {
                 told = done.matched;
-                tracing::info!(done.matched, done.recalculated, "prices are being recalculated");
+                tracing::info!(done.matched, done.recalculated, "recalculating costs");
             }
         }
     }
 
-    /// The calls behind a place, in the order of the table.
+    /// The calls after a position, in the order of the table.
     async fn next(
         &self,
         conditions: &Conditions,
@@ -147,7 +149,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A row that somebody else has changed or removed since it was read is left alone, and so are its sums.
+    /// Writes changes. A row that was changed or removed since it was read is left alone, and so are its sums.
     async fn write(&self, changes: &[Change]) -> Result<u64, StoreError> {
         let mut open = self.database.begin().await?;
         let mut changed = Vec::with_capacity(changes.len());
@@ -163,7 +165,7 @@ impl Ledger {
     }
 }
 
-/// The entry with what it costs now, if that is another cost or another price.
+/// Calculates the new cost of an entry; `None` if neither cost nor cost source changes.
 fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Change> {
     done.matched += 1;
     let several = [RESUMED, LOST].iter().any(|caveat| has_caveat(&entry.detail, caveat));

@@ -1,4 +1,4 @@
-//! Reports: sums over a range of time, grouped by what the caller wants, from the smallest tables that can tell.
+//! Reports: sums over a time range, grouped as requested, read from the smallest tables that suffice.
 
 mod figures;
 mod plan;
@@ -17,21 +17,21 @@ use plan::Part;
 pub use figures::Figures;
 pub(super) use figures::{INPUT, OUTPUT};
 
-/// Stretches of time of one length: the number of one is `(seconds since the epoch + offset) / seconds`.
+/// Time intervals of equal length; the number of an interval is `(seconds since the epoch + offset) / seconds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub seconds: i64,
-    /// How far the local clock is ahead of UTC.
+    /// Offset of the local clock from UTC, in seconds.
     pub offset: i64,
 }
 
-/// What is asked.
+/// A report request.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub filter: UsageFilter,
     pub by: Vec<Axis>,
     pub step: Option<Step>,
-    /// Only these values of an axis.
+    /// Restricts an axis to these values.
     pub only: Option<(Axis, Vec<String>)>,
     pub histogram: Option<Histogram>,
 }
@@ -49,7 +49,7 @@ impl Report {
         Self { step: Some(step), ..self }
     }
 
-    /// The axes that a table must have to answer.
+    /// The axes that a table needs in order to answer the report.
     fn axes(&self) -> Vec<Axis> {
         let filter = &self.filter;
         let mut axes = self.by.clone();
@@ -64,18 +64,18 @@ impl Report {
     }
 }
 
-/// One group of a report.
+/// A group of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// The number of the step; 0 when time is not grouped.
+    /// The number of the interval; 0 when not grouped by time.
     pub step: i64,
-    /// In the order of the axes that were asked for.
+    /// In the order of the requested axes.
     pub names: Vec<String>,
     pub figures: Figures,
 }
 
 impl Ledger {
-    /// Groups without a call are left out; the others come in no particular order.
+    /// Runs a report. Groups without calls are left out; the others are in no particular order.
     pub async fn report(&self, report: &Report) -> Result<Vec<Line>, StoreError> {
         let conditions = Conditions::new(&report.filter);
         let axes = report.axes();

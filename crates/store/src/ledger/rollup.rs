@@ -1,4 +1,4 @@
-//! Sums of calls: which there are, which tables keep them, and how bookings are added up for each table.
+//! Sums of calls (rollups): the columns, the tables that hold them, and the aggregation of bookings for each table.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use super::booking::{Booking, Label};
 use super::histogram::{Histogram, SLOTS, slot};
 use crate::database::{Value, placeholders};
 
-/// Seconds; a quarter, because there are time zones off the full hour.
+/// In seconds. Quarter hours, because some time zones are not offset by full hours.
 pub(crate) const QUARTER_HOUR: i64 = 900;
 pub(crate) const DAY: i64 = 86_400;
 
-/// By what calls are told apart: the columns that usage rows and sums have in common.
+/// Grouping columns: those that usage rows and sums have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
     Model,
-    /// The provider's type.
+    /// The provider type.
     Provider,
     ProviderName,
     UserPath,
@@ -50,13 +50,13 @@ impl Axis {
     }
 }
 
-/// A table of sums: how long a stretch of time one of its rows covers, and by what it tells calls apart.
+/// A rollup table: the length of its buckets and its grouping columns.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Table {
     pub name: &'static str,
     pub seconds: i64,
     pub axes: &'static [Axis],
-    /// The place in `TABLES` of the one that it is added up from.
+    /// The index in `TABLES` of the table that it is aggregated from.
     finer: usize,
 }
 
@@ -64,8 +64,8 @@ const MODELS: &[Axis] = &[Axis::Model, Axis::Provider, Axis::ProviderName, Axis:
 const PATHS: &[Axis] = &[Axis::UserPath, Axis::TenantId, Axis::CacheType];
 const TOTALS: &[Axis] = &[Axis::TenantId, Axis::CacheType];
 
-/// From many rows to few: there can be more paths than models. Writers take them in this order, so that the rows that all
-/// of them meet at are locked last; reports take the last that tells enough apart.
+/// From many rows to few: there can be more paths than models. Writers update them in this order, so that the rows on
+/// which all writers contend are locked last; reports use the last one with sufficient columns.
 pub(crate) static TABLES: [Table; 7] = [
     Table { name: "rollups", seconds: QUARTER_HOUR, axes: &AXES, finer: 0 },
     Table { name: "rollups_daily", seconds: DAY, axes: &AXES, finer: 0 },
@@ -105,7 +105,7 @@ const LATENCY: usize = PLAIN.len();
 const FIRST_BYTE: usize = LATENCY + SLOTS;
 const COUNT: usize = FIRST_BYTE + SLOTS;
 
-/// The beginning of a quarter hour in seconds, and the texts of `AXES`; those that a table leaves out are empty.
+/// The start of a quarter hour in seconds, and the texts of `AXES`; empty for those that a table does not have.
 pub(crate) type Key<'a> = (i64, [&'a str; AXES.len()]);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -142,7 +142,7 @@ impl Sums {
         self.0.iter_mut().zip(&more.0).for_each(|(sum, value)| *sum += value);
     }
 
-    /// The difference that another cost of one call makes; None is a call without a price.
+    /// The difference between two costs of a call; `None` means unpriced.
     pub fn repriced(consumed: bool, old: Option<[i64; 2]>, new: Option<[i64; 2]>) -> Self {
         let mut sums = Self::default();
         let ([old_input, old_output], [new_input, new_output]) =
@@ -155,7 +155,7 @@ impl Sums {
     }
 }
 
-/// A call that consumed nothing lacks no price.
+/// True for a call with usage and no cost; a call without usage needs no price.
 fn is_unpriced(consumed: bool, cost: Option<[i64; 2]>) -> bool {
     consumed && cost.is_none()
 }
@@ -189,7 +189,7 @@ impl Table {
         values.extend(sums.0.iter().map(|sum| Value::from(*sum)));
     }
 
-    /// The key under which this table keeps what a finer one keeps under the given key.
+    /// The key in this table for a key of a finer one.
     fn project<'a>(&self, (bucket, texts): &Key<'a>) -> Key<'a> {
         let mut kept = [""; AXES.len()];
         for axis in self.axes {
@@ -209,9 +209,9 @@ fn sum_columns() -> Vec<String> {
         .collect()
 }
 
-/// Bookings as the finest table keeps them.
+/// Aggregates bookings for the finest table.
 pub(crate) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
-    // By label first: those of a batch are shared, so that where one lies tells it apart at once.
+    // Group by label pointer first: labels are shared within a batch, so comparing pointers is enough.
     let mut parts: HashMap<(i64, *const Label), (&'a Label, Sums)> = HashMap::default();
     for booking in bookings {
         let place = (quarter(booking.at), Arc::as_ptr(&booking.label));
@@ -221,7 +221,7 @@ pub(crate) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
     gather(parts.into_iter().map(|((bucket, _), (label, sums))| ((bucket, texts(label)), sums)))
 }
 
-/// The same sums for every table, in the order of `TABLES`.
+/// Aggregates the sums for every table, in the order of `TABLES`.
 pub(crate) fn spread<'a>(finest: Vec<(Key<'a>, Sums)>) -> Vec<Vec<(Key<'a>, Sums)>> {
     let mut spread: Vec<Vec<(Key<'a>, Sums)>> = vec![finest];
     for table in &TABLES[1..] {
@@ -231,7 +231,8 @@ pub(crate) fn spread<'a>(finest: Vec<(Key<'a>, Sums)>) -> Vec<Vec<(Key<'a>, Sums
     spread
 }
 
-/// In the order of the keys, so that two writers never wait for each other crosswise.
+/// Adds up sums by key. The result is sorted by key, so that concurrent writers lock rows in the same order and cannot
+/// deadlock.
 pub(crate) fn gather<'a>(parts: impl Iterator<Item = (Key<'a>, Sums)>) -> Vec<(Key<'a>, Sums)> {
     let mut table: HashMap<Key<'a>, Sums> = HashMap::default();
     for (key, sums) in parts {
@@ -242,12 +243,12 @@ pub(crate) fn gather<'a>(parts: impl Iterator<Item = (Key<'a>, Sums)>) -> Vec<(K
     sorted
 }
 
-/// The key of one call's sums: its time, and its texts in the order of `AXES`.
+/// The key for the sums of a call: its time, and its texts in the order of `AXES`.
 pub(crate) fn key(at: Timestamp, texts: [&str; AXES.len()]) -> Key<'_> {
     (quarter(at), texts)
 }
 
-/// When the quarter hour of a moment began.
+/// The start of the quarter hour that contains a moment.
 fn quarter(at: Timestamp) -> i64 {
     at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR
 }

@@ -1,4 +1,4 @@
-//! Totals over a range of time.
+//! Totals over a time range.
 
 use domain::money::Nanos;
 
@@ -15,7 +15,7 @@ pub struct UsageSummary {
     pub total_cached_input_tokens: i64,
     pub total_cache_write_input_tokens: i64,
     pub total_reasoning_tokens: i64,
-    /// None when nothing in the range had a price.
+    /// `None` when nothing in the range had a price.
     pub total_input_cost: Option<Nanos>,
     pub total_output_cost: Option<Nanos>,
     pub total_cost: Option<Nanos>,

@@ -1,4 +1,4 @@
-//! The ledger on both backends: sums equal the rows, filters mean the same everywhere, each id counts once.
+//! The ledger on both backends: sums equal rows, filters apply equally to both, each id counts once.
 
 use domain::clock::Timestamp;
 use domain::money::{Cost, Nanos};
@@ -23,7 +23,7 @@ pub(super) fn everything() -> UsageFilter {
     UsageFilter::between(Timestamp(0), Timestamp(i64::MAX))
 }
 
-/// What the log shows, added up by hand.
+/// The totals of the log rows, added up independently.
 pub(super) async fn added_up(store: &Store, filter: &UsageFilter) -> UsageSummary {
     let (rows, total) = store.ledger().log(filter, 100_000, 0).await.unwrap();
     assert_eq!(rows.len() as i64, total);
@@ -113,7 +113,7 @@ async fn a_summary_is_the_sum_of_its_rows() {
     .await;
 }
 
-/// The filter's meaning, said in another way than in SQL.
+/// The filter, implemented independently of the SQL.
 fn fits(filter: &UsageFilter, receipt: &Receipt) -> bool {
     let path = domain::user_path::UserPath::parse(filter.user_path.as_deref().unwrap_or("/")).unwrap();
     let needle = filter.search.as_deref().unwrap_or("").to_lowercase();
@@ -257,7 +257,7 @@ fn only_what_a_receipt_calls_booked_is_booked() {
     }
 }
 
-/// Pages by offset and by cursor show every row once, in order, whatever gaps there are in time.
+/// Pages by offset and by cursor return every row once and in order, with any gaps in time.
 #[tokio::test]
 async fn pages_are_the_whole_log() {
     let mut runner = TestRunner::deterministic();

@@ -1,4 +1,4 @@
-//! What was consumed and has no cost, because nobody said what it costs.
+//! Usage without a cost because its model has no price.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use crate::database::{Row, Value, sql};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnpricedUsage {
     pub model: String,
-    /// The provider's type.
+    /// The provider type.
     pub provider: String,
-    /// The provider's instance.
+    /// The provider instance.
     pub provider_name: String,
     pub requests: i64,
     pub input_tokens: i64,
@@ -29,7 +29,7 @@ const GROUPED: &str = "GROUP BY model, provider, provider_name";
 const QUARTER_MICROS: i64 = QUARTER_HOUR * 1_000_000;
 
 impl Ledger {
-    /// By tokens, most first. The filter's range is taken in whole quarter hours.
+    /// Unpriced usage by number of tokens, highest first. The range of the filter is rounded to whole quarter hours.
     pub async fn unpriced(&self, filter: &UsageFilter) -> Result<Vec<UnpricedUsage>, StoreError> {
         let conditions = Conditions::new(filter);
         let range = [filter.from.seconds(), filter.until.seconds()].map(Value::from);
@@ -49,7 +49,7 @@ impl Ledger {
         Ok(found)
     }
 
-    /// To the instant, as long as the row is there.
+    /// The exact time of the latest call while its row exists, otherwise the start of its quarter hour.
     async fn newest(&self, filter: &UsageFilter, usage: &UnpricedUsage) -> Result<Timestamp, StoreError> {
         let bucket = usage.last_seen.micros();
         let own = UsageFilter { model: Some(usage.model.clone()), ..filter.clone() };
@@ -67,7 +67,7 @@ impl Ledger {
     }
 }
 
-/// Sums in which nothing has a price: all of their tokens count.
+/// Sums in which no call has a price: all of their tokens count.
 fn sums<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<Value<'a>>) {
     let mut text = format!(
         "SELECT model, provider, provider_name, CAST(SUM(unpriced) AS BIGINT), CAST(SUM({INPUT}) AS BIGINT), \
@@ -79,7 +79,7 @@ fn sums<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<V
     (sql(format!("{text} {GROUPED}")), values)
 }
 
-/// The rows behind sums in which some calls have a price and some have none.
+/// The rows of sums in which some calls have a price and some do not.
 fn mixed<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<Value<'a>>) {
     let mut text =
         "WITH mixed AS (SELECT bucket * 1000000 AS start, model AS m, provider AS p, provider_name AS n, \

@@ -1,4 +1,4 @@
-//! When keys were last used: noted with the receipts of their calls, and by whoever has seen them without a receipt.
+//! Last use of keys: recorded when receipts are booked, and separately for uses without a receipt.
 
 #[cfg(test)]
 mod tests;
@@ -13,12 +13,12 @@ use crate::StoreError;
 use crate::database::{Row, Value, placeholders, sql};
 
 pub(super) const WIDTH: usize = 2;
-/// As many as a page of keys has.
+/// Keys per query: the size of a page of keys.
 const ASKED: usize = 200;
-/// Rows of one statement, when many keys are noted at once.
+/// Rows per statement when many keys are recorded at once.
 const NOTED: usize = 100;
 
-/// What is noted never goes back, in whatever order batches come.
+/// Upsert that never moves a time back, in whatever order batches arrive.
 pub(super) fn upsert(values: &str) -> String {
     format!(
         "INSERT INTO key_uses (auth_key_id, last_used_at) VALUES {values} ON CONFLICT (auth_key_id) DO UPDATE \
@@ -26,7 +26,8 @@ pub(super) fn upsert(values: &str) -> String {
     )
 }
 
-/// The newest use of each key in a batch, in the order of the keys, so that two writers never wait for each other crosswise.
+/// The latest use of each key in a batch, sorted by key, so that concurrent writers lock rows in the same order and
+/// cannot deadlock.
 pub(super) fn newest<'a>(bookings: &[&'a Booking]) -> Vec<(&'a str, i64)> {
     let mut uses: BTreeMap<&'a str, i64> = BTreeMap::new();
     for booking in bookings.iter().filter(|booking| !booking.label.auth_key_id.is_empty()) {
@@ -41,7 +42,7 @@ pub(super) fn bind<'a>((key, at): &(&'a str, i64), values: &mut Vec<Value<'a>>) 
 }
 
 impl Ledger {
-    /// Notes uses that leave no receipt.
+    /// Records uses that leave no receipt.
     pub async fn note_key_uses(&self, uses: &BTreeMap<String, Timestamp>) -> Result<(), StoreError> {
         let uses: Vec<(&str, i64)> = uses.iter().map(|(key, at)| (key.as_str(), at.micros())).collect();
         for chunk in uses.chunks(NOTED) {
@@ -53,7 +54,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// When these keys were last used; one that never was is absent.
+    /// The last use of these keys; keys that were never used are absent.
     pub async fn key_uses(&self, keys: &[&str]) -> Result<HashMap<String, Timestamp>, StoreError> {
         let mut uses = HashMap::with_capacity(keys.len());
         for chunk in keys.chunks(ASKED) {

@@ -14,7 +14,7 @@ use crate::StoreError;
 const MOST_TURNS: usize = 200;
 const MOST_BYTES: usize = 32 << 20;
 
-/// A whole stretch of turns with one question; sizes are known to both databases without reading the texts.
+/// Reads a chain of turns in one query; both databases know sizes without reading the texts.
 const STRETCH: &str = concat!(
     "WITH RECURSIVE chain (id, previous, turn, size) AS (\
        SELECT id, previous, 1, octet_length(input) + octet_length(output) FROM responses \
@@ -30,9 +30,9 @@ const STRETCH: &str = concat!(
 );
 
 impl Responses {
-    /// The turns that led to `id`, oldest first, itself included, their bodies left out. It ends where a turn is
-    /// missing, cannot be used, belongs to somebody else or was there before; and after 200 turns or 32 MiB of input
-    /// and output, the latest kept. The `previous` of the first one tells that there was more.
+    /// The turns that led to `id`, oldest first, `id` included, without bodies. Stops at a turn that is missing,
+    /// unusable, of another owner or already seen, and after 200 turns or 32 MiB of input and output, keeping the
+    /// latest. If the first turn returned has a `previous`, there was more.
     pub async fn history(&self, id: &str) -> Result<Vec<StoredResponse>, StoreError> {
         let mut turns: Vec<StoredResponse> = Vec::new();
         let (mut seen, mut stretch) = (HashSet::new(), HashMap::new());
@@ -59,7 +59,7 @@ impl Responses {
         Ok(turns)
     }
 
-    /// One turn: from what waits, from what was read with an earlier one, or from storage with those before it.
+    /// A turn: from the queue, from the turns read with an earlier one, or from storage together with those before it.
     async fn turn(
         &self,
         id: &str,

@@ -1,31 +1,31 @@
-//! Owners of objects that a provider keeps and the gateway only passed on: files, batches, conversations, completions.
+//! Owners of objects that a provider stores and the gateway only passed on: files, batches, conversations, completions.
 
 use domain::clock::Timestamp;
 
 use super::{Inner, Owner, Responses, is_id, limited};
 use crate::StoreError;
-use crate::backlog::{Aged, Shelf, Waiting};
+use crate::write_behind::{Aged, BatchSink, Queued};
 
 const FIND: &str = "SELECT owner, user_path, tenant, provider, created_at, expires_at FROM object_owners \
      WHERE id = $1 AND expires_at > $2";
-/// The first owner stays: a provider that repeats an id must not hand an object to somebody else.
+/// Keeps the first owner: a provider that repeats an id must not give an object to another owner.
 const INSERT: &str = "INSERT INTO object_owners (id, owner, user_path, tenant, provider, created_at, expires_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING";
 pub(super) const EXPIRED: &str = "DELETE FROM object_owners WHERE id IN \
      (SELECT id FROM object_owners WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
 
-/// An object's id and its owner.
+/// The id of an object and its owner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OwnedObject {
     pub id: String,
     pub owner: Owner,
-    /// The instance it was made at.
+    /// The instance at which it was created.
     pub provider: String,
     pub created_at: Timestamp,
     pub expires_at: Timestamp,
 }
 
-impl Waiting for OwnedObject {
+impl Queued for OwnedObject {
     const NAME: &'static str = "object owners";
 
     fn id(&self) -> &str {
@@ -45,7 +45,7 @@ impl Waiting for OwnedObject {
     }
 }
 
-impl Shelf<OwnedObject> for Inner {
+impl BatchSink<OwnedObject> for Inner {
     async fn write(&self, batch: &[Aged<OwnedObject>]) -> Result<(), StoreError> {
         self.database
             .limited(async {
@@ -69,18 +69,19 @@ impl Shelf<OwnedObject> for Inner {
 }
 
 impl Responses {
-    /// Visible to this process when this returns, to others once `run` has written it. The first owner of an id stays.
+    /// Queues an owner. It is visible to this process when this returns, to others once `run` has written it. The first
+    /// owner of an id is kept.
     pub fn record_owner(&self, object: OwnedObject) {
         let Owner { key, user_path, tenant } = &object.owner;
         let texts = [key, user_path, &object.provider].into_iter().chain(tenant);
         if !is_id(&object.id) || texts.into_iter().any(|text| text.contains('\0')) {
-            tracing::warn!(length = object.id.len(), "owner not recorded: the id cannot be stored");
+            tracing::warn!(length = object.id.len(), "owner not recorded: invalid id or owner");
             return;
         }
         self.0.owners.put(object);
     }
 
-    /// The owner of an object that was made through the passthrough; storage has a second to answer.
+    /// The owner of an object that was created through the passthrough, with a storage timeout of one second.
     pub async fn owner_of(&self, id: &str) -> Result<Option<OwnedObject>, StoreError> {
         if !is_id(id) {
             return Ok(None);

@@ -1,15 +1,15 @@
-//! Responses as rows: how they are written, several at once, and read.
+//! Responses as rows: batched writes and reads.
 
 use domain::clock::Timestamp;
 use sqlx::SqlStr;
 
 use super::{Owner, StoredResponse};
 use crate::StoreError;
-use crate::backlog::Aged;
 use crate::database::{Database, Row, Value, placeholders, sql};
+use crate::write_behind::Aged;
 
 const WIDTH: usize = 14;
-/// Two sizes, so that each statement is prepared once and met again.
+/// Rows per INSERT statement. Two sizes, so that prepared statements are reused.
 const SIZES: [usize; 2] = [16, 1];
 
 macro_rules! columns {
@@ -26,7 +26,7 @@ pub(super) use columns;
 pub(super) const ONE: &str =
     concat!("SELECT ", columns!("r.body"), " FROM responses r WHERE r.id = $1 AND r.expires_at > $2");
 
-/// The statements that write, made once.
+/// The write statements, built once.
 pub(super) struct Statements([SqlStr; SIZES.len()]);
 
 impl Statements {
@@ -46,7 +46,8 @@ impl Statements {
         }))
     }
 
-    /// All or none, each in the place of an older one of its id and owner. No id may be there twice.
+    /// Writes a batch in one transaction; each response replaces an older one with the same id and owner. Ids must be
+    /// unique in the batch.
     pub async fn write(&self, database: &Database, batch: &[Aged<StoredResponse>]) -> Result<(), StoreError> {
         database
             .limited(async {

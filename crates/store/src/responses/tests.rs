@@ -1,4 +1,4 @@
-//! Stored Responses on both backends: seen at once, never lost to an outage, never shown to somebody else.
+//! Stored Responses on both backends: visible at once, not lost in an outage, never shown to another owner.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub(super) async fn save_all(responses: &Responses) {
     while responses.0.backlog.save(&*responses.0).await.unwrap() > 0 {}
 }
 
-/// Straight from storage, as another process would see it.
+/// Reads from storage only, as another process would.
 async fn stored(store: &Store, id: &str) -> Option<StoredResponse> {
     let other = Responses::new(store.database().clone(), Hand::at(NOW));
     other.find(id).await.unwrap()
@@ -123,14 +123,14 @@ async fn the_writer_goes_on_after_it_had_nothing_to_do() {
     .await;
 }
 
-/// A store whose writes give up soon.
+/// A store with a short operation timeout.
 async fn open_impatient(backend: Backend) -> Store {
     let operation_timeout = Duration::from_millis(300);
     let config = StoreConfig { backend, sealing_key: KEY, operation_timeout, entropy: Noise::fresh() };
     Store::open(config, Hand::at(NOW)).await.unwrap()
 }
 
-/// Holds the lock that every writer needs, and on PostgreSQL every reader too.
+/// Takes the lock that every writer needs, and on PostgreSQL every reader too.
 async fn freeze(store: &Store) -> Writing {
     let mut open = store.database().begin().await.unwrap();
     if store.database().is_postgres() {
@@ -317,7 +317,7 @@ async fn what_is_deleted_does_not_come_back() {
         for n in 0..60 {
             let id = n.to_string();
             responses.put(response(&id));
-            // At another moment of the writer's round each time.
+            // At a different point of the writer's cycle each time.
             tokio::time::sleep(Duration::from_millis(n)).await;
             assert!(responses.delete(&id).await.unwrap(), "{id}");
         }
@@ -370,7 +370,7 @@ async fn many_at_once_in_two_processes_and_all_are_there() {
                     let id = format!("{task}-{n}");
                     responses.put(response(&id));
                     assert!(responses.find(&id).await.unwrap().is_some(), "{id}");
-                    // One that both processes write, over and over.
+                    // A response that both processes write repeatedly.
                     responses.put(response("shared"));
                 }
             });

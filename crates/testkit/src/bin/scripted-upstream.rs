@@ -1,4 +1,4 @@
-//! The scripted upstream as a process of its own, for suites that run outside. Prints its address first.
+//! The scripted upstream as a separate process, for suites outside Cargo. Prints its address first.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a small command line tool")]
 

@@ -1,4 +1,4 @@
-//! What a coding agent needs of a model: asked to write a file, it calls the agent's own tool for that.
+//! The model side of a coding agent: asked to write a file, it calls the agent's own tool for that.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use super::sample::sample;
 
 const ORDER: &str = "write the file ";
 
-/// The first of these that the agent declares is called.
+/// Known tools in order of preference: the first one that the agent declares is called.
 const TOOLS: [&str; 14] = [
     "Write",
     "write",
@@ -45,7 +45,7 @@ pub(super) fn act(asked: &Asked, reply: &mut Reply) {
         vec![ToolCall { name: tool.name.clone(), arguments: pieces(&text, 12), custom: tool.custom }];
 }
 
-/// The last order: the name ends at a space, the content at the end of its line or its quotes.
+/// Parses the last order: the name ends at a space, the content at the end of its line or its quotes.
 fn order(text: &str) -> Option<Order> {
     let found = text.to_ascii_lowercase().rfind(ORDER)?;
     let (path, rest) = text[found + ORDER.len()..].split_once(char::is_whitespace)?;
@@ -59,7 +59,7 @@ fn order(text: &str) -> Option<Order> {
     Some(Order { path: path.to_owned(), content: content.to_owned() })
 }
 
-/// The required parameters, and those that carry the order, each by its name.
+/// The call's arguments: the required parameters, and those for the order, matched by name.
 fn arguments(tool: &Tool, order: &Order, asked: &Asked) -> Value {
     let required = list(&tool.schema["required"]);
     let mut arguments = Map::new();
@@ -78,7 +78,8 @@ fn arguments(tool: &Tool, order: &Order, asked: &Asked) -> Value {
     Value::Object(arguments)
 }
 
-/// Agents tell their working directory in the prompt, and some of their tools want whole paths.
+/// The absolute path. Agents state their working directory in the prompt, and some of their tools require absolute
+/// paths.
 fn absolute(order: &Order, asked: &Asked) -> String {
     if order.path.starts_with('/') {
         return order.path.clone();

@@ -1,4 +1,4 @@
-//! One request as every dialect reads it: as much as the behaviours depend on.
+//! A request, reduced to the fields the behaviours depend on, common to all formats.
 
 use serde_json::Value;
 
@@ -10,22 +10,22 @@ pub(super) struct Asked {
     pub name: ModelName,
     pub raw: Vec<u8>,
     pub streams: bool,
-    /// Every text of the prompt, the system's too.
+    /// All texts of the prompt, including the system's.
     pub texts: Vec<String>,
-    /// Of the last turn, whoever spoke.
+    /// Text of the last turn, of any role.
     pub last_text: String,
-    /// Of the user's turns at the end.
+    /// Text of the trailing user turns.
     pub user_text: String,
-    /// What the tools said, when the last turn is theirs.
+    /// The tool results, if the last turn consists of them.
     pub results: Option<String>,
     pub any_result: bool,
     pub tools: Vec<Tool>,
     pub choice: Choice,
-    /// What the answer must satisfy.
+    /// The schema of the answer.
     pub schema: Option<Value>,
     pub stop: Vec<String>,
     pub limit: Option<u64>,
-    /// The request asked to see reasoning.
+    /// Whether the request asked for visible reasoning.
     pub reasons: bool,
     pub images: Vec<Seen>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Asked {
 pub(super) struct Tool {
     pub name: String,
     pub schema: Value,
-    /// Takes free text instead of JSON.
+    /// Whether the tool takes free text instead of JSON.
     pub custom: bool,
 }
 
@@ -47,16 +47,16 @@ pub(super) enum Choice {
     Named(String),
 }
 
-/// An image or a document that arrived.
+/// A received image or document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub media_type: String,
-    /// `None` when only its address came.
+    /// The size; `None` if only a URL was sent.
     pub bytes: Option<usize>,
 }
 
 impl Asked {
-    /// Eight for the frame and one for each word.
+    /// The prompt's cost: eight tokens plus one per word.
     pub fn prompt_tokens(&self) -> u64 {
         8 + self.texts.iter().map(|text| text.split_whitespace().count() as u64).sum::<u64>()
     }
@@ -75,7 +75,7 @@ impl Seen {
         Self { media_type: media_type.to_owned(), bytes: decode(data).map(|bytes| bytes.len()) }
     }
 
-    /// A `data:` URL, or an address.
+    /// Reads a `data:` URL or another URL.
     pub fn url(url: &str) -> Self {
         let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
         match data {

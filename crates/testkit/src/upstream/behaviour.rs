@@ -1,4 +1,4 @@
-//! From a behaviour's name to an answer: the table in `upstream.rs`, as code.
+//! Maps behaviour names to answers, as listed in the table in `upstream.rs`.
 
 mod tale;
 
@@ -15,11 +15,11 @@ use super::script::{Answer, Step};
 use super::{agent, models, saga};
 pub use tale::{LOOK, TALE};
 
-/// A stream that breaks has sent this many pieces before.
+/// Number of content pieces sent before a mid-stream fault.
 const MIDDLE: usize = 3;
 const PIECE: usize = 64 * 1024;
 
-/// One request and the dialect it is answered in.
+/// One request and the format of its answer.
 pub(super) struct Play<'a> {
     pub asked: &'a Asked,
     pub voice: &'a dyn Voice,
@@ -70,7 +70,7 @@ impl Play<'_> {
         }
     }
 
-    /// Names that end in a number.
+    /// Behaviours whose names end in a number.
     fn numbered(&self, behaviour: &str) -> Answer {
         let number = |prefix: &str| behaviour.strip_prefix(prefix).and_then(|text| text.parse::<u64>().ok());
         if let Some(millis) = number("slow-") {
@@ -181,7 +181,8 @@ impl Play<'_> {
         }
     }
 
-    /// A forced tool comes first: it is how a schema is asked for where there is no field for one.
+    /// Answers with a sample of the schema. A forced tool takes precedence, because it emulates a schema in formats
+    /// without a field for one.
     fn satisfy(&self, reply: &mut Reply) {
         if let Some(tool) = self.asked.forced() {
             let arguments = pieces(&sample(&tool.schema).to_string(), 8);
@@ -200,7 +201,7 @@ impl Play<'_> {
         }
     }
 
-    /// The beginning of a text, then the fault. A document breaks in its middle.
+    /// Sends the beginning of a text, then the fault. A document is cut in half.
     fn broken(&self, reply: &Reply, fault: &[Step]) -> Answer {
         let mut answer = self.render(reply);
         if self.asked.streams {
@@ -215,7 +216,7 @@ impl Play<'_> {
         answer
     }
 
-    /// What comes before any content, then the fault. A document breaks after its head.
+    /// Sends everything before the content, then the fault. A document breaks after its head.
     fn speechless(&self, reply: &Reply, fault: Step) -> Answer {
         let mut answer = self.render(reply);
         let costs = |step: &Step| matches!(step, Step::Send { completion: 1.., .. });
@@ -225,7 +226,7 @@ impl Play<'_> {
         answer
     }
 
-    /// Half of it, and yet an orderly end; a stream ends in the middle of an event.
+    /// Sends half of the answer with a clean end; a stream ends in the middle of an event.
     fn truncated(&self, reply: &Reply) -> Answer {
         if self.asked.streams {
             let event = self.voice.broken_event().trim_end();
@@ -263,7 +264,7 @@ impl Play<'_> {
     }
 }
 
-/// `late-NNN-BEHAVIOUR`
+/// Parses `late-NNN-BEHAVIOUR`.
 fn late(behaviour: &str) -> Option<(u64, &str)> {
     let (millis, other) = behaviour.strip_prefix("late-")?.split_once('-')?;
     Some((millis.parse().ok()?, other))

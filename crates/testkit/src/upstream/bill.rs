@@ -1,4 +1,4 @@
-//! The upstream's own account of what it served, to hold the gateway's against.
+//! The upstream's own bill, for comparison with the gateway's accounting.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use tokio::time::Instant;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BillLine {
-    /// The answer's id, as the client saw it.
+    /// The answer's id, as the client received it.
     pub id: String,
     pub model: String,
-    /// The first word of what was said last: a suite's own mark, by which it finds every attempt at one call.
+    /// The first word of the last text: a marker by which suites find all attempts of one call.
     pub word: String,
     /// `chat`, `responses`, `messages`, `generate`, `completions`, `embeddings` or `rerank`.
     pub dialect: String,
-    /// All of it: what was read from a cache and written to one is part of it.
+    /// All prompt tokens, including cache reads and writes.
     pub prompt_tokens: u64,
-    /// What was really sent: less than the whole answer when it was cancelled. Reasoning included.
+    /// Completion tokens actually sent, fewer than the whole answer if it was cancelled. Includes reasoning.
     pub completion_tokens: u64,
     pub cached_tokens: u64,
     pub cache_write_5m_tokens: u64,
     pub cache_write_1h_tokens: u64,
     pub reasoning_tokens: u64,
-    /// The client took the terminal event (the whole body, when it is not a stream).
+    /// Whether the client read the terminal event (the whole body, if it is not a stream).
     pub finished: bool,
-    /// The client went away before that.
+    /// Whether the client disconnected before that.
     pub cancelled: bool,
-    /// Milliseconds of the upstream's own clock.
+    /// Start time in milliseconds of the upstream's own clock.
     pub began_ms: u64,
-    /// Absent while it is under way.
+    /// End time; `None` while the answer is in progress.
     pub ended_ms: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl Bill {
         self.lines.lock().iter().map(|line| line.lock().clone()).collect()
     }
 
-    /// Answers under way; what the upstream broke off counts too.
+    /// Number of answers neither finished nor cancelled, including those the upstream itself interrupted.
     pub fn unfinished(&self) -> usize {
         let lines = self.lines.lock();
         lines.iter().map(|line| line.lock()).filter(|line| !line.finished && !line.cancelled).count()
@@ -67,7 +67,7 @@ impl Bill {
     }
 }
 
-/// An answer being served: dropped before its end, it was cancelled.
+/// The bill line of an answer in progress. Dropping it before the end marks the line as cancelled.
 #[derive(Default)]
 pub(super) struct Entry(Option<Open>);
 
@@ -89,7 +89,7 @@ impl Entry {
         self.end(|line| line.finished = true);
     }
 
-    /// The upstream itself broke off: neither finished nor cancelled.
+    /// Ends the line after a fault of the upstream itself: neither finished nor cancelled.
     pub fn break_off(&mut self) {
         self.end(|_| {});
     }

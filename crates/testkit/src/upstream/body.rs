@@ -1,4 +1,4 @@
-//! Plays the steps of an answer as a response body and keeps the bill meanwhile.
+//! Plays the steps of an answer as a response body and updates the bill.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,7 +14,7 @@ use super::bill::Entry;
 use super::line::ResetSwitch;
 use super::script::Step;
 
-/// What was written before the break must have arrived, or the break overtakes it.
+/// Delay before a reset or close, so that the bytes written before it arrive first.
 pub(super) const BEFORE_BREAK: Duration = Duration::from_millis(20);
 
 pub(super) struct Playback {
@@ -83,7 +83,7 @@ impl Body for Playback {
                     return Poll::Ready(Some(Ok(Frame::data(bytes))));
                 }
                 Some(Step::Wait(pause)) => self.rest(pause),
-                // The connection, which watches for the client's end, drops this body; nothing else wakes it.
+                // No waker is needed: the connection notices that the client closed and drops this body.
                 Some(Step::Hang) => {
                     self.steps.push_front(Step::Hang);
                     return Poll::Pending;

@@ -1,4 +1,4 @@
-//! OpenAI's chat format: plain, as Azure serves it, and as Ollama does.
+//! OpenAI's chat format, also as served by Azure and Ollama.
 
 mod render;
 mod turns;
@@ -18,13 +18,13 @@ use super::refusal::{Refusal, given, list, text_of};
 pub(super) use render::ChatVoice;
 pub(super) use render::{event, usage as usage_of};
 
-/// Who serves the format.
+/// The provider that serves the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Surface {
     OpenAi,
     Azure,
     Ollama,
-    /// Its surface for OpenAI's clients.
+    /// Gemini's OpenAI-compatible API.
     Gemini,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn open<'a>(visit: &Visit<'a>, request: &Value, surface: Surface) -> 
     Ok(Desk { asked: read(visit, request, name), voice: Box::new(voice) })
 }
 
-/// Some clients put their instructions last.
+/// Whether a turn is an instruction; some clients put those last.
 fn is_instruction(turn: &&Value) -> bool {
     turn["role"] == "system" || turn["role"] == "developer"
 }

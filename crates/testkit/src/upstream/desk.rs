@@ -1,4 +1,4 @@
-//! A request at the door of a dialect, and what the dialect makes of it.
+//! A received request, and the same request parsed by its format.
 
 use http::HeaderMap;
 
@@ -10,13 +10,13 @@ pub(super) struct Visit<'a> {
     pub headers: &'a HeaderMap,
     pub query: &'a str,
     pub raw: &'a [u8],
-    /// The answer's.
+    /// The id of the answer.
     pub id: String,
     pub created: u64,
     pub memory: &'a Memory,
 }
 
-/// A request that was read and not refused.
+/// A parsed and accepted request.
 pub(super) struct Desk<'a> {
     pub asked: Asked,
     pub voice: Box<dyn Voice + 'a>,

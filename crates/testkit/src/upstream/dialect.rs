@@ -1,4 +1,4 @@
-//! The dialects, how each writes an error, and what each must be able to say.
+//! The API formats, their error bodies, and the trait for rendering answers.
 
 use serde_json::{Value, json};
 
@@ -17,17 +17,17 @@ pub(super) enum Dialect {
     Rerank,
 }
 
-/// A dialect with the options of one request.
+/// A format with the options of one request.
 pub(super) trait Voice {
     fn dialect(&self) -> Dialect;
 
-    /// The whole answer.
+    /// The complete answer.
     fn document(&self, reply: &Reply) -> Value;
 
     /// The answer as events, one step each.
     fn events(&self, reply: &Reply) -> Vec<Step>;
 
-    /// The event that ends a stream with an error, after this many events.
+    /// The error event that ends a stream after this many events.
     fn failing_end(&self, reply: &Reply, sent: usize) -> Step;
 
     /// A stream that fails before any content.
@@ -35,12 +35,12 @@ pub(super) trait Voice {
         vec![self.failing_end(reply, 0)]
     }
 
-    /// A document that is a failure although its status says 200.
+    /// A failure document with status 200.
     fn failing_document(&self, _reply: &Reply) -> Value {
         self.dialect().error(&self.dialect().overloaded())
     }
 
-    /// An event that stops in the middle of its JSON.
+    /// An event with truncated JSON.
     fn broken_event(&self) -> &'static str {
         "data: {\"id\": \"chatcmpl-\n\n"
     }
@@ -71,7 +71,7 @@ impl Dialect {
         }
     }
 
-    /// Its answers have no text that could cost anything.
+    /// Whether its answers have no completion tokens.
     pub fn is_silent(self) -> bool {
         matches!(self, Self::Embeddings | Self::Rerank)
     }

@@ -1,4 +1,4 @@
-//! Refusals on purpose: a status, and every way there is to say how long to wait.
+//! Deliberate errors: a status, and every form of retry hint.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const TEN_YEARS: u64 = 315_360_000;
 const QUOTA: &str = "You exceeded your current quota, please check your plan and billing details.";
 
 impl Play<'_> {
-    /// `error-NNN` and `error-NNN-FORM`, the forms being those of [`waiting`].
+    /// Answers `error-NNN` and `error-NNN-FORM` with the forms of [`waiting`].
     pub fn failing(&self, behaviour: &str) -> Option<Answer> {
         let (status, form) = match behaviour.strip_prefix("error-")?.split_once('-') {
             Some((status, form)) => (status, Some(form)),
@@ -44,7 +44,7 @@ impl Play<'_> {
         })
     }
 
-    /// Waiting does not help: the account is empty. Anthropic says so with a 400.
+    /// The error of an exhausted account, where a retry does not help. Anthropic uses a 400.
     pub fn out_of_quota(&self) -> Answer {
         if self.voice.dialect() == Dialect::Messages {
             let message = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.";
@@ -66,7 +66,7 @@ impl Play<'_> {
     }
 }
 
-/// The header that says how long; `Some(None)` says nothing, `None` is no form at all.
+/// The retry header of a form; `Some(None)` if it has none, `None` if the form is unknown.
 fn waiting(form: &str) -> Option<Option<(&'static str, String)>> {
     let number = |prefix: &str| form.strip_prefix(prefix).and_then(|text| text.parse::<u64>().ok());
     let header = match form {
@@ -87,7 +87,7 @@ fn waiting(form: &str) -> Option<Option<(&'static str, String)>> {
     Some(Some(header))
 }
 
-/// This many seconds from now, as HTTP writes it.
+/// The HTTP date this many seconds from now.
 fn date(seconds: i64) -> String {
     let then = SystemClock::new().now().micros() / 1_000_000 + seconds;
     written(Duration::from_secs(then.max(0) as u64))
@@ -105,7 +105,7 @@ fn written(since_epoch: Duration) -> String {
     format!("{weekday}, {day:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT")
 }
 
-/// Year, month from zero and day of the month, of a day since 1970.
+/// Year, zero-based month and day of the month, from days since 1970.
 fn civil(mut days: u64) -> (u64, usize, u64) {
     let leap = |year: u64| year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
     let mut year = 1970;

@@ -60,7 +60,7 @@ pub(super) fn count_tokens(visit: &Visit<'_>, request: &Value, model: &str) -> R
     Ok(json!({"totalTokens": read(visit, request, ModelName::parse(model)).prompt_tokens()}))
 }
 
-/// The protocol takes names in either case; what users named themselves is left alone.
+/// Converts names to camel case, as the protocol accepts both; names chosen by users are kept.
 fn camel(value: &Value) -> Value {
     const OPAQUE: [&str; 7] =
         ["args", "response", "parametersJsonSchema", "responseJsonSchema", "labels", "default", "example"];
@@ -71,7 +71,7 @@ fn camel(value: &Value) -> Value {
                 let name = camel_name(name);
                 let member = match (name.as_str(), member) {
                     (name, member) if OPAQUE.contains(&name) => member.clone(),
-                    // The names in a schema's properties are the user's.
+                    // The names in a schema's properties are chosen by the user.
                     ("properties", Value::Object(own)) => {
                         own.iter().map(|(name, schema)| (name.clone(), camel(schema))).collect()
                     }
@@ -134,7 +134,7 @@ fn content_text(content: &Value) -> String {
     parts.filter_map(text).collect::<Vec<_>>().join(" ")
 }
 
-/// A result is an object; what is told is its text, or all of it.
+/// The text of a result object, or the whole object as JSON.
 fn result_text(part: &Value) -> Option<String> {
     let response = part.get("functionResponse")?.get("response")?;
     let said = ["result", "output", "content", "error"].iter().find_map(|member| response[*member].as_str());

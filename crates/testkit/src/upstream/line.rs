@@ -1,4 +1,4 @@
-//! A connection that can be made to end in a reset instead of an orderly close.
+//! A connection that can end in a reset instead of an orderly close.
 
 use std::io;
 use std::pin::Pin;
@@ -33,7 +33,7 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         if self.reset.0.load(Ordering::SeqCst) {
-            // Without lingering the kernel answers the close with a reset; if it refuses, a plain close follows.
+            // With zero linger the kernel sends a reset on close; if that fails, a regular close follows.
             let _ = socket2::SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
         }
     }
@@ -62,7 +62,7 @@ impl AsyncWrite for Line {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    /// An orderly shutdown would send the end of the stream ahead of the reset.
+    /// Skips the shutdown before a reset, because it would send a FIN first.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.reset.0.load(Ordering::SeqCst) {
             return Poll::Ready(Ok(()));

@@ -1,4 +1,4 @@
-//! Answers that are right inside and strange outside, and floods: framing, types, drips, pings, a bomb.
+//! Valid answers with unusual framing or content type, and floods: drips, pings, a decompression bomb.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ impl Play<'_> {
         Some(answer)
     }
 
-    /// A document where a stream was asked for, and the other way about.
+    /// A document instead of a stream, and vice versa.
     fn swapped(&self) -> Answer {
         let reply = self.reply("text");
         if self.asked.streams {
@@ -52,7 +52,7 @@ impl Play<'_> {
         }
     }
 
-    /// Documents have no framing and stay as they are.
+    /// Changes the framing of events; documents are unchanged.
     fn reframed(&self, change: impl Fn(&str) -> String) -> Answer {
         let mut answer = self.render(&self.reply("text"));
         if self.asked.streams {
@@ -66,7 +66,7 @@ impl Play<'_> {
         answer
     }
 
-    /// Where there are no events, spaces keep the line open.
+    /// Repeats the ping forever; a document gets spaces instead.
     fn endless(&self, ping: impl Into<Bytes>, pause: Duration) -> Answer {
         let mut answer = self.render(&self.reply("text"));
         let bytes = if self.asked.streams { ping.into() } else { Bytes::from_static(b" ") };
@@ -76,7 +76,7 @@ impl Play<'_> {
         answer
     }
 
-    /// The first word of the text again and again; a document is as ever.
+    /// Repeats the first word of the text forever; a document is unchanged.
     fn talking(&self) -> Answer {
         const AT_A_TIME: usize = 64;
         let mut answer = self.render(&self.reply("text"));
@@ -91,7 +91,7 @@ impl Play<'_> {
         answer
     }
 
-    /// Spaces, packed 158 to one; the packed stream is broken off before its end.
+    /// A gzip body of spaces, compressed 158 to one; the stream is truncated before its end.
     fn bomb(&self) -> Answer {
         let typed = self.render(&self.reply("text")).content_type;
         let packed = spaces(BOMB);
@@ -100,7 +100,7 @@ impl Play<'_> {
     }
 }
 
-/// Every byte in a write of its own; an event is paid for with its last one.
+/// Sends every byte in a write of its own; an event is billed with its last byte.
 fn bytewise(mut answer: Answer, pause: Duration) -> Answer {
     let mut steps = Vec::new();
     for step in std::mem::take(&mut answer.steps) {
@@ -121,14 +121,14 @@ fn bytewise(mut answer: Answer, pause: Duration) -> Answer {
     answer
 }
 
-/// A gzip stream of this many spaces: one literal, then nothing but its longest repetition, in the fixed code.
+/// A gzip stream of this many spaces: one literal, then only the longest back-reference, in the fixed Huffman code.
 fn spaces(count: usize) -> Vec<u8> {
     const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     const LONGEST: usize = 258;
-    // A block that is not the last one, in the fixed code; a space.
+    // A non-final block in the fixed code, and a space.
     let mut bits: Vec<bool> = [false, true, false].to_vec();
     bits.extend(code(0b0101_0000, 8));
-    // Eight repetitions of thirteen bits make whole bytes: from the third byte on the stream repeats every thirteen.
+    // Eight back-references of thirteen bits are whole bytes: from the third byte on the stream repeats every thirteen.
     for _ in 0..16 {
         bits.extend(code(0b1100_0101, 8));
         bits.extend(code(0, 5));
@@ -139,7 +139,7 @@ fn spaces(count: usize) -> Vec<u8> {
     packed
 }
 
-/// The bits of a code, the highest first.
+/// The bits of a code, most significant first.
 fn code(value: u32, length: u32) -> impl Iterator<Item = bool> {
     (0..length).rev().map(move |bit| value >> bit & 1 == 1)
 }

@@ -1,4 +1,4 @@
-//! What the upstream handed out and must recognise: seals on reasoning, and stored responses.
+//! Issued values that the upstream must recognise later: seals on reasoning, and stored responses.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,7 +9,7 @@ const KEPT_RESPONSES: usize = 10_000;
 
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Signature, encrypted content or thought signature, and the text it vouches for.
+    /// Text by signature, encrypted content or thought signature.
     seals: Mutex<HashMap<String, String>>,
     responses: Mutex<Responses>,
 }
@@ -20,15 +20,15 @@ struct Responses {
     by_id: HashMap<String, Stored>,
 }
 
-/// A response that can be read back.
+/// A stored response.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stored {
     pub document: Value,
-    /// As it came, with ids.
+    /// The input as received, with ids.
     pub input: Vec<Value>,
-    /// The whole conversation with this response's output, for the one that follows.
+    /// The whole conversation including this response's output, for the next response.
     pub context: Vec<Value>,
-    /// How often a background response was looked at: first in progress, then done.
+    /// Number of reads of a background response: first in progress, then completed.
     pub looked: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Anthropic's Messages.
+//! Anthropic Messages.
 
 mod blocks;
 mod pairing;
@@ -19,14 +19,14 @@ use super::openai::{self, texts};
 use super::refusal::{Refusal, Verdict, given, list, text_of};
 use render::MessagesVoice;
 
-/// A field and what is wrong with it, as Anthropic writes it.
+/// A validation error in Anthropic's wording.
 fn refuse(path: &str, message: &str) -> Refusal {
     let text = if path.is_empty() { message.to_owned() } else { format!("{path}: {message}") };
     Refusal::at(path, text)
 }
 
 pub(super) fn entrance(visit: &Visit<'_>) -> Verdict {
-    // The newer SDKs send their key as a bearer token.
+    // Newer SDKs send their key as a bearer token.
     if visit.header("x-api-key").is_none() && openai::bearer(visit).is_err() {
         return Err(Refusal::new(401, "x-api-key header is required"));
     }
@@ -90,7 +90,7 @@ fn read(visit: &Visit<'_>, request: &Value, name: ModelName) -> Asked {
     }
 }
 
-/// A block's text, or that of the result in it.
+/// The text of a block or of the result in it.
 fn block_text(block: &Value) -> String {
     match block["type"].as_str() {
         Some("tool_result") => text_of(&block["content"]),

@@ -1,4 +1,4 @@
-//! The names on the lists of models, in the shape each dialect lists them.
+//! The listed models, in each format's shape.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ pub(super) const MODELS: [&str; 43] = [
     "agent",
 ];
 
-/// The behaviours that think first when they are asked to.
+/// Behaviours that reason first if the request asks for it.
 pub(super) const REASONING: [&str; 6] =
     ["reasoning", "redacted", "tools", "parallel-tools", "agent", "schema"];
 

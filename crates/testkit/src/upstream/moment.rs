@@ -1,4 +1,4 @@
-//! Behaviours that change with time: how often and since when a model has been called decides.
+//! Behaviours that depend on the number or the time of earlier calls.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// By the whole name of the model.
+/// Calls by the full model name.
 #[derive(Default)]
 pub(super) struct Calls(Mutex<BTreeMap<String, Called>>);
 
 #[derive(Clone, Copy)]
 pub(super) struct Called {
-    /// This call included.
+    /// Number of calls, including this one.
     pub count: u64,
     first: Instant,
 }
@@ -31,7 +31,7 @@ impl Calls {
         self.0.lock().clear();
     }
 
-    /// How often each was called, or the one asked for.
+    /// The number of calls per model, or of one model.
     pub fn told(&self, model: Option<&str>) -> Value {
         let calls = self.0.lock();
         match model {
@@ -42,7 +42,7 @@ impl Calls {
 }
 
 impl Called {
-    /// `flaky-N[-BEHAVIOUR]`, `every-N[-BEHAVIOUR]` and `recovers-N[-BEHAVIOUR]` become what they are at this call.
+    /// Resolves `flaky-N[-BEHAVIOUR]`, `every-N[-BEHAVIOUR]` and `recovers-N[-BEHAVIOUR]` for this call.
     pub fn now(self, behaviour: &str) -> &str {
         if let Some((times, fault)) = numbered(behaviour, "flaky-") {
             return if self.count <= times { fault.unwrap_or("error-500") } else { "text" };

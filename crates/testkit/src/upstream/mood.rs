@@ -1,8 +1,8 @@
-//! The upstream's mood: what it does with every call from now on, whatever its model, set by a suite while it runs.
+//! A fault applied to every call whatever its model, set by a suite at run time.
 //!
-//! `POST /mood` sets it, `GET /mood` tells the calls since then. `{}` is well; else one of `{"status": 503}` with or
-//! without `"retry_after": "2"`, `{"hang": true}`, `{"reset": "before_head"}`, `{"reset": "before_content"}`,
-//! `{"like": "error-in-stream"}` for any other behaviour of the table. Answers under way are not disturbed.
+//! `POST /mood` sets it, `GET /mood` returns the calls since then. `{}` clears it; otherwise one of `{"status": 503}`
+//! with or without `"retry_after": "2"`, `{"hang": true}`, `{"reset": "before_head"}`, `{"reset": "before_content"}`,
+//! `{"like": "error-in-stream"}` for any other behaviour of the table. Answers in progress are not affected.
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +29,7 @@ pub(super) struct Mood {
 #[serde(rename_all = "snake_case")]
 enum Reset {
     BeforeHead,
-    /// After the head and what comes before any content.
+    /// After the head and everything before the content.
     BeforeContent,
 }
 
@@ -46,14 +46,14 @@ impl Mood {
         }
         match self.reset {
             Some(Reset::BeforeHead) => play.answer("reset-before-head"),
-            // The beginning of a call would already be content.
+            // The start of a tool call would already be content.
             Some(Reset::BeforeContent) => silenced(play.answer("text")),
             None => play.answer(self.like.as_deref().unwrap_or(behaviour)),
         }
     }
 }
 
-/// What precedes the content, then a reset.
+/// Sends everything before the content, then a reset.
 fn silenced(mut answer: Answer) -> Answer {
     let costs = |step: &Step| matches!(step, Step::Send { completion: 1.., .. });
     let first = answer.steps.iter().position(costs).unwrap_or(answer.steps.len());
@@ -63,13 +63,13 @@ fn silenced(mut answer: Answer) -> Answer {
     answer
 }
 
-/// The mood and the calls it was met with.
+/// The current mood and the calls made under it.
 pub(super) struct Temper(Mutex<State>);
 
 struct State {
     mood: Mood,
     since: Instant,
-    /// Milliseconds since then, and the model.
+    /// Milliseconds since the mood was set, and the model.
     calls: Vec<(u64, String)>,
 }
 
@@ -80,14 +80,14 @@ impl Default for Temper {
 }
 
 impl Temper {
-    /// Tells why when this is no mood.
+    /// Sets the mood; returns the reason if the JSON is invalid.
     pub fn set(&self, raw: &[u8]) -> Result<Value, String> {
         let mood = serde_json::from_slice(raw).map_err(|error| error.to_string())?;
         *self.0.lock() = State { mood, since: Instant::now(), calls: Vec::new() };
         Ok(json!({}))
     }
 
-    /// Notes a call and gives the mood it meets.
+    /// Records a call and returns the current mood.
     pub fn meet(&self, model: &str) -> Mood {
         let mut state = self.0.lock();
         let elapsed = state.since.elapsed().as_millis() as u64;
@@ -95,7 +95,7 @@ impl Temper {
         state.mood.clone()
     }
 
-    /// The calls since the mood was set, and how many answers are not at their end.
+    /// The calls since the mood was set, and the number of unfinished answers.
     pub fn tell(&self, unfinished: usize) -> Value {
         let state = self.0.lock();
         let elapsed = state.since.elapsed().as_millis() as u64;

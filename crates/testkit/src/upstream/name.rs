@@ -1,5 +1,5 @@
-//! A model's name: the behaviour, before a `~` the model it stands for, whose generation decides the rules, and after
-//! an `@` a mark that means nothing.
+//! Parses model names: the behaviour, optionally preceded by a model family and `~`, whose generation determines the
+//! rules, and followed by `@` and an arbitrary suffix.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ mod tests;
 pub(super) struct ModelName {
     pub whole: String,
     pub behaviour: String,
-    /// What stands before the `~`.
+    /// The part before the `~`.
     pub family: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl ModelName {
         Self { whole: name.to_owned(), behaviour: behaviour.to_owned(), family }
     }
 
-    /// The OpenAI chat surface is lenient for the plain names.
+    /// Whether validation is strict; the chat format is lenient for plain names.
     pub fn is_strict(&self) -> bool {
         self.family.is_some() || self.behaviour == "strict"
     }
@@ -50,12 +50,12 @@ impl ModelName {
         self.family().starts_with("gpt-4") || self.family().starts_with("gpt-3")
     }
 
-    /// One of OpenAI's own; other families speak its format with fields of their own.
+    /// Whether it is one of OpenAI's models; other families have extensions of the format.
     pub fn is_openai(&self) -> bool {
         self.family.is_none() || self.family().starts_with("gpt-") || self.is_reasoning()
     }
 
-    /// Without a family it is one that takes most things: 4.5.
+    /// The Claude generation; without a family 4.5, which accepts most parameters.
     pub fn claude(&self) -> Claude {
         let family = self.family();
         let small = |part: &&str| part.len() <= 2 && part.chars().all(|c| c.is_ascii_digit());
@@ -78,7 +78,7 @@ impl ModelName {
 }
 
 impl Claude {
-    /// No sampling parameters, adaptive thinking only, its text omitted unless asked for.
+    /// Whether the model accepts no sampling parameters and only adaptive thinking, with its text omitted by default.
     pub fn is_adaptive_only(self) -> bool {
         self.version >= (4, 7)
     }

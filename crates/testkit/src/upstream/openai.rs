@@ -1,4 +1,4 @@
-//! The rules that OpenAI's formats share: credential, strict schemas, names.
+//! Rules shared by OpenAI's formats: credential, strict schemas, names.
 
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ pub(super) fn range(request: &Value, field: &str, least: f64, most: f64) -> Verd
     }
 }
 
-/// A string, or a list of them.
+/// Reads a string or a list of strings.
 pub(super) fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
@@ -65,7 +65,7 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// The part that tools and answer formats have in common: a name, and a schema that may be strict.
+/// Validates the common part of tools and output formats: a name, and a schema that may be strict.
 pub(super) fn named_schema(value: &Value, path: &str, schema: &str, longest: usize) -> Verdict {
     let name = value["name"].as_str().ok_or_else(|| missing(&format!("{path}.name")))?;
     if !is_name(name, longest) {
@@ -88,7 +88,7 @@ pub(super) fn named_schema(value: &Value, path: &str, schema: &str, longest: usi
     Ok(())
 }
 
-/// Why a schema is not strict: every object is closed, and requires all that it has.
+/// The reason why a schema is not strict: every object must be closed and require all its properties.
 fn loose(schema: &Value) -> Option<String> {
     let object = schema.as_object()?;
     if object.get("type").is_some_and(|kind| kind == "object") || object.contains_key("properties") {

@@ -1,4 +1,4 @@
-//! The formats beside conversations: embeddings, rerank, and completions of old.
+//! The formats besides conversations: embeddings, rerank and legacy completions.
 
 mod completions;
 mod embeddings;
@@ -19,7 +19,7 @@ use super::name::ModelName;
 use super::openai::{missing, unknown};
 use super::refusal::{Refusal, stranger};
 
-/// The model, and no field that is not known.
+/// Reads the model and rejects unknown fields.
 fn admit(visit: &Visit<'_>, request: &Value, known: &[&str]) -> Result<Asked, Refusal> {
     if let Some(field) = stranger(request, known) {
         return Err(unknown(field));

@@ -1,4 +1,4 @@
-//! What a validator says no with, and the small questions that validators ask.
+//! Validation errors, and helpers for validators.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub status: u16,
-    /// The field, in the notation of the dialect.
+    /// The field, in the notation of the format.
     pub param: Option<String>,
     pub message: String,
     pub code: Option<&'static str>,
@@ -29,7 +29,7 @@ impl Refusal {
     }
 }
 
-/// The first member that is not known.
+/// The first unknown member.
 pub(super) fn stranger<'v>(value: &'v Value, known: &[&str]) -> Option<&'v str> {
     value.as_object()?.keys().map(String::as_str).find(|member| !known.contains(member))
 }
@@ -38,7 +38,7 @@ pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// `null` counts as absent, as it does with the providers.
+/// A member; `null` counts as absent, as at the providers.
 pub(super) fn given<'v>(value: &'v Value, member: &str) -> Option<&'v Value> {
     value.get(member).filter(|member| !member.is_null())
 }
@@ -56,7 +56,7 @@ pub(super) fn encode(text: &str) -> String {
     STANDARD.encode(text)
 }
 
-/// The texts of a content that is a string or a list of parts.
+/// The text of a content that is a string or a list of parts.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

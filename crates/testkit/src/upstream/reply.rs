@@ -1,9 +1,9 @@
-//! What the upstream says, before any dialect writes it down.
+//! The reply, independent of any format.
 
 use super::asked::Asked;
 use super::script::Billed;
 
-/// How the reply tells what it cost.
+/// The way usage is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum UsageStyle {
     #[default]
@@ -13,14 +13,14 @@ pub(super) enum UsageStyle {
     EveryChunk,
 }
 
-/// Why it ended, tool calls apart.
+/// The reason of the end, apart from tool calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stop {
     #[default]
     End,
     Length,
     Sequence(String),
-    /// A filter cut it off.
+    /// Cut by a content filter.
     Filter,
     /// The content is the model's refusal.
     Refusal,
@@ -29,7 +29,7 @@ pub(super) enum Stop {
 #[derive(Clone, Debug)]
 pub(super) struct ToolCall {
     pub name: String,
-    /// The arguments' JSON text (the free text, when custom) in the fragments a stream sends it in.
+    /// The arguments' JSON text (the free text, if custom) in the fragments that a stream sends.
     pub arguments: Vec<String>,
     pub custom: bool,
 }
@@ -37,16 +37,16 @@ pub(super) struct ToolCall {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reply {
     pub model: String,
-    /// One token each, as are the pieces of content and of arguments.
+    /// Reasoning pieces of one token each, like the pieces of content and arguments.
     pub reasoning: Vec<String>,
-    /// The reasoning is handed out unreadable, where the dialect has a form for it.
+    /// Whether the reasoning is sent in unreadable form, if the format has one.
     pub redacted: bool,
     pub content: Vec<String>,
     pub calls: Vec<ToolCall>,
     pub stop: Stop,
     pub prompt_tokens: u64,
     pub cached_tokens: u64,
-    /// For five minutes and for an hour; part of the prompt.
+    /// Five-minute and one-hour cache writes; part of the prompt.
     pub cache_writes: (u64, u64),
     pub usage: UsageStyle,
     pub azure_first: bool,
@@ -96,7 +96,7 @@ pub(super) fn numbered_words(count: usize) -> Vec<String> {
     (0..count).map(|index| format!("word{index} ")).collect()
 }
 
-/// Of this many characters each.
+/// Splits a text into pieces of this many characters.
 pub(super) fn pieces(text: &str, size: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     characters.chunks(size).map(|piece| piece.iter().collect()).collect()

@@ -1,4 +1,4 @@
-//! OpenAI's Responses, with the lifecycle of what was stored.
+//! OpenAI's Responses API, including the lifecycle of stored responses.
 
 mod items;
 mod lifecycle;
@@ -22,10 +22,10 @@ use super::refusal::{Refusal, given, list, text_of};
 pub(super) use lifecycle::{compact, input_tokens, manage};
 use render::ResponsesVoice;
 
-/// What a request brings: its own items, after those of the response it follows.
+/// The input of a request: its own items, after those of the previous response.
 struct Input {
     items: Vec<Value>,
-    /// How many of them came before.
+    /// Number of items from previous responses.
     before: usize,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<Desk<'a>, R
     Ok(Desk { asked, voice: Box::new(voice) })
 }
 
-/// Refuses what is wrong, and puts the conversation together.
+/// Validates the request and assembles the conversation.
 fn admit(visit: &Visit<'_>, request: &Value, name: &ModelName) -> Result<Input, Refusal> {
     validate::validate(request, name)?;
     let mut context = match given(request, "previous_response_id") {
@@ -67,7 +67,7 @@ fn previous(visit: &Visit<'_>, id: &Value) -> Result<Stored, Refusal> {
     })
 }
 
-/// A string is one message of the user's; items without a type are messages.
+/// Normalises input: a string is one user message, items without a type are messages.
 fn normalised(input: &Value) -> Vec<Value> {
     if let Value::String(text) = input {
         let part = json!({"type": "input_text", "text": text});
@@ -83,7 +83,7 @@ fn normalised(input: &Value) -> Vec<Value> {
     list(input).iter().map(typed).collect()
 }
 
-/// Some clients put their instructions last.
+/// Whether a turn is an instruction; some clients put those last.
 fn is_instruction(turn: &&Value) -> bool {
     turn["role"] == "system" || turn["role"] == "developer"
 }

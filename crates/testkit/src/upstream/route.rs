@@ -1,4 +1,4 @@
-//! From a method and a path to the dialect that answers there.
+//! Maps a method and a path to the format served there.
 
 use super::chat::Surface;
 use super::dialect::Dialect;
@@ -27,10 +27,10 @@ pub(super) enum Route {
     Models(Models),
 }
 
-/// Whose list.
+/// The provider whose model list is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Models {
-    /// Anthropic's when `anthropic-version` is sent.
+    /// Anthropic's list if `anthropic-version` is sent.
     OpenAi,
     Gemini,
     Ollama,
@@ -105,7 +105,7 @@ impl Route {
     }
 }
 
-/// A segment of a path without its percent signs.
+/// Percent-decodes a path segment.
 fn decoded(segment: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = segment.as_bytes();

@@ -1,9 +1,9 @@
-//! A teller whose text and deaths the request itself names, and who goes on where another stopped.
+//! An answer whose text and faults are specified by the request, and which can continue an interrupted one.
 //!
-//! A text of the prompt that begins with `SAGA ` holds a [`Saga`] as JSON. Model `saga-N` (or `saga-N-any`, where many are
-//! needed) dies as the N-th of `deaths` says. An answer begun by the assistant's last turn must be a beginning of the
-//! text. A prefill is taken up exactly, as models do. A plea to go on, which may quote the end of what was said, is heard
-//! in the saga's `manner`.
+//! A text of the prompt that begins with `SAGA ` contains a [`Saga`] as JSON. Model `saga-N` (or `saga-N-any`, if
+//! several are needed) fails as the N-th of `deaths` specifies. A partial answer in the assistant's last turn must be a
+//! prefix of the text. A prefill is continued exactly, as models do. A request to continue, which may quote the end of
+//! the partial answer, is handled according to the saga's `manner`.
 
 #[cfg(test)]
 mod tests;
@@ -23,12 +23,12 @@ const MARK: &str = "SAGA ";
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Saga {
     text: String,
-    /// Characters of each piece, over and over.
+    /// Characters of each piece, repeated cyclically.
     sizes: Vec<usize>,
-    /// After the text.
+    /// Tool calls after the text.
     calls: Vec<Call>,
     deaths: Vec<Option<Death>>,
-    manner: Manner,
+    manner: ContinuationStyle,
 }
 
 #[derive(Debug, Deserialize)]
@@ -39,10 +39,10 @@ struct Call {
 
 #[derive(Clone, Debug, Deserialize)]
 struct Death {
-    /// This many characters of the text and of the calls' arguments have been told, whoever told them.
+    /// Number of characters of the text and of the calls' arguments sent in total, by any attempt.
     after: usize,
     how: End,
-    /// This many bytes of the next event come too.
+    /// Number of bytes of the next event that are still sent.
     #[serde(default)]
     torn: usize,
 }
@@ -51,30 +51,30 @@ struct Death {
 #[serde(rename_all = "snake_case")]
 enum End {
     Reset,
-    /// Closed without the chunk terminator.
+    /// Connection closed without the chunk terminator.
     Cut,
-    /// A clean end that is not the answer's.
+    /// Clean end of the body without the answer's end.
     Eof,
     Hang,
     /// An error event.
     Error,
 }
 
-/// How a plea to go on is heard.
+/// The way a request to continue is handled.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Manner {
-    /// What it quotes is said first; without a quotation the text goes on.
+enum ContinuationStyle {
+    /// Repeats the quoted text first; without a quotation, continues the text.
     #[default]
     Obey,
-    /// The text goes on, whatever is quoted.
+    /// Continues the text, ignoring any quotation.
     Plain,
-    /// This many characters are said again, or what is quoted if that is more.
+    /// Repeats this many characters, or the quoted text if that is longer.
     Repeat(usize),
     Restart,
 }
 
-/// Which life a behaviour stands for.
+/// The number of the attempt that a behaviour stands for.
 pub(super) fn life(behaviour: &str) -> Option<usize> {
     behaviour.strip_prefix("saga-")?.split('-').next()?.parse().ok()
 }
@@ -94,7 +94,7 @@ pub(super) fn answer(play: &Play<'_>, number: usize) -> Answer {
 impl Saga {
     fn find(asked: &Asked) -> Option<Self> {
         let order = asked.texts.iter().find_map(|text| text.strip_prefix(MARK))?;
-        // Turns of one role may have been merged: more words may follow.
+        // Turns of one role may have been merged, so text may follow.
         serde_json::Deserializer::from_str(order).into_iter().next()?.ok()
     }
 
@@ -102,7 +102,7 @@ impl Saga {
         self.deaths.get(number.checked_sub(1)?)?.as_ref()
     }
 
-    /// The character to begin with; none when the assistant is made to have said something else.
+    /// Index of the first character to send; `None` if the assistant's turn is not a prefix of the text.
     fn beginning(&self, body: &Value, dialect: Dialect) -> Option<usize> {
         let Some(partial) = Partial::find(body) else { return Some(0) };
         let told = self.text.strip_prefix(partial.said.as_str()).map(|_| partial.said.chars().count())?;
@@ -111,14 +111,14 @@ impl Saga {
         }
         let quoted = partial.quoted();
         Some(match self.manner {
-            Manner::Obey => told - quoted.unwrap_or_default(),
-            Manner::Plain => told,
-            Manner::Repeat(again) => told.saturating_sub(again.max(quoted.unwrap_or_default())),
-            Manner::Restart => 0,
+            ContinuationStyle::Obey => told - quoted.unwrap_or_default(),
+            ContinuationStyle::Plain => told,
+            ContinuationStyle::Repeat(again) => told.saturating_sub(again.max(quoted.unwrap_or_default())),
+            ContinuationStyle::Restart => 0,
         })
     }
 
-    /// A piece ends where the death comes.
+    /// Builds the reply; a piece ends where the fault occurs.
     fn reply(&self, mut reply: Reply, number: usize, from: usize) -> Reply {
         let after = self.death(number).map_or(usize::MAX, |death| death.after);
         reply.content = self.pieces(&self.text, from, after.saturating_sub(from));
@@ -183,7 +183,7 @@ impl Saga {
     }
 }
 
-/// Just behind the step with which this many pieces have been sent; before any content when that is none.
+/// Index after the step that completes this many pieces; before any content if that is zero.
 fn end_of(steps: &[Step], pieces: u64) -> usize {
     let mut sent = 0;
     let mut end = None;
@@ -198,15 +198,15 @@ fn end_of(steps: &[Step], pieces: u64) -> usize {
     end.unwrap_or(steps.len())
 }
 
-/// An answer that the request shows as begun.
+/// A partial answer in the request.
 struct Partial {
     said: String,
-    /// What was said to the assistant after it.
+    /// The text after the partial answer.
     plea: String,
 }
 
 impl Partial {
-    /// Fewer characters in common are chance.
+    /// Minimum length of a quotation; shorter matches are coincidental.
     const LEAST_QUOTED: usize = 8;
 
     fn find(body: &Value) -> Option<Self> {
@@ -217,7 +217,7 @@ impl Partial {
         Some(Self { said: words_of(&turns[place]), plea })
     }
 
-    /// How many characters of its end the plea quotes.
+    /// Number of characters at the end of the partial answer that the request quotes.
     fn quoted(&self) -> Option<usize> {
         let ends = self.said.char_indices().map(|(start, _)| &self.said[start..]);
         let quoted = ends.map(str::trim_end).find(|end| !end.is_empty() && self.plea.contains(end))?;

@@ -39,7 +39,7 @@ fn value(schema: &Value, root: &Value, depth: usize) -> Value {
     }
 }
 
-/// In lower case; of several types the first that is not null.
+/// The type in lower case; the first that is not null if there are several.
 fn kind(schema: &Value) -> String {
     let named = match &schema["type"] {
         Value::String(name) => Some(name.as_str()),

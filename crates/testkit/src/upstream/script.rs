@@ -1,4 +1,4 @@
-//! What the upstream does with one request, as data: every behaviour is reduced to this and played by one player.
+//! The answer to one request as data: every behaviour is reduced to this and played back by the same code.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 /// An answer prepared in advance.
 #[derive(Clone, Debug)]
 pub enum Script {
-    /// Behave as if this model had been asked for.
+    /// Behave as if this model had been requested.
     Like(String),
     /// Send exactly this.
     Exact(Answer),
@@ -18,7 +18,7 @@ impl Script {
         Self::Like(model.to_owned())
     }
 
-    /// A status with a whole body.
+    /// A status with a complete body.
     pub fn status(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         let body = body.into();
         let length = Some(body.len() as u64);
@@ -32,7 +32,7 @@ impl Script {
         })
     }
 
-    /// A 200 event stream that sends these bytes, each in a write of its own.
+    /// An event stream with status 200 that sends each of these parts in its own write.
     pub fn stream(parts: impl IntoIterator<Item = impl Into<Bytes>>) -> Self {
         Self::Exact(Answer::stream(parts.into_iter().map(|part| Step::send(part)).collect()))
     }
@@ -43,16 +43,16 @@ pub struct Answer {
     pub status: u16,
     pub content_type: String,
     pub headers: Vec<(String, String)>,
-    /// Announced as Content-Length; chunked without it.
+    /// The Content-Length; chunked if absent.
     pub length: Option<u64>,
     /// Waits, hangs and resets before the head.
     pub before: Vec<Step>,
     pub steps: Vec<Step>,
-    /// What the prompt costs; `None` costs nothing.
+    /// The prompt's cost; `None` if the answer is free.
     pub billed: Option<Billed>,
 }
 
-/// The prompt's side of a line on the bill.
+/// The prompt part of a bill line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Billed {
     pub prompt_tokens: u64,
@@ -88,26 +88,26 @@ impl Answer {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// The tokens are what the bill grows by once the bytes are on their way; reasoning is part of completion.
+    /// Sends bytes; the tokens are billed once the bytes are written. Reasoning is part of completion.
     Send {
         bytes: Bytes,
         completion: u64,
         reasoning: u64,
     },
-    /// These bytes again and again, until the client goes away; each time they cost that much.
+    /// Sends these bytes repeatedly until the client disconnects, with that cost each time.
     Repeat {
         bytes: Bytes,
         pause: Duration,
         completion: u64,
     },
     Wait(Duration),
-    /// Silence, until the client goes away.
+    /// Sends nothing until the client disconnects.
     Hang,
-    /// The connection is reset.
+    /// Resets the connection.
     Reset,
-    /// The connection is closed in the middle of the body.
+    /// Closes the connection in the middle of the body.
     Cut,
-    /// A clean end, but not the answer's.
+    /// Ends the body cleanly without the answer's end.
     End,
 }
 

@@ -1,4 +1,4 @@
-//! The upstream's HTTP side: accept, record, play.
+//! The upstream's HTTP server: accepts connections, records requests, plays answers.
 
 use std::io;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::body::{BEFORE_BREAK, Playback};
-use super::house::{House, Knock};
 use super::line::{Line, ResetSwitch};
 use super::script::Step;
+use super::state::{ReceivedRequest, UpstreamState};
 
-/// A request as it arrived.
+/// A received request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     pub method: String,
-    /// With its query.
+    /// The path with its query.
     pub path: String,
-    /// In order, names in lower case.
+    /// The headers in order, names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -36,26 +36,26 @@ impl Recorded {
     }
 }
 
-/// Serves until it is aborted, and takes its connections along.
-pub(super) async fn accept(listener: TcpListener, house: Arc<House>) {
+/// Serves connections until it is aborted, which also closes them.
+pub(super) async fn accept(listener: TcpListener, state: Arc<UpstreamState>) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = listener.accept().await else { continue };
         let _ = stream.set_nodelay(true);
-        let house = Arc::clone(&house);
+        let state = Arc::clone(&state);
         connections.spawn(async move {
             let reset = ResetSwitch::default();
             let line = TokioIo::new(Line::new(stream, reset.clone()));
-            let service = service_fn(move |request| serve(Arc::clone(&house), reset.clone(), request));
-            // A connection that breaks is what half of the scripts are for.
+            let service = service_fn(move |request| serve(Arc::clone(&state), reset.clone(), request));
+            // Broken connections are expected: many scripts cause them.
             let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(line, service).await;
         });
     }
 }
 
 pub(super) async fn serve(
-    house: Arc<House>,
+    state: Arc<UpstreamState>,
     reset: ResetSwitch,
     request: Request<Incoming>,
 ) -> Result<Response<Playback>, io::Error> {
@@ -65,32 +65,36 @@ pub(super) async fn serve(
     let model = parts.uri.query().and_then(|query| query.strip_prefix("model="));
     match (parts.method.as_str(), parts.uri.path()) {
         ("GET", "/bill") => {
-            let mut lines = house.bill.lines();
+            let mut lines = state.bill.lines();
             lines.retain(|line| model.is_none_or(|model| line.model == model));
             return Ok(ok(json!(lines).to_string()));
         }
-        ("GET", "/calls") => return Ok(ok(house.calls.told(model).to_string())),
-        ("GET", "/requests") => return Ok(ok(requests_json(&house))),
-        ("GET", "/mood") => return Ok(ok(house.temper.tell(house.bill.unfinished()).to_string())),
-        ("POST", "/mood") => return Ok(mood(&house, &raw, reset.clone())),
+        ("GET", "/calls") => return Ok(ok(state.calls.told(model).to_string())),
+        ("GET", "/requests") => return Ok(ok(requests_json(&state))),
+        ("GET", "/mood") => return Ok(ok(state.temper.tell(state.bill.unfinished()).to_string())),
+        ("POST", "/mood") => return Ok(mood(&state, &raw, reset.clone())),
         ("POST", "/reset") => {
-            house.reset();
+            state.reset();
             return Ok(ok("{}".into()));
         }
-        _ => house.record(recorded(&parts, &raw)),
+        _ => state.record(recorded(&parts, &raw)),
     }
-    let knock = Knock {
+    let knock = ReceivedRequest {
         method: parts.method.as_str(),
         path: parts.uri.path(),
         query: parts.uri.query().unwrap_or_default(),
         headers: &parts.headers,
         raw: &raw,
     };
-    play(&house, reset, &knock).await
+    play(&state, reset, &knock).await
 }
 
-async fn play(house: &House, reset: ResetSwitch, knock: &Knock<'_>) -> Result<Response<Playback>, io::Error> {
-    let (answer, mut entry) = house.decide(knock);
+async fn play(
+    state: &UpstreamState,
+    reset: ResetSwitch,
+    knock: &ReceivedRequest<'_>,
+) -> Result<Response<Playback>, io::Error> {
+    let (answer, mut entry) = state.decide(knock);
     for step in &answer.before {
         match step {
             Step::Wait(pause) => tokio::time::sleep(*pause).await,
@@ -117,8 +121,8 @@ async fn play(house: &House, reset: ResetSwitch, knock: &Knock<'_>) -> Result<Re
     response.header("x-request-id", "req_scripted").body(body).map_err(io::Error::other)
 }
 
-fn mood(house: &House, raw: &[u8], reset: ResetSwitch) -> Response<Playback> {
-    let (status, said) = match house.temper.set(raw) {
+fn mood(state: &UpstreamState, raw: &[u8], reset: ResetSwitch) -> Response<Playback> {
+    let (status, said) = match state.temper.set(raw) {
         Ok(said) => (http::StatusCode::OK, said),
         Err(why) => (http::StatusCode::BAD_REQUEST, json!({"error": {"message": why}})),
     };
@@ -143,8 +147,8 @@ fn recorded(parts: &http::request::Parts, raw: &[u8]) -> Recorded {
     }
 }
 
-fn requests_json(house: &House) -> String {
-    let requests = house.requests().into_iter().map(|request| {
+fn requests_json(state: &UpstreamState) -> String {
+    let requests = state.requests().into_iter().map(|request| {
         json!({
             "method": request.method, "path": request.path, "headers": request.headers,
             "body": String::from_utf8_lossy(&request.body),

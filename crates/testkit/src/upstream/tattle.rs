@@ -1,11 +1,11 @@
-//! Errors that repeat the credential they were called with, in every place that a careless provider could.
+//! Errors that repeat the request's credential in every place a careless provider could.
 
 use super::desk::Visit;
 use super::dialect::Dialect;
 use super::refusal::Refusal;
 use super::script::{Answer, Step};
 
-/// `tattle-NNN`, `tattle-page` and `tattle-stream`.
+/// Answers `tattle-NNN`, `tattle-page` and `tattle-stream`.
 pub(super) fn answer(visit: &Visit<'_>, dialect: Dialect, streams: bool, behaviour: &str) -> Option<Answer> {
     let form = behaviour.strip_prefix("tattle-")?;
     let heard = heard(visit);
@@ -30,7 +30,7 @@ pub(super) fn answer(visit: &Visit<'_>, dialect: Dialect, streams: bool, behavio
     Some(Answer { headers: headers.map(|name| (name.to_owned(), heard.clone())).to_vec(), ..answer })
 }
 
-/// Every header and the query, on one line.
+/// Every header and the query on one line.
 fn heard(visit: &Visit<'_>) -> String {
     let headers = visit.headers.iter().filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
     let texts: Vec<String> = headers.map(|(name, value)| format!("{name}: {value}")).collect();

@@ -1,4 +1,4 @@
-//! The upstream, asked over a real socket.
+//! Tests of the upstream over a real socket.
 
 mod every_dialect;
 mod faults;

@@ -1,4 +1,4 @@
-//! The upstream over TLS: HTTP/2 with a limit of streams, or HTTP/1.1, as the client chooses by ALPN.
+//! The upstream over TLS: HTTP/2 with a stream limit, or HTTP/1.1, chosen by ALPN.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use super::house::House;
 use super::line::ResetSwitch;
 use super::serve::serve;
+use super::state::UpstreamState;
 
 /// A certificate and its key as PEM files.
 #[derive(Clone, Debug)]
@@ -40,23 +40,23 @@ pub(super) fn acceptor(identity: &TlsIdentity) -> io::Result<TlsAcceptor> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Serves until it is aborted. Scripts that reset the connection close it here.
+/// Serves connections until it is aborted. Scripts that reset the connection only close it here.
 pub(super) async fn accept(
     listener: TcpListener,
     acceptor: TlsAcceptor,
     max_streams: u32,
-    house: Arc<House>,
+    state: Arc<UpstreamState>,
 ) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
         let Ok((stream, _)) = listener.accept().await else { continue };
         let _ = stream.set_nodelay(true);
-        let (acceptor, house) = (acceptor.clone(), Arc::clone(&house));
+        let (acceptor, state) = (acceptor.clone(), Arc::clone(&state));
         connections.spawn(async move {
             let Ok(stream) = acceptor.accept(stream).await else { return };
             let service =
-                service_fn(move |request| serve(Arc::clone(&house), ResetSwitch::default(), request));
+                service_fn(move |request| serve(Arc::clone(&state), ResetSwitch::default(), request));
             let mut builder = auto::Builder::new(TokioExecutor::new());
             builder.http2().max_concurrent_streams(max_streams);
             let _ = builder.serve_connection(TokioIo::new(stream), service).await;

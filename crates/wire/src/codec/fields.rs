@@ -1,4 +1,4 @@
-//! Reading the top level of a client's body: typed, null as absent, faults that name the field.
+//! Typed access to the top-level fields of a client's body: null counts as absent, faults name the field.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Null counts as absent, as the official clients have it.
+    /// The field's value. Null counts as absent, as in the official clients.
     pub fn value(&self, place: Option<usize>) -> Option<&'a Range<usize>> {
         let value = &self.object.members[place?].value;
         (self.text(value) != b"null").then_some(value)
@@ -30,7 +30,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A string, or nothing where something else stands.
+    /// A string field; `None` if the value has another type.
     pub fn hint(&self, place: Option<usize>) -> Option<String> {
         json::string_at(self.body, &self.object.members[place?].value).map(|text| text.into_owned())
     }
@@ -52,7 +52,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// An array with something in it.
+    /// Requires a non-empty array.
     pub fn filled(&self, place: Option<usize>, name: &'static str, element: &str) -> Result<(), Fault> {
         let filled = self.value(place).is_some_and(|value| {
             let inside = self.text(value).strip_prefix(b"[").map(|rest| rest.trim_ascii_start());
@@ -82,7 +82,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A JSON number; Rust would also read `inf` and the like, which the scanner has refused before.
+/// Parses a JSON number. Rust would also accept `inf` and the like, but the scanner has rejected those before.
 pub fn number(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }

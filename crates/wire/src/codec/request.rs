@@ -1,4 +1,4 @@
-//! A client's request, as far as the gateway acts on it without translating it.
+//! A client's request: the fields the gateway acts on without translating the body.
 
 use std::borrow::Cow;
 
@@ -14,18 +14,19 @@ pub struct Request {
     pub object: Object,
     pub model: Option<String>,
     pub stream: Option<bool>,
-    /// The client itself asked for the usage chunk.
+    /// Whether the client itself requested the usage chunk.
     pub include_usage: bool,
-    /// A string `provider`: the gateway's own field, never sent on.
+    /// The value of a string `provider` member, which is the gateway's own field and never forwarded.
     pub provider_hint: Option<String>,
-    /// The most the answer may be, in tokens.
+    /// The output limit in tokens.
     pub max_output: Option<u64>,
-    /// How many answers are asked for.
+    /// The number of choices requested.
     pub choices: u64,
     pub places: Places,
 }
 
-/// The client's own request, for answers that repeat parts of it: shares the body and is never parsed as a whole.
+/// The client's request, for formats whose answers repeat parts of it. Shares the body, which is never parsed as a
+/// whole.
 #[derive(Clone, Debug, Default)]
 pub struct EchoedRequest(Option<(Bytes, Object)>);
 
@@ -34,7 +35,7 @@ impl EchoedRequest {
         Self(Some((request.body.clone(), request.object.clone())))
     }
 
-    /// The text of a member, on one line; none when it is absent or null.
+    /// The JSON text of a member on one line; `None` if it is absent or null.
     pub fn member(&self, name: &str) -> Option<Cow<'_, str>> {
         let (body, object) = self.0.as_ref()?;
         let value = object.value(body, name)?;

@@ -1,4 +1,4 @@
-//! What the demo says: an echo, a tool call, a tool's result or an object of the asked-for shape.
+//! Composes the demo model's answer: an echo, a tool call, a tool's result or an object that fits the requested schema.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ pub(super) struct Composed {
 }
 
 pub(super) enum Say {
-    /// Each with the white space that follows it; a word counts as a token.
+    /// Words, each with the white space that follows it; a word counts as one token.
     Words(Vec<String>),
     Call {
         name: String,
@@ -23,7 +23,7 @@ pub(super) enum Say {
 const ABOUT: &str = "This is Gatehouse's built-in demo model. It needs no key and no network and says the same \
                      every time; configure a provider to talk to a real model.";
 
-/// Words of all choices of one answer: the whole answer is made in memory.
+/// Limit on the words of all choices of one answer, because the whole answer is built in memory.
 const MOST_WORDS: u64 = 16_384;
 
 pub(super) fn compose(request: &Value) -> Composed {
@@ -78,7 +78,7 @@ fn count(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
-/// The words of all messages, one for each message's frame, and tools by their length.
+/// Estimates the prompt tokens: one per word, one per message, and a quarter of the length of the tools' JSON.
 fn prompt_tokens(request: &Value, messages: &[Value]) -> u64 {
     let said: u64 = messages.iter().map(|message| 1 + count(&text_of(message))).sum();
     let tools = request.get("tools").map_or(0, |tools| tools.to_string().len() as u64 / 4);
@@ -95,7 +95,7 @@ fn text_of(message: &Value) -> String {
     }
 }
 
-/// The function to call: demanded by the choice, or named in what the user said.
+/// The function to call: required by `tool_choice`, or named in the user's message.
 fn called<'a>(request: &'a Value, asked: &str) -> Option<&'a Value> {
     let tools = request["tools"].as_array()?;
     let mut functions =

@@ -1,4 +1,4 @@
-//! Embeddings without a model: texts that share words lie near each other.
+//! Embeddings without a model: texts that share words get similar vectors.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,9 +10,9 @@ use crate::fingerprint::fingerprint;
 
 pub const MODEL: &str = "demo-embedding";
 const DIMENSIONS: u64 = 256;
-/// OpenAI's own limit.
+/// Maximum number of inputs, as at OpenAI.
 const MOST_INPUTS: usize = 2048;
-/// Bounds the answer, which is made in memory.
+/// Limits the size of the answer, which is built in memory.
 const MOST_NUMBERS: u64 = MOST_INPUTS as u64 * DIMENSIONS;
 
 pub fn answer(request: &Value) -> Reply {
@@ -54,7 +54,7 @@ pub fn answer(request: &Value) -> Reply {
     Reply::Json(Bytes::from(answer.to_string()))
 }
 
-/// Each word pushes a few directions that only its letters choose; the whole has length one.
+/// Embeds a text: every word adds to eight dimensions selected by its hash, and the result is normalised to length one.
 fn embed(text: &str, dimensions: usize) -> Vec<f32> {
     let mut vector = vec![0f32; dimensions];
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -76,7 +76,7 @@ fn embed(text: &str, dimensions: usize) -> Vec<f32> {
     vector.iter().map(|value| value / length).collect()
 }
 
-/// Little-endian floats in base64, as clients ask for to save bytes.
+/// Encodes a vector as little-endian floats in base64, which clients request to save bytes.
 fn pack(vector: &[f32]) -> String {
     let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
     STANDARD.encode(bytes)

@@ -1,8 +1,8 @@
-//! A value that fits a JSON Schema, always the same one.
+//! Generates a sample value that fits a JSON Schema, deterministically.
 
 use serde_json::{Map, Value, json};
 
-/// Schemas that refer to themselves end here.
+/// Maximum depth, which bounds recursive schemas.
 const DEPTH: usize = 12;
 
 pub(super) fn sample(schema: &Value) -> Value {

@@ -1,4 +1,4 @@
-//! The demo does what a real model's API does, the same way every time.
+//! Tests that the demo model behaves like a real model's API, deterministically.
 
 use super::*;
 use crate::codec::Class;

@@ -6,15 +6,15 @@ mod decode;
 mod details;
 mod encode;
 mod error;
-mod follow;
-mod glance;
-mod narrate;
+mod message;
 mod parse;
+mod quick_scan;
 mod render;
 mod request;
-mod said;
 mod splice;
 mod stop;
+mod stream_decoder;
+mod stream_renderer;
 mod usage;
 
 use bytes::Bytes;
@@ -31,7 +31,7 @@ use crate::sse;
 pub use answer::read_answer;
 pub use classify::classify;
 pub use error::{auth_failed, read_error, read_stream_error};
-pub use glance::{event_id, has_choices};
+pub use quick_scan::{event_id, has_choices};
 pub use request::include_usage;
 pub use usage::{read_usage, write_usage};
 
@@ -81,7 +81,7 @@ impl Codec for Chat {
     }
 
     fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
-        Box::new(follow::Follower::new(decoding))
+        Box::new(stream_decoder::StreamDecoder::new(decoding))
     }
 
     fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
@@ -89,6 +89,6 @@ impl Codec for Chat {
     }
 
     fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(narrate::Narrator::new(rendering))
+        Box::new(stream_renderer::StreamRenderer::new(rendering))
     }
 }

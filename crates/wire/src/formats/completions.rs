@@ -1,4 +1,4 @@
-//! Legacy text completions: chat's envelope around plain text.
+//! Legacy text completions: the chat envelope around plain text.
 
 use bytes::Bytes;
 use domain::fault::{self, Fault};

@@ -1,4 +1,4 @@
-//! Gemini's `:embedContent` and `:batchEmbedContents`, carried to providers in OpenAI's shape.
+//! Gemini's `:embedContent` and `:batchEmbedContents`, translated to OpenAI's embeddings format.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::codec::{Answer, Class, Native, Places, Request, Seen, Served, Target}
 use crate::json::{self, ScanError};
 use crate::sse;
 
-/// One content, or a list of requests with one content each.
+/// Embedding of one content, or of a batch of requests with one content each.
 pub struct EmbedContent {
     pub batch: bool,
 }
@@ -37,7 +37,7 @@ impl Native for EmbedContent {
         self.inputs(&body)?;
         Ok(Request {
             format: Format::Generate,
-            // The path names it.
+            // The model is in the path.
             model: None,
             stream: None,
             include_usage: false,
@@ -170,7 +170,7 @@ impl Inputs {
     }
 }
 
-/// The text of all parts: Gemini makes one vector of a content.
+/// The text of all parts, joined: Gemini computes one vector per content.
 fn text_of(content: &Content<'_>, place: &str) -> Result<String, Fault> {
     let mut text = String::new();
     for (index, part) in content.parts.iter().enumerate() {
@@ -189,7 +189,7 @@ fn text_of(content: &Content<'_>, place: &str) -> Result<String, Fault> {
     }
 }
 
-/// The vectors of an answer in OpenAI's shape as they were written, in the order of the inputs.
+/// The vectors of an OpenAI-style answer as raw JSON, in the order of the inputs.
 fn vectors(body: &[u8]) -> Option<Vec<&str>> {
     #[derive(Deserialize)]
     struct Answered<'a> {

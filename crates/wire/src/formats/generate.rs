@@ -1,4 +1,4 @@
-//! Gemini generateContent, as v1beta has it.
+//! Gemini generateContent, API version v1beta.
 
 mod answer;
 mod chunk;
@@ -6,15 +6,15 @@ mod classify;
 mod decode;
 mod encode;
 mod error;
-mod follow;
 mod names;
-mod narrate;
 mod parse;
 mod pieces;
 mod render;
 mod request;
 mod splice;
 mod stop;
+mod stream_decoder;
+mod stream_renderer;
 mod usage;
 
 use bytes::Bytes;
@@ -57,7 +57,7 @@ impl Native for Generate {
         answer::read_answer(body)
     }
 
-    /// The format has no place of its own for what the gateway would add.
+    /// Returns the body unchanged: the format has no member for the gateway's additions.
     fn splice_answer(&self, body: &Bytes, _answer: &Answer, _served: &Served<'_>) -> Vec<Bytes> {
         vec![body.clone()]
     }
@@ -89,7 +89,7 @@ impl Codec for Generate {
     }
 
     fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
-        Box::new(follow::Follower::new(decoding))
+        Box::new(stream_decoder::StreamDecoder::new(decoding))
     }
 
     fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
@@ -97,6 +97,6 @@ impl Codec for Generate {
     }
 
     fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(narrate::Narrator::new(rendering))
+        Box::new(stream_renderer::StreamRenderer::new(rendering))
     }
 }

@@ -1,17 +1,17 @@
-//! Anthropic messages.
+//! Anthropic Messages.
 
 mod answer;
 mod classify;
 mod decode;
 mod encode;
-mod follow;
-mod narrate;
 mod parse;
 mod render;
 mod request;
 mod requested_model;
 mod splice;
 mod stop;
+mod stream_decoder;
+mod stream_renderer;
 mod usage;
 
 use bytes::Bytes;
@@ -54,7 +54,7 @@ impl Native for Messages {
         answer::read_answer(body)
     }
 
-    /// The official clients parse strictly what they know: the answer stays as it came, but for the model's name.
+    /// Replaces only the model name: the official clients parse strictly, so no members are added.
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
         requested_model::in_answer(body, &answer.object, served.requested_model)
     }
@@ -78,7 +78,7 @@ impl Codec for Messages {
     }
 
     fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
-        Box::new(follow::Follower::new(decoding))
+        Box::new(stream_decoder::StreamDecoder::new(decoding))
     }
 
     fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
@@ -86,6 +86,6 @@ impl Codec for Messages {
     }
 
     fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(narrate::Narrator::new(rendering))
+        Box::new(stream_renderer::StreamRenderer::new(rendering))
     }
 }

@@ -1,4 +1,4 @@
-//! What the operations without a conversation have in common: a model to rename, a usage to read.
+//! Shared code of the operations without a conversation: renaming the model and reading usage.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -8,7 +8,7 @@ use crate::codec::{Answer, Fields, Places, Request, Target};
 use crate::json::{self, ScanError};
 use crate::splice::Patch;
 
-/// The model and the hint; what else the operation needs is checked by its own file.
+/// Reads the model and the provider hint; `check` validates the fields of the operation.
 pub fn peek(body: Bytes, check: impl Fn(&Fields<'_>) -> Result<(), Fault>) -> Result<Request, Fault> {
     let object = json::scan(&body)?;
     let at = |name| object.position(&body, name);
@@ -32,7 +32,7 @@ pub fn peek(body: Bytes, check: impl Fn(&Fields<'_>) -> Result<(), Fault>) -> Re
     })
 }
 
-/// The model as the provider knows it, our hint removed, the rest as it came.
+/// Sets the provider's model name and removes the gateway's hint; the rest is unchanged.
 pub fn splice(request: &Request, target: &Target<'_>) -> Vec<Bytes> {
     let mut patch = Patch::new();
     let model = json::quote(target.model);
@@ -46,7 +46,7 @@ pub fn splice(request: &Request, target: &Target<'_>) -> Vec<Bytes> {
     patch.apply(&request.body)
 }
 
-/// An answer that must have an array of that name.
+/// Reads an answer, which must have an array with this name.
 pub fn read_answer(body: &[u8], list: &'static str) -> Result<Answer, ScanError> {
     let object = json::scan(body)?;
     let error = object.value(body, "error");

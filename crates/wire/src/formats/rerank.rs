@@ -43,7 +43,7 @@ impl Native for Rerank {
     }
 }
 
-/// Some vendors count one total and nothing else.
+/// Reads usage that consists of a total only, as some vendors report it.
 fn total_only(raw: &[u8]) -> Option<Usage> {
     let object = json::scan(raw).ok()?;
     let total = object.value(raw, "total_tokens")?;

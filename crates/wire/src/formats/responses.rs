@@ -1,4 +1,4 @@
-//! OpenAI responses.
+//! OpenAI Responses API.
 
 mod answer;
 mod classify;
@@ -6,17 +6,17 @@ mod custom_input;
 mod decode;
 mod encode;
 mod error;
-mod follow;
 mod history;
 mod item;
 mod kind;
-mod narrate;
 mod object;
 mod parse;
 mod quoted;
 mod render;
 mod request;
 mod splice;
+mod stream_decoder;
+mod stream_renderer;
 mod usage;
 
 use bytes::Bytes;
@@ -68,7 +68,7 @@ impl Native for Responses {
         error::read_stream_error(data, provider)
     }
 
-    /// The official clients need the name; some servers leave it out.
+    /// Adds a missing event name: the official clients need it, some servers omit it.
     fn reframe(&self, event: &sse::Event, _requested_model: &str) -> Option<Bytes> {
         if event.name().is_some() {
             return None;
@@ -97,7 +97,7 @@ impl Codec for Responses {
     }
 
     fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
-        Box::new(follow::Follower::new(decoding))
+        Box::new(stream_decoder::StreamDecoder::new(decoding))
     }
 
     fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
@@ -105,6 +105,6 @@ impl Codec for Responses {
     }
 
     fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(narrate::Narrator::new(rendering))
+        Box::new(stream_renderer::StreamRenderer::new(rendering))
     }
 }

@@ -1,8 +1,8 @@
-//! JSON text without the white space between its tokens.
+//! Removes the white space between JSON tokens.
 
 use std::borrow::Cow;
 
-/// The text of a valid JSON value on one line, which an SSE `data` field needs; borrowed where nothing has to go.
+/// The text of a valid JSON value on one line, as an SSE `data` field requires; borrowed if nothing is removed.
 pub fn compact(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let is_space = |byte: u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
@@ -28,7 +28,7 @@ pub fn compact(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// The index behind the closing quote, or the end of the text.
+/// The index after the closing quote, or the end of the text.
 fn string_end(bytes: &[u8], quote: usize) -> usize {
     let mut at = quote + 1;
     while let Some(offset) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {

@@ -1,4 +1,4 @@
-//! A position in JSON text that moves over whole values, checking the grammar as it goes.
+//! A cursor that moves over whole JSON values and checks the grammar.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Positions are those of `body`; nothing from `range.end` on is seen.
+    /// Creates a cursor at the start of `range`. Positions refer to `body`; bytes from `range.end` on are ignored.
     pub(super) fn new(body: &'a [u8], range: Range<usize>) -> Self {
         Self { bytes: &body[..range.end], at: range.start, elements: 0 }
     }
@@ -54,7 +54,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A key, its colon and the white space around it; yields what is between the quotes.
+    /// Reads a key, its colon and the white space around it; returns the range between the quotes.
     pub(super) fn key(&mut self) -> Result<Range<usize>, ScanError> {
         if self.peek() != Some(b'"') {
             return Err(self.syntax("a key in double quotes"));
@@ -67,8 +67,8 @@ impl<'a> Cursor<'a> {
         Ok(key)
     }
 
-    /// Over one value that lies in `depth` containers. The kinds of the containers opened inside it are bits,
-    /// so that hostile nesting costs neither stack nor heap.
+    /// Skips one value nested in `depth` containers. The kinds of the open containers are bits of an integer, so
+    /// hostile nesting uses neither stack nor heap.
     pub(super) fn value(&mut self, depth: usize) -> Result<Range<usize>, ScanError> {
         let start = self.at;
         let mut objects = 0u128;
@@ -125,7 +125,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// From the opening quote to behind the closing one; yields what is between them.
+    /// Reads a string up to its closing quote; returns the range between the quotes.
     #[inline]
     fn string(&mut self) -> Result<Range<usize>, ScanError> {
         self.at += 1;

@@ -1,12 +1,12 @@
-//! Finds the next byte of a string that needs a look: a quote, a backslash or a control character.
+//! Finds the next special byte of a string: a quote, a backslash or a control character.
 
 const WORD: usize = 8;
 const BLOCK: usize = 64;
 
-/// How many bytes come before the next special one.
+/// Number of bytes before the next special one.
 ///
-/// Most strings end, or have an escape, within a few words. Longer runs are judged in blocks without a branch
-/// per byte, which the compiler turns into vector code.
+/// Most strings end, or have an escape, within a few words. Longer runs are checked in blocks without a branch per
+/// byte, which the compiler vectorises.
 #[inline]
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
@@ -40,8 +40,8 @@ fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
-/// Marks the high bit of each special byte. Borrows only disturb bytes above the lowest hit, so that the lowest
-/// one is always exact.
+/// Position of the first special byte in a word. Marks the high bit of each special byte; borrows only affect bytes
+/// above the lowest hit, so the lowest one is always exact.
 #[inline]
 fn first_special(word: [u8; WORD]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;

@@ -2,7 +2,7 @@
 
 use super::{DEPTH_LIMIT, ScanError};
 
-/// Accepts exactly one JSON value with white space around it. A body without any byte is accepted, too.
+/// Accepts exactly one JSON value with white space around it, or an empty body.
 #[derive(Default)]
 pub struct StreamValidator {
     state: State,
@@ -19,13 +19,13 @@ enum State {
     #[default]
     Start,
     Value,
-    /// Behind `[`.
+    /// After `[`.
     ValueOrEnd,
-    /// Behind `{`.
+    /// After `{`.
     KeyOrEnd,
     Key,
     Colon,
-    /// Behind a value.
+    /// After a value.
     CommaOrEnd,
     String {
         key: bool,
@@ -33,7 +33,7 @@ enum State {
     Escape {
         key: bool,
     },
-    /// So many hexadecimal digits are missing.
+    /// In a `\u` escape, with `left` hexadecimal digits missing.
     Unicode {
         key: bool,
         left: u8,
@@ -93,7 +93,7 @@ impl StreamValidator {
         Ok(())
     }
 
-    /// The body has ended.
+    /// Checks that the text is complete at the end of the body.
     pub fn finish(&self) -> Result<(), ScanError> {
         if !self.partial.is_empty() {
             return Err(ScanError::NotUtf8 { at: self.offset });
@@ -334,10 +334,10 @@ mod tests {
         #[test]
         fn agrees_with_serde_json(text in "[\\[\\]{}\",:\\\\0-9eE.+\\-a-u \n]{0,24}", split in 0_usize..24) {
             let reference = serde_json::from_str::<Value>(&text);
-            // Numbers beyond a float's range are grammatical all the same.
+            // Numbers beyond a float's range are still grammatical.
             let accepted = reference.is_ok() || reference.is_err_and(|error| error.to_string().contains("out of range"));
             let split = (0..=split.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            // serde_json refuses lone surrogates and an empty text.
+            // serde_json rejects lone surrogates and an empty text.
             if !text.contains("\\u") && !text.is_empty() {
                 prop_assert_eq!(check(text.as_bytes(), split).is_ok(), accepted, "{}", text);
             }

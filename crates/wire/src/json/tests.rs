@@ -1,4 +1,4 @@
-//! The scanner agrees with a full parser on what JSON is, and says where everything stands.
+//! Tests that the scanner agrees with a full parser and reports the right positions.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -137,7 +137,7 @@ fn lengths_are_of_the_text_not_its_escapes() {
     assert_eq!(decoded_len(br"\"), 0);
 }
 
-/// Strings of every length with a special byte at every place: the block, word and tail searches all agree.
+/// Strings of every length with a special byte at every position: the block, word and tail searches must agree.
 #[test]
 fn every_special_byte_is_seen_wherever_it_stands() {
     for length in 0..80 {
@@ -197,7 +197,7 @@ proptest! {
     ) {
         let mut bytes = serde_json::to_vec(&serde_json::json!({"key": value, "other": [1.5e-3, "x"]})).unwrap();
         for (index, mutation) in edits {
-            // A cut may have left nothing to edit.
+            // An earlier cut may have left nothing to edit.
             if bytes.is_empty() {
                 break;
             }

@@ -1,24 +1,24 @@
-//! JSON strings to text and back.
+//! Converts JSON strings to text and back.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The unescaped string at `value`; `None` when it is no string or holds half a surrogate pair.
+/// The unescaped string at `value`; `None` if it is not a string or has an unpaired surrogate.
 pub fn string_at<'a>(body: &'a [u8], value: &Range<usize>) -> Option<Cow<'a, str>> {
     unescape(body.get(value.clone())?.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
 }
 
-/// Text as a JSON string, quotes included.
+/// Text as a JSON string, with quotes.
 pub fn quote(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// How long the text between a string's quotes is when its escapes are undone.
+/// Approximate length of a string's content once it is unescaped.
 pub fn decoded_len(raw: &[u8]) -> usize {
     let mut length = raw.len();
     let mut at = 0;
     while let Some(found) = memchr::memchr(b'\\', &raw[at..]) {
-        // A \uXXXX is taken for the three bytes that most such characters need.
+        // A \uXXXX counts as three bytes, the length of most such characters.
         let (skip, shorter) = if raw.get(at + found + 1) == Some(&b'u') { (6, 3) } else { (2, 1) };
         length = length.saturating_sub(shorter);
         at = raw.len().min(at + found + skip);
@@ -26,7 +26,7 @@ pub fn decoded_len(raw: &[u8]) -> usize {
     length
 }
 
-/// What is between a string's quotes, escapes undone.
+/// The unescaped content of a string.
 pub(super) fn unescape(raw: &[u8]) -> Option<Cow<'_, str>> {
     let text = simdutf8::basic::from_utf8(raw).ok()?;
     if !raw.contains(&b'\\') {
@@ -35,7 +35,7 @@ pub(super) fn unescape(raw: &[u8]) -> Option<Cow<'_, str>> {
     serde_json::from_str(&format!("\"{text}\"")).ok().map(Cow::Owned)
 }
 
-/// Keys that name no text are compared as they were written.
+/// The unescaped key; keys that are not valid text are compared as written.
 pub(super) fn unescape_lossy(raw: &[u8]) -> Cow<'_, [u8]> {
     match unescape(raw) {
         Some(Cow::Owned(text)) => Cow::Owned(text.into_bytes()),

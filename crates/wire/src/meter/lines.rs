@@ -1,17 +1,17 @@
-//! Server-sent events as pieces of their data: nothing of an event is held, however long it is.
+//! Splits server-sent events into pieces of their data without buffering any event.
 
 const FIELD: &[u8] = b"data";
 
 pub(super) enum Piece<'a> {
     Data(&'a [u8]),
-    /// A blank line: the event is over.
+    /// A blank line, the end of the event.
     End,
 }
 
 #[derive(Default)]
 pub(super) struct Lines {
     state: State,
-    /// The last line ended in CR: an LF that follows belongs to it.
+    /// Whether the last line ended in CR, so that a following LF belongs to it.
     after_cr: bool,
 }
 
@@ -20,12 +20,12 @@ enum State {
     /// At the start of a line.
     #[default]
     Start,
-    /// So many bytes of the field's name were seen.
+    /// Number of bytes of the field name matched so far.
     Name(usize),
-    /// Behind the colon, where one space may stand.
+    /// After the colon, where one space is allowed.
     Colon,
     Data,
-    /// A line of no interest.
+    /// A line that is ignored.
     Other,
 }
 
@@ -43,7 +43,7 @@ impl Lines {
                 continue;
             }
             self.state = match self.state {
-                // A byte order mark carries nothing.
+                // A byte order mark is skipped.
                 State::Start if matches!(byte, 0xef | 0xbb | 0xbf) => State::Start,
                 State::Start if byte == FIELD[0] => State::Name(1),
                 State::Name(seen) if FIELD.get(seen) == Some(&byte) => State::Name(seen + 1),

@@ -1,4 +1,4 @@
-//! Usage in every dialect, whatever the chunks, in bounded memory.
+//! Tests of metering in every format, with any chunking, in bounded memory.
 
 use super::*;
 use domain::usage::Tokens;
@@ -199,7 +199,7 @@ fn every_single_cut_reads_the_same() {
 fn an_oversized_value_is_reported_without_its_text() {
     let padded = format!(r#"{{"model":"a","model":{}"b","n":1}}"#, " ".repeat(20_000));
     let mut found = Vec::new();
-    Gleaner::default().feed(padded.as_bytes(), |member| {
+    JsonFieldExtractor::default().feed(padded.as_bytes(), |member| {
         found.push((member.name, member.value.map(<[u8]>::to_vec)));
     });
     let expected = [("model", Some(b"\"a\"".to_vec())), ("model", None), ("n", Some(b"1".to_vec()))];
@@ -212,7 +212,7 @@ fn references_are_found_at_any_depth_in_any_chunks() {
         {"type":"input_file","fil\u0065_id":"file-\u0032"},{"text":"\"file_id\":\"file-no\""}]}],
         "tools":[{"vector_store_ids":["vs_3","vs_4"]}],"FILE_ID":"file-5","file_id":7,"container":null}"#;
     for split in 0..body.len() {
-        let mut gleaner = Gleaner::with_references();
+        let mut gleaner = JsonFieldExtractor::with_references();
         let (first, second) = body.as_bytes().split_at(split);
         gleaner.feed(first, |_| {});
         gleaner.feed(second, |_| {});

@@ -1,4 +1,4 @@
-//! A patched text means what the same changes on a parsed map mean.
+//! Tests that a patched text equals the same edits on a parsed map.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! One server-sent event: its bytes as received and its fields.
+//! One server-sent event: its raw bytes and fields.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,7 +21,8 @@ enum Data {
 }
 
 impl Event {
-    /// `lines` counts the lines that are not blank: nearly always one, which needs no second look for line ends.
+    /// Parses an event. `lines` is the number of non-blank lines; the common case of one needs no second search for
+    /// line ends.
     pub(super) fn new(raw: Bytes, lines: usize) -> Self {
         let mut event = Self { raw, data: Data::None, name: None };
         if lines == 1 {
@@ -51,7 +52,7 @@ impl Event {
         }
     }
 
-    /// The event's bytes with other data, which may hold line feeds where the old data was on several lines.
+    /// The event's bytes with other data, which may contain line feeds if the original data had several lines.
     pub fn with_data(&self, data: &[u8]) -> Bytes {
         let lines = match &self.data {
             Data::None => return self.raw.clone(),
@@ -81,7 +82,7 @@ impl Event {
         self.name.as_ref().map(|range| &self.raw[range.clone()])
     }
 
-    /// Neither data nor a name: a comment, or an id or retry time alone.
+    /// Whether the event has neither data nor a name: a comment, or only an id or retry time.
     pub fn is_comment_only(&self) -> bool {
         self.data == Data::None && self.name.is_none()
     }
@@ -104,7 +105,7 @@ impl Event {
     }
 }
 
-/// Where the value of the field `name` begins in its line: behind the colon and at most one space.
+/// Position of the field's value in its line: after the colon and at most one space.
 fn field(line: &[u8], name: &[u8]) -> Option<usize> {
     match line.strip_prefix(name)? {
         [] => Some(line.len()),

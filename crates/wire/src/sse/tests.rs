@@ -1,4 +1,4 @@
-//! Events are the same however the stream was cut into chunks.
+//! Tests that events do not depend on the chunking of the stream.
 
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn split(chunks: &[&[u8]]) -> Vec<Seen> {
     events
 }
 
-/// The specification's own algorithm over the whole text: data and name of each event, comments left out.
+/// The specification's algorithm over the whole text: data and name of each event, without comments.
 fn reference(text: &[u8]) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let text = String::from_utf8(text.to_vec()).unwrap().replace("\r\n", "\n").replace('\r', "\n");

@@ -17,7 +17,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-/// A model of another maker behind Anthropic's protocol.
+/// Rules for other makers' models behind Anthropic's protocol.
 const STRANGER: Rules = Rules {
     max_temperature: 1.0,
     temperature_with_top_p: false,
@@ -70,14 +70,14 @@ fn efforts(family: &str, version: (u32, u32)) -> &'static [Effort] {
 
 const NEWEST: (u32, u32) = (u32::MAX, 0);
 
-/// What the id of a Claude says: `claude-opus-4-8`, `claude-3-5-sonnet-20241022`, `claude-sonnet-4@20250514`.
+/// The parsed id of a Claude model: `claude-opus-4-8`, `claude-3-5-sonnet-20241022`, `claude-sonnet-4@20250514`.
 struct Claude<'a> {
     family: &'a str,
     version: (u32, u32),
 }
 
 impl<'a> Claude<'a> {
-    /// An id that names no version is taken for the newest.
+    /// Parses a model id; one without a version counts as the newest.
     fn read(model: &'a str) -> Option<Self> {
         let (_, name) = model.split_once("claude")?;
         let words: Vec<&str> = name

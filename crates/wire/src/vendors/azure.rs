@@ -1,4 +1,4 @@
-//! Azure OpenAI: models are deployments, named in the path.
+//! Azure OpenAI: models are deployments, addressed in the path.
 
 use super::*;
 
@@ -8,7 +8,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     base_url: None,
     base_url_required: true,
     credential: Credential::Header("api-key"),
-    // Deployments cannot be listed with an API key: the operator names them.
+    // Deployments cannot be listed with an API key; the operator configures them.
     discovery: Discovery::None,
     api_version: Some("2024-10-21"),
     paths: Paths {

@@ -1,4 +1,4 @@
-//! Cohere, by its surface for OpenAI's clients.
+//! Cohere, through its OpenAI-compatible API.
 
 use super::*;
 
@@ -6,7 +6,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     name: "cohere",
     title: "Cohere",
     base_url: Some("https://api.cohere.ai/compatibility/v1"),
-    // That surface lists no models.
+    // The compatible API has no model list.
     discovery: Discovery::None,
     models: &[
         "command-a-03-2025",

@@ -1,4 +1,4 @@
-//! DeepSeek: JSON but no schemas, and thoughts that must come back with their tool calls.
+//! DeepSeek: JSON mode without schemas, and reasoning that must be sent back with tool calls.
 
 use super::*;
 
@@ -12,7 +12,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-/// Its models think unless told otherwise, and cannot be made to call a tool while they do.
+/// Rules of a model. All but `deepseek-chat` reason, and those do not support forced tool calls.
 fn rules(model: &str) -> Rules {
     let thinks = model != "deepseek-chat";
     Rules {

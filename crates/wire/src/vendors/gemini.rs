@@ -21,8 +21,8 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-/// Since the third generation a word says how much to think, and signatures are asked back; the 2.5 models count
-/// tokens. Models before the third take a schema or tools, not both.
+/// Rules by generation. From the third on, thinking is set by level and signatures are required back; 2.5 models take a
+/// token budget. Models before the third accept a schema or tools, not both.
 fn rules(model: &str) -> Rules {
     let older = Rules { schema_with_tools: false, ..Rules::CAREFUL };
     let (major, minor) = generation(model);
@@ -54,7 +54,7 @@ fn rules(model: &str) -> Rules {
     }
 }
 
-/// `gemini-2.5-flash` is 2.5; a name without a number (`gemini-flash-latest`) is of the newest generation.
+/// The generation: `gemini-2.5-flash` is 2.5; a name without a number (`gemini-flash-latest`) is the newest.
 fn generation(model: &str) -> (u32, u32) {
     let Some(rest) = model.strip_prefix("gemini-") else { return (0, 0) };
     let version = rest.split('-').next().unwrap_or_default();

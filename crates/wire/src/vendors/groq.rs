@@ -11,7 +11,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-/// Qwen can only be told not to think.
+/// Rules of a model. For Qwen, reasoning can only be disabled.
 fn rules(model: &str) -> Rules {
     match model.contains("qwen3") {
         true => Rules { thinking: ThinkingStyle::Effort, effort_words: &["none"], ..Rules::CAREFUL },

@@ -1,4 +1,4 @@
-//! MiniMax: temperatures above 0 and up to 1, schemas only in its first text model.
+//! MiniMax: temperatures above 0 and up to 1; schemas only in its first text model.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Mistral: refuses what it does not know, and ids of calls that are not its own kind.
+//! Mistral: rejects unknown parameters and call ids that do not have its own form.
 
 use super::*;
 

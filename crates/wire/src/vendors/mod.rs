@@ -1,4 +1,4 @@
-//! The vendors: the only list of them. Each is a file of data; nothing else knows their names.
+//! The only list of vendors; each is a file of data.
 
 mod anthropic;
 mod azure;
@@ -40,7 +40,7 @@ pub use paths::{Lifecycle, Paths};
 pub use rules::{Rules, ThinkingStyle};
 pub use telemetry::otel_provider_name;
 
-/// In the order they are offered to an operator.
+/// All vendors, in the order in which they are offered to an operator.
 static VENDORS: &[&Vendor] = &[
     &openai::VENDOR,
     &anthropic::VENDOR,
@@ -70,31 +70,31 @@ static VENDORS: &[&Vendor] = &[
     &demo::VENDOR,
 ];
 
-/// What is known about a kind of provider before any instance of it is configured.
+/// Static properties of a provider type.
 #[derive(Debug)]
 pub struct Vendor {
     /// The provider type in settings and records.
     pub name: &'static str,
-    /// For people.
+    /// Display name.
     pub title: &'static str,
     pub base_url: Option<&'static str>,
     pub credential: Credential,
-    /// The format its models are called in when a client speaks none that it serves natively.
+    /// The format used for its models if the vendor does not serve the client's format natively.
     pub format: Format,
     pub key_required: bool,
     pub base_url_required: bool,
     pub discovery: Discovery,
-    /// Models known without asking, for vendors that cannot be asked.
+    /// Known models, for vendors without a model list.
     pub models: &'static [&'static str],
-    /// Sent with every request, beside the credential; names in lower case.
+    /// Headers of every request besides the credential; names in lower case.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Sent as the query `api-version` unless an instance names another.
+    /// Default of the query parameter `api-version`, which an instance may override.
     pub api_version: Option<&'static str>,
     pub paths: Paths,
-    /// What a model of this vendor takes.
+    /// The rules of a model.
     pub rules: fn(&str) -> Rules,
     pub quirks: Quirks,
-    /// Answers by itself, with no network.
+    /// Local answer function, for vendors without network.
     pub answer: Option<fn(&[u8]) -> Reply>,
 }
 
@@ -106,18 +106,18 @@ pub enum Credential {
     OptionalBearer,
 }
 
-/// How a stream comes to carry usage.
+/// The way usage is included in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamUsage {
-    /// When `stream_options.include_usage` asks for it.
+    /// If `stream_options.include_usage` requests it.
     Option,
-    /// In any case; what the client wrote stays.
+    /// Always; the client's options are kept.
     Always,
-    /// Not at all, and `stream_options` is refused.
+    /// Never, and `stream_options` is rejected.
     Never,
 }
 
-/// How ids of tool calls must look.
+/// Required form of tool call ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallIds {
     Any,
@@ -125,30 +125,30 @@ pub enum CallIds {
     NineLettersOrDigits,
 }
 
-/// Where a vendor departs from OpenAI.
+/// A vendor's deviations from OpenAI.
 #[derive(Clone, Copy, Debug)]
 pub struct Quirks {
     pub stream_usage: StreamUsage,
-    /// Models that refuse `max_tokens` and want `max_completion_tokens`.
+    /// Whether a model rejects `max_tokens` and requires `max_completion_tokens`.
     pub completion_tokens_rename: fn(&str) -> bool,
-    /// Knows only `max_tokens`; the newer name would be ignored and the limit with it.
+    /// Supports only `max_tokens`; the newer name would be ignored, and the limit with it.
     pub max_tokens_only: bool,
-    /// Takes the role `developer`; otherwise it is sent as `system`.
+    /// Accepts the role `developer`; otherwise it is sent as `system`.
     pub developer_role: bool,
     pub min_temperature_above_zero: bool,
     /// Reports costs when the body has `"usage":{"include":true}`.
     pub usage_member: bool,
-    /// Takes `prompt_cache_key` and its like.
+    /// Accepts `prompt_cache_key` and related members.
     pub cache_keys: bool,
-    /// Takes `top_k`, which OpenAI does not know.
+    /// Accepts `top_k`, which OpenAI does not have.
     pub top_k: bool,
-    /// How ids of tool calls must look.
+    /// Required form of tool call ids.
     pub call_ids: CallIds,
-    /// Parameters that are refused and can be left out without changing the answer's shape.
+    /// Parameters that are rejected and can be omitted without changing the answer's shape.
     pub dropped: &'static [&'static str],
 }
 
-/// A careful stranger that speaks OpenAI's dialect: what most vendors are.
+/// Conservative defaults for OpenAI-compatible vendors.
 const PLAIN: Quirks = Quirks {
     stream_usage: StreamUsage::Option,
     completion_tokens_rename: |_| false,
@@ -162,7 +162,7 @@ const PLAIN: Quirks = Quirks {
     dropped: &[],
 };
 
-/// The usual vendor in the cloud; a file names what differs.
+/// Defaults of a hosted vendor.
 const HOSTED: Vendor = Vendor {
     name: "",
     title: "",
@@ -181,24 +181,24 @@ const HOSTED: Vendor = Vendor {
     answer: None,
 };
 
-/// The usual server of one's own.
+/// Defaults of a self-hosted server.
 const LOCAL: Vendor = Vendor { credential: Credential::OptionalBearer, key_required: false, ..HOSTED };
 
-/// Chat completions and nothing else.
+/// Chat completions only.
 const CHAT: Paths = Paths { embeddings: None, completions: None, ..OPENAI_LIKE };
 
-/// Serves nothing until its file says what.
+/// No paths, as a base for vendors that list their own.
 const NOTHING: Paths = Paths { chat: None, embeddings: None, completions: None, ..OPENAI_LIKE };
 
-/// Of the open models that many serve, gpt-oss takes an effort.
+/// Rules of open-weight models, of which gpt-oss accepts an effort.
 fn open_weights(model: &str) -> Rules {
     let thinking = if model.contains("gpt-oss") { ThinkingStyle::Effort } else { ThinkingStyle::None };
     Rules { thinking, ..Rules::CAREFUL }
 }
 
 impl Vendor {
-    /// The format a model is called in for a client that speaks `client`: its own wherever the vendor serves that.
-    /// None when the vendor serves no conversation at all.
+    /// The format a model is called in for a client of format `client`: the client's own if the vendor serves it.
+    /// `None` if the vendor serves no conversation format.
     pub fn format_for(&self, client: Format, model: &str) -> Option<Format> {
         let rules = (self.rules)(model);
         let wanted = if rules.responses_only { Format::Responses } else { client };
@@ -216,7 +216,7 @@ pub fn find(name: &str) -> Option<&'static Vendor> {
     VENDORS.iter().copied().find(|vendor| vendor.name == name)
 }
 
-/// The vendor a misspelt name was meant for.
+/// The closest vendor name, for misspelt ones.
 pub fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let distance = |vendor: &&&Vendor| strsim::damerau_levenshtein(vendor.name, &name);

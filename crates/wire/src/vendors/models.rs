@@ -1,4 +1,4 @@
-//! Asking a vendor which models it serves.
+//! Model discovery: the vendor's list of models.
 
 use domain::fault::{Fault, FaultKind};
 use serde_json::Value;
@@ -10,14 +10,14 @@ pub enum Discovery {
     OpenAiList {
         path: &'static str,
     },
-    /// Ollama's own list of what is installed, beside its `/v1`.
+    /// Ollama's list of installed models, outside its `/v1`.
     OllamaTags,
-    /// Gemini's list, where ids have `models/` in front.
+    /// Gemini's list, with ids prefixed by `models/`.
     GeminiList,
 }
 
 impl Discovery {
-    /// Where to ask, given an instance's base URL.
+    /// The URL of the list, given an instance's base URL.
     pub fn url(self, base_url: &str) -> Option<String> {
         let base = base_url.trim_end_matches('/');
         match self {
@@ -36,7 +36,7 @@ pub struct Discovered {
     pub owned_by: Option<String>,
 }
 
-/// Entries without an id are passed over; an answer that is no list at all is a fault.
+/// Reads a model list. Entries without an id are skipped; an answer that is not a list is a fault.
 pub fn read_models(discovery: Discovery, body: &[u8]) -> Result<Vec<Discovered>, Fault> {
     let (list, id) = match discovery {
         Discovery::None => return Ok(Vec::new()),
@@ -44,7 +44,7 @@ pub fn read_models(discovery: Discovery, body: &[u8]) -> Result<Vec<Discovered>,
         Discovery::OllamaTags | Discovery::GeminiList => ("models", "name"),
     };
     let value: Value = serde_json::from_slice(body).map_err(|_| unreadable())?;
-    // Together answers with the bare array.
+    // Together returns a bare array.
     let entries = value.get(list).unwrap_or(&value).as_array().ok_or_else(unreadable)?;
     let read = |entry: &Value| {
         Some(Discovered {

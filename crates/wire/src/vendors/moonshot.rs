@@ -1,4 +1,4 @@
-//! Moonshot: newer models fix their own sampling and want their thoughts back with their tool calls.
+//! Moonshot: newer models have fixed sampling and require reasoning back with tool calls.
 
 use super::*;
 

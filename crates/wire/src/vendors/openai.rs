@@ -18,14 +18,14 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-/// The o-series, gpt-5 and what came after, fine-tuned (`ft:o4-mini:…`) or not.
+/// Whether a model reasons: the o-series, gpt-5 and later, also fine-tuned (`ft:o4-mini:…`).
 pub(super) fn reasons(model: &str) -> bool {
     let model = model.strip_prefix("ft:").unwrap_or(model);
     let o_series = model.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     o_series || version(model) >= Some((5, 0))
 }
 
-/// `gpt-5.4-mini` → (5, 4); nothing for names that are no number.
+/// The version, `gpt-5.4-mini` → (5, 4); `None` if the name has none.
 fn version(model: &str) -> Option<(u32, u32)> {
     let rest = model.strip_prefix("gpt-")?;
     let number = rest.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
@@ -37,12 +37,12 @@ pub(super) fn rules(model: &str) -> Rules {
     let model = model.strip_prefix("ft:").unwrap_or(model);
     let careful = Rules {
         responses_only: responses_only(model),
-        // From then on chat completions refuse tools beside an effort.
+        // From this version on, chat completions reject tools combined with an effort.
         prefers_responses: version(model) >= Some((5, 4)),
         ..Rules::CAREFUL
     };
     let newest = version(model) >= Some((5, 0));
-    // The models of the chat product do not think, whatever their number.
+    // The `-chat` models do not reason, whatever their version.
     if !reasons(model) || model.contains("-chat") {
         return Rules { custom_tools: newest, ..careful };
     }
@@ -59,7 +59,7 @@ pub(super) fn rules(model: &str) -> Rules {
     }
 }
 
-/// gpt-5 itself knows `minimal`; its successors know `none` instead, and from 5.2 on `xhigh`.
+/// Supported efforts: gpt-5 has `minimal`, its successors `none` instead, and from 5.2 on `xhigh`.
 fn efforts(model: &str) -> &'static [&'static str] {
     match version(model) {
         None => &["low", "medium", "high"],
@@ -69,7 +69,7 @@ fn efforts(model: &str) -> &'static [&'static str] {
     }
 }
 
-/// Models that chat completions do not serve.
+/// Whether a model is not available in chat completions.
 fn responses_only(model: &str) -> bool {
     model.contains("-codex")
         || model.contains("-deep-research")

@@ -7,7 +7,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     title: "OpenRouter",
     base_url: Some("https://openrouter.ai/api/v1"),
     headers: &[("http-referer", "http://localhost"), ("x-title", "Gatehouse")],
-    // It leaves out by itself what a model does not take.
+    // OpenRouter itself drops parameters that a model does not support.
     rules: |_| Rules {
         thinking: ThinkingStyle::Effort,
         effort_words: &["none", "minimal", "low", "medium", "high", "xhigh"],

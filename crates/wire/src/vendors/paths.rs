@@ -1,4 +1,4 @@
-//! What a vendor serves natively, and where: paths below the base URL, `{model}` in them where the model stands there.
+//! Paths of the operations a vendor serves natively, below the base URL; `{model}` is replaced by the model.
 
 use domain::call::{Format, Surface};
 
@@ -12,13 +12,13 @@ pub struct Paths {
     pub embeddings: Option<&'static str>,
     pub rerank: Option<&'static str>,
     pub completions: Option<&'static str>,
-    /// Counts a messages request without answering it.
+    /// Counts the tokens of a Messages request.
     pub count_tokens: Option<&'static str>,
-    /// What of a response's life the vendor has beside its creation; all below `responses`.
+    /// Supported operations on existing responses, below `responses`.
     pub lifecycle: &'static [Lifecycle],
 }
 
-/// Operations on responses, beside creating one.
+/// Operations on responses besides creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lifecycle {
     Retrieve,
@@ -33,7 +33,7 @@ impl Lifecycle {
     pub const ALL: &'static [Self] =
         &[Self::Retrieve, Self::Delete, Self::Cancel, Self::InputItems, Self::InputTokens, Self::Compact];
 
-    /// For messages: "response compaction is not supported".
+    /// The name in messages such as "response compaction is not supported".
     pub fn title(self) -> &'static str {
         match self {
             Self::Retrieve => "retrieval",
@@ -67,7 +67,7 @@ impl Paths {
     }
 }
 
-/// Chat completions, embeddings and legacy completions where OpenAI has them: what most vendors serve.
+/// Chat completions, embeddings and legacy completions at OpenAI's paths, as most vendors have them.
 pub(super) const OPENAI_LIKE: Paths = Paths {
     chat: Some("/chat/completions"),
     responses: None,

@@ -1,4 +1,4 @@
-//! Perplexity: instructions at the beginning only.
+//! Perplexity: system messages only at the beginning.
 
 use super::*;
 

@@ -1,62 +1,62 @@
-//! What a model takes and refuses, asked when a request is translated for it.
+//! Parameters that a model accepts, consulted when a request is translated for it.
 
 use domain::canon::Effort;
 
-/// Where models of one vendor differ by generation. The default is a careful guess for a model nobody described.
+/// Differences between models of one vendor. The default is a conservative guess for unknown models.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Takes temperature, top_p and the like.
+    /// Accepts temperature, top_p and related parameters.
     pub sampling: bool,
     pub max_temperature: f64,
-    /// Takes temperature and top_p in the same request.
+    /// Accepts temperature and top_p in the same request.
     pub temperature_with_top_p: bool,
-    /// Takes presence and frequency penalties.
+    /// Accepts presence and frequency penalties.
     pub penalties: bool,
-    /// How many stop sequences chat completions take for it.
+    /// Maximum number of stop sequences in chat completions.
     pub stops: usize,
     pub thinking: ThinkingStyle,
-    /// The efforts it takes, weakest first.
+    /// Supported efforts, weakest first.
     pub efforts: &'static [Effort],
-    /// The words for its effort in chat completions, from least to most; `none` among them where it is one.
+    /// Effort values in chat completions, weakest first, including `none` if supported.
     pub effort_words: &'static [&'static str],
-    /// The fewest and the most tokens of thought it can be told, where they are counted.
+    /// Minimum and maximum thinking budget in tokens.
     pub thinking_budget: (u64, u64),
-    /// The word that switches its thinking off; none where it cannot be.
+    /// The value that disables thinking; `None` if it cannot be disabled.
     pub thinking_off: Option<&'static str>,
-    /// Wants its thoughts, or their signatures, back with its tool calls.
+    /// Requires its reasoning, or its signatures, back with tool calls.
     pub wants_signatures: bool,
-    /// Takes `verbosity`.
+    /// Accepts `verbosity`.
     pub verbosity: bool,
-    /// Takes a JSON schema for its answer; otherwise a forced tool stands in for it.
+    /// Accepts a JSON schema for its answer; otherwise a forced tool emulates it.
     pub native_schema: bool,
-    /// Takes that schema beside tools.
+    /// Accepts a schema combined with tools.
     pub schema_with_tools: bool,
-    /// Can be made to call a tool.
+    /// Supports forced tool calls.
     pub forced_tools: bool,
-    /// Can be told whether to call several tools at once.
+    /// Accepts the parallel tool calls setting.
     pub parallel_tools: bool,
-    /// Takes tools with free text for input in chat completions, and a choice among some of its tools.
+    /// Accepts custom tools and `allowed_tools` in chat completions.
     pub custom_tools: bool,
-    /// Takes system turns in the middle of a conversation.
+    /// Accepts system messages in the middle of a conversation.
     pub system_turns: bool,
-    /// A last assistant turn is continued.
+    /// Continues a trailing assistant message.
     pub prefill: bool,
-    /// Answers only through the responses API.
+    /// Available only through the Responses API.
     pub responses_only: bool,
-    /// Clients of other dialects are better served through the responses API than through chat completions.
+    /// Works better through the Responses API than through chat completions for clients of other formats.
     pub prefers_responses: bool,
 }
 
-/// How a model is told to think.
+/// The way a model's thinking is controlled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingStyle {
-    /// It cannot be told.
+    /// Not controllable.
     None,
-    /// By a word: OpenAI's `reasoning_effort`, Gemini's `thinkingLevel`.
+    /// By a level: OpenAI's `reasoning_effort`, Gemini's `thinkingLevel`.
     Effort,
-    /// By a number of tokens: Claude's `budget_tokens`, Gemini's `thinkingBudget`.
+    /// By a token budget: Claude's `budget_tokens`, Gemini's `thinkingBudget`.
     Budget,
-    /// The model decides; a word steers it: Claude's `adaptive` with `output_config.effort`.
+    /// By the model itself, guided by an effort: Claude's `adaptive` with `output_config.effort`.
     Adaptive,
 }
 
@@ -85,7 +85,7 @@ impl Rules {
         prefers_responses: false,
     };
 
-    /// The strongest effort it takes that is no stronger than what is wanted, or else its weakest.
+    /// The strongest supported effort that does not exceed the wanted one, or else the weakest.
     pub fn nearest_effort(&self, wanted: Effort) -> Option<Effort> {
         let below = self.efforts.iter().rev().find(|effort| **effort <= wanted);
         below.or(self.efforts.first()).copied()

@@ -1,4 +1,4 @@
-//! Provider types by the names that the OpenTelemetry GenAI conventions define for `gen_ai.provider.name`.
+//! Provider names that the OpenTelemetry GenAI conventions define for `gen_ai.provider.name`.
 
 pub fn otel_provider_name(provider_type: &str) -> &str {
     match provider_type {

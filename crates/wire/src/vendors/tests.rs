@@ -1,4 +1,4 @@
-//! The list holds together, and model lists are read.
+//! Tests of the vendor list's consistency and of model list parsing.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ fn every_vendor_can_be_reached_somehow() {
             vendor.name
         );
         assert!(!vendor.key_required || vendor.credential != Credential::None, "{}", vendor.name);
-        // Who can neither be asked nor is known is told by its operator, who must name its address too.
+        // Vendors without model list and known models are configured by the operator, including the base URL.
         let told = vendor.base_url_required;
         assert!(vendor.discovery != Discovery::None || !vendor.models.is_empty() || told, "{}", vendor.name);
     }

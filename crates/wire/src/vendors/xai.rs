@@ -15,7 +15,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-/// Models that think refuse penalties and stop sequences; only some of them can be told how much.
+/// Rules of a model. Reasoning models reject penalties and stop sequences; only some accept an effort.
 fn rules(model: &str) -> Rules {
     let thinks = ["grok-3-mini", "grok-4", "grok-code", "grok-latest"];
     if model.contains("non-reasoning") || !thinks.iter().any(|name| model.starts_with(name)) {

@@ -1,4 +1,4 @@
-//! Z.ai: temperatures up to 1, one stop sequence, JSON without schemas, tools only as the model likes.
+//! Z.ai: temperatures up to 1, one stop sequence, JSON mode without schemas, no forced tool calls.
 
 use super::*;
 

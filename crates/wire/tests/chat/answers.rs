@@ -1,4 +1,4 @@
-//! Whole answers: read from providers, written for clients.
+//! Complete answers: decoded from providers, rendered for clients.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use domain::usage::{Tokens, Usage};
 use serde_json::{Value, json};
 use wire::codec;
 
-use crate::{decoding, narrate, rendering};
+use crate::{decoding, render_stream, rendering};
 
 fn decode(body: &Value) -> Result<Reply, fault::Fault> {
     codec::of(Format::Chat).decode(body.to_string().as_bytes(), &mut decoding(Some("json_output")))
@@ -137,7 +137,7 @@ fn streams_are_written_as_clients_know_them() {
     for include_usage in [false, true] {
         let mut rendering = rendering(include_usage);
         rendering.tools = tools();
-        let bytes = narrate(&full().into_events(), rendering);
+        let bytes = render_stream(&full().into_events(), rendering);
         let text = std::str::from_utf8(&bytes).unwrap();
         for data in text.split_terminator("\n\n").filter_map(|event| event.strip_prefix("data: ")) {
             assert!(data == "[DONE]" || serde_json::from_str::<Value>(data).is_ok(), "{data}");
@@ -167,7 +167,7 @@ fn every_reason_to_stop_has_a_word() {
             body["choices"][0]["message"]["content"].is_null(),
             reply.parts.len() == 1 && word != "stop" || reply.parts == [refusal()]
         );
-        let stream = narrate(&reply.into_events(), rendering(false));
+        let stream = render_stream(&reply.into_events(), rendering(false));
         assert!(std::str::from_utf8(&stream).unwrap().contains(&format!("\"finish_reason\":\"{word}\"")));
     }
 }

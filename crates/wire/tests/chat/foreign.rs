@@ -1,4 +1,4 @@
-//! Prompts of clients that speak other formats, as vendors of chat completions get them.
+//! Prompts from clients of other formats, encoded for chat completions vendors.
 
 use domain::call::Format;
 use domain::canon::{
@@ -23,7 +23,7 @@ fn result(id: &str, parts: Vec<Part>, is_error: bool) -> Part {
     Content::ToolResult(ToolResult { call_id: id.into(), name: Some("shot".into()), parts, is_error }).into()
 }
 
-/// An agent that speaks Anthropic's format and uses all of it.
+/// An agent that uses all features of Anthropic's format.
 fn agent() -> Prompt {
     let mut prompt = Prompt::new(Format::Messages);
     let state = Opaque {

@@ -1,4 +1,4 @@
-//! Chat completions through the canonical model: clients' requests in, providers' answers out, and both ways round.
+//! Chat completions through the canonical model: client requests, provider answers, and round trips.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be read should stop the test")]
 
@@ -16,7 +16,7 @@ use domain::call::Format;
 use domain::canon::{Collector, Event, Prompt, Reply};
 use domain::fault::Fault;
 use serde_json::Value;
-use wire::codec::{self, Decoding, EchoedRequest, Encoded, Mint, Rendering, Target};
+use wire::codec::{self, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors as all;
 
@@ -35,7 +35,7 @@ fn json(bytes: &[u8]) -> Value {
     serde_json::from_slice(bytes).unwrap()
 }
 
-/// The body for a vendor, and what was left out.
+/// The body for a vendor, and the dropped parameters.
 fn sent(prompt: &Prompt, vendor: &str, model: &str) -> (Value, Vec<String>) {
     let encoded = encode(prompt, vendor, model);
     (json(&encoded.body), encoded.dropped.names().to_vec())
@@ -46,13 +46,13 @@ fn decoding(schema_tool: Option<&str>) -> Decoding {
         provider: "acme".into(),
         model: "model-1".into(),
         schema_tool: schema_tool.map(str::to_owned),
-        mint: Mint::new("seed"),
+        mint: IdGenerator::new("seed"),
     }
 }
 
 fn rendering(include_usage: bool) -> Rendering {
     Rendering {
-        mint: Mint::new("seed"),
+        mint: IdGenerator::new("seed"),
         created: 1_700_000_000,
         provider: "acme".into(),
         model: "model-1".into(),
@@ -64,8 +64,8 @@ fn rendering(include_usage: bool) -> Rendering {
     }
 }
 
-/// What a decoder makes of a stream that arrives in these chunks.
-fn follow(chunks: impl IntoIterator<Item = Bytes>, decoding: Decoding) -> Result<Vec<Event>, Fault> {
+/// Decodes a stream that arrives in these chunks.
+fn decode_stream(chunks: impl IntoIterator<Item = Bytes>, decoding: Decoding) -> Result<Vec<Event>, Fault> {
     let mut decoder = codec::of(Format::Chat).decoder(decoding);
     let mut splitter = Splitter::new(1 << 20);
     let mut events = Vec::new();
@@ -82,7 +82,7 @@ fn follow(chunks: impl IntoIterator<Item = Bytes>, decoding: Decoding) -> Result
     Ok(events)
 }
 
-/// Begin first, blocks in order and one at a time, Finish after the last of them, End last.
+/// Checks the order: Begin first, blocks in order and one at a time, Finish after the last of them, End last.
 #[track_caller]
 fn check_order(events: &[Event]) {
     let (mut open, mut next, mut finished) = (None, 0, false);
@@ -113,7 +113,7 @@ fn gather(events: &[Event]) -> Reply {
     collector.finish()
 }
 
-fn narrate(events: &[Event], rendering: Rendering) -> Bytes {
+fn render_stream(events: &[Event], rendering: Rendering) -> Bytes {
     let mut renderer = codec::of(Format::Chat).renderer(rendering);
     let mut out = BytesMut::new();
     events.iter().for_each(|event| renderer.write(event, &mut out));

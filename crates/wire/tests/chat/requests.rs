@@ -1,4 +1,4 @@
-//! Requests of real clients: read, written back, and refused by path where they are wrong.
+//! Requests of real clients: parsed, encoded again, and rejected with a path if they are invalid.
 
 use domain::call::Format;
 use domain::canon::{Content, Opaque, Origin, Role, ToolChoice};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{parse, sent};
 
-/// What a chat client wrote goes out again as it was, but for what is said in `normalised`.
+/// Checks that a chat client's request is encoded unchanged, except for the values in `normalised`.
 #[track_caller]
 fn check_round(mut body: Value, normalised: &[(&str, Value)]) {
     let prompt = parse(&body).unwrap();
@@ -125,7 +125,7 @@ fn thoughts_come_first_and_find_their_states() {
     assert_eq!((state.data.as_str(), state.whole, second.text.as_str()), ("blob", true, ""));
     let Content::ToolCall(call) = &parts[3].content else { panic!() };
     assert_eq!(call.opaque.as_ref().unwrap().data, "for the call");
-    // Only what a chat model made goes back to one.
+    // Only state from a chat model is sent to one.
     let (body, _) = sent(&prompt, "openrouter", "m");
     assert_eq!(
         body["messages"][1]["reasoning_details"],

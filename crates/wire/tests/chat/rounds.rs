@@ -1,4 +1,4 @@
-//! Properties: what is written is read back as it was.
+//! Property tests: encoded values are read back unchanged.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -14,7 +14,7 @@ use serde_json::json;
 use wire::codec;
 use wire::formats::chat;
 
-use crate::{check_order, decoding, encode, follow, gather, narrate, parse, rendering};
+use crate::{check_order, decode_stream, decoding, encode, gather, parse, render_stream, rendering};
 
 fn word() -> impl Strategy<Value = String> {
     "[a-zA-Z0-9_-]{1,12}"
@@ -44,7 +44,7 @@ fn any_state() -> impl Strategy<Value = Opaque> {
     })
 }
 
-/// With text, or whole without.
+/// Thinking with text, or redacted without.
 fn thinking(state: impl Strategy<Value = Opaque>) -> impl Strategy<Value = Part> {
     (prop_oneof![text(), Just(String::new())], state).prop_map(|(text, opaque)| {
         let opaque = Some(Opaque { whole: text.is_empty(), ..opaque });
@@ -76,7 +76,7 @@ fn call(number: usize, custom: bool, opaque: Option<Opaque>, name: String, free:
     Content::ToolCall(ToolCall { id: format!("call_{number}"), name, arguments, custom, opaque }).into()
 }
 
-/// Words, then calls; after calls their results.
+/// Text, then calls, and the results of the calls.
 fn exchange() -> impl Strategy<Value = Vec<Turn>> {
     let calls = prop::collection::vec((any::<bool>(), of(native_state()), word(), text(), text()), 0..3);
     let thoughts = prop::collection::vec(thinking(native_state()), 0..3);
@@ -127,7 +127,7 @@ fn tools() -> impl Strategy<Value = Vec<Tool>> {
 
 fn prompt() -> impl Strategy<Value = Prompt> {
     let system = of(text().prop_map(|text| Turn::new(Role::System, vec![Part::text(text)])));
-    // Eighths are the same in binary and in decimal.
+    // Eighths are exact in binary and in decimal.
     let eighths = |range: std::ops::Range<i32>| of(range.prop_map(|eighth| f64::from(eighth) / 8.0));
     let sampling =
         (eighths(0..16), eighths(0..8), of(0..100u64), of(any::<i64>()), eighths(-16..16), eighths(-16..16))
@@ -244,21 +244,21 @@ proptest! {
 
     #[test]
     fn a_stream_that_is_narrated_is_followed_to_the_same_reply(reply in reply(), size in 1usize..64) {
-        let bytes = narrate(&reply.clone().into_events(), rendering(true));
+        let bytes = render_stream(&reply.clone().into_events(), rendering(true));
         let chunks = bytes.chunks(size).map(Bytes::copy_from_slice);
-        let events = follow(chunks, decoding(None)).unwrap();
+        let events = decode_stream(chunks, decoding(None)).unwrap();
         check_order(&events);
         prop_assert_eq!(Reply { raw_usage: Bytes::new(), ..gather(&events) }, reply);
     }
 
-    /// What a client shows back, whole, is what the model said: the state of every thought and call is intact.
+    /// A client that echoes a reply in full keeps the state of every thinking block and call.
     #[test]
     fn a_client_that_echoes_a_reply_loses_nothing(reply in reply()) {
         let body = codec::of(Format::Chat).render(&reply, &mut rendering(false));
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
         let echo = json!({"messages": [{"role": "user", "content": "Hi"}, body["choices"][0]["message"]]});
         let mut read = parse(&echo).unwrap().turns.pop().unwrap().parts;
-        // A client cannot say which model made a state of this very format.
+        // A client cannot tell which model created a state of this format.
         let native = |opaque: &mut Option<Opaque>| {
             if let Some(opaque) = opaque && opaque.origin.format == Format::Chat {
                 opaque.origin.model = "model-1".into();

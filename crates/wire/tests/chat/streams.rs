@@ -1,4 +1,4 @@
-//! Providers' streams, followed.
+//! Decoding of provider streams.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,7 @@ use domain::canon::{Block, Content, Delta, Event, StopReason};
 use domain::fault::Fault;
 use proptest::prelude::*;
 
-use crate::{check_order, decoding, follow, gather};
+use crate::{check_order, decode_stream, decoding, gather};
 
 fn fixtures() -> Vec<(String, Bytes)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/streams");
@@ -32,7 +32,7 @@ fn show(events: &Result<Vec<Event>, Fault>) -> String {
 #[test]
 fn streams_as_they_are_sent_become_events() {
     for (name, stream) in fixtures() {
-        let events = follow([stream], decoding(None));
+        let events = decode_stream([stream], decoding(None));
         if let Ok(events) = &events {
             check_order(events);
         }
@@ -44,14 +44,14 @@ proptest! {
     #[test]
     fn chunks_of_bytes_make_no_difference(which in 0usize..12, cuts in prop::collection::vec(1usize..200, 1..40)) {
         let (_, stream) = &fixtures()[which];
-        let whole = follow([stream.clone()], decoding(None));
+        let whole = decode_stream([stream.clone()], decoding(None));
         let mut rest = stream.clone();
         let mut chunks = Vec::new();
         for cut in cuts.iter().cycle() {
             if rest.is_empty() { break }
             chunks.push(rest.split_to((*cut).min(rest.len())));
         }
-        prop_assert_eq!(show(&follow(chunks, decoding(None))), show(&whole));
+        prop_assert_eq!(show(&decode_stream(chunks, decoding(None))), show(&whole));
     }
 }
 
@@ -70,7 +70,7 @@ const FINISH: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"
 fn calls(deltas: &[&str]) -> Vec<(String, String, String)> {
     let deltas: Vec<String> = deltas.iter().map(|text| delta(text)).collect();
     let all: Vec<&str> = deltas.iter().map(String::as_str).chain([FINISH, "[DONE]"]).collect();
-    let events = follow([stream(&all)], decoding(None)).unwrap();
+    let events = decode_stream([stream(&all)], decoding(None)).unwrap();
     check_order(&events);
     let reply = gather(&events);
     assert_eq!(reply.stop, StopReason::ToolCalls);
@@ -89,7 +89,7 @@ fn calls_are_told_apart_by_whatever_there_is() {
             (other.to_owned(), "g".to_owned(), "{}".to_owned()),
         ]
     };
-    // OpenAI: an index.
+    // OpenAI: by index.
     assert_eq!(
         calls(&[
             r#"{"tool_calls":[{"index":0,"id":"1","type":"function","function":{"name":"f","arguments":""}}]}"#,
@@ -99,7 +99,7 @@ fn calls_are_told_apart_by_whatever_there_is() {
         ]),
         two("1", "2")
     );
-    // No index: a new id, or a name, opens a call; what has neither goes on with the last.
+    // No index: a new id or a name starts a call; a fragment with neither continues the last one.
     assert_eq!(
         calls(&[
             r#"{"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{\"a\":"}}]}"#,
@@ -108,7 +108,7 @@ fn calls_are_told_apart_by_whatever_there_is() {
         ]),
         two("1", "2")
     );
-    // The same index for all, arguments as an object, no ids, no arguments.
+    // The same index for all calls, arguments as an object, no ids, no arguments.
     assert_eq!(
         calls(&[
             r#"{"tool_calls":[{"index":0,"id":"1","function":{"name":"f","arguments":{"a":1}}}]}"#,
@@ -122,7 +122,7 @@ fn calls_are_told_apart_by_whatever_there_is() {
         ]),
         two("call_seed01", "call_seed02")
     );
-    // An id that is new in every chunk, and a name that comes after it.
+    // A different id in every chunk, and a name that arrives after the id.
     assert_eq!(
         calls(&[
             r#"{"tool_calls":[{"index":0,"id":"1"}]}"#,
@@ -152,7 +152,7 @@ fn thoughts_words_and_calls_may_take_turns() {
     ]
     .map(delta);
     let all: Vec<&str> = deltas.iter().map(String::as_str).chain([FINISH, "[DONE]"]).collect();
-    let events = follow([stream(&all)], decoding(None)).unwrap();
+    let events = decode_stream([stream(&all)], decoding(None)).unwrap();
     check_order(&events);
     let kinds: Vec<String> = gather(&events)
         .parts
@@ -180,7 +180,7 @@ fn the_stand_in_for_a_schema_is_the_text() {
     .map(delta);
     let finish = FINISH.replace("stop", "tool_calls");
     let events =
-        follow([stream(&[&deltas[0], &deltas[1], &finish, "[DONE]"])], decoding(Some("json_output")))
+        decode_stream([stream(&[&deltas[0], &deltas[1], &finish, "[DONE]"])], decoding(Some("json_output")))
             .unwrap();
     check_order(&events);
     let reply = gather(&events);
@@ -198,7 +198,9 @@ fn the_stand_in_for_a_schema_is_the_text() {
 fn ends_and_breaks_are_told_apart() {
     let text = delta(r#"{"content":"a"}"#);
     let code = |parts: &[&str]| {
-        follow([stream(parts)], decoding(None)).map(|events| gather(&events).stop).map_err(|fault| fault.code)
+        decode_stream([stream(parts)], decoding(None))
+            .map(|events| gather(&events).stop)
+            .map_err(|fault| fault.code)
     };
     assert_eq!(code(&[&text, FINISH, "[DONE]"]), Ok(StopReason::EndTurn));
     assert_eq!(code(&[&text, FINISH]), Ok(StopReason::EndTurn));
@@ -234,7 +236,7 @@ fn nothing_waits_for_the_next_event() {
     let text = delta(r#"{"content":"a"}"#);
     let azure = r#"{"id":"","model":"","choices":[],"created":0,"prompt_filter_results":[]}"#;
     let usage = r#"{"id":"x","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
-    let all = follow([stream(&[azure, &text, FINISH, usage, "[DONE]"])], decoding(None)).unwrap();
+    let all = decode_stream([stream(&[azure, &text, FINISH, usage, "[DONE]"])], decoding(None)).unwrap();
     check_order(&all);
     assert_eq!(all[0], Event::Begin { id: Some("x".into()), model: Some("m".into()) });
     assert_eq!(all[1], Event::Open { index: 0, block: Block::Text });

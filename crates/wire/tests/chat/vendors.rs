@@ -1,4 +1,4 @@
-//! What each vendor serves, as its file declares it.
+//! The operations each vendor serves, as declared in its file.
 
 use std::fmt::Write as _;
 

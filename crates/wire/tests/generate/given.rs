@@ -1,4 +1,4 @@
-//! What the tests of this format begin with.
+//! Shared helpers and fixtures of the tests of this format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use domain::call::Format;
 use domain::canon::{Content, Event, Opaque, Origin, Part, Prompt, Reply, ToolCall, ToolResult};
 use domain::fault::Fault;
-use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, Mint, Rendering, Target};
+use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
 use wire::sse::Splitter;
 use wire::vendors;
 
@@ -40,13 +40,13 @@ pub fn decoding() -> Decoding {
         provider: "acme".into(),
         model: MODEL.into(),
         schema_tool: Some("json_output".into()),
-        mint: Mint::new("0seed"),
+        mint: IdGenerator::new("0seed"),
     }
 }
 
 pub fn rendering() -> Rendering {
     Rendering {
-        mint: Mint::new("0seed"),
+        mint: IdGenerator::new("0seed"),
         created: 0,
         provider: "acme".into(),
         model: MODEL.into(),
@@ -58,7 +58,7 @@ pub fn rendering() -> Rendering {
     }
 }
 
-/// The events of a stream that comes in these chunks, and the fault it ended with, if any.
+/// The events of a stream that arrives in these chunks, and its fault, if any.
 pub fn followed(chunks: impl IntoIterator<Item = Bytes>) -> (Vec<Event>, Option<Fault>) {
     let mut splitter = Splitter::new(1 << 20);
     let mut decoder = codec().decoder(decoding());

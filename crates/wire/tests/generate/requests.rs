@@ -1,4 +1,4 @@
-//! What Gemini is sent for what clients ask, in its own words and in those of others.
+//! Requests encoded for Gemini, from Gemini clients and from clients of other formats.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -36,7 +36,7 @@ fn calls(calls: Vec<ToolCall>) -> Turn {
     Turn::new(Role::Assistant, calls.into_iter().map(|call| Content::ToolCall(call).into()).collect())
 }
 
-/// Requests of real clients, read and written again in the same format.
+/// Requests of real clients, parsed and encoded again in the same format.
 #[test]
 fn requests_of_its_own_clients_are_kept() {
     for (name, request) in given::fixtures("requests") {
@@ -45,12 +45,12 @@ fn requests_of_its_own_clients_are_kept() {
         assert!(encoded.dropped.is_empty(), "{name}: {:?}", encoded.dropped);
         let sent: Value = serde_json::from_slice(&encoded.body).unwrap();
         insta::assert_snapshot!(format!("request_{name}"), serde_json::to_string_pretty(&sent).unwrap());
-        // What was normalised stays so.
+        // Normalisation is idempotent.
         assert_eq!(body(&parsed(Bytes::from(sent.to_string())).unwrap(), MODEL), sent, "{name}");
     }
 }
 
-/// A conversation of an agent that speaks messages: thinking, parallel calls, results out of order, an image.
+/// A conversation of an agent that uses Messages: thinking, parallel calls, results out of order, an image.
 fn agent() -> Prompt {
     let picture = Media {
         source: Source::Data("iVBORw0KGgo=".into()),
@@ -136,7 +136,7 @@ fn results_match_their_calls_in_number_name_and_order() {
             Turn::new(Role::Tool, vec![result("a", vec![])]),
             Turn::new(Role::Tool, vec![result("a", vec![Part::text("again")])]),
             user("on"),
-            // An id that is used again belongs to the new call.
+            // A reused id belongs to the new call.
             calls(vec![call("a", "f", "{\"x\":2}")]),
             Turn::new(Role::Tool, vec![result("a", vec![Part::text("A2")])]),
         ],
@@ -179,7 +179,7 @@ fn a_call_that_was_left_does_not_take_the_result_of_its_namesake() {
     let response = |content: usize| contents[content]["parts"][0]["functionResponse"]["response"].clone();
     assert_eq!(response(2), json!({"error": "This call was not answered."}));
     assert_eq!(response(4), json!({"result": "A"}));
-    // The last call of all is still open.
+    // The last call is still unanswered.
     assert_eq!(contents.as_array().unwrap().len(), 6);
 }
 
@@ -196,7 +196,7 @@ fn unsigned_calls_of_the_current_loop_get_the_placeholder() {
         Turn::new(Role::Tool, vec![result("d", vec![])]),
     ];
     let mut prompt = asking(Format::Chat, turns);
-    // The user's second words stand in the same content as the first result.
+    // The user's second text is in the same content as the first result.
     prompt.turns.insert(3, Turn::new(Role::Assistant, vec![Part::text("done")]));
     let signatures = |model: &str| -> Vec<Value> {
         let sent = body(&prompt, model);

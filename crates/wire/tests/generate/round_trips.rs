@@ -1,4 +1,4 @@
-//! What is written is read again as it was.
+//! Property tests: encoded values are read back unchanged.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -25,7 +25,7 @@ fn signature() -> impl Strategy<Value = Option<String>> {
     prop::option::of("[A-Za-z0-9+/]{4,12}=")
 }
 
-/// A native state as a client sends it: the model is not named.
+/// Native state as a client sends it, without the model name.
 fn native(data: String, whole: bool) -> Opaque {
     Opaque { origin: Origin { format: Format::Generate, model: String::new() }, data, whole, text: None }
 }
@@ -48,7 +48,7 @@ fn user_part() -> impl Strategy<Value = Part> {
     ]
 }
 
-/// What the model said in one turn, and the results of its calls. Every call but the first may lack a signature.
+/// A model turn and the results of its calls. Every call but the first may lack a signature.
 fn exchange() -> impl Strategy<Value = Vec<Turn>> {
     let call = ("[a-z_]{1,8}", arguments(), words(), any::<bool>(), "[A-Za-z0-9]{4}");
     let said = prop::option::of((words(), signature()));
@@ -57,7 +57,7 @@ fn exchange() -> impl Strategy<Value = Vec<Turn>> {
             let mut model = Vec::new();
             if let Some((text, signature)) = said {
                 model.push(Part::text(text));
-                // Before a call without a signature it would be taken for that call's.
+                // Before a call without a signature it would be read as that call's.
                 if let Some(signature) = signature {
                     let opaque = Some(native(signature, true));
                     model.push(Content::Thinking(Thinking { text: String::new(), opaque }).into());
@@ -158,7 +158,7 @@ fn prompt() -> impl Strategy<Value = Prompt> {
             let first = Turn::new(Role::User, user);
             prompt.turns = system.into_iter().chain([first]).collect();
             for turn in exchanges.into_iter().flatten() {
-                // Turns of one side become one content.
+                // Consecutive turns of one role become one content.
                 match prompt.turns.last_mut() {
                     Some(last) if last.role == turn.role => last.parts.extend(turn.parts),
                     _ => prompt.turns.push(turn),
@@ -177,7 +177,7 @@ fn prompt() -> impl Strategy<Value = Prompt> {
 }
 
 fn said(parts: &mut Vec<Part>) -> StopReason {
-    // Neighbours of one kind are one block in a stream.
+    // Adjacent parts of one kind are one block in a stream.
     parts.dedup_by(|next, last| match (&next.content, &mut last.content) {
         (Content::Text(more), Content::Text(text)) => {
             text.push_str(more);

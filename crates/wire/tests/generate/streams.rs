@@ -1,4 +1,4 @@
-//! What is read from a provider's streams and answers, however they arrive, and what a client is written.
+//! Decoding of provider streams and answers in any chunking, and rendering for clients.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ fn streams_are_followed() {
         let (events, fault) = followed([stream]);
         let fault = fault
             .map(|fault| {
-                format!("{fault} retryable={}\n", fault.recourse != domain::fault::Recourse::Nowhere)
+                format!("{fault} retryable={}\n", fault.retry_scope != domain::fault::RetryScope::Never)
             })
             .unwrap_or_default();
         insta::assert_snapshot!(format!("stream_{name}"), shown(&events) + &fault);
@@ -69,7 +69,7 @@ fn streams_keep_the_order_every_renderer_relies_on() {
     }
 }
 
-/// Both ways to look at the same stream agree on where content begins and where the reason is.
+/// The classifier and the decoder must agree on where content begins and where the finish reason is.
 #[test]
 fn the_glance_and_the_decoder_agree() {
     for (name, stream) in given::fixtures("streams") {
@@ -100,7 +100,7 @@ fn a_whole_answer_is_decoded() {
     }
     let fault = codec().decode(br#"{"candidates":[{"content":{"parts":[]}}]}"#, &mut decoding()).unwrap_err();
     assert_eq!(
-        (&*fault.code, fault.recourse != domain::fault::Recourse::Nowhere),
+        (&*fault.code, fault.retry_scope != domain::fault::RetryScope::Never),
         ("upstream_invalid_response", true)
     );
     let fault =
@@ -179,7 +179,7 @@ fn a_client_is_written_whole_answers_and_streams() {
     insta::assert_snapshot!("narrated", std::str::from_utf8(&stream).unwrap().replace("\r\n", "␍␊\n"));
 }
 
-/// Arguments come in fragments and leave whole; text leaves at once.
+/// Arguments arrive in fragments and are rendered whole; text is rendered at once.
 #[test]
 fn text_is_not_delayed_and_calls_are_gathered() {
     let mut renderer = codec().renderer(rendering());
@@ -203,7 +203,7 @@ fn text_is_not_delayed_and_calls_are_gathered() {
     assert!(out.starts_with(b"data: {\"error\":{") && out.ends_with(b"}\r\n\r\n"));
 }
 
-/// Thoughts of another format come back from a client that keeps only calls, exactly.
+/// Another format's thinking is restored exactly from a client that only keeps calls.
 #[test]
 fn foreign_state_survives_clients_that_drop_thoughts() {
     let body: Value = serde_json::from_slice(&codec().render(&reply(), &mut rendering())).unwrap();
@@ -232,7 +232,7 @@ fn foreign_state_survives_clients_that_drop_thoughts() {
     }
 }
 
-/// The parts of all pieces, as a client gathers them.
+/// The parts of all chunks, as a client collects them.
 fn followed_parts(stream: &Bytes) -> Value {
     let mut splitter = Splitter::new(1 << 20);
     splitter.push(stream.clone());
@@ -266,7 +266,7 @@ proptest! {
         prop_assert_eq!(followed(chunks), followed([stream.clone()]));
     }
 
-    /// Whatever the bytes are, reading them ends, in a fault or in an answer.
+    /// Decoding terminates for any bytes, with a fault or an answer.
     #[test]
     fn garbage_is_survived(which: prop::sample::Index, at: prop::sample::Index, byte: u8) {
         let fixtures = given::fixtures("streams");

@@ -1,4 +1,4 @@
-//! What Anthropic would refuse, as far as it can be told from a request alone.
+//! Checks whether Anthropic would accept a request, as far as the request alone shows.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ fn ids<'a>(blocks: &'a [Value], kind: &str, field: &str) -> Vec<&'a str> {
     blocks.iter().filter(|block| block["type"] == kind).map(|block| block[field].as_str().unwrap()).collect()
 }
 
-/// Panics with the reason of the refusal.
+/// Panics with the reason of the rejection.
 #[track_caller]
 pub fn check(body: &Value, model: &str) {
     messages(body, model);

@@ -1,4 +1,4 @@
-//! Whole answers, read.
+//! Decoding of complete answers.
 
 use domain::canon::{Content, StopReason};
 use serde_json::{Value, json};

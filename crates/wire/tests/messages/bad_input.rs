@@ -1,4 +1,4 @@
-//! Requests that are refused, and the field that is named.
+//! Rejected requests, and the field named in the fault.
 
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ fn results_without_calls_and_images_too_large() {
     refused_quietly(user(json!([image])), "messages[0].content[0].source.data");
 }
 
-/// Without printing a body of many megabytes.
+/// Like `refused`, without printing a body of many megabytes.
 #[track_caller]
 fn refused_quietly(body: Value, param: &str) {
     let fault = parse(&body).unwrap_err();

@@ -1,4 +1,4 @@
-//! Requests as real clients send them: parsed, and written back for Anthropic.
+//! Requests of real clients: parsed, and encoded for Anthropic.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -104,7 +104,7 @@ fn between_two_of_the_same_format_bytes_stay_bytes() {
     spliced(r#"{"messages":[{}]}"#, true, r#"{"messages":[{}],"model":"claude-opus-5","stream":true}"#);
 }
 
-/// Claude Code drops the thinking of turns whose `model` is not the one it asked for.
+/// Claude Code drops the thinking of turns whose `model` is not the one it requested.
 #[test]
 fn a_whole_answer_names_the_model_that_was_asked_for() {
     for (said, expected) in [
@@ -147,7 +147,7 @@ fn a_native_stream_names_the_model_that_was_asked_for() {
     check(format!("data: {DELTA}\n\n"), None);
 }
 
-/// Anthropic takes letters, digits, `_` and `-` in ids, and refuses the whole request otherwise.
+/// Anthropic accepts letters, digits, `_` and `-` in ids, and otherwise rejects the whole request.
 #[test]
 fn tool_ids_that_anthropic_refuses_are_mapped_in_a_native_request() {
     let ids = |call: &str, result: &str| {

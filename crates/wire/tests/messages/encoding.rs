@@ -1,4 +1,4 @@
-//! Requests of other clients, as each generation of Claude takes them.
+//! Requests of other clients, encoded for each generation of Claude.
 
 use domain::call::Format;
 use domain::canon::{
@@ -202,7 +202,7 @@ fn thoughts_go_back_only_to_the_model_that_had_them() {
         body["messages"][1]["content"][0],
         json!({"type": "thinking", "thinking": "Hm", "signature": "sig"})
     );
-    // Without its thought the turn cannot go on thinking where budgets are counted; elsewhere it can.
+    // Without its thinking block the turn cannot continue with a thinking budget; with adaptive thinking it can.
     for other in
         [thought(Format::Generate, OLD), thought(Format::Messages, "claude-opus-5"), Part::text("Hm")]
     {
@@ -290,7 +290,7 @@ fn tools_and_the_choice_among_them() {
     assert_eq!(body["tools"][1]["input_schema"]["required"], json!(["input"]));
     let choice = json!({"type": "tool", "name": "fs_list", "disable_parallel_tool_use": true});
     assert_eq!(body["tool_choice"], choice);
-    // The older generation knows no strict tools, and a model that thinks is not forced.
+    // The older generation has no strict tools, and a thinking model cannot be forced to call one.
     let (body, dropped) = encoded(&prompt, OLDER);
     assert_eq!(dropped, ["tools.strict", "tools[2]"]);
     assert_eq!(body["tools"][0].get("strict"), None);

@@ -1,4 +1,4 @@
-//! What each generation of Claude takes, by the ids it is called by.
+//! The rules of each generation of Claude, by model id.
 
 use domain::canon::Effort;
 use wire::vendors::{self, Rules, ThinkingStyle};

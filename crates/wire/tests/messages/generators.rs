@@ -1,4 +1,4 @@
-//! Random prompts and answers: those this format can say exactly, and wild ones of any client.
+//! Random prompts and answers: exactly expressible ones, and arbitrary ones of any client.
 
 use domain::call::Format;
 use domain::canon::{
@@ -64,7 +64,7 @@ fn said() -> impl Strategy<Value = Vec<Part>> {
     prop::collection::vec(media(), 1..3)
 }
 
-/// The user asks; the assistant thinks, speaks and calls; results come back, perhaps with more words.
+/// A user turn, an assistant turn with thinking, text and calls, and the results.
 fn exchange(number: usize) -> impl Strategy<Value = Vec<Turn>> {
     let ids = move |count: usize| (0..count).map(move |index| format!("toolu_{number}_{index}"));
     (said(), prop::option::of(signed("")), words(), 0..3usize).prop_flat_map(
@@ -136,7 +136,7 @@ fn efforts() -> impl Strategy<Value = Effort> {
     prop::sample::select(Effort::ALL.to_vec())
 }
 
-/// What a client of this format can say to a model of Claude 4.5's generation, exactly.
+/// Prompts that a client of this format can send to a Claude 4.5 model exactly.
 pub fn sayable() -> impl Strategy<Value = Prompt> {
     let reasoning =
         prop_oneof![Just(None), Just(Some(Reasoning { enabled: Some(false), ..Reasoning::default() })),];
@@ -177,7 +177,7 @@ pub fn sayable() -> impl Strategy<Value = Prompt> {
     )
 }
 
-/// What any client may send, in any order that pairs calls and results.
+/// Prompts of any client, in any order that pairs calls and results.
 pub fn wild() -> impl Strategy<Value = Prompt> {
     let lone =
         (prop::sample::select(vec![Role::System, Role::Developer, Role::User, Role::Assistant]), "[ a]{0,3}")
@@ -224,7 +224,7 @@ pub fn wild() -> impl Strategy<Value = Prompt> {
     )
 }
 
-/// What a provider of this format can answer, exactly.
+/// Replies that a provider of this format can express exactly.
 pub fn reply() -> impl Strategy<Value = Reply> {
     let foreign = Content::Foreign {
         format: Format::Messages,

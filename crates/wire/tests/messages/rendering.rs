@@ -1,4 +1,4 @@
-//! Canonical answers as Anthropic's clients get them, whole and streamed.
+//! Canonical answers rendered for Anthropic clients, complete and streamed.
 
 use bytes::{Bytes, BytesMut};
 use domain::call::Format;
@@ -9,7 +9,7 @@ use domain::fault;
 use domain::usage::{Tokens, Usage};
 use serde_json::{Value, json};
 
-use crate::{codec, narrate, parse, rendering};
+use crate::{codec, parse, render_stream, rendering};
 
 fn state(format: Format, data: &str, whole: bool) -> Opaque {
     Opaque { origin: Origin { format, model: "some-model".into() }, data: data.into(), whole, text: None }
@@ -24,7 +24,7 @@ fn call(id: &str, opaque: Option<Opaque>) -> Part {
     Content::ToolCall(ToolCall { id: id.into(), name, arguments, custom: false, opaque }).into()
 }
 
-/// An answer of another provider, with all that it may hold.
+/// An answer of another provider with every kind of content.
 fn reply() -> Reply {
     Reply {
         id: Some("chatcmpl-1".into()),
@@ -59,7 +59,7 @@ fn rendered(reply: &Reply) -> Value {
     serde_json::from_slice(&codec().render(reply, &mut rendering())).unwrap()
 }
 
-/// What an SDK gathers from a stream: the message, its blocks grown by their deltas.
+/// The message an SDK accumulates from a stream.
 fn gathered(stream: &Bytes) -> Value {
     let mut message = Value::Null;
     let mut inputs: Vec<String> = Vec::new();
@@ -108,14 +108,14 @@ fn gathered(stream: &Bytes) -> Value {
 #[test]
 fn whole_and_streamed_an_answer_is_the_same_to_the_client() {
     let whole = rendered(&reply());
-    assert_eq!(gathered(&narrate(&reply().into_events())), whole);
+    assert_eq!(gathered(&render_stream(&reply().into_events())), whole);
     insta::assert_json_snapshot!("rendered", whole);
 }
 
 #[test]
 fn the_stream_as_it_is_written() {
     let events = reply().into_events();
-    let stream = narrate(&events);
+    let stream = render_stream(&events);
     insta::assert_snapshot!("narrated", std::str::from_utf8(&stream).unwrap());
 }
 
@@ -151,7 +151,7 @@ fn a_thought_that_is_only_signed_stays_one() {
         Reply { parts: vec![thought("", Some(state(Format::Messages, "EqQB", false)))], ..Reply::default() };
     let expected = json!([{"type": "thinking", "thinking": "", "signature": "EqQB"}]);
     assert_eq!(rendered(&native)["content"], expected);
-    assert_eq!(gathered(&narrate(&native.into_events()))["content"], expected);
+    assert_eq!(gathered(&render_stream(&native.into_events()))["content"], expected);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_refusal_is_text_with_its_reason() {
     let whole = rendered(&refusal);
     assert_eq!(whole["content"], json!([{"type": "text", "text": "No."}]));
     assert_eq!(whole["stop_reason"], "refusal");
-    assert_eq!(gathered(&narrate(&refusal.into_events())), whole);
+    assert_eq!(gathered(&render_stream(&refusal.into_events())), whole);
 }
 
 #[test]
@@ -178,14 +178,14 @@ fn every_stop_reason_has_its_word() {
         let reply = Reply { stop, ..Reply::default() };
         let whole = rendered(&reply);
         assert_eq!((whole["stop_reason"].as_str(), whole["stop_sequence"].as_str()), (Some(word), sequence));
-        assert_eq!(gathered(&narrate(&reply.into_events())), whole);
+        assert_eq!(gathered(&render_stream(&reply.into_events())), whole);
     }
 }
 
 #[test]
 fn usage_that_comes_after_the_reason_is_still_told_with_it() {
     let usage = Usage { tokens: Tokens { input: 7, output: 9, ..Tokens::default() }, ..Usage::default() };
-    let stream = narrate(&[
+    let stream = render_stream(&[
         Event::Begin { id: None, model: None },
         Event::Finish { reason: StopReason::EndTurn },
         Event::Usage { usage: Box::new(usage), raw: Bytes::new() },
@@ -206,7 +206,7 @@ fn usage_that_comes_after_the_reason_is_still_told_with_it() {
 fn custom_input_is_wrapped_as_it_grows() {
     let block = Block::ToolCall { id: "c".into(), name: "patch".into(), custom: true, opaque: None };
     let grow = |more: &str| Event::Delta { index: 0, delta: Delta::Arguments(more.into()) };
-    let stream = narrate(&[
+    let stream = render_stream(&[
         Event::Begin { id: None, model: None },
         Event::Open { index: 0, block },
         grow("say \"hi\""),

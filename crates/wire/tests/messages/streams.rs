@@ -1,4 +1,4 @@
-//! Streams as Anthropic sends them, followed.
+//! Decoding of Anthropic streams.
 
 use bytes::Bytes;
 use domain::canon::{Content, Event, StopReason};
@@ -6,12 +6,12 @@ use domain::fault::Fault;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{collect, fixtures, follow};
+use crate::{collect, decode_stream, fixtures};
 
 #[test]
 fn streams_are_followed() {
     for (name, stream) in fixtures("streams") {
-        let events = follow(&[stream], None).unwrap();
+        let events = decode_stream(&[stream], None).unwrap();
         insta::assert_debug_snapshot!(format!("stream_{name}"), events);
     }
 }
@@ -61,7 +61,7 @@ fn the_call_of_the_stand_in_streams_as_text() {
         delta,
         end,
     ];
-    let reply = collect(&follow(&[stream(&events)], Some("json_output")).unwrap());
+    let reply = collect(&decode_stream(&[stream(&events)], Some("json_output")).unwrap());
     assert_eq!(reply.parts[0].content, Content::Text(r#"{"a":1}"#.into()));
     assert_eq!(reply.stop, StopReason::EndTurn);
     assert_eq!(reply.usage.unwrap().tokens.total(), 6);
@@ -72,7 +72,7 @@ fn arguments_that_come_with_the_block_are_not_lost() {
     for (whole, expected) in [(json!({"a": 1}), r#"{"a":1}"#), (json!({}), "{}")] {
         let [delta, end] = finish("tool_use");
         let events = [start(), open(0, tool("look", whole)), stop(0), delta, end];
-        let reply = collect(&follow(&[stream(&events)], None).unwrap());
+        let reply = collect(&decode_stream(&[stream(&events)], None).unwrap());
         let Content::ToolCall(call) = &reply.parts[0].content else { panic!() };
         assert_eq!(call.arguments, expected);
     }
@@ -82,7 +82,7 @@ fn arguments_that_come_with_the_block_are_not_lost() {
 fn blocks_are_closed_before_the_end_even_where_the_provider_forgets() {
     let [delta, end] = finish("max_tokens");
     let events = [start(), open(0, json!({"type": "text", "text": "Hi"})), delta, end];
-    let events = follow(&[stream(&events)], None).unwrap();
+    let events = decode_stream(&[stream(&events)], None).unwrap();
     let close = events.iter().position(|event| matches!(event, Event::Close { .. })).unwrap();
     let finish = events.iter().position(|event| matches!(event, Event::Finish { .. })).unwrap();
     assert!(close < finish);
@@ -91,7 +91,7 @@ fn blocks_are_closed_before_the_end_even_where_the_provider_forgets() {
 
 #[track_caller]
 fn fails(events: &[Value]) -> Fault {
-    follow(&[stream(events)], None).unwrap_err()
+    decode_stream(&[stream(events)], None).unwrap_err()
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn broken_streams_are_the_providers_fault() {
 fn what_is_new_is_passed_over() {
     let [delta, end] = finish("end_turn");
     let events = [json!({"type": "ping"}), start(), json!({"type": "something_new"}), delta, end];
-    assert_eq!(follow(&[stream(&events)], None).unwrap().len(), 5);
+    assert_eq!(decode_stream(&[stream(&events)], None).unwrap().len(), 5);
 }
 
 proptest! {
@@ -133,7 +133,7 @@ proptest! {
             at.extend([0, stream.len()]);
             at.sort_unstable();
             let chunks: Vec<Bytes> = at.windows(2).map(|pair| stream.slice(pair[0]..pair[1])).collect();
-            prop_assert_eq!(follow(&chunks, None).unwrap(), follow(&[stream], None).unwrap());
+            prop_assert_eq!(decode_stream(&chunks, None).unwrap(), decode_stream(&[stream], None).unwrap());
         }
     }
 }
@@ -142,6 +142,6 @@ proptest! {
 fn byte_by_byte_it_is_the_same() {
     for (_, stream) in fixtures("streams") {
         let chunks: Vec<Bytes> = (0..stream.len()).map(|at| stream.slice(at..=at)).collect();
-        assert_eq!(follow(&chunks, None).unwrap(), follow(&[stream], None).unwrap());
+        assert_eq!(decode_stream(&chunks, None).unwrap(), decode_stream(&[stream], None).unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! What is refused, and the path it is refused at.
+//! Rejected requests, and the path named in the fault.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Requests as real clients send them: read, and written back in the same format.
+//! Requests of real clients: parsed, and encoded in the same format.
 
 use domain::canon::{Content, Role, Tool};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Prompts of other formats as this one sends them: what is adapted, and what is named as left out.
+//! Prompts of other formats encoded for this one: adapted and dropped parameters.
 
 use domain::canon::{
     CacheMark, Content, CustomTool, Effort, FunctionTool, Media, Opaque, Origin, OutputFormat, Part,

@@ -1,4 +1,4 @@
-//! Laws: any cutting of a stream says the same; what is written reads back as it was.
+//! Property tests: decoding does not depend on the chunking, and encoded values are read back unchanged.
 
 use domain::canon::{
     Content, CustomTool, Effort, FunctionTool, Media, Opaque, Origin, OutputFormat, Part, Reasoning, Role,
@@ -52,7 +52,7 @@ fn spoken() -> impl Strategy<Value = Part> {
     prop_oneof![text().prop_map(Part::text), media()]
 }
 
-/// What a model said, the calls in it, and the results.
+/// An assistant turn with calls, and their results.
 fn exchange(number: usize) -> impl Strategy<Value = Vec<Turn>> {
     let thought = (text(), opaque(Format::Responses, ""))
         .prop_map(|(text, opaque)| Content::Thinking(Thinking { text, opaque: Some(opaque) }).into());
@@ -100,7 +100,7 @@ fn tools() -> impl Strategy<Value = Vec<Tool>> {
     vec(tool, 0..4)
 }
 
-/// As people write them: not every double survives JSON to its last digit.
+/// Decimal fractions with two digits: not every double survives JSON exactly.
 fn hundredths(count: i32) -> f64 {
     f64::from(count) / 100.0
 }
@@ -185,7 +185,7 @@ fn replies() -> impl Strategy<Value = Reply> {
     )
 }
 
-/// Ids, names and the provider's own words are the client's and not the reply's.
+/// The reply without id, model and raw usage, which are not round-tripped.
 fn comparable(reply: Reply) -> Reply {
     Reply { id: None, model: None, raw_usage: Bytes::new(), ..reply }
 }
@@ -195,7 +195,7 @@ proptest! {
     fn any_cutting_of_a_stream_says_the_same(cuts in vec(0usize..400, 0..60)) {
         for name in ["everything", "sparse"] {
             let stream = fixture(&format!("streams/{name}.sse"));
-            prop_assert_eq!(follow(&stream, &cuts).unwrap(), follow(&stream, &[]).unwrap());
+            prop_assert_eq!(decode_stream(&stream, &cuts).unwrap(), decode_stream(&stream, &[]).unwrap());
         }
     }
 
@@ -215,8 +215,8 @@ proptest! {
 
     #[test]
     fn a_reply_told_is_followed_as_it_was(reply in replies(), cuts in vec(0usize..300, 0..20)) {
-        let stream = narrate(&reply.clone().into_events(), rendering(&[], json!({})));
-        let events = follow(&stream, &cuts).unwrap();
+        let stream = render_stream(&reply.clone().into_events(), rendering(&[], json!({})));
+        let events = decode_stream(&stream, &cuts).unwrap();
         check_order(&events);
         prop_assert_eq!(comparable(collect(&events)), reply);
     }

@@ -1,4 +1,4 @@
-//! What a client is sent, whole and in pieces.
+//! Responses rendered for clients, complete and streamed.
 
 use domain::canon::{Content, Delta, Opaque, Origin, Part, StopReason, Thinking, ToolCall};
 use domain::usage::{Tokens, Usage};
@@ -59,7 +59,7 @@ fn a_whole_response_has_all_its_members() {
 
 #[test]
 fn a_stream_has_every_event_and_ends_as_the_whole() {
-    let stream = narrate(&reply().into_events(), rendering(&tools(), request()));
+    let stream = render_stream(&reply().into_events(), rendering(&tools(), request()));
     insta::assert_snapshot!(std::str::from_utf8(&stream).unwrap());
     let events = data_of(&stream);
     for (number, event) in events.iter().enumerate() {
@@ -102,7 +102,7 @@ fn every_stop_reason_has_its_status() {
         let reply = Reply { stop, ..Reply::default() };
         let body = json(&responses().render(&reply, &mut rendering(&[], json!({}))));
         assert_eq!((&body["status"], &body["incomplete_details"]), (&json!(status), &reason));
-        let stream = narrate(&reply.into_events(), rendering(&[], json!({})));
+        let stream = render_stream(&reply.into_events(), rendering(&[], json!({})));
         let events = data_of(&stream);
         assert_eq!(events.last().unwrap()["type"], format!("response.{status}"));
     }
@@ -136,13 +136,13 @@ fn a_broken_answer_is_created_fails_and_raises() {
     assert!(!out.ends_with(b"[DONE]\n\n"));
 }
 
-/// The client sends back what it got, and the model that made the state gets it back with the same call.
+/// State that a client sends back reaches the model that created it, with the same call.
 #[test]
 fn state_survives_the_client() {
     let request = json!({"input": "x"});
     let original = reply();
     let whole = json(&responses().render(&original, &mut rendering(&tools(), request.clone())));
-    let stream = narrate(&original.clone().into_events(), rendering(&tools(), request));
+    let stream = render_stream(&original.clone().into_events(), rendering(&tools(), request));
     let streamed: Vec<Value> = data_of(&stream)
         .into_iter()
         .filter(|event| event["type"] == "response.output_item.done")
@@ -175,7 +175,7 @@ fn state_that_comes_after_its_call_finds_it_too() {
         Event::Finish { reason: StopReason::ToolCalls },
         Event::End,
     ];
-    let events = data_of(&narrate(&events, rendering(&[], json!({}))));
+    let events = data_of(&render_stream(&events, rendering(&[], json!({}))));
     let output = events.last().unwrap()["response"]["output"].clone();
     let prompt = parse(&json!({"input": output})).unwrap();
     let Content::ToolCall(call) = &prompt.turns[0].parts[0].content else { panic!() };

@@ -1,4 +1,4 @@
-//! Minted keys are well formed; a rotated key keeps its earlier values for as long as it was told.
+//! Generated keys are well formed; a rotated key keeps its earlier values until they expire.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A price: what is acceptable, and what it becomes over another.
+//! Model prices: validation, and merging with a base price.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

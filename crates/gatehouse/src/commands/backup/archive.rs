@@ -1,5 +1,5 @@
-//! The file of a backup: a tar archive whose last entry lists every file with its size and SHA-256. A file that was cut
-//! off has no such entry.
+//! The archive format of backups: a tar file whose last entry is a manifest with the size and SHA-256 of every file. A
+//! truncated archive has no manifest.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write as _};
@@ -18,7 +18,7 @@ const MAX_MANIFEST: u64 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The version of this layout.
+    /// The version of this format.
     pub format: u32,
     /// The gateway's version.
     pub version: String,
@@ -55,7 +55,7 @@ impl Archive {
         Ok(Self { tar: tar::Builder::new(BufWriter::new(file)), files: Vec::new() })
     }
 
-    /// Adds a file as long as it is now: a journal segment may be growing.
+    /// Adds a file at its current length: a journal segment may be growing.
     pub fn add(&mut self, name: &str, path: &Path) -> io::Result<()> {
         let file = File::open(path)?;
         let bytes = file.metadata()?.len();
@@ -90,7 +90,7 @@ fn header(bytes: u64) -> tar::Header {
     header
 }
 
-/// Unpacks an archive into an empty directory. Every file is compared with the manifest, and nothing else is written.
+/// Unpacks an archive into an empty directory. Verifies every file against the manifest and rejects unexpected names.
 pub fn unpack(archive: &Path, into: &Path) -> Result<Manifest, String> {
     let shown = archive.display();
     let unreadable = |error: io::Error| format!("{shown} cannot be read as a backup: {error}");
@@ -127,7 +127,7 @@ pub fn unpack(archive: &Path, into: &Path) -> Result<Manifest, String> {
     Ok(manifest)
 }
 
-/// The database, a key or a journal segment, and no name that leads elsewhere.
+/// Whether a name is the database, a key or a journal segment, without path traversal.
 fn is_expected(name: &str) -> bool {
     let is_plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
     let parts: Vec<&str> = name.split('/').collect();

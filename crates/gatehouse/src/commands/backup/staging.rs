@@ -1,4 +1,4 @@
-//! A private directory inside the data directory that is removed when the work in it is over.
+//! A private temporary directory inside the data directory that is removed when it is dropped.
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;

@@ -1,4 +1,4 @@
-//! Backup and restore of a data directory through the commands themselves.
+//! Tests of backup and restore through the commands themselves.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is measured, and what it is held against.
+//! The measurements of the benchmark and their targets.
 
 use std::io;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::world::{SystemClock, SystemEntropy};
 
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
 
-/// A kind of load, and what nginx's figure may be multiplied by.
+/// A kind of load, and the factors of nginx's value to reach.
 struct Shape {
     name: &'static str,
     model: &'static str,
@@ -64,7 +64,7 @@ const SHAPES: [Shape; 4] = [
     },
 ];
 
-/// Everyone who answers the same calls.
+/// All processes under test.
 struct Cast {
     mock: Actor,
     floor: Actor,
@@ -196,7 +196,7 @@ fn honest(report: LoadReport) -> io::Result<LoadReport> {
     }
 }
 
-/// The actors take turns, so that a busy machine is busy for all of them.
+/// Measures the CPU time per request. The actors take turns, so that other load on the machine affects all of them.
 async fn cpu(
     plan: &Plan,
     cast: &Cast,
@@ -254,7 +254,8 @@ fn median(mut figures: Vec<f64>) -> Option<f64> {
     figures.get(figures.len() / 2).copied()
 }
 
-/// The same hundred events to a chat client, as they are and out of Anthropic's dialect, in turns.
+/// Compares the same stream of a hundred events to a chat client, native and translated from Anthropic's format, in
+/// turns.
 async fn translated(plan: &Plan, cast: &Cast) -> io::Result<Row> {
     let (mut native, mut foreign) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
@@ -319,7 +320,7 @@ async fn timed(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<LoadRepo
     honest(run_load(LoadConfig { stop: Stop::After(plan.measure), ..load(actor, shape) }).await?)
 }
 
-/// Memory while the streams are open, read in the middle of them.
+/// Memory while streams are open, read halfway through the run.
 async fn with_streams(plan: &Plan, cast: &Cast) -> io::Result<f64> {
     let running = run_load(LoadConfig { stop: Stop::After(plan.measure), ..load(&cast.gateway, &SHAPES[3]) });
     let looking = async {
@@ -331,7 +332,7 @@ async fn with_streams(plan: &Plan, cast: &Cast) -> io::Result<f64> {
     Ok(cost?.rss as f64 / MEBIBYTE)
 }
 
-/// From the command to the first answered call, on an empty data directory; and memory once estimates were made.
+/// Time from process start to the first response on an empty data directory, and memory after the tokenizer was loaded.
 async fn start(plan: &Plan) -> io::Result<(f64, f64)> {
     let mut times = Vec::new();
     let mut rss = 0.0;
@@ -357,7 +358,7 @@ async fn start(plan: &Plan) -> io::Result<(f64, f64)> {
     Ok((median(times).unwrap_or_default(), rss))
 }
 
-/// A stream whose client leaves: the gateway must count for itself, and loads its tokenizer to do so.
+/// Aborts a stream as a client, so that the gateway has to estimate the usage itself and loads its tokenizer.
 async fn abandon(actor: &Actor) -> io::Result<()> {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let body = format!(
@@ -376,7 +377,7 @@ async fn abandon(actor: &Actor) -> io::Result<()> {
     Ok(())
 }
 
-/// The same call with ten keys and with a hundred thousand, in turns; the ratio is judged.
+/// Compares the same call with ten keys and with a hundred thousand, in turns; the ratio is judged.
 async fn many_keys(plan: &Plan) -> io::Result<Row> {
     let mock = Actor::mock()?;
     let mut actors = Vec::new();
@@ -406,7 +407,7 @@ async fn many_keys(plan: &Plan) -> io::Result<Row> {
     Ok(Row { gateway: Some(many), direct: Some(few), ..row })
 }
 
-/// Keys, written straight into the database the gateway is about to open.
+/// Writes keys directly into the database that the gateway is about to open.
 async fn seed(directory: &Path, count: usize) -> io::Result<()> {
     let key_file = directory.join("encryption.key");
     let sealing_key = store::load_or_create_key(&key_file, &SystemEntropy)?;

@@ -1,4 +1,4 @@
-//! The processes of a bench: started, their addresses read, stopped when dropped.
+//! Child processes of the benchmark: started, queried for their address, and stopped on drop.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader};
@@ -11,7 +11,7 @@ use bench::process::{self, Cost};
 
 pub const KEY: &str = "bench-key";
 
-/// One proxy, or the upstream itself, and where it listens.
+/// A proxy or the upstream as a child process, and its URL.
 pub struct Actor {
     child: Child,
     pub url: String,
@@ -51,7 +51,7 @@ impl Actor {
         Self::start(itself()?.args(["bench", "floor", &mock.url, KEY]))
     }
 
-    /// The gateway with everything on that is on by default: authentication, journal, usage, metrics.
+    /// The gateway with its default features: authentication, journal, usage, metrics.
     pub fn gateway(mock: &Self, data: &Path) -> io::Result<Self> {
         let mut command = itself()?;
         command.env_clear().current_dir(data).envs([
@@ -68,7 +68,7 @@ impl Actor {
         Self::start(command.env("DATA_DIR", data).arg("serve"))
     }
 
-    /// With nothing configured but a place for its data.
+    /// The gateway without any configuration but a data directory.
     pub fn demo(data: &Path) -> io::Result<Self> {
         let mut command = itself()?;
         command
@@ -112,7 +112,8 @@ impl Actor {
         Cost::of_tree(self.child.id())
     }
 
-    /// What works on after the last answer counts too: the journal is drained when the processes rest.
+    /// The cost after the processes have become idle, which includes work after the last response such as draining the
+    /// journal.
     pub async fn settled(&self) -> io::Result<Cost> {
         process::settle(&self.pids()?, Duration::from_millis(300)).await?;
         self.cost()

@@ -1,4 +1,4 @@
-//! Keys are made, listed and revoked in a database of their own.
+//! Tests of creating, listing and revoking keys in a database.
 
 use clap::Parser;
 use store::{Backend, StoreConfig};
@@ -28,10 +28,10 @@ async fn open(directory: &Path) -> Store {
 
 async fn made(store: &Store, words: &[&str]) -> (String, AuthKey) {
     let Ok(Action::Create(wish)) = parse(words) else { panic!("{words:?}") };
-    let told = create(store, &wish, &SystemClock, &SystemEntropy).await.unwrap();
-    let raw = told.result.trim_end().to_owned();
+    let output = create(store, &wish, &SystemClock, &SystemEntropy).await.unwrap();
+    let raw = output.result.trim_end().to_owned();
     let keys = store.collection::<AuthKey>().all().await.unwrap();
-    let key = keys.into_iter().map(|stored| stored.value).find(|key| told.note.contains(&key.id)).unwrap();
+    let key = keys.into_iter().map(|stored| stored.value).find(|key| output.note.contains(&key.id)).unwrap();
     (raw, key)
 }
 
@@ -55,8 +55,8 @@ async fn a_key_is_made_listed_and_revoked() {
     let left = (full.expires_at.unwrap().micros() - now.micros()) / 1_000_000;
     assert!((30 * 86_400 - 60..=30 * 86_400).contains(&left), "{left}");
 
-    let told = revoke(&store, &plain.id, now).await.unwrap();
-    assert!(told.note.starts_with("Revoked"), "{told:?}");
+    let output = revoke(&store, &plain.id, now).await.unwrap();
+    assert!(output.note.starts_with("Revoked"), "{output:?}");
     let again = revoke(&store, &plain.id, now).await.unwrap();
     assert!(again.note.contains("already"), "{again:?}");
     assert_eq!(revoke(&store, "key_none", now).await.unwrap_err(), StoreError::NotFound);

@@ -1,4 +1,4 @@
-//! A database whose encryption key is lost, and the way out.
+//! Tests of recovering a database whose encryption key is lost.
 
 use std::collections::BTreeMap;
 

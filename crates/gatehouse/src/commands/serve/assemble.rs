@@ -1,4 +1,4 @@
-//! Settings → a house with its floors in place. No decisions of its own.
+//! Builds the gateway and its parts from the settings.
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use pipeline::feed::Feed;
 use pipeline::gateway::{Gateway, Policy, Retries};
 use pipeline::inventory::Inventory;
 use pipeline::passthrough;
-use pipeline::refresh::{Fixed, Refresher};
+use pipeline::refresh::{Refresher, StaticConfig};
 use pipeline::resolve::fallback::Fallback;
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
 use pipeline::webhooks::Webhooks;
-use pipeline::{key_uses, spending, traces, unwritten};
-use server::{App, Config, Door, ListenConfig};
+use pipeline::{budgets, key_uses, pending_receipts, traces};
+use server::{App, Config, HttpService, ListenConfig};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig, StoreError};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -36,29 +36,29 @@ use crate::master_key::{self, MasterKey};
 use crate::settings::{Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy, network};
 use crate::world::{SystemClock, SystemEntropy};
 
-pub struct House {
+pub struct AssembledGateway {
     pub gateway: Arc<Gateway>,
     pub refresher: Arc<Refresher>,
     pub store: Store,
     pub drainer: Drainer,
-    pub door: Door,
+    pub http_service: HttpService,
     pub listen: ListenConfig,
     pub master_key: MasterKey,
     pub master_key_file: PathBuf,
-    /// What runs beside the calls and is ended before storage is closed.
+    /// Background tasks, aborted before storage is closed.
     pub background: Vec<JoinHandle<()>>,
 }
 
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a start waits at most for what earlier processes left to be booked.
+/// Maximum time that a start waits for the journals of earlier processes to be processed.
 const FIRST_DRAIN: Duration = Duration::from_millis(700);
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 const HOURLY: Duration = Duration::from_secs(3600);
 
-/// Longer than any process lives: what "never" is to a timer.
+/// Longer than any process lives: used as "never" for timers.
 const NEVER: Duration = Duration::from_secs(3600 * 24 * 365 * 10);
 
-pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<House, String> {
+pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<AssembledGateway, String> {
     let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) =
         (Arc::new(SystemClock), Arc::new(SystemEntropy));
     let data_dir = &settings.storage.data_dir;
@@ -84,7 +84,8 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
             Some(exporter)
         }
     };
-    // Events are numbered on from the time: also at a thousand in a millisecond no later process uses the same ids.
+    // Event ids continue from the current time, so that they are unique across restarts up to a thousand events per
+    // millisecond.
     let events = clock.now().millis().unsigned_abs() * 1_000;
     let gateway = Arc::new(Gateway {
         clock,
@@ -97,15 +98,15 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         policy: policy(settings),
         capabilities: settings.capabilities().map_err(|fault| fault.to_string())?,
         snapshot: ArcSwap::from_pointee(empty_snapshot(&master_key)),
-        unwritten: Default::default(),
+        pending_receipts: Default::default(),
         responses: store.responses().clone(),
-        recall: Default::default(),
+        reasoning_states: Default::default(),
         retry_budget: Default::default(),
         hedge_budget: Default::default(),
         console: Console::after(events),
         audit: Feed::after(events),
         limiter: Default::default(),
-        spending: Default::default(),
+        budgets: Default::default(),
         key_uses: Default::default(),
         user_paths: Default::default(),
         idempotency: store.idempotency().clone(),
@@ -113,7 +114,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         unknown_callers: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
-    let fixed = Fixed {
+    let fixed = StaticConfig {
         secrets: secrets(settings, &master_key, &sealing_key(settings, &gateway.entropy)?),
         ..fixed(settings, listener)
     };
@@ -128,9 +129,9 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
         .map_err(|error| format!("The configuration cannot be read from storage: {error}"))?;
     background.extend(start_background(settings, &gateway, &refresher, &store));
     let app = App::new(gateway.clone(), refresher.clone(), server_config(settings));
-    Ok(House {
+    Ok(AssembledGateway {
         drainer,
-        door: Door::new(app),
+        http_service: HttpService::new(app),
         listen: listen_config(settings),
         master_key_file: data_dir.join(master_key::FILE),
         gateway,
@@ -141,8 +142,8 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Hou
     })
 }
 
-/// Refuses a weak master key on a listener that others can reach, also one from the data directory, which the settings
-/// do not check.
+/// Rejects a weak master key on a listener that is not on loopback; also one from the data directory, which the
+/// settings do not check.
 fn refuse_weak(master_key: &MasterKey, listener: &TcpListener, data_dir: &Path) -> Result<(), String> {
     let local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
     match master_key::weakness(&master_key.key).filter(|_| !local) {
@@ -154,20 +155,18 @@ fn refuse_weak(master_key: &MasterKey, listener: &TcpListener, data_dir: &Path) 
     }
 }
 
-/// What dead processes left in their journals is spent, too: it is booked before budgets are read, as far as a start can
-/// wait for that. Steps are not cut off in the middle.
+/// Processes the journals of earlier processes before budgets are loaded, because their receipts count as spending.
+/// Limited to `FIRST_DRAIN`; a step is never interrupted.
 async fn drain_first(drainer: &mut Drainer, clock: &dyn Clock) {
     let deadline = clock.tick() + FIRST_DRAIN;
     while clock.tick() < deadline {
         match drainer.drain_once().await {
             Ok(0) => return,
             Ok(_) => {}
-            Err(error) => return tracing::warn!(%error, "receipts of earlier processes cannot be booked yet"),
+            Err(error) => return tracing::warn!(%error, "failed to process receipts of earlier processes"),
         }
     }
-    tracing::warn!(
-        "not all receipts of earlier processes are booked yet: budgets learn of the rest as they are"
-    );
+    tracing::warn!("receipts of earlier processes still pending, budgets are updated as they are processed");
 }
 
 #[expect(
@@ -188,7 +187,7 @@ fn start_background(
     let interval = if interval.is_zero() { NEVER } else { interval };
     let mut tasks = vec![
         spawn(refresher.clone().keep_discovering(interval)),
-        spawn(unwritten::keep_retrying(gateway.clone())),
+        spawn(pending_receipts::keep_retrying(gateway.clone())),
         spawn(keep_sweeping(gateway.clone())),
         spawn(keep_expiring(gateway.clone())),
         spawn(key_uses::keep_writing(gateway.clone(), store.clone())),
@@ -199,8 +198,8 @@ fn start_background(
         let trust = refresher.trust(Source::Admin);
         let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
         let webhooks = Webhooks::new(store.clone(), gateway.egress.clone(), clock, entropy, trust);
-        tasks.push(spawn(spending::keep_synchronising(gateway.clone(), store.clone())));
-        tasks.push(spawn(spending::alerts::keep_telling(gateway.clone(), webhooks.clone())));
+        tasks.push(spawn(budgets::keep_synchronising(gateway.clone(), store.clone())));
+        tasks.push(spawn(budgets::alerts::keep_telling(gateway.clone(), webhooks.clone())));
         tasks.push(spawn(webhooks.keep_delivering()));
     }
     if settings.usage.retention_days > 0 {
@@ -212,7 +211,7 @@ fn start_background(
     tasks
 }
 
-/// Closes connections to providers that nobody has used for a while.
+/// Closes idle connections to providers.
 async fn keep_sweeping(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(Duration::from_secs(30)).await;
@@ -220,19 +219,19 @@ async fn keep_sweeping(gateway: Arc<Gateway>) {
     }
 }
 
-/// Deletes stored responses and answers of repeatable calls whose time is over.
+/// Deletes expired responses and expired idempotent answers.
 async fn keep_expiring(gateway: Arc<Gateway>) {
     loop {
         tokio::time::sleep(HOURLY).await;
         match gateway.responses.expire(gateway.clock.now()).await {
             Ok(0) => {}
-            Ok(count) => tracing::info!(count, "stored responses past their time were deleted"),
-            Err(error) => tracing::warn!(%error, "old responses could not be deleted"),
+            Ok(count) => tracing::info!(count, "expired responses deleted"),
+            Err(error) => tracing::warn!(%error, "failed to delete expired responses"),
         }
         match gateway.idempotency.expire(gateway.clock.now()).await {
             Ok(0) => {}
-            Ok(count) => tracing::info!(count, "answers to repeatable calls past their time were deleted"),
-            Err(error) => tracing::warn!(%error, "old answers to repeatable calls could not be deleted"),
+            Ok(count) => tracing::info!(count, "expired idempotent answers deleted"),
+            Err(error) => tracing::warn!(%error, "failed to delete expired idempotent answers"),
         }
     }
 }
@@ -244,22 +243,22 @@ async fn keep_forgetting(gateway: Arc<Gateway>, store: Store, days: u32) {
         let before = domain::clock::Timestamp(gateway.clock.now().micros() - age);
         match store.ledger().delete_before(before, 1000).await {
             Ok(0) => {}
-            Ok(rows) => tracing::info!(rows, "usage rows past their retention were deleted"),
-            Err(error) => tracing::warn!(%error, "old usage rows could not be deleted"),
+            Ok(rows) => tracing::info!(rows, "expired usage rows deleted"),
+            Err(error) => tracing::warn!(%error, "failed to delete expired usage rows"),
         }
         tokio::time::sleep(HOURLY).await;
     }
 }
 
-/// Deletes audit entries past their retention, in small batches; those of a log that was switched off as well.
+/// Deletes audit entries past their retention, in small batches, even if the audit log is disabled now.
 async fn keep_pruning(gateway: Arc<Gateway>, store: Store, days: u32) {
     loop {
         let age = i64::from(days) * 24 * 3600 * 1_000_000;
         let before = domain::clock::Timestamp(gateway.clock.now().micros() - age);
         match store.audit().delete_before(before, 200).await {
             Ok(0) => {}
-            Ok(rows) => tracing::info!(rows, "audit entries past their retention were deleted"),
-            Err(error) => tracing::warn!(%error, "old audit entries could not be deleted"),
+            Ok(rows) => tracing::info!(rows, "expired audit entries deleted"),
+            Err(error) => tracing::warn!(%error, "failed to delete expired audit entries"),
         }
         tokio::time::sleep(HOURLY).await;
     }
@@ -281,7 +280,8 @@ pub async fn open_store(
     let config = store_config(settings, entropy)?;
     Store::open(config, clock.clone()).await.map_err(|error| {
         if generated && matches!(error, StoreError::WrongKey { .. }) {
-            // Made a moment ago and of no use: the operator is to put the old one in its place.
+            // The key was just generated and does not match the database: removed, so that the operator can put the old
+            // one in its place.
             let _ = std::fs::remove_file(&key_file);
         }
         unopened(settings, &error)
@@ -329,7 +329,7 @@ fn sealing_key(settings: &Settings, entropy: &Arc<dyn Entropy>) -> Result<[u8; 3
     }
 }
 
-/// What must never be kept in a text, in every form in which the operator may have written it.
+/// Secrets that must be redacted from stored text, in every encoding in which the operator may have written them.
 fn secrets(settings: &Settings, master_key: &MasterKey, sealing_key: &[u8; 32]) -> Vec<Secret> {
     use base64::Engine as _;
     use base64::engine::general_purpose::{STANDARD, URL_SAFE};
@@ -348,7 +348,7 @@ fn secrets(settings: &Settings, master_key: &MasterKey, sealing_key: &[u8; 32]) 
     secrets
 }
 
-/// The password in an address, as it stands there.
+/// The password in a URL, as written.
 pub fn password(address: &Secret) -> Option<Secret> {
     let (_, rest) = address.reveal().split_once("://")?;
     let (user, _) = rest.split('/').next()?.rsplit_once('@')?;
@@ -440,8 +440,8 @@ fn empty_snapshot(master_key: &MasterKey) -> Snapshot {
     }
 }
 
-fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
-    Fixed {
+fn fixed(settings: &Settings, listener: &TcpListener) -> StaticConfig {
+    StaticConfig {
         providers: settings.providers.clone(),
         demo: demo(settings),
         allow_private: settings.upstream.allow_private,
@@ -452,7 +452,7 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> Fixed {
     }
 }
 
-/// Whether the built-in demo is served; None leaves it to whether there are other providers.
+/// Whether the built-in demo is served; `None` if that depends on other providers.
 pub fn demo(settings: &Settings) -> Option<bool> {
     match settings.demo.enabled {
         Demo::Auto => None,

@@ -1,4 +1,4 @@
-//! SIGHUP: reads the configuration again and puts in force what can change without a restart.
+//! Configuration reload on SIGHUP: applies the settings that can change without a restart.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use domain::resources::auth_key;
 use domain::secret::Secret;
 use pipeline::gateway::Gateway;
-use pipeline::refresh::{Fixed, Refresher};
+use pipeline::refresh::{Refresher, StaticConfig};
 use tokio::signal::unix::Signal;
 
 use super::assemble;
@@ -16,11 +16,11 @@ use crate::logging::LogLevel;
 use crate::master_key;
 use crate::settings::{self, Settings};
 
-/// Settings that a reload puts in force. Providers are live, too; every other setting needs a restart.
+/// Settings that a reload applies. Providers are reloaded too; every other setting needs a restart.
 const LIVE: [&str; 5] =
     ["server.master_key", "log.level", "log.requests", "demo.enabled", "spending.budgets"];
 
-/// The running configuration a reload compares with, and the parts it changes.
+/// The running configuration that a reload compares with, and the components it changes.
 pub struct Reloader {
     pub config: Option<PathBuf>,
     pub settings: Settings,
@@ -38,14 +38,14 @@ struct Changes {
 }
 
 impl Reloader {
-    /// Reloads at every signal, until it is dropped.
+    /// Reloads on every signal, until it is dropped.
     pub async fn run(mut self, mut hangup: Signal) {
         while hangup.recv().await.is_some() {
             self.reload().await;
         }
     }
 
-    /// Loads the configuration and applies it; one with a fault changes nothing.
+    /// Loads and applies the configuration; one with a fault changes nothing.
     async fn reload(&mut self) {
         let loaded = settings::load(
             settings::process_environment(),
@@ -73,7 +73,7 @@ impl Reloader {
             tracing::warn!("{fault}");
         }
         for setting in &changes.needs_restart {
-            tracing::warn!(setting, "this setting has changed and needs a restart to take effect");
+            tracing::warn!(setting, "setting changed, restart required");
         }
         let changed = changes.live.join(", ");
         tracing::info!(changed, providers_changed = changes.providers, "configuration reloaded");
@@ -89,21 +89,22 @@ impl Reloader {
         let master = master_key::find_or_make(master, data_dir, &*self.gateway.entropy)
             .map_err(|error| format!("the master key cannot be read: {error}"))?;
         let mut secrets = self.refresher.configuration().secrets;
-        // The old key is kept among what is scrubbed from texts: somebody may still use it elsewhere.
+        // The old key stays on the redaction list: it may still be in use elsewhere.
         if !secrets.contains(&master.key) {
             secrets.push(master.key.clone());
         }
-        let configuration = Fixed { secrets, ..self.configuration(settings) };
+        let configuration = StaticConfig { secrets, ..self.configuration(settings) };
         let digest = auth_key::digest(master.key.reveal());
         self.refresher.reconfigure(configuration, digest).await.map_err(|error| error.to_string())?;
         self.log_level.set(&settings.log.level);
+        // Relaxed is enough: a call that reads the old value logs or omits one line.
         self.gateway.policy.log_requests.store(settings.log.requests, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Live values from the new settings, the rest from the running configuration.
-    fn configuration(&self, settings: &Settings) -> Fixed {
-        Fixed {
+    /// Reloadable values from the new settings, the rest from the running configuration.
+    fn configuration(&self, settings: &Settings) -> StaticConfig {
+        StaticConfig {
             providers: settings.providers.clone(),
             demo: assemble::demo(settings),
             budgets: settings.spending.budgets.0.clone(),
@@ -111,7 +112,7 @@ impl Reloader {
         }
     }
 
-    /// Remembers what is in force now. A setting that needs a restart stays what it was, so that the next reload
+    /// Records the configuration in force. A setting that needs a restart keeps its old value, so that the next reload
     /// reports it again.
     fn keep(&mut self, new: Settings, changes: &Changes) {
         let new_values: Vec<(&str, Secret)> =

@@ -1,4 +1,4 @@
-//! The trace collector from the settings.
+//! Builds the trace collector from the settings.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use pipeline::traces::{self, Collector, Resource};
 
 use crate::settings::TelemetrySettings;
 
-/// The trace collector of the settings, whose lists were checked when they were read.
+/// Builds the trace collector. Its lists were validated when the settings were read.
 pub fn collector(telemetry: &TelemetrySettings, destination: Arc<Destination>) -> Collector {
     let headers = telemetry.otlp_headers.as_ref().and_then(|list| traces::parse_headers(list.reveal()));
     let attributes = telemetry.resource_attributes.as_deref().and_then(traces::parse_list);

@@ -1,4 +1,4 @@
-//! What is asked, by what was said.
+//! Tests of the request for the rest, by the text and tool calls so far.
 
 use domain::canon::StopReason;
 

@@ -1,41 +1,41 @@
-//! Reads those members of a request body that decisions depend on, as the body passes, and refuses ambiguous ones.
+//! Inspects the members of a streamed request body that decisions depend on, and refuses ambiguous ones.
 
 use domain::fault::{self, Fault};
 use wire::json::StreamValidator;
-use wire::meter::{Gleaner, Member, Place};
+use wire::meter::{JsonFieldExtractor, Member, Place};
 
 use super::Sent;
 
-/// Members that count what is asked for: where budgets apply, each may be written once.
+/// Members that multiply the work requested: where a budget applies, each may occur only once.
 const COUNTED: [&str; 6] =
     ["n", "best_of", "num_generations", "generationConfig", "generation_config", "models"];
 
 pub(super) struct Inspector {
-    gleaner: Gleaner,
-    /// The content type is JSON; otherwise no model is read.
+    gleaner: JsonFieldExtractor,
+    /// The content type is JSON; otherwise only references are read.
     json: bool,
-    /// Refuses what is not valid UTF-8 JSON, where limits, lists, budgets or ownership depend on reading it.
+    /// Requires valid UTF-8 JSON, where access lists, prices, budgets or ownership depend on it.
     validator: Option<StreamValidator>,
-    /// With limits on models, none may be named that was not judged.
+    /// Admission depends on the model, so none may be named that was not checked.
     guarded: bool,
     budgeted: bool,
     models: usize,
-    /// How many models had been named when they were judged.
+    /// The number of models that had been named when they were checked.
     judged: Option<usize>,
-    /// How often each of `COUNTED` was written.
+    /// The number of occurrences of each name in `COUNTED`.
     counted: [u32; COUNTED.len()],
-    /// More than one answer is asked for.
+    /// More than one answer is requested.
     multiplied: bool,
-    /// Some of the body leaves before the rest has come.
+    /// Part of the body is sent before the rest has arrived.
     streamed: bool,
-    /// The refusal of work that goes on after the answer, where that cannot be followed.
+    /// The refusal of background requests, if their result cannot be retrieved.
     unfollowed: Option<Fault>,
 }
 
 impl Inspector {
     pub(super) fn new(json: bool) -> Self {
         Self {
-            gleaner: Gleaner::with_references(),
+            gleaner: JsonFieldExtractor::with_references(),
             json,
             validator: None,
             guarded: false,
@@ -101,7 +101,7 @@ impl Inspector {
         }
     }
 
-    /// The body has ended.
+    /// Checks the end of the body.
     pub(super) fn finish(&self) -> Result<(), Fault> {
         match &self.validator {
             Some(validator) => Ok(validator.finish()?),
@@ -114,7 +114,7 @@ impl Inspector {
             self.counted[index] += 1;
         }
         let Some(value) = member.value else {
-            // Prompts and the like may be long; what decides may not.
+            // Other members, such as prompts, may exceed the extractor's limit; these decide and may not.
             if matches!(member.name, "model" | "models" | "n" | "best_of" | "num_generations" | "background")
             {
                 *unreadable = Some(member.name);
@@ -130,7 +130,7 @@ impl Inspector {
                 record.model = record.model.take().or(name).filter(|name| !name.is_empty());
             }
             "models" => {
-                // A list of alternatives counts as a model of its own: it is judged, or comes too late.
+                // If admission depends on the model, fallback models named after the check count as a second model.
                 self.models += usize::from(self.judged.is_some() && self.guarded);
                 let names: Vec<serde_json::Value> = serde_json::from_slice(value).unwrap_or_default();
                 record.alternatives.extend(names.iter().filter_map(|name| name.as_str()).map(short));
@@ -145,7 +145,7 @@ impl Inspector {
     }
 
     fn refuse_ambiguous(&self) -> Result<(), Fault> {
-        // A second model is refused for everybody: providers take the last one, and some ignore case.
+        // A second model is always refused: providers use the last one, and some ignore case.
         let most = if self.guarded { self.judged.unwrap_or(1) } else { 1 };
         if self.models > most {
             let message = if self.models > 1 {
@@ -162,7 +162,7 @@ impl Inspector {
             let name = COUNTED[index];
             return Err(fault::invalid_json(format!("The body has '{name}' more than once.")).param(name));
         }
-        // Of a body that has come as a whole it is reckoned with.
+        // A body that was received completely is charged for several answers; a streamed one was reserved with one.
         if self.multiplied && self.streamed {
             let message = "A body of this length may ask for one answer only, where budgets apply.";
             return Err(fault::invalid_parameter("n", message));

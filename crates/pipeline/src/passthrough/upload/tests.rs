@@ -1,4 +1,4 @@
-//! Bodies that leave while they still arrive: what decides is seen before it has left.
+//! Tests of streamed bodies: decisive members are inspected before they are sent.
 
 use bytes::Bytes;
 use domain::fault;
@@ -24,7 +24,7 @@ fn refuse_file_1(ids: Vec<String>) -> Checking {
     })
 }
 
-/// The bytes that left, and the code of the refusal.
+/// The bytes that were sent, and the code of the refusal.
 async fn sent(mut upload: Upload, guarded: bool, strict: bool) -> (String, Option<String>) {
     let record = upload.sent();
     let refused = |fault: Fault| Some(fault.code.to_string());
@@ -64,7 +64,7 @@ async fn a_reference_is_checked_before_its_last_byte_leaves() {
 async fn a_second_model_in_a_later_part_stops_the_body() {
     let parts = &["{\"model\":\"a\",", "\"x\":1,", "\"Model\":\"b\"", "}"];
     let (left, code) = sent(upload("application/json", parts), false, false).await;
-    // A value is known at its end: what has left is not a whole body, and no provider acts on it.
+    // A value is known at its end, so what was sent is an incomplete body that no provider processes.
     assert_eq!((left.ends_with('}'), code.as_deref()), (false, Some("invalid_json")));
 }
 

@@ -1,4 +1,4 @@
-//! Keys come, go and change their values; none of their values is left behind, whatever the order.
+//! Tests of adding, rotating and removing keys: no stale value stays valid, whatever the order.
 
 use domain::clock::Timestamp;
 use domain::resources::auth_key;
@@ -54,7 +54,7 @@ fn an_earlier_value_is_the_same_key_with_an_earlier_end() {
     assert_eq!(found(&keys, 3), Some(("a".into(), None)));
     assert_eq!((keys.len(), keys.all().count()), (1, 1));
 
-    // An end of the key itself comes first, and so does its deactivation.
+    // An earlier expiry of the key itself takes precedence, and so does its deactivation.
     rotated.expires_at = Some(Timestamp::from_seconds(1_500));
     rotated.deactivated_at = Some(NOW);
     keys.apply([change(&rotated)]);
@@ -81,12 +81,12 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever was done to keys, a value opens what it is a value of, for as long as it was given, and nothing else.
+    /// After any sequence of changes, a value authenticates only its own key, and only until it expires.
     #[test]
     fn values_end_when_they_were_told_to(steps in proptest::collection::vec(step(), 1..40)) {
         let mut keys = Keys::default();
         let mut documents: [Option<AuthKey>; 3] = Default::default();
-        // Of each value ever given out: whose it is and when it ends.
+        // Owner and end of every value ever issued.
         let mut given: Vec<(usize, Option<i64>)> = Vec::new();
         for (tick, step) in (0i64..).zip(steps) {
             let now = Timestamp::from_seconds(tick * 10);

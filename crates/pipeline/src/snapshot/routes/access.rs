@@ -1,4 +1,4 @@
-//! Overrides as the lanes want them: who may use a model, and what else the operator says of it.
+//! Model overrides, compiled for lanes: access rules and display metadata.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use domain::user_path::UserPath;
 
 use super::facts;
 
-/// What an override says about one lane.
+/// The override of one lane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {
     pub enabled: bool,
-    /// Subtrees that may use it; none means everyone.
+    /// Subtrees that may use the model; empty means everyone.
     pub user_paths: Vec<UserPath>,
-    /// The override this comes from.
+    /// The selector of the override.
     pub override_selector: String,
     pub display_name: Option<String>,
-    /// Flags the gateway does not know itself: shown, never judged by.
+    /// Capability flags that the gateway does not know; displayed, never evaluated.
     pub extra_capabilities: BTreeMap<String, bool>,
 }
 
 impl Access {
-    /// A path that cannot be read admits nobody, so a list that is left without any closes the model.
+    /// Compiles an override. User paths that cannot be parsed are ignored; if none is left, the model is disabled.
     fn compile(found: &ModelOverride) -> Self {
         let user_paths: Vec<UserPath> =
             found.user_paths.iter().filter_map(|path| UserPath::parse(path).ok()).collect();
@@ -46,26 +46,26 @@ impl Access {
     }
 }
 
-/// The overrides that concern one instance. The first that matches a model holds for it, as a whole: `instance/model`,
-/// `type/model`, `instance/*`, `type/*`, `*/model`.
+/// The overrides of one instance. The first match applies to a model, as a whole: `instance/model`, `type/model`,
+/// `instance/*`, `type/*`, `*/model`.
 #[derive(Default)]
 pub struct Overrides {
     by_model: HashMap<String, Rule>,
-    /// `instance/*`, or `type/*`.
+    /// The rule for `instance/*` or `type/*`.
     every_model: Option<Rule>,
-    /// `*/model`.
+    /// The rules for `*/model`.
     at_every_instance: HashMap<String, Rule>,
 }
 
 type Rule = (Arc<Access>, Metadata);
 
-/// All models of an instance, or a model at all instances.
+/// Wildcard for all models of an instance, or for all instances.
 const ANY: &str = "*";
 
 impl Overrides {
     pub fn of(provider: &Provider, all: &BTreeMap<String, ModelOverride>) -> Self {
         let mut own = Self::default();
-        // Later ones win: the instance's own over those of its type.
+        // Later rules replace earlier ones: the instance's own take precedence over its type's.
         for name in [&provider.provider_type, &provider.name] {
             for (model, rule) in below(all, name) {
                 match model {
@@ -78,7 +78,7 @@ impl Overrides {
         own
     }
 
-    /// Some model is not for callers of this path.
+    /// Whether some rule denies its model to this user path.
     pub fn restrict(&self, path: &UserPath) -> bool {
         let rules = self.by_model.values().chain(&self.every_model).chain(self.at_every_instance.values());
         rules.into_iter().any(|(access, _)| !access.permits(path))
@@ -90,7 +90,7 @@ impl Overrides {
     }
 }
 
-/// The rules whose selector begins with `name/`, by the rest of it.
+/// The rules whose selector begins with `name/`, by the rest of the selector.
 fn below<'a>(
     all: &'a BTreeMap<String, ModelOverride>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Providers → routes.
+//! Compiles providers into routes.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -14,15 +14,15 @@ use wire::vendors::{self, Credential, Vendor};
 
 use super::access::Overrides;
 use super::prices::{Prices, Whose};
-use super::{Core, Instance, Lane, Limits, Routes, facts};
+use super::{Instance, InstanceConfig, Lane, Limits, Routes, facts};
 use crate::health::Health;
 use crate::inventory::Listing;
 use crate::metrics::{Live, Metrics};
 
-/// What the routes stand on besides the providers themselves.
-pub struct Ground<'a> {
+/// The inputs of a compilation besides the providers.
+pub struct CompileInputs<'a> {
     pub listings: &'a HashMap<String, Listing>,
-    /// By selector.
+    /// Overrides by selector.
     pub overrides: &'a BTreeMap<String, ModelOverride>,
     pub prices: Arc<Prices>,
     pub egress: &'a Egress,
@@ -30,8 +30,8 @@ pub struct Ground<'a> {
     pub metrics: &'a Metrics,
 }
 
-/// Compiles the routes; live state of targets that stay is carried over.
-pub fn compile(providers: &[(Provider, Source)], ground: &Ground<'_>) -> Routes {
+/// Compiles the routes. Metrics and health of existing targets carry over.
+pub fn compile(providers: &[(Provider, Source)], ground: &CompileInputs<'_>) -> Routes {
     let mut routes = Routes { prices: ground.prices.clone(), ..Routes::default() };
     for (provider, source) in providers {
         let Some(vendor) = vendors::find(&provider.provider_type) else { continue };
@@ -59,9 +59,9 @@ fn instance(
     source: Source,
     vendor: &'static Vendor,
     type_is_taken: bool,
-    ground: &Ground<'_>,
+    ground: &CompileInputs<'_>,
 ) -> Instance {
-    let Ground { egress, metrics, .. } = ground;
+    let CompileInputs { egress, metrics, .. } = ground;
     let trust = (ground.trust)(source);
     let destination = destination(provider, vendor, egress, trust);
     let discovery = discovery(provider, vendor, egress, trust);
@@ -78,7 +78,7 @@ fn instance(
     let other = metrics.live(&provider.name, "other");
     let limits = Limits::from(&provider.resilience);
     let overrides = Overrides::of(provider, ground.overrides);
-    let core = Arc::new(Core {
+    let core = Arc::new(InstanceConfig {
         vendor,
         destination,
         headers,
@@ -111,12 +111,18 @@ fn instance(
     Instance { provider: provider.clone(), source, core, discovery, lanes, authoritative }
 }
 
-/// The lane of a model that nobody lists.
-pub fn unlisted(provider: &Provider, core: &Arc<Core>, model: &str) -> Lane {
+/// The lane of an unlisted model.
+pub fn unlisted(provider: &Provider, core: &Arc<InstanceConfig>, model: &str) -> Lane {
     lane(provider, core, model, core.other.clone(), core.other.health_of(model))
 }
 
-fn lane(provider: &Provider, core: &Arc<Core>, model: &str, live: Arc<Live>, health: Arc<Health>) -> Lane {
+fn lane(
+    provider: &Provider,
+    core: &Arc<InstanceConfig>,
+    model: &str,
+    live: Arc<Live>,
+    health: Arc<Health>,
+) -> Lane {
     let target = Target {
         instance: provider.name.as_str().into(),
         provider_type: provider.provider_type.as_str().into(),
@@ -171,7 +177,7 @@ fn destination(
     dialled(provider, base_url(provider, vendor)?, egress, trust)
 }
 
-/// An address, with the instance's own patience.
+/// The destination of a URL, with the instance's connect timeout and HTTP version.
 fn dialled(
     provider: &Provider,
     url: &str,
@@ -194,7 +200,7 @@ fn base_url<'a>(provider: &'a Provider, vendor: &Vendor) -> Result<&'a str, Stri
     }
 }
 
-/// Some vendors list their models beside the API they are called by, so the address is made on its own.
+/// The address of the model list, which some vendors serve outside of the API's base URL.
 fn discovery(
     provider: &Provider,
     vendor: &Vendor,
@@ -223,7 +229,7 @@ fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
     let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
     for (name, value) in fixed.chain(own) {
         if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            // What the operator sends along is not for any log.
+            // Configured headers may hold credentials and must not be logged.
             value.set_sensitive(true);
             headers.insert(name, value);
         }

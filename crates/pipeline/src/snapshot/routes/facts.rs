@@ -1,4 +1,4 @@
-//! What the operator knows about a model, laid over what the catalogue does.
+//! Model facts: the operator's overrides applied to the catalogue's.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use domain::model::{Abilities, ModelFacts, Price};
 use domain::resources::model_override::Metadata;
 use domain::resources::model_price::ModelPrice;
 
-/// Capabilities that are no known flag change nothing here: they are for display.
+/// Applies an override's metadata. Unknown capabilities change nothing; they are for display only.
 pub fn adjusted(
     facts: Option<&'static ModelFacts>,
     metadata: &Metadata,
@@ -29,7 +29,7 @@ pub fn adjusted(
     Some(Cow::Owned(own))
 }
 
-/// The same facts at the price in force.
+/// Replaces the price by the effective one.
 pub fn priced(
     facts: Option<Cow<'static, ModelFacts>>,
     own: &ModelPrice,

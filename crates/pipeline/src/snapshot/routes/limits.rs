@@ -6,14 +6,14 @@ use domain::resources::provider::Resilience;
 
 use crate::health::BreakerRules;
 
-/// Absent means: as the settings say.
+/// Limits of an instance; the global settings apply where one is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Streams: until the first event of any kind.
+    /// Streams: time to the first event of any kind.
     pub first_byte: Option<Duration>,
-    /// Streams: between events.
+    /// Streams: time between events.
     pub idle: Option<Duration>,
-    /// Answers that do not stream.
+    /// Total time of answers that are not streamed.
     pub total: Option<Duration>,
     pub retries: Option<u32>,
     pub breaker: BreakerRules,
@@ -31,7 +31,7 @@ impl From<&Resilience> for Limits {
             retries: own.max_retries,
             breaker: BreakerRules {
                 failures,
-                // Who may fail more often in a row may do so in a span, too.
+                // A higher threshold for consecutive failures raises the one for the window, too.
                 window_least: usual.window_least.max(failures.saturating_mul(4)),
                 open_for: time(own.breaker_open_ms).unwrap_or(usual.open_for),
                 ..usual

@@ -1,4 +1,4 @@
-//! The operator's own prices, by the selector they are for.
+//! Prices set by the operator, by selector.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,29 +6,29 @@ use std::sync::Arc;
 use domain::model::Price;
 use domain::resources::model_price::ModelPrice;
 
-/// A price of the operator's, and what calls are told it is.
+/// A price set by the operator, with the version that receipts record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tariff {
     pub price: ModelPrice,
-    /// `rev-` and the revision in which it was written.
+    /// `rev-` and the revision of the document.
     pub version: Arc<str>,
 }
 
 #[derive(Default)]
 pub struct Prices(HashMap<String, Arc<Tariff>>);
 
-/// Whose price is looked for.
+/// The key of a price lookup.
 #[derive(Clone, Copy)]
 pub struct Whose<'a> {
     pub instance: &'a str,
     pub provider_type: &'a str,
-    /// Some instance is named like the type: what is said of that name is said of that instance alone.
+    /// An instance has the name of the type, so a price under that name applies to that instance only.
     pub type_is_taken: bool,
     pub model: &'a str,
 }
 
 impl Prices {
-    /// From documents with the revisions they were written in, by selector.
+    /// Compiles documents and their revisions, by selector.
     pub fn new(documents: BTreeMap<String, (ModelPrice, i64)>) -> Self {
         let compiled = documents.into_iter().map(|(selector, (price, revision))| {
             (selector, Arc::new(Tariff { price, version: format!("rev-{revision}").into() }))
@@ -40,7 +40,7 @@ impl Prices {
         self.0.iter()
     }
 
-    /// The instance's own, else its type's.
+    /// The price of the instance, else that of its type.
     pub fn find(&self, whose: Whose<'_>) -> Option<&Arc<Tariff>> {
         if self.0.is_empty() {
             return None;
@@ -51,7 +51,7 @@ impl Prices {
     }
 }
 
-/// What the catalogue says a model costs.
+/// The catalogue's price of a model.
 pub fn base(provider_type: &str, model: &str) -> Option<&'static Price> {
     catalog::facts(provider_type, model)?.price.as_ref()
 }

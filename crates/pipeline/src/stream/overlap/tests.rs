@@ -1,4 +1,4 @@
-//! Overlaps, told in pieces of every size.
+//! Tests of overlaps, with text split at every position.
 
 use proptest::prelude::*;
 
@@ -58,7 +58,7 @@ fn the_words_that_were_asked_for_may_be_set_in_marks() {
         let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
         assert_eq!(joined(Overlap::with_quoted(said, quoted), &letters), new, "{continuation}");
     }
-    // The words that are asked for may begin with space themselves.
+    // The requested words may begin with whitespace.
     let said = format!("na na na{}x", " ".repeat(40));
     let quoted = format!("{}x", " ".repeat(24));
     let letters: Vec<String> = format!("{quoted}yz").chars().map(String::from).collect();
@@ -68,7 +68,7 @@ fn the_words_that_were_asked_for_may_be_set_in_marks() {
     assert_eq!(joined(Overlap::with_quoted("<tag>    ", "<tag>"), &pieces), " ".repeat(36));
 }
 
-/// Where a text repeats itself, several overlaps fit and none is trusted, unless it was asked for.
+/// In repetitive text several overlaps match; none is removed unless it was requested.
 #[test]
 fn chance_is_not_taken_for_repetition() {
     let row = "|---|---|---|---|---|---|---|";
@@ -86,7 +86,7 @@ fn nothing_is_held_longer_than_it_must() {
     assert_eq!(overlap.push(" sleeps"), " sleeps");
 }
 
-/// The rule itself: the longest beginning of one that is an end of the other.
+/// Reference implementation: the longest prefix of the continuation that is a suffix of the sent text.
 fn by_the_rule(said: &str, continuation: &str) -> usize {
     let starts = said.char_indices().map(|(start, _)| start);
     let fits = |start: &usize| {
@@ -105,7 +105,7 @@ fn in_pieces<'a>(text: &'a str, cuts: &[usize]) -> Vec<&'a str> {
 }
 
 proptest! {
-    /// With few letters there are many near misses.
+    /// A small alphabet produces many near misses.
     #[test]
     fn the_longest_overlap_goes_however_it_is_cut(
         said in "[abß]{0,40}", own in "[abß]{0,40}", back in 0usize..60, cuts in proptest::collection::vec(0usize..200, 0..8),
@@ -116,7 +116,7 @@ proptest! {
         prop_assert_eq!(joined(Overlap::with(&said), &in_pieces(&continuation, &cuts)), expected);
     }
 
-    /// Words that are all different leave no doubt: every cut, every amount repeated, comes out whole.
+    /// Distinct words are unambiguous: the text is restored for every cut and every repeated length.
     #[test]
     fn a_text_broken_anywhere_comes_out_whole(
         length in 1usize..40, cut: prop::sample::Index, again: prop::sample::Index, mode in 0..3, cuts in proptest::collection::vec(0usize..400, 0..8),

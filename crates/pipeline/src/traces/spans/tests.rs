@@ -1,4 +1,4 @@
-//! The spans of calls that succeeded, failed over and failed.
+//! Tests of the spans of successful, failed-over and refused calls.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The audit log as a file: read in pieces as fast as the reader takes them. CSV holds nothing but data; JSONL ends in a
-//! line that says it is whole. An export that fails cuts the body off without its terminator, so that clients see it.
+//! Exports the audit log as a file, read in pieces as fast as the client reads. CSV contains only data; JSONL ends with
+//! a line that marks it as complete. A failed export ends the body without its terminator, so that clients notice.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ struct Export {
 enum Place {
     Beginning,
     Behind(AuditCursor),
-    /// Everything was read: the last line of JSONL is left.
+    /// All entries were read: the last line of JSONL is left.
     End,
     Over,
 }
@@ -85,7 +85,7 @@ pub fn answer(app: Arc<App>, filter: AuditFilter, format: Format) -> Response {
 }
 
 impl Export {
-    /// An error ends the body without its terminator.
+    /// Produces the next piece. An error ends the body without its terminator.
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, StoreError> {
         let mut text = String::new();
         let after = match &self.place {

@@ -1,4 +1,4 @@
-//! Which entries of the audit log are asked for, and in which order.
+//! Filter, sort order and cursor of audit log queries.
 
 use domain::caller::Caller;
 use domain::clock::Timestamp;
@@ -8,7 +8,7 @@ use store::{AuditCursor, AuditFilter, AuditSort};
 
 use crate::query::{self, Pairs};
 
-/// Longer words are not looked for.
+/// Maximum length of a search text, in bytes.
 const LONGEST_SEARCH: usize = 200;
 
 pub fn filter(
@@ -56,7 +56,7 @@ pub fn sort(pairs: &Pairs) -> Result<AuditSort, Fault> {
     })
 }
 
-/// Where to read on, as `next` said.
+/// Parses a cursor from the `next` field of the previous page.
 pub fn cursor(pairs: &Pairs, sort: AuditSort) -> Result<Option<AuditCursor>, Fault> {
     let Some(text) = query::text(pairs, "cursor") else { return Ok(None) };
     if !matches!(sort, AuditSort::Newest | AuditSort::Oldest) {

@@ -1,4 +1,4 @@
-//! Entries and figures of the audit log as they are shown.
+//! Response types of the audit log.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ pub struct AuditEntryView {
     pub id: String,
     pub timestamp: String,
     pub duration_ms: f64,
-    /// Until the first byte left for the client.
+    /// Time to the first byte sent to the client.
     pub ttft_ms: Option<f64>,
-    /// The gateway's own share of that.
+    /// The gateway's own share of the time to the first byte.
     pub overhead_us: i64,
     pub requested_model: String,
-    /// The model that served, as its provider names it.
+    /// The model that served the call, as its provider names it.
     pub resolved_model: Option<String>,
     /// The provider's type.
     pub provider: Option<String>,
@@ -31,11 +31,11 @@ pub struct AuditEntryView {
     pub alias_used: bool,
     pub workflow_version_id: Option<String>,
     pub cache_type: String,
-    /// 499 when the client went away.
+    /// 499 when the client disconnected.
     pub status_code: u16,
     pub request_id: String,
     pub auth_key_id: Option<String>,
-    /// master_key or api_key; null when the caller was never known
+    /// master_key or api_key; null when the caller is unknown
     pub auth_method: Option<String>,
     pub tenant_id: Option<String>,
     pub client_ip: String,
@@ -48,7 +48,7 @@ pub struct AuditEntryView {
     pub stream: bool,
     pub error_type: Option<String>,
     pub error_code: Option<String>,
-    /// The gateway ended before the call did.
+    /// True when the gateway stopped before the call ended.
     pub interrupted: bool,
     pub attempts: Vec<AttemptView>,
     #[schema(value_type = Vec<Object>)]
@@ -61,7 +61,7 @@ pub struct AuditEntryView {
 pub struct AttemptView {
     pub provider_name: String,
     pub model: String,
-    /// 0 when nothing was received.
+    /// 0 when no response was received.
     pub status: u16,
     pub error: Option<String>,
     pub duration_ms: f64,
@@ -85,7 +85,7 @@ pub struct AuditDataView {
     pub user_agent: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// What the client was not told: why its key was refused.
+    /// The reason for refusing a key, which was not sent to the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub struct AuditDataView {
     pub request_headers: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub response_headers: BTreeMap<String, String>,
-    /// JSON where it is JSON, else text: a stream is its events as they were sent.
+    /// JSON if the body is JSON, else text; a stream is shown as its events.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub request_body: Option<Box<RawValue>>,
@@ -107,7 +107,7 @@ pub struct AuditDataView {
     pub response_body: Option<Box<RawValue>>,
     pub request_truncated: bool,
     pub response_truncated: bool,
-    /// The body was not text: what could not be read is replaced.
+    /// True when the body was not valid text and invalid parts were replaced.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub request_lossy: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -124,9 +124,9 @@ pub struct AuditStatsView {
     pub p95_ms: Option<f64>,
     pub p99_ms: Option<f64>,
     pub bucket_seconds: i64,
-    /// Those with any entries.
+    /// Only buckets with entries.
     pub buckets: Vec<AuditBucketView>,
-    /// Only the newest entries are in these figures.
+    /// True when the figures cover only the newest entries.
     pub truncated: bool,
 }
 
@@ -202,7 +202,7 @@ fn attempt(attempt: Attempt) -> AttemptView {
     }
 }
 
-/// None when nothing was consumed.
+/// Tokens and cost of a call; `None` when nothing was consumed.
 fn usage(data: &AuditData) -> Option<AuditUsageView> {
     let tokens = &data.tokens;
     let cost = data.input_cost.zip(data.output_cost).map(|(input, output)| Nanos(input) + Nanos(output));
@@ -219,7 +219,7 @@ fn usage(data: &AuditData) -> Option<AuditUsageView> {
     })
 }
 
-/// A header that came more than once is shown with all its values.
+/// Joins the values of repeated headers with commas.
 fn headers(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
     let mut shown: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in pairs {

@@ -1,4 +1,4 @@
-//! A change to a stored key: read, changed and written as one, whoever else writes.
+//! Updates a stored key with optimistic concurrency control.
 
 use domain::caller::Caller;
 use domain::fault::{self, Fault};
@@ -12,8 +12,8 @@ use crate::fault::Problem;
 
 const ATTEMPTS: usize = 5;
 
-/// Nothing is written when nothing changes. A change that was overtaken by another one is made again on top of it,
-/// unless the client said by `If-Match` what it wants to change.
+/// Applies a change to a stored key; nothing is written if nothing changes. A change that loses a race is retried on
+/// the newer version, unless the client sent `If-Match`.
 pub async fn amend(
     app: &App,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! A key that is about to be: what its creator asks for, as far as its creator may.
+//! Validates a request for a new key against the rights of its creator.
 
 use domain::caller::Caller;
 use domain::clock::Timestamp;
@@ -27,14 +27,14 @@ pub struct CreateKey {
     pub user_path: Option<String>,
     #[serde(default)]
     pub tenant_id: Option<String>,
-    /// Absent is no limit, empty is nothing; `*` stands for any characters.
+    /// Absent means no restriction, an empty list allows nothing; `*` matches any characters.
     #[serde(default)]
     pub allowed_providers: Option<Vec<String>>,
     #[serde(default)]
     pub allowed_models: Option<Vec<String>>,
     #[serde(default)]
     pub denied_models: Option<Vec<String>>,
-    /// The pool whose members alone may serve its calls.
+    /// The pool whose members alone may serve the key's calls.
     #[serde(default)]
     pub provider_pool_id: Option<String>,
     #[serde(default)]
@@ -42,12 +42,12 @@ pub struct CreateKey {
     /// ISO 8601, UTC.
     #[serde(default)]
     pub expiry: Option<String>,
-    /// The same as `expiry`.
+    /// Alias of `expiry`.
     #[serde(default)]
     pub expires_at: Option<String>,
 }
 
-/// A key grants at most what its creator holds.
+/// Builds a key from a request. A key grants at most the rights of its creator.
 pub fn draft(
     request: CreateKey,
     id: String,
@@ -74,8 +74,8 @@ pub fn draft(
     Ok(key)
 }
 
-/// When a key ends, which has two names. Who read both and edited one has said the other by chance: what is as it was is
-/// no edit.
+/// Resolves the expiry of a key from its two field names. A field that repeats the stored value is no edit, so that a
+/// client that read both fields may change only one.
 pub fn end(
     known: Option<Timestamp>,
     expiry: &Edit<String>,
@@ -86,7 +86,7 @@ pub fn end(
         let Some(text) = edit else { continue };
         let text = text.as_deref().filter(|text| !text.is_empty());
         let at = text.map(|text| record::parse_time(name, text)).transpose()?;
-        // It is shown to the millisecond.
+        // The API shows times to the millisecond.
         let same = |other: Option<Timestamp>| at.map(Timestamp::millis) == other.map(Timestamp::millis);
         if same(known) {
             continue;

@@ -1,6 +1,6 @@
-//! `POST /auth-keys/{id}/deactivate` and `DELETE /auth-keys/{id}`: the end of a key, for now or for good.
+//! `POST /auth-keys/{id}/deactivate` and `DELETE /auth-keys/{id}`: deactivates or deletes a key.
 //!
-//! Whoever may write keys may end every key it sees: to take rights away is not to grant them.
+//! A caller that may write keys may end every key it can see, even one with more rights: ending a key grants nothing.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{AuthKeys, Principal, Write};
 
-/// Deactivate a key: it is refused from the moment this answers. Repeating it changes nothing.
+/// Deactivate a key: it is refused as soon as this request has succeeded. Repeating it changes nothing.
 #[utoipa::path(post, path = "/admin/api/v1/auth-keys/{id}/deactivate", tag = "auth-keys",
     params(("id" = String, Path, description = "The key's id")),
     responses((status = 200, description = "The key", body = KeyView), (status = 401, description = "Unauthorized"),
@@ -40,7 +40,7 @@ pub async fn deactivate(
     view::answer(&app, stored.await?).await
 }
 
-/// Delete a key: it is refused from the moment this answers. What it consumed stays on record.
+/// Delete a key: it is refused as soon as this request has succeeded. Its past usage is kept.
 #[utoipa::path(delete, path = "/admin/api/v1/auth-keys/{id}", tag = "auth-keys",
     params(("id" = String, Path, description = "The key's id")),
     responses((status = 204, description = "Deleted"), (status = 401, description = "Unauthorized"),
@@ -53,7 +53,7 @@ pub async fn delete(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let keys = app.refresher.store().collection::<AuthKey>();
-    // A key that cannot be read has no known user path: callers of the whole tree may delete it.
+    // The user path of an unreadable key is unknown, so callers with the whole tree may delete it.
     if principal.caller.subtree().is_some() {
         find(&app, &principal.caller, &id).await?;
     }

@@ -1,4 +1,4 @@
-//! What a key may hand on: at most what it has itself, in scope, in reach, in what it may use and for how long.
+//! Checks that a key grants at most the rights of its creator: scopes, user path, allowed models, limits and expiry.
 
 use domain::access;
 use domain::caller::{Caller, KeyFacts};
@@ -9,7 +9,7 @@ use pipeline::snapshot::names::Names;
 
 use super::super::record;
 
-/// The user path that is asked for, at or below the giver's own, which it is when none is.
+/// Resolves the user path of a key: the requested one, which must lie below the creator's, else the creator's own.
 pub fn reach(asked: Option<&str>, giver: &Caller) -> Result<Option<String>, Fault> {
     let own = giver.key().and_then(|key| key.user_path.clone());
     let asked = asked.filter(|path| !path.is_empty());
@@ -24,7 +24,7 @@ pub fn reach(asked: Option<&str>, giver: &Caller) -> Result<Option<String>, Faul
     }
 }
 
-/// Where a key asks for no limit, its giver's limits are its own.
+/// Fills in the creator's restrictions wherever a key has none of its own.
 pub fn inherit(mut key: AuthKey, giver: &Caller) -> AuthKey {
     let Some(giver) = giver.key() else { return key };
     key.allowed_providers = key.allowed_providers.or_else(|| giver.lists.allowed_providers.clone());
@@ -42,7 +42,7 @@ pub fn inherit(mut key: AuthKey, giver: &Caller) -> AuthKey {
     key
 }
 
-/// Refused when a key may do anything that its giver may not.
+/// Rejects a key that has any right that its creator lacks.
 pub fn within(key: &AuthKey, giver: &Caller, names: &Names) -> Result<(), Fault> {
     key.scopes.iter().try_for_each(|scope| giver.require(*scope))?;
     let Some(giver) = giver.key() else { return Ok(()) };
@@ -93,8 +93,8 @@ fn limits(key: &AuthKey, giver: &KeyFacts) -> Result<(), Fault> {
     }
 }
 
-/// An entry that reaches further than all of the giver's. A pattern that matches the text of another, wildcards and all,
-/// matches whatever that one matches.
+/// Returns the first entry that no pattern of the creator covers. A pattern that matches another pattern's text,
+/// wildcards included, matches everything that the other one matches.
 fn beyond<'a>(asked: Option<&'a [String]>, held: Option<&[String]>) -> Option<&'a str> {
     let held = held?;
     let Some(asked) = asked else { return Some("*") };
@@ -102,8 +102,8 @@ fn beyond<'a>(asked: Option<&'a [String]>, held: Option<&[String]>) -> Option<&'
     asked.iter().find(|entry| !covered(entry)).map(String::as_str)
 }
 
-/// An entry that is the name of an alias, combo or pool allows whatever that leads to: a pattern for models that happens
-/// to match the name does not cover it.
+/// Returns the first entry that names an alias, combo or pool and that the creator does not hold by name. Such an entry
+/// allows every target behind the name, so a model pattern that happens to match the name does not cover it.
 fn beyond_names<'a>(key: &'a AuthKey, held: Option<&[String]>, names: &Names) -> Option<&'a str> {
     let held = held?;
     let covered = |entry: &str| held.iter().any(|own| own == entry || own == "*");

@@ -1,4 +1,5 @@
-//! `GET /auth-keys`: keys by page, filtered and in order. They are chosen from the snapshot, so that only a page is read.
+//! `GET /auth-keys`: lists keys with paging, filters and sorting. Filters run on the snapshot, so that only one page is
+//! read from storage.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -34,7 +35,7 @@ pub struct KeyList {
     pub offset: i64,
 }
 
-/// Managed keys, newest first unless told otherwise.
+/// List managed keys, newest first by default.
 #[utoipa::path(get, path = "/admin/api/v1/auth-keys", tag = "auth-keys",
     params(("limit" = Option<i64>, Query, description = "1 to 200, default 50"), ("offset" = Option<i64>, Query, description = "Default 0"),
         ("search" = Option<String>, Query, description = "Part of the name, the id or the description, in any case"),
@@ -55,7 +56,7 @@ pub async fn list(
     let now = app.gateway.clock.now();
     let choice = Choice::read(&pairs, &app, &principal.caller).await?;
     let range = offset as usize..(offset as usize).saturating_add(limit as usize);
-    // Sorting a hundred thousand takes a while: not where calls would have to wait for it.
+    // Sorting many keys takes too long for a thread that serves calls.
     let choosing = app.gateway.tasks.spawn_blocking({
         let (app, snapshot) = (app.clone(), principal.snapshot);
         move || choice.page(&snapshot.keys, &app, range, now)
@@ -66,11 +67,11 @@ pub async fn list(
     Ok(Json(KeyList { entries, total: total as i64, limit, offset }))
 }
 
-/// Which keys are shown, in what order.
+/// Filter and sort order of a list request.
 struct Choice {
     wanted: Wanted,
     order: Order,
-    /// When keys were last used, if that is the order.
+    /// Last use of each key, filled only when sorting by it.
     uses: HashMap<String, Timestamp>,
 }
 
@@ -84,7 +85,7 @@ impl Choice {
         Ok(Self { wanted, order, uses })
     }
 
-    /// The ids of a page, and how many keys there are in all.
+    /// Returns the ids of a page, and the total number of keys.
     fn page(&self, keys: &Keys, app: &App, range: Range<usize>, now: Timestamp) -> (Vec<Arc<str>>, usize) {
         let mut keys: Vec<&Arc<KeyFacts>> = keys.all().filter(|key| self.wanted.admits(key, now)).collect();
         self.arrange(&mut keys, app);
@@ -93,7 +94,8 @@ impl Choice {
         (page.map(|key| key.id.clone()).collect(), total)
     }
 
-    /// An id begins with the time it was made at: among equals, and without another order, the older comes first.
+    /// Sorts the keys. An id starts with its creation time, so sorting by id first makes the order stable, with older
+    /// keys first.
     fn arrange(&self, keys: &mut [&Arc<KeyFacts>], app: &App) {
         keys.sort_unstable_by(|a, b| a.id.cmp(&b.id));
         match self.order.field {
@@ -110,7 +112,7 @@ impl Choice {
     }
 }
 
-/// One page as it is stored; a key that is gone by now is left out.
+/// Reads one page from storage; a key deleted in the meantime is left out.
 async fn shown(app: &App, page: &[&str], now: Timestamp) -> Result<Vec<KeyView>, Problem> {
     let store = app.refresher.store();
     let uses = store.ledger().key_uses(page).await?;
@@ -126,7 +128,7 @@ async fn shown(app: &App, page: &[&str], now: Timestamp) -> Result<Vec<KeyView>,
     Ok(found.map(view).collect())
 }
 
-/// Which keys are asked for.
+/// The filter of a list request.
 struct Wanted {
     /// In lower case.
     search: Option<String>,
@@ -167,7 +169,7 @@ impl Wanted {
     }
 }
 
-/// A key without a path is at the root.
+/// Whether a key is in the subtree; a key without a user path belongs to the root.
 fn covers(path: &UserPath, key: &KeyFacts) -> bool {
     match &key.user_path {
         Some(own) => path.covers(own),
@@ -179,7 +181,7 @@ fn mentions(key: &KeyFacts, text: &str) -> bool {
     [&*key.name, &*key.id, &*key.description].iter().any(|field| field.to_lowercase().contains(text))
 }
 
-/// The subtree that is asked for, within the caller's own.
+/// The requested subtree, which must lie within the caller's own.
 fn subtree(pairs: &Pairs, caller: &Caller) -> Result<Option<UserPath>, Fault> {
     let own = caller.key().and_then(|key| key.user_path.clone());
     let asked = query::text(pairs, "user_path")

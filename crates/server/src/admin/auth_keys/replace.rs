@@ -1,4 +1,4 @@
-//! `PUT /auth-keys/{id}`: changes a key. What is absent stays as it is, null clears it.
+//! `PUT /auth-keys/{id}`: updates a key. Absent fields keep their value, null clears one.
 
 use std::sync::Arc;
 
@@ -22,14 +22,15 @@ use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{AuthKeys, Principal, Write};
 
-/// Absent, null or a value.
+/// An edit of a field: absent, null or a value.
 pub type Edit<T> = Option<Option<T>>;
 
 fn edit<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Edit<T>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// Read-only members may be sent as they were read and are ignored, so that a key can be read, edited and sent back.
+/// The fields of a key update. Read-only fields of the view are accepted and ignored, so that a key can be read, edited
+/// and sent back.
 #[derive(Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 #[derive(Default)]
@@ -68,25 +69,25 @@ pub struct EditKey {
     #[serde(deserialize_with = "edit")]
     #[schema(value_type = Option<String>)]
     expiry: Edit<String>,
-    /// The same as `expiry`; where both are sent, the one that was changed counts.
+    /// Alias of `expiry`; if both are sent, the one that was changed counts.
     #[serde(deserialize_with = "edit")]
     #[schema(value_type = Option<String>)]
     expires_at: Edit<String>,
-    /// false deactivates the key, true takes that back.
+    /// false deactivates the key, true reactivates it.
     enabled: Option<bool>,
-    /// Earlier values that are left out end at once.
+    /// Previous values that are left out become invalid at once.
     #[serde(deserialize_with = "edit")]
     #[schema(value_type = Option<Vec<PreviousView>>)]
     previous: Edit<Vec<PreviousView>>,
-    /// The one in the path.
+    /// Must equal the id in the path.
     id: Option<String>,
 }
 
-/// Members of the view that nobody can set, but for the id, which must be the path's.
+/// Read-only fields of the view. The id is not among them, because it must equal the path's.
 const READ_ONLY: [&str; 7] =
     ["redacted_value", "active", "deactivated_at", "created_at", "updated_at", "last_used_at", "warnings"];
 
-/// Change a key: absent fields stay as they are, null clears one.
+/// Update a key: absent fields keep their value, null clears one.
 #[utoipa::path(put, path = "/admin/api/v1/auth-keys/{id}", tag = "auth-keys", params(("id" = String, Path, description = "The key's id")),
     request_body = EditKey,
     responses((status = 200, description = "The key", body = KeyView), (status = 400, description = "Invalid request"),
@@ -106,7 +107,7 @@ pub async fn replace(
     let routes = app.gateway.snapshot().routes.clone();
     let (caller, now) = (&principal.caller, app.gateway.clock.now());
     let stored = amend::amend(&app, caller, &id, &headers, |stored| {
-        // Who could change a key that may do more than itself could make it do that.
+        // Otherwise a caller could use its edit rights to gain the rights of a more powerful key.
         grant::within(&stored.value, caller, &routes.names)?;
         record::name("id", request.id.clone(), stored.value.id.clone())?;
         let key = grant::inherit(edited(&request, stored.value.clone(), caller, now)?, caller);
@@ -154,7 +155,7 @@ fn edited(request: &EditKey, mut key: AuthKey, editor: &Caller, now: Timestamp) 
     Ok(key)
 }
 
-/// Null is the field's empty value.
+/// Applies an edit to a field; null sets its default value.
 fn set<T: Clone + Default>(field: &mut T, edit: &Edit<T>) {
     if let Some(value) = edit {
         *field = value.clone().unwrap_or_default();

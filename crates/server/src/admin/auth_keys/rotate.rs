@@ -1,4 +1,4 @@
-//! `POST /auth-keys/{id}/rotate`: a new value for a key, while the old one may go on for a while.
+//! `POST /auth-keys/{id}/rotate`: replaces the value of a key; the old value may stay valid for a while.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::fault::Problem;
 use crate::path::Named;
 use crate::principal::{AuthKeys, Principal, Write};
 
-/// A day: clients get the new value one after the other.
+/// A day, so that clients can be updated one after the other.
 const DEFAULT_OVERLAP: i64 = 86_400;
 /// A week.
 const LONGEST_OVERLAP: i64 = 604_800;
@@ -28,13 +28,13 @@ const LONGEST_OVERLAP: i64 = 604_800;
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RotateKey {
-    /// How long the old value stays valid: 0 to 604800, default 86400. 0 ends it at once.
+    /// Seconds for which the old value stays valid: 0 to 604800, default 86400. 0 invalidates it at once.
     #[serde(default)]
     #[schema(minimum = 0, maximum = 604_800)]
     pub overlap_seconds: Option<i64>,
 }
 
-/// Give a key a new value. Id, settings and usage stay; values of earlier rotations keep their own ends.
+/// Rotate a key. Id, settings and usage are kept; values of earlier rotations keep their own expiry.
 #[utoipa::path(post, path = "/admin/api/v1/auth-keys/{id}/rotate", tag = "auth-keys",
     params(("id" = String, Path, description = "The key's id")), request_body = RotateKey,
     responses((status = 200, description = "The key, with its new raw value", body = CreatedKey),

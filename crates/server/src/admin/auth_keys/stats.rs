@@ -1,4 +1,4 @@
-//! `GET /auth-keys/{id}/stats`: what a key has consumed.
+//! `GET /auth-keys/{id}/stats`: usage of one key.
 
 use std::sync::Arc;
 
@@ -29,13 +29,13 @@ pub struct KeyStats {
     pub errors: i64,
     #[serde(flatten)]
     pub usage: Consumption,
-    /// The most called first.
+    /// Sorted by use, the most used first.
     pub by_model: Vec<ModelUsageView>,
-    /// The days with calls, in the zone of the request.
+    /// The days with calls, in the request's time zone.
     pub daily: Vec<PeriodView>,
 }
 
-/// What a key has consumed in a period, by model and by day.
+/// Get the usage of a key in a period, by model and by day.
 #[utoipa::path(get, path = "/admin/api/v1/auth-keys/{id}/stats", tag = "auth-keys",
     params(("id" = String, Path, description = "The key's id"),
         ("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),

@@ -1,4 +1,4 @@
-//! What is shown of a key.
+//! Response types of managed keys.
 
 use axum::response::Response;
 use domain::clock::Timestamp;
@@ -29,12 +29,12 @@ pub struct KeyView {
     pub provider_pool_id: Option<String>,
     pub rate_limits: RateLimits,
     pub expiry: Option<String>,
-    /// The same as `expiry`.
+    /// Alias of `expiry`.
     pub expires_at: Option<String>,
     pub redacted_value: String,
     /// Values from before a rotation that are still valid.
     pub previous: Vec<PreviousView>,
-    /// Not deactivated.
+    /// False when the key is deactivated.
     pub enabled: bool,
     /// Enabled and not expired.
     pub active: bool,
@@ -42,7 +42,7 @@ pub struct KeyView {
     pub deactivated_at: Option<String>,
     pub created_at: String,
     pub updated_at: String,
-    /// Entries of the lists that match nothing at the moment; not in lists of keys.
+    /// Entries of the lists that currently match nothing; not included in lists of keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<String>>,
 }
@@ -65,9 +65,9 @@ impl PreviousView {
 
 #[derive(Serialize, ToSchema)]
 pub struct CreatedKey {
-    /// The raw key: shown now and never again.
+    /// The raw key, returned only once.
     pub key: String,
-    /// The same as `key`.
+    /// Alias of `key`.
     pub value: String,
     #[serde(flatten)]
     pub view: KeyView,
@@ -109,7 +109,7 @@ pub fn view(stored: Stored<AuthKey>, last_used_at: Option<Timestamp>, now: Times
     }
 }
 
-/// When a key was last used, what is not written yet among it.
+/// The last use of a key, including uses that are not written to storage yet.
 pub async fn last_use(app: &App, id: &str) -> Result<Option<Timestamp>, Problem> {
     let written = app.refresher.store().ledger().key_uses(&[id]).await?;
     Ok(written.get(id).copied().max(app.gateway.key_uses.of(id)))

@@ -1,4 +1,4 @@
-//! Entries of a key's lists that match nothing at the moment: they are stored, and named in the answer.
+//! Warnings for entries of a key's lists that currently match nothing. Such entries are stored all the same.
 
 use domain::access::matches;
 use domain::resources::auth_key::AuthKey;
@@ -47,7 +47,7 @@ fn is_model(routes: &Routes, entry: &str) -> bool {
     })
 }
 
-/// The name of an alias, combo or pool, or a model behind a pool's name.
+/// Whether an entry names an alias, combo or pool, or a model of a pool (`pool/model`).
 fn is_name(routes: &Routes, entry: &str) -> bool {
     let prefix = entry.split_once('/').map(|(prefix, _)| prefix);
     routes.names.holds(entry) || prefix.is_some_and(|prefix| routes.names.pools.contains_key(prefix))

@@ -1,4 +1,4 @@
-//! A change to a stored budget: read, changed and written as one, whoever else writes.
+//! Updates a stored budget with optimistic concurrency control.
 
 use domain::caller::Caller;
 use domain::fault::{self, Fault};
@@ -13,8 +13,8 @@ use crate::fault::Problem;
 
 const ATTEMPTS: usize = 5;
 
-/// Stores what `change` makes of what is stored; None removes it. A change that was overtaken by another one is made
-/// again on top of it, unless the client said by `If-Match` what it wants to change.
+/// Stores the result of `change` applied to the stored budget; `None` deletes it. A change that loses a race is retried
+/// on the newer version, unless the client sent `If-Match`.
 pub async fn amend(
     app: &App,
     caller: &Caller,

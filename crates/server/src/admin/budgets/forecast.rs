@@ -1,4 +1,5 @@
-//! `/admin/api/v1/budgets/forecast/{user_path}`: where spending leads, from the pace of this period and of the last week.
+//! `/admin/api/v1/budgets/forecast/{user_path}`: spending forecasts from the rates of the current period and of the
+//! last week.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use axum::extract::State;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::resources::budget::BudgetKey;
-use pipeline::spending::{self, Status};
+use pipeline::budgets::{self, Status};
 use serde::Serialize;
 use store::Spent;
 use utoipa::ToSchema;
@@ -29,7 +30,7 @@ pub struct Forecast {
     pub forecasts: Vec<Outlook>,
 }
 
-/// One budget's; US dollars.
+/// Forecast of one budget, in US dollars.
 #[derive(Serialize, ToSchema)]
 pub struct Outlook {
     pub period_label: String,
@@ -37,9 +38,9 @@ pub struct Outlook {
     pub spent: f64,
     pub period_start: String,
     pub period_end: String,
-    /// What will be spent at the period's end, at this pace.
+    /// Spending expected at the end of the period at the current rate.
     pub projected: f64,
-    /// When the amount is used up, if that is before the period's end.
+    /// Time at which the amount is used up, if that is before the end of the period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exhausted_at: Option<String>,
     pub rate_per_hour: f64,
@@ -47,7 +48,7 @@ pub struct Outlook {
     pub confidence: &'static str,
 }
 
-/// Where the spending of a path leads.
+/// Forecast the spending of a user path.
 #[utoipa::path(get, path = "/admin/api/v1/budgets/forecast/{*user_path}", tag = "budgets", operation_id = "forecast",
     params(("user_path" = String, Path, description = "The user path, URL-encoded: %2Fteam%2Fa")),
     responses((status = 200, description = "A forecast for each budget of the path", body = Forecast),
@@ -63,18 +64,18 @@ pub async fn read(
     let path = user_path(&path)?;
     within(caller, &path)?;
     let store = app.refresher.store();
-    spending::synchronise(&app.gateway, store).await?;
+    budgets::synchronise(&app.gateway, store).await?;
     let now = app.gateway.clock.now();
     let week = Timestamp(now.micros().saturating_sub((WEEK_HOURS * HOUR) as i64));
     let past = store.ledger().spent(week, now).await?;
-    let statuses = app.gateway.spending.statuses(now).into_iter();
+    let statuses = app.gateway.budgets.statuses(now).into_iter();
     let own = statuses.filter(|status| status.rule.key.user_path == path);
     let own = own.filter(|status| is_visible(&app, caller, &status.rule.key));
     let forecasts = own.map(|status| outlook(&status, below(&past, &status.rule.key), now)).collect();
     Ok(Json(Forecast { user_path: path.as_str().to_owned(), forecasts }))
 }
 
-/// What the calls that a budget counts cost.
+/// Sums the cost of the calls that count towards a budget.
 fn below(spent: &[Spent], key: &BudgetKey) -> Nanos {
     let counts = |spent: &&Spent| {
         let path = user_path(&spent.user_path);
@@ -84,7 +85,8 @@ fn below(spent: &[Spent], key: &BudgetKey) -> Nanos {
     spent.iter().filter(counts).fold(Nanos::ZERO, |sum, spent| sum + spent.cost)
 }
 
-/// The more of the period was counted, the more its own pace counts: what was before a reset says nothing of it.
+/// Computes the forecast of a budget. The rate of the current period weighs more the more of the period has been
+/// counted; spending before a reset does not count.
 fn outlook(status: &Status, past: Nanos, now: Timestamp) -> Outlook {
     let hours = |from: Timestamp, until: Timestamp| ((until.micros() - from.micros()) as f64 / HOUR).max(0.0);
     let (amount, spent) = (status.rule.amount.usd(), status.spent.usd());
@@ -112,7 +114,8 @@ fn outlook(status: &Status, past: Nanos, now: Timestamp) -> Outlook {
     }
 }
 
-/// Two paces that agree are better than one, and a period that is nearly over better than one that has just begun.
+/// Rates the confidence: higher if the rates of the period and of the last week agree, and the more of the period has
+/// been counted.
 fn confidence(pace: f64, usual: f64, counted: f64) -> &'static str {
     let agree = pace > 0.0 && usual > 0.0 && (0.5..=2.0).contains(&(pace / usual));
     match counted {
@@ -127,7 +130,7 @@ mod tests {
     use domain::period::Period;
     use domain::resources::budget::Source;
     use domain::user_path::UserPath;
-    use pipeline::spending::Rule;
+    use pipeline::budgets::Rule;
 
     use super::*;
 

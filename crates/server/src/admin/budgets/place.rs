@@ -1,4 +1,4 @@
-//! A budget's place in a URL: its user path, encoded, and its period.
+//! Path parameters of a budget: its URL-encoded user path and its period.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Place {
     }
 }
 
-/// With or without its leading slash.
+/// Parses a user path with or without its leading slash.
 pub fn user_path(text: &str) -> Result<UserPath, Fault> {
     UserPath::parse(text).map_err(|reason| fault::invalid_parameter("user_path", reason))
 }

@@ -1,4 +1,4 @@
-//! Beginning anew: what was spent before no longer counts.
+//! Resets budgets: spending before the reset no longer counts.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use domain::fault::{self, Fault};
 use domain::period::Period;
 use domain::resources::budget::{Budget, BudgetKey, Source};
 use http::HeaderMap;
-use pipeline::spending::{Rule, Status};
+use pipeline::budgets::{Rule, Status};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -33,7 +33,7 @@ pub struct ResetBody {
 pub struct ResetResult {
     /// ok
     pub status: &'static str,
-    /// How many budgets began anew.
+    /// The number of budgets that were reset.
     pub reset: usize,
 }
 
@@ -44,12 +44,12 @@ pub struct ResetOneBody {
     /// hourly, daily, weekly, monthly or a number of seconds
     #[serde(default)]
     pub period: Option<String>,
-    /// Instead of `period`.
+    /// Alternative to `period`.
     #[serde(default)]
     pub period_seconds: Option<i64>,
 }
 
-/// Let every budget begin anew.
+/// Reset all budgets.
 #[utoipa::path(post, path = "/admin/api/v1/budgets/reset", tag = "budgets", request_body = ResetBody,
     responses((status = 200, description = "Done", body = ResetResult), (status = 400, description = "Not confirmed"),
         (status = 401, description = "Unauthorized"), (status = 403, description = "Not in this edition"),
@@ -65,16 +65,16 @@ pub async fn all(
     }
     let caller = &principal.caller;
     let _turn = app.naming.lock().await;
-    let statuses = app.gateway.spending.statuses(app.gateway.clock.now());
+    let statuses = app.gateway.budgets.statuses(app.gateway.clock.now());
     let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
-    // A child's budget begins anew together with the one it comes from.
+    // A child's budget is reset together with its parent.
     let own = rules.filter(|rule| rule.parent.is_none());
     let rules: Vec<Rule> = own.filter(|rule| is_visible(&app, caller, &rule.key)).collect();
     begin_anew(&app, caller, &rules).await?;
     Ok(Json(ResetResult { status: "ok", reset: rules.len() }))
 }
 
-/// Let one budget begin anew.
+/// Reset one budget.
 #[utoipa::path(post, path = "/admin/api/v1/budgets/reset-one", tag = "budgets", request_body = ResetOneBody,
     responses((status = 200, description = "The budgets", body = BudgetList), (status = 400, description = "No such budget"),
         (status = 401, description = "Unauthorized"), (status = 403, description = "Not in this edition, or not your path"),
@@ -90,7 +90,7 @@ pub async fn one(
     within(caller, &user_path)?;
     let key = BudgetKey { user_path, period: body.period()?, tenant: tenant(&app, caller) };
     let turn = app.naming.lock().await;
-    let statuses = app.gateway.spending.statuses(app.gateway.clock.now());
+    let statuses = app.gateway.budgets.statuses(app.gateway.clock.now());
     let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
     let found = rules.filter(|rule| rule.parent.is_none()).find(|rule| rule.key == key);
     let rule = found.ok_or_else(|| fault::budget_not_found(key.user_path.as_str(), &key.period.label()))?;
@@ -120,14 +120,14 @@ async fn begin_anew(app: &App, caller: &Caller, rules: &[Rule]) -> Result<(), Pr
     for rule in rules {
         let begin = |known: Option<&Budget>| {
             let amount = known.and_then(|known| known.amount);
-            // What was removed meanwhile stays removed.
+            // A budget that was deleted in the meantime stays deleted.
             let there = known.is_some() || rule.source == Source::Config;
             let policy = known.map(|known| known.policy.clone()).unwrap_or_default();
             Ok(there.then(|| Budget::new(rule.key.clone(), amount, Some(now)).with_policy(policy)))
         };
         amend(app, caller, &rule.key, &HeaderMap::new(), begin).await?;
     }
-    // Also when there was nothing to write: storage that is away is told.
+    // Refreshes even if nothing was written, so that an unavailable storage is reported.
     app.refresher.refresh().await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/budgets/settings`: when named periods begin, and who is told of crossed thresholds.
+//! `/admin/api/v1/budgets/settings`: start times of named periods, and the webhook for crossed thresholds.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::body::Strict;
 use crate::fault::Problem;
 use crate::principal::{Budgets, Principal, Read, Write};
 
-/// What is left out stays as it is. Times are UTC.
+/// Settings to change; absent fields keep their value. Times are UTC.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]
@@ -31,17 +31,17 @@ pub struct SettingsBody {
     pub weekly_reset_weekday: Option<u8>,
     pub weekly_reset_hour: Option<u8>,
     pub weekly_reset_minute: Option<u8>,
-    /// 1 to 31; in a shorter month, its last day.
+    /// 1 to 31; the last day in shorter months.
     pub monthly_reset_day: Option<u8>,
     pub monthly_reset_hour: Option<u8>,
     pub monthly_reset_minute: Option<u8>,
-    /// Shares of the amount, each above 0.
+    /// Fractions of the amount, each above 0.
     pub thresholds: Option<Vec<f64>>,
-    /// Null: nobody is told.
+    /// Null disables the webhook.
     #[serde(deserialize_with = "sent")]
     #[schema(value_type = Option<String>)]
     pub webhook_url: Option<Option<String>>,
-    /// Signs webhooks; null makes a new one.
+    /// Signs webhooks; null generates a new one.
     #[serde(deserialize_with = "sent")]
     #[schema(value_type = Option<String>)]
     pub webhook_secret: Option<Option<Secret>>,
@@ -51,7 +51,7 @@ pub struct SettingsBody {
     /// Read-only.
     #[serde(rename = "webhook_secret_last4")]
     pub _webhook_secret_last4: Option<String>,
-    /// Read-only; it may have moved on.
+    /// Read-only; a stale value is accepted.
     #[serde(rename = "updated_at")]
     pub _updated_at: Option<String>,
 }
@@ -71,21 +71,21 @@ pub struct SettingsView {
     pub webhook_url: Option<String>,
     pub webhook_secret_set: bool,
     pub webhook_secret_last4: Option<String>,
-    /// Only in the answer to the request that had it made.
+    /// Returned only by the request that generated it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook_secret: Option<String>,
-    /// Null as long as nobody has changed them.
+    /// Null until the settings are changed for the first time.
     pub updated_at: Option<String>,
 }
 
-/// Tells a null from a field that was not sent.
+/// Distinguishes null from an absent field.
 fn sent<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// When budgets begin anew and who is told of thresholds.
+/// Get the start times of budget periods and the webhook settings.
 #[utoipa::path(get, path = "/admin/api/v1/budgets/settings", tag = "budgets", operation_id = "read_settings",
     responses((status = 200, description = "The settings", body = SettingsView), (status = 401, description = "Unauthorized"),
         (status = 403, description = "Not in this edition"), (status = 503, description = "Storage is not available")),
@@ -100,13 +100,13 @@ pub async fn read(
         None => ("\"0\"".to_owned(), view(&BudgetSettings::default(), None)),
     };
     if principal.caller.subtree().is_some() {
-        // Webhook addresses of chat services are credentials by themselves.
+        // Webhook URLs of chat services contain credentials.
         (shown.webhook_url, shown.webhook_secret_last4) = (None, None);
     }
     Ok(record::answer(StatusCode::OK, &etag, shown))
 }
 
-/// Change the settings; what is left out stays as it is.
+/// Change the settings; absent fields keep their value.
 #[utoipa::path(put, path = "/admin/api/v1/budgets/settings", tag = "budgets", operation_id = "replace_settings",
     request_body = SettingsBody,
     responses((status = 200, description = "The settings", body = SettingsView), (status = 400, description = "Invalid request"),
@@ -122,7 +122,7 @@ pub async fn replace(
     principal.caller.require_no_subtree()?;
     let _turn = app.naming.lock().await;
     let known = collection(&app).get_readable(budget_settings::NAME).await?;
-    // Nothing stored is a version, too.
+    // The ETag "0" matches when nothing is stored yet.
     let if_match = record::if_match(&headers).filter(|tag| known.is_some() || *tag != "\"0\"");
     let mut settings = body.over(known.map(|known| known.value).unwrap_or_default());
     settings.validate()?;

@@ -1,4 +1,4 @@
-//! Budgets as they are shown; US dollars.
+//! Response types of budgets; amounts are in US dollars.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::resources::Resource as _;
 use domain::resources::budget::{Budget, OnExhausted, OnTight, Source};
-use pipeline::spending::{self, Status};
+use pipeline::budgets::{self, Status};
 use serde::Serialize;
 use store::Stored;
 use utoipa::ToSchema;
@@ -33,44 +33,44 @@ pub struct BudgetView {
     pub period_label: String,
     pub amount: f64,
     pub source: Source,
-    /// What was spent before no longer counts.
+    /// Spending before this time does not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_reset_at: Option<String>,
-    /// Null for what the configuration says.
+    /// Null for a budget that only the configuration defines.
     pub created_at: Option<String>,
     pub updated_at: Option<String>,
     pub period_start: String,
     pub period_end: String,
     pub spent: f64,
-    /// Held for calls under way.
+    /// Reserved for calls in progress.
     pub reserved: f64,
     pub has_usage: bool,
-    /// What further calls may cost.
+    /// Amount left for further calls.
     pub remaining: f64,
-    /// Spent, as a share of the amount.
+    /// Spending as a fraction of the amount.
     pub usage_ratio: f64,
-    /// How much of the period is over.
+    /// Elapsed fraction of the period.
     pub period_ratio: f64,
     pub on_tight: OnTight,
     pub on_exhausted: OnExhausted,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub downgrade_to: Option<String>,
-    /// US dollars: what every direct child path has as a budget of its own.
+    /// US dollars: the amount of the budget that every direct child path gets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub child_default: Option<f64>,
-    /// The amount holds for each agent run (`X-Run-Id`) by itself; the figures are those of calls without a run.
+    /// The amount applies to each agent run (`X-Run-Id`) separately; the figures are those of calls without a run.
     pub per_run: bool,
-    /// Runs with spending or calls in the current period, as far as this process tracks them.
+    /// Runs with spending or calls in the current period that this process tracks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_runs: Option<usize>,
-    /// The path of the budget whose `child_default` this one comes from.
+    /// The path of the budget whose `child_default` created this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// For `If-Match`; null when nothing is stored, as for what only the configuration says.
+    /// For `If-Match`; null when nothing is stored, for example for a budget from the configuration.
     pub etag: Option<String>,
 }
 
-/// Members of `BudgetView` that nobody can set.
+/// Read-only members of `BudgetView`.
 pub const READ_ONLY: [&str; 19] = [
     "user_path",
     "tenant_id",
@@ -93,15 +93,15 @@ pub const READ_ONLY: [&str; 19] = [
     "etag",
 ];
 
-/// What is visible to the caller, read anew.
+/// Lists the budgets that the caller may see, after synchronising them with storage.
 pub async fn list(app: &App, caller: &Caller) -> Result<BudgetList, Problem> {
     let store = app.refresher.store();
-    spending::synchronise(&app.gateway, store).await?;
+    budgets::synchronise(&app.gateway, store).await?;
     let documents = collection(app).all().await?.into_iter();
     let documents: HashMap<String, Stored<Budget>> =
         documents.map(|stored| (stored.value.name().to_owned(), stored)).collect();
     let now = app.gateway.clock.now();
-    let statuses = app.gateway.spending.statuses(now).into_iter();
+    let statuses = app.gateway.budgets.statuses(now).into_iter();
     let visible = statuses.filter(|status| is_visible(app, caller, &status.rule.key));
     let budgets = visible.map(|status| view(&status, documents.get(&status.rule.key.name()), now)).collect();
     Ok(BudgetList { budgets, server_time: record::time(now) })

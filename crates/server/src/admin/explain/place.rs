@@ -1,4 +1,4 @@
-//! Which call a path stands for.
+//! Resolves the endpoint of a request path.
 
 use domain::fault::{self, Fault};
 use http::request::Parts;
@@ -14,14 +14,14 @@ const EXPLAINED: [Endpoint; 6] = [
     plain::RERANK,
     plain::COMPLETIONS,
 ];
-/// Where Gemini's clients name the model and the method.
+/// Prefixes of the Gemini API, where the path names the model and the method.
 const ADDRESSED: [&str; 2] = ["/v1beta/models/", "/v1/models/"];
 
 pub struct Place {
     pub endpoint: Endpoint,
-    /// The model, and whether the answer is streamed, where the path says it.
+    /// The model from the path, and whether the path asks for a stream.
     pub addressed: Option<(String, Option<bool>)>,
-    /// The request, as far as the path goes.
+    /// The request without its body.
     pub parts: Parts,
 }
 
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// A route that is explained is a route that is served.
+    /// Every explained route must be served.
     #[test]
     fn what_is_explained_is_served() {
         let document = crate::router::document();

@@ -1,4 +1,4 @@
-//! Prices as a table for people: one line each, and no cell that a spreadsheet would take for a formula.
+//! Exports prices as CSV, one line each, with cells that spreadsheets do not evaluate as formulas.
 
 use domain::resources::model_price::{ModelPrice, TierPrice};
 
@@ -31,7 +31,7 @@ fn tier(tier: &TierPrice) -> String {
     format!("above {}: {input} / {output} / {cached}", tier.above_tokens)
 }
 
-/// Quoted, and where a spreadsheet would calculate, preceded by an apostrophe.
+/// Quotes a cell, with a leading apostrophe if a spreadsheet would evaluate it.
 fn cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let mark = if formula { "'" } else { "" };

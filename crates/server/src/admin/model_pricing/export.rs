@@ -1,4 +1,4 @@
-//! `GET /model-pricing/export`: all prices of the operator's, to be kept or to be imported elsewhere.
+//! `GET /model-pricing/export`: exports all operator prices for backup or import elsewhere.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::fault::Problem;
 use crate::principal::{ModelPricing, Principal, Read};
 use crate::query::{self, Pairs};
 
-/// With a `mode` added it is the body of an import.
+/// An export of prices. With a `mode` added it is the body of an import.
 #[derive(Serialize, ToSchema)]
 pub struct PriceExport {
     pub version: u32,
@@ -26,7 +26,7 @@ pub struct PriceExport {
 
 pub const VERSION: u32 = 1;
 
-/// The operator's own prices, by selector.
+/// Export the operator's prices by selector.
 #[utoipa::path(get, path = "/admin/api/v1/model-pricing/export", tag = "model-pricing", operation_id = "export",
     params(("format" = Option<String>, Query, description = "json (default) or csv")),
     responses((status = 200, description = "The prices", body = PriceExport), (status = 400, description = "Invalid parameters"),

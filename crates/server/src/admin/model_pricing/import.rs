@@ -1,4 +1,4 @@
-//! `POST /model-pricing/import`: many prices at once, all or none, after a look at what would come of it.
+//! `POST /model-pricing/import`: imports many prices in one transaction, with an optional dry run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use crate::principal::{ModelPricing, Principal, Write};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Nothing is written. `deleted` is what a replacement would delete.
+    /// Writes nothing. `deleted` is the number that `replace` would delete.
     DryRun,
-    /// What is not named stays.
+    /// Keeps prices that are not in the import.
     Merge,
-    /// What is not named goes.
+    /// Deletes prices that are not in the import.
     Replace,
 }
 
@@ -36,7 +36,7 @@ pub enum Mode {
 #[serde(deny_unknown_fields)]
 pub struct PriceImport {
     pub mode: Mode,
-    /// Of the document, as it was exported.
+    /// Version of the exported document.
     #[serde(default)]
     pub version: Option<u32>,
     #[schema(value_type = Vec<ModelPrice>)]
@@ -48,7 +48,7 @@ pub struct ImportResult {
     pub mode: Mode,
     #[serde(flatten)]
     pub difference: Difference,
-    /// Only in a dry run: with errors, nothing else is written.
+    /// Filled only by a dry run; other modes fail on errors and write nothing.
     pub errors: Vec<ImportError>,
 }
 
@@ -69,12 +69,12 @@ pub struct ImportError {
     fault: Fault,
 }
 
-/// More at once are more than one transaction should hold.
+/// Maximum number of prices in one transaction.
 const MOST: usize = 5_000;
-/// How many errors are told where there is only one message for all of them.
+/// Maximum number of errors listed in one message.
 const MOST_TOLD: usize = 10;
 
-/// Import prices: a dry run tells what would change, and every error; with an error nothing is written.
+/// Import prices. A dry run reports the changes and all errors; other modes write nothing if there is an error.
 #[utoipa::path(post, path = "/admin/api/v1/model-pricing/import", tag = "model-pricing", operation_id = "import", request_body = PriceImport,
     responses((status = 200, description = "What changed, or would", body = ImportResult), (status = 400, description = "Invalid request"),
         (status = 401, description = "Unauthorized")),
@@ -112,7 +112,7 @@ fn fits(body: &PriceImport) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What the operator has stored, by selector.
+/// The stored operator prices by selector.
 pub async fn stored(app: &App) -> Result<BTreeMap<String, ModelPrice>, StoreError> {
     let all = app.refresher.store().collection::<ModelPrice>().all().await?;
     Ok(all.into_iter().map(|stored| (stored.value.selector.clone(), stored.value)).collect())
@@ -148,7 +148,7 @@ fn read_one(entry: Value, known: bool, names: &Names) -> Result<ModelPrice, Faul
     Ok(price)
 }
 
-/// One answer has room for one fault: it names the first place, and its message the others.
+/// Combines all errors into one fault: its parameter names the first error, its message lists the others.
 fn refusal(first: &ImportError, errors: &[ImportError]) -> Fault {
     let told: Vec<String> = errors
         .iter()
@@ -163,7 +163,7 @@ fn refusal(first: &ImportError, errors: &[ImportError]) -> Fault {
     first.fault.clone().with_message(message)
 }
 
-/// The way from one set of prices to another.
+/// The changes that turn one set of prices into another.
 pub struct Plan {
     puts: Vec<ModelPrice>,
     deletes: Vec<String>,
@@ -190,7 +190,7 @@ impl Plan {
         Self { puts, deletes, difference }
     }
 
-    /// Nothing is deleted.
+    /// Removes all deletions from the plan.
     fn keep_all(&mut self) {
         self.deletes.clear();
         self.difference.deleted = 0;
@@ -200,7 +200,7 @@ impl Plan {
         self.difference
     }
 
-    /// In one transaction, and in force when this returns.
+    /// Applies the plan in one transaction; it is in the snapshot when this returns.
     pub async fn carry_out(&self, app: &App, actor: &str) -> Result<(), StoreError> {
         if self.puts.is_empty() && self.deletes.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! `/model-pricing/revisions`: how prices have changed, and the way back.
+//! `/model-pricing/revisions`: price history and restoring earlier prices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub struct RevisionView {
 #[derive(Serialize, ToSchema)]
 pub struct RevisionList {
     pub entries: Vec<RevisionView>,
-    /// Pass as `before` to read on; absent at the end.
+    /// Value of `before` for the next page; absent on the last page.
     pub next: Option<i64>,
 }
 
@@ -50,10 +50,10 @@ pub struct RestoreResult {
     pub difference: Difference,
 }
 
-/// How much of the log is read at a time.
+/// Number of log entries read at a time.
 const STRIDE: i64 = 1_000;
 
-/// Changes to prices, newest first.
+/// List changes to prices, newest first.
 #[utoipa::path(get, path = "/admin/api/v1/model-pricing/revisions", tag = "model-pricing", operation_id = "revisions",
     params(("selector" = Option<String>, Query, description = "Only the price of this selector"),
         ("before" = Option<i64>, Query, description = "Only revisions below this one"),
@@ -66,7 +66,7 @@ pub async fn list(
     principal: Principal<Read<ModelPricing>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<RevisionList>, Problem> {
-    // Like the change log, it names who changed what.
+    // Restricted like the change log, because it names who changed what.
     principal.caller.require_no_subtree()?;
     let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(50);
     let filter = ChangeFilter {
@@ -90,7 +90,7 @@ pub async fn list(
     Ok(Json(RevisionList { entries: entries.collect(), next }))
 }
 
-/// Bring all prices of the operator's back to what they were right after a revision; recorded as new changes.
+/// Restore all operator prices to their state right after a revision; recorded as new changes.
 #[utoipa::path(post, path = "/admin/api/v1/model-pricing/revisions/{id}/restore", tag = "model-pricing", operation_id = "restore",
     params(("id" = String, Path, description = "A revision of a price")),
     responses((status = 200, description = "What changed", body = RestoreResult), (status = 401, description = "Unauthorized"),
@@ -110,7 +110,7 @@ pub async fn restore(
     Ok(Json(RestoreResult { restored: revision, difference: plan.difference() }))
 }
 
-/// The newest that the log says of each price up to a revision; nothing when that is not the revision of a price.
+/// Reconstructs the prices right after a revision from the change log; `None` if that revision changed no price.
 async fn prices_at(app: &App, revision: i64) -> Result<Option<BTreeMap<String, ModelPrice>>, Problem> {
     let documents = app.refresher.store().documents();
     let (mut prices, mut seen) = (BTreeMap::new(), BTreeSet::new());

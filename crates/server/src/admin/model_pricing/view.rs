@@ -1,4 +1,4 @@
-//! The price of a model as it is shown: the catalogue's, the operator's, and what comes of both.
+//! Response types of model prices: the catalogue's, the operator's, and the effective price.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use crate::nearest;
 
-/// Where the price in force comes from.
+/// Source of the effective price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -39,16 +39,16 @@ impl Source {
 pub struct PriceView {
     pub selector: String,
     pub source: Source,
-    /// The catalogue's.
+    /// The catalogue's price.
     pub base: Option<ModelPrice>,
-    /// The operator's, with the selector it was given for: the instance's or its type's.
+    /// The operator's price, with the selector it was set for: the instance's or its type's.
     #[serde(rename = "override")]
     pub own: Option<ModelPrice>,
-    /// What calls cost.
+    /// The price that calls are charged.
     pub effective: Option<ModelPrice>,
 }
 
-/// The instance and type a selector is about. What nobody knows is taken for a type of its own.
+/// Splits a selector into instance, type and model. An unknown provider is treated as a type.
 fn parts<'a>(routes: &'a Routes, selector: &'a str) -> (&'a str, &'a str, &'a str) {
     let (provider, model) = selector.split_once('/').unwrap_or((selector, ""));
     let provider_type =
@@ -79,7 +79,7 @@ pub fn base(routes: &Routes, selector: &str) -> Option<&'static Price> {
     routes.pricing(instance, provider_type, model).base
 }
 
-/// Somebody lists such a model or may serve it, or the catalogue has a price for it.
+/// Whether a model is listed or may be served by a provider, or has a price in the catalogue.
 pub fn is_known(routes: &Routes, selector: &str) -> bool {
     let Some((provider, model)) = selector.split_once('/').filter(|(_, model)| !model.is_empty()) else {
         return false;
@@ -95,7 +95,7 @@ pub fn is_known(routes: &Routes, selector: &str) -> bool {
     }
 }
 
-/// Every model that somebody lists and every price of the operator's, as far as `wanted` by selector, instance and type.
+/// Lists the prices of all listed models and all operator prices that match `wanted` (selector, instance, type).
 pub fn all(routes: &Routes, wanted: impl Fn(&str, &str, &str) -> bool) -> Vec<PriceView> {
     let listed = routes.lanes().map(|lane| lane.target.selector());
     let own = routes.prices.iter().map(|(selector, _)| selector.clone());

@@ -1,4 +1,4 @@
-//! A model as the inventory shows it.
+//! A model in the list of models.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ pub struct ModelRecord {
     pub id: String,
     pub object: &'static str,
     pub owned_by: String,
-    /// Seconds since 1970; 0 when the provider does not say.
+    /// Unix time in seconds; 0 when the provider does not report it.
     pub created: i64,
     pub metadata: ModelMetadata,
 }
 
-/// What is not known is left out.
+/// Metadata of a model; unknown values are left out.
 #[derive(Serialize, ToSchema)]
 pub struct ModelMetadata {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,9 +48,9 @@ pub struct ModelMetadata {
 
 #[derive(Serialize, ToSchema)]
 pub struct ModelAccess {
-    /// As MODELS_ENABLED_BY_DEFAULT says.
+    /// The value of MODELS_ENABLED_BY_DEFAULT.
     pub default_enabled: bool,
-    /// With its override; for those in `user_paths`, if there are any.
+    /// Whether the model is enabled, including its override; limited to `user_paths` unless that is empty.
     pub effective_enabled: bool,
     pub user_paths: Vec<String>,
     #[serde(rename = "override", skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub struct ModelAccess {
 /// The override in force.
 #[derive(Serialize, ToSchema)]
 pub struct AppliedOverride {
-    /// Names the instance, or its type.
+    /// The selector of the override: the instance, or its type.
     pub selector: String,
     pub enabled: bool,
     pub user_paths: Vec<String>,

@@ -1,4 +1,4 @@
-//! A provider as it is written: comma text accepted for models, an absent key kept.
+//! Request body of a provider: models may be comma-separated text, an absent key is kept.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::body::{self, Patch};
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderBody {
-    /// In a PUT it may be left out.
+    /// Optional in a PUT.
     #[serde(default)]
     pub name: Option<String>,
     #[serde(rename = "type")]
@@ -25,12 +25,12 @@ pub struct ProviderBody {
     #[serde(default, deserialize_with = "sent")]
     #[schema(value_type = Option<String>)]
     pub api_key: Option<Option<Secret>>,
-    /// Empty: the type's default.
+    /// Empty for the default of the type.
     #[serde(default)]
     pub base_url: String,
     #[serde(default)]
     pub api_version: String,
-    /// A list, or text separated by commas.
+    /// A list, or comma-separated text.
     #[serde(default)]
     #[schema(value_type = Vec<String>)]
     pub models: Models,
@@ -40,12 +40,12 @@ pub struct ProviderBody {
     pub enabled: Option<bool>,
     #[serde(default)]
     pub priority: i64,
-    /// Where it departs from the settings; milliseconds.
+    /// Overrides of the resilience settings; times in milliseconds.
     #[serde(default)]
     pub resilience: Resilience,
 }
 
-/// Tells a null from a field that was not sent.
+/// Distinguishes null from an absent field.
 fn sent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Secret>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
@@ -74,14 +74,15 @@ impl Models {
     }
 }
 
-/// Headers that carry credentials belong in `api_key`, where they are sealed and never shown.
+/// Headers that carry credentials, which belong in `api_key`, where they are encrypted and never shown.
 const CREDENTIALS: &[&str] =
     &["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"];
 
-/// What stands beside the names in `/providers/{name}`.
+/// Names that are taken by routes next to `/providers/{name}`.
 const RESERVED: &[&str] = &["status", "types"];
 
-/// A value that comes back as it was shown is the one that is stored; it goes to no other address.
+/// Replaces masked header values by the stored ones. Refused if the address or type has changed, so that a credential
+/// is never sent to another address.
 fn kept(
     mut headers: BTreeMap<String, String>,
     known: Option<&Provider>,
@@ -99,19 +100,19 @@ fn kept(
     Ok(headers)
 }
 
-/// Members of the view that nobody can set.
+/// Read-only members of the view.
 const READ_ONLY: [&str; 5] = ["source", "overrides", "api_key_set", "api_key_last4", "health"];
 
 impl ProviderBody {
-    /// The stored instance with the members of a PUT laid over it. A key that is not sent is left out: `provider` keeps it,
-    /// if the address allows.
+    /// Merges the members of a PUT into the stored instance. A key that was not sent is left out; `provider` keeps it
+    /// if the address is unchanged.
     pub fn over(stored: Option<&Provider>, patch: &Patch) -> Result<Self, Fault> {
         let shown = stored.map(|stored| Provider { api_key: None, ..stored.clone() });
         let mut merged = patch.merged(shown.as_ref(), &READ_ONLY)?;
         merged.remove("api_key");
         merged.extend(patch.sent("api_key").map(|key| ("api_key".to_owned(), key.clone())));
         let mut body: Self = body::read(Value::Object(merged))?;
-        // Headers may be credentials, too: kept where they are not sent, and only at the same address.
+        // Headers may contain credentials too: unsent ones are kept only if the address is unchanged.
         if stored.is_some_and(|stored| body.is_moved(stored)) && patch.sent("headers").is_none() {
             body.headers.clear();
         }

@@ -1,4 +1,4 @@
-//! How an instance is doing: its configuration, what its targets have lived through, what it last said of its models.
+//! Health of provider instances, from their configuration, circuit breakers and model discovery.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::App;
 use crate::admin::record;
 use pipeline::health::{BreakerState, HealthView};
 
-/// Above this share of failures an instance is degraded.
+/// Error rate above which an instance is degraded.
 const TOLERATED: f64 = 0.1;
 
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ProviderHealth {
     /// ok, degraded, down, disabled, incomplete or unknown
     pub state: &'static str,
-    /// The worst of its models': closed, half_open or open
+    /// The worst state of its models: closed, half_open or open
     pub breaker: &'static str,
     /// The mean over its models, 0 to 1
     pub error_rate: f64,
@@ -30,16 +30,16 @@ pub struct ProviderHealth {
     pub model_count: usize,
 }
 
-/// A model that has something to say.
+/// Health of a model that calls have used.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ModelHealth {
     pub model: String,
     /// closed, half_open or open
     pub breaker: &'static str,
-    /// Until a probe may go
+    /// Time until a probe is allowed
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_for_ms: Option<u64>,
-    /// As long as the provider asked to be left alone
+    /// Time until the cooldown ends
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cooling_for_ms: Option<u64>,
     pub error_rate: f64,
@@ -50,7 +50,7 @@ pub struct ModelHealth {
     pub last_error: Option<String>,
 }
 
-/// The instance as a whole, and its models that have been used.
+/// The health of an instance, and of its models that calls have used.
 pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) {
     let now = app.gateway.clock.tick();
     let seen = instance.health().into_iter().map(|(model, health)| (model, health.view(now)));
@@ -75,7 +75,8 @@ pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) 
     (health, lived.iter().map(|(model, seen)| show(model, seen)).collect())
 }
 
-/// ok, degraded or down, by the targets that calls have used: open breakers and cooldowns. None for a disabled instance.
+/// The state for `/ready`: ok, degraded or down, by open breakers and cooldowns of used models. `None` for a disabled
+/// instance.
 pub fn readiness(app: &App, instance: &Instance) -> Option<&'static str> {
     match obstacle(instance) {
         Some(("disabled", _)) => return None,
@@ -94,7 +95,7 @@ pub fn readiness(app: &App, instance: &Instance) -> Option<&'static str> {
     })
 }
 
-/// What keeps an instance from being called at all.
+/// The configuration problem that keeps an instance from being called, if any.
 fn obstacle(instance: &Instance) -> Option<(&'static str, Option<String>)> {
     let provider = &instance.provider;
     if !provider.enabled {
@@ -113,7 +114,7 @@ fn obstacle(instance: &Instance) -> Option<(&'static str, Option<String>)> {
     }
 }
 
-/// Calls tell more than a list of models; without either, nothing is known.
+/// Derives the state from calls, which outweigh model discovery; unknown without either.
 fn judge(views: &[&HealthView], listing: &Listing, built_in: bool) -> (&'static str, Option<String>) {
     if views.is_empty() {
         let state = match listing {
@@ -133,7 +134,7 @@ fn judge(views: &[&HealthView], listing: &Listing, built_in: bool) -> (&'static 
         Some(_) if views.iter().all(unavailable) => "down",
         Some(_) => "degraded",
     };
-    // What is wrong now comes before what once was.
+    // Current errors take precedence over past ones.
     let told = |seen: &&HealthView| seen.last_error.clone();
     let now = views.iter().filter(troubled).find_map(told);
     let reason = now.or_else(|| views.iter().find_map(told)).or_else(|| listing.last_error.clone());

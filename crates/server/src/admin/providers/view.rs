@@ -1,4 +1,4 @@
-//! A provider as it is shown: what is known about its key is that there is one.
+//! Response types of providers. API keys are never shown.
 
 use std::collections::BTreeMap;
 
@@ -19,22 +19,22 @@ pub struct ProviderView {
     pub base_url: String,
     pub api_version: String,
     pub models: Vec<String>,
-    /// Values are masked; sent back as they are shown, they stay.
+    /// Values are masked; a masked value that is sent back keeps the stored one.
     pub headers: BTreeMap<String, String>,
     pub enabled: bool,
     pub priority: i64,
     pub source: Source,
-    /// Where the provider is configured that this one overrides: `file` or `env`.
+    /// Source of the provider that this one overrides: `file` or `env`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overrides: Option<&'static str>,
     pub api_key_set: bool,
     pub api_key_last4: Option<String>,
-    /// Where it departs from the settings.
+    /// Overrides of the resilience settings.
     pub resilience: Resilience,
     pub health: ProviderHealth,
 }
 
-/// How an instance is doing, without how it is configured.
+/// Health of an instance without its configuration.
 #[derive(Serialize, ToSchema)]
 pub struct StatusView {
     pub name: String,
@@ -43,7 +43,7 @@ pub struct StatusView {
     pub enabled: bool,
     pub source: Source,
     pub health: ProviderHealth,
-    /// Only those that have something to say.
+    /// Only models that calls have used.
     pub models: Vec<ModelHealth>,
 }
 

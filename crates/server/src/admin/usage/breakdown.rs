@@ -1,4 +1,4 @@
-//! `/admin/api/v1/usage/models` and `/user-paths`: who and what the usage was, the most used first.
+//! `/admin/api/v1/usage/models` and `/user-paths`: usage by model and by user path, the most used first.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct UserPathView {
     pub usage: Consumption,
 }
 
-/// What was used of each model, the most used first.
+/// Usage by model, the most used first.
 pub async fn by_model(app: &App, filter: UsageFilter) -> Result<Vec<ModelUsageView>, Problem> {
     let lines = lines(app, filter, &[Axis::Model, Axis::Provider, Axis::ProviderName]).await?;
     let views = lines.into_iter().map(|line| {
@@ -53,7 +53,7 @@ async fn lines(app: &App, filter: UsageFilter, axes: &[Axis]) -> Result<Vec<Line
     Ok(lines)
 }
 
-/// Usage by model and the provider that served it.
+/// Report usage by model and the provider that served it.
 #[utoipa::path(get, path = "/admin/api/v1/usage/models", tag = "usage", params(ReportParameters),
     responses((status = 200, description = "The models, the most used first", body = [ModelUsageView]),
         (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized"),
@@ -69,7 +69,7 @@ pub async fn models(
     Ok(Json(by_model(&app, filter).await?))
 }
 
-/// Usage by user path.
+/// Report usage by user path.
 #[utoipa::path(get, path = "/admin/api/v1/usage/user-paths", tag = "usage", params(ReportParameters),
     responses((status = 200, description = "The paths, the most used first", body = [UserPathView]),
         (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized"),

@@ -26,7 +26,7 @@ pub struct PeriodView {
     pub usage: Consumption,
 }
 
-/// Usage by the calendar of the request's time zone; periods without usage are left out.
+/// Report usage by calendar period in the request's time zone; periods without usage are left out.
 #[utoipa::path(get, path = "/admin/api/v1/usage/daily", tag = "usage",
     params(ReportParameters, ("interval" = Option<String>, Query, description = "daily (default), weekly, monthly or yearly")),
     responses((status = 200, description = "The periods, oldest first", body = [PeriodView]), (status = 400, description = "Invalid parameters"),
@@ -44,7 +44,7 @@ pub async fn daily(
     Ok(Json(by_period(&app, filter, &calendar).await?))
 }
 
-/// What was used in each period of a calendar, oldest first.
+/// Usage by calendar period, oldest first.
 pub async fn by_period(
     app: &App,
     filter: UsageFilter,

@@ -23,9 +23,9 @@ use crate::principal::{Principal, Read, Usage};
 use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
 
-/// Most dimensions of one breakdown.
+/// Maximum number of dimensions of one breakdown.
 const MOST_DIMENSIONS: usize = 3;
-/// The largest table that is put together for one answer.
+/// Maximum number of groups in one answer.
 const MOST_GROUPS: usize = 100_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Dimension {
     }
 }
 
-/// One group. Of the first members those are present that belong to `group_by`.
+/// One group. Of the dimension fields only those of `group_by` are present.
 #[derive(Default, Serialize, ToSchema)]
 pub struct BreakdownRow {
     /// YYYY-MM-DD in the request's time zone
@@ -82,14 +82,14 @@ pub struct BreakdownRow {
 
 #[derive(Serialize, ToSchema)]
 pub struct BreakdownView {
-    /// By day, if days are told apart; then the most used first.
+    /// Sorted by day, if `group_by` contains it, then by use, the most used first.
     pub entries: Vec<BreakdownRow>,
     pub total: i64,
     pub limit: i64,
     pub offset: i64,
 }
 
-/// Usage by up to three of user path, model, provider, key and day. CSV holds all groups, JSON a page of them.
+/// Report usage by up to three of user path, model, provider, key and day. CSV contains all groups, JSON one page.
 #[utoipa::path(get, path = "/admin/api/v1/usage/breakdown", tag = "usage",
     params(ReportParameters,
         ("group_by" = Option<String>, Query, description = "One to three of user_path, model, provider, auth_key and day, separated by commas; default model"),
@@ -142,7 +142,7 @@ fn dimensions(pairs: &Pairs) -> Result<Vec<Dimension>, Fault> {
     Ok(dimensions)
 }
 
-/// When the group's day begins, its names in the order of the columns, and its figures.
+/// Start of the group's day, its names in column order, and its figures.
 type Group = (Option<Timestamp>, Vec<String>, Figures);
 
 async fn read(
@@ -197,7 +197,8 @@ fn row(dimensions: &[Dimension], (day, names, figures): &Group, calendar: &Calen
     row
 }
 
-/// The columns in the order of `group_by`, then the figures; costs are empty where nothing was priced.
+/// Renders the groups as CSV: the columns in the order of `group_by`, then the figures; costs are empty where nothing
+/// was priced.
 fn as_file(dimensions: &[Dimension], groups: &[Group], calendar: &Calendar) -> Response {
     const FIGURES: [&str; 7] = [
         "requests",

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/usage/log`: single calls, newest first.
+//! `/admin/api/v1/usage/log`: individual calls, newest first.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub struct EntryView {
     /// model_pricing, provider_reported or none
     pub cost_source: String,
     pub estimated: bool,
-    /// The gateway ended before the call did; charged at what was reserved for it.
+    /// True when the gateway stopped before the call ended; the call is charged with its reservation.
     pub interrupted: bool,
     pub pricing_version: Option<String>,
     pub caveat: Option<String>,
@@ -65,7 +65,7 @@ pub struct LogView {
     pub total: i64,
     pub limit: i64,
     pub offset: i64,
-    /// As `cursor`, what comes after this page; absent on the last one.
+    /// Cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
     /// Present when only the newest 200,000 calls of the period were searched.
@@ -73,10 +73,10 @@ pub struct LogView {
     pub search_truncated: bool,
 }
 
-/// Longer words are not looked for.
+/// Maximum length of a search text.
 const LONGEST_SEARCH: usize = 200;
 
-/// The calls of a period, newest first.
+/// List the calls of a period, newest first.
 #[utoipa::path(get, path = "/admin/api/v1/usage/log", tag = "usage",
     params(ReportParameters, ("search" = Option<String>, Query, description = "In model, provider, request_id and provider_id"),
         ("limit" = Option<i64>, Query, description = "1 to 200, default 50"), ("offset" = Option<i64>, Query, description = "Default 0"),

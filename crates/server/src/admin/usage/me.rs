@@ -20,7 +20,7 @@ use crate::principal::{Inference, Principal};
 use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
 
-/// The view of a key on its own usage and limits.
+/// Usage and limits of the calling key.
 #[derive(Serialize, ToSchema)]
 pub struct OwnUsage {
     /// Null for the master key.
@@ -35,13 +35,13 @@ pub struct OwnUsage {
     pub by_model: Vec<ModelUsageView>,
     /// The days with calls, in the request's time zone.
     pub daily: Vec<PeriodView>,
-    /// The limits of the key; empty without any.
+    /// The rate limits of the key; empty if it has none.
     pub limits: Vec<LimitView>,
-    /// Every budget on the key's path. Figures of budgets above it are null.
+    /// All budgets on the key's path. Figures of budgets above it are null.
     pub budgets: Vec<BudgetRoom>,
 }
 
-/// The calling key's own usage in a period, and its limits and budgets now.
+/// Report the calling key's usage in a period, and its current limits and budgets.
 #[utoipa::path(get, path = "/admin/api/v1/usage/me", tag = "usage", operation_id = "own_usage",
     params(("days" = Option<i64>, Query, description = "1 to 365, default 30"), ("start_date" = Option<String>, Query, description = "YYYY-MM-DD"),
         ("end_date" = Option<String>, Query, description = "YYYY-MM-DD, inclusive"),
@@ -63,7 +63,8 @@ pub async fn me(
     let caller = &principal.caller;
     let filter = query::usage_filter(&pairs, &headers, caller, app.gateway.clock.now())?;
     let id = caller.key().map(|key| key.id.to_string());
-    // The key alone decides: it may have been bound to another path before. The master key's calls have no id.
+    // Filters by key only: the key may have been bound to another path before. Calls of the master key have an empty
+    // id.
     let filter = UsageFilter { auth_key_id: Some(id.clone().unwrap_or_default()), user_path: None, ..filter };
     let total = super::ledger(&app).report(&Report::of(filter.clone())).await?;
     let total = total.into_iter().next().map(|line| line.figures).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What can be told over time, of which groups, and one such line.
+//! Metrics, groups and series of the usage time series.
 
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
@@ -68,7 +68,7 @@ impl Metric {
             Self::InputTokens => json!(figures.input_tokens()),
             Self::OutputTokens => json!(figures.output_tokens()),
             Self::Errors => json!(figures.errors()),
-            // Where nobody called nothing was spent; where nothing was priced nobody knows.
+            // Without calls the cost is zero; with calls but without prices it is unknown.
             Self::Cost if requests == 0 => json!(0.0),
             Self::Cost => json!(figures.total_cost().map(Nanos::usd)),
             Self::ErrorRate if requests == 0 => Value::Null,
@@ -78,7 +78,7 @@ impl Metric {
         }
     }
 
-    /// What makes a group large: its value, or how often it was called where values do not add up.
+    /// Size of a group for ranking: its value, or its number of requests for metrics that do not add up.
     pub fn size(self, figures: &Figures) -> f64 {
         match self {
             Self::ErrorRate | Self::P50 | Self::P95 | Self::FirstByteP50 | Self::FirstByteP95 => {
@@ -89,7 +89,7 @@ impl Metric {
     }
 }
 
-/// To the microsecond.
+/// Rounds to the microsecond.
 fn rounded(millis: f64) -> f64 {
     (millis * 1000.0).round() / 1000.0
 }
@@ -117,7 +117,7 @@ impl Series {
     }
 }
 
-/// One line for each class of status that occurred.
+/// Splits a series into one for each status class that occurred.
 pub(super) fn by_status(whole: Series, metric: Metric) -> Result<Vec<Series>, Fault> {
     let classes = match metric {
         Metric::Requests => 0..4,

@@ -30,7 +30,7 @@ pub struct SummaryView {
     pub total_cost: Option<f64>,
 }
 
-/// Totals over a period.
+/// Report totals over a period.
 #[utoipa::path(get, path = "/admin/api/v1/usage/summary", tag = "usage", params(ReportParameters),
     responses((status = 200, description = "The totals", body = SummaryView), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized"), (status = 503, description = "Usage is off or storage is down")),

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/usage/timeseries`: one figure over time, as one line or as one for each of the largest groups.
+//! `/admin/api/v1/usage/timeseries`: one metric over time, as a single series or one for each of the largest groups.
 
 use std::sync::Arc;
 
@@ -31,13 +31,13 @@ pub struct TimeseriesView {
     pub time_zone: String,
     /// All periods of the range, oldest first.
     pub periods: Vec<PointView>,
-    /// The largest first; the rest of the groups, if there is one, last.
+    /// Sorted by size, the largest first; `other`, if present, is last.
     pub series: Vec<SeriesView>,
 }
 
 #[derive(Serialize, ToSchema)]
 pub struct PointView {
-    /// When it begins, with the local distance from UTC.
+    /// Start of the period, with its UTC offset.
     pub at: String,
     /// YYYY-MM-DD, YYYY-Www, YYYY-MM, YYYY or the local time.
     pub label: String,
@@ -45,19 +45,19 @@ pub struct PointView {
 
 #[derive(Serialize, ToSchema)]
 pub struct SeriesView {
-    /// The group's; `all` without groups, `other` for what is left beside the largest.
+    /// Name of the group; `all` without groups, `other` for the groups beyond the largest.
     pub name: String,
-    /// Whether it is the rest.
+    /// Whether this is the sum of the remaining groups.
     pub other: bool,
-    /// The figure over the whole range.
+    /// The metric over the whole range.
     #[schema(value_type = Option<f64>)]
     pub total: Value,
-    /// One for each period. Null where there is nothing to tell: no price, or no call of which to tell a rate or a time.
+    /// One value per period; null without a price, or without calls to compute a rate or time from.
     #[schema(value_type = Vec<Option<f64>>)]
     pub values: Vec<Value>,
 }
 
-/// What a report is about, apart from its filter.
+/// A time series query.
 struct Question<'a> {
     app: &'a App,
     filter: UsageFilter,
@@ -67,7 +67,7 @@ struct Question<'a> {
     metric: Metric,
 }
 
-/// A figure over time.
+/// Report a metric over time.
 #[utoipa::path(get, path = "/admin/api/v1/usage/timeseries", tag = "usage",
     params(ReportParameters,
         ("metric" = Option<String>, Query, description = "requests (default), tokens, input_tokens, output_tokens, cost, errors, error_rate, p50, p95, ttfb_p50 or ttfb_p95 (milliseconds)"),
@@ -144,7 +144,7 @@ impl Question<'_> {
         Ok(series)
     }
 
-    /// The largest groups are found first, so that only theirs are read over time; what is left is told from the whole.
+    /// Finds the largest groups first, so that only those are read over time; `other` is the total minus the largest.
     async fn by(&self, axis: Axis, top: usize) -> Result<Vec<Series>, Problem> {
         let mut groups =
             super::ledger(self.app).report(&self.report(self.filter.clone()).by(&[axis])).await?;

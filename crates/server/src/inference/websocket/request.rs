@@ -1,11 +1,11 @@
-//! A request in a WebSocket message, read without parsing it into a tree.
+//! Reads a request from a WebSocket message without parsing it into a tree.
 
 use bytes::Bytes;
 use domain::fault::{self, Fault};
 use wire::formats::responses as format;
 use wire::json::{self, Member, Object};
 
-/// The last response of a connection and everything said up to it, as JSON arrays of items.
+/// The last response of a connection and the conversation up to it, as JSON arrays of items.
 #[derive(Clone)]
 pub struct Turn {
     pub id: String,
@@ -13,19 +13,19 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Bytes of what was said.
+    /// Size of the conversation in bytes.
     pub fn len(&self) -> usize {
         self.items.iter().map(Bytes::len).sum()
     }
 }
 
-/// One message, ready to be run as a call.
+/// A request from one message, ready to run as a call.
 pub struct SocketRequest {
-    /// The body of `POST /v1/responses` that asks for the same.
+    /// The body of the equivalent `POST /v1/responses`.
     pub body: Bytes,
-    /// False when the client only announces its prompt.
+    /// False when the client only sends its prompt in advance.
     pub generate: bool,
-    /// The conversation so far with this request's input at its end.
+    /// The conversation including this request's input.
     pub items: Vec<Bytes>,
     pub model: Option<String>,
     pub instructions: Option<String>,
@@ -35,7 +35,7 @@ pub struct SocketRequest {
 const OWN: [&str; 4] = ["type", "response", "stream", "generate"];
 
 impl SocketRequest {
-    /// The response that the request goes on from is looked for in this connection first.
+    /// Reads a message. A previous response is looked up in this connection first.
     pub fn read(message: &Bytes, last: Option<&Turn>) -> Result<Self, Fault> {
         let outer = json::scan(message)?;
         match text(message, &outer, "type").as_deref() {
@@ -74,7 +74,7 @@ fn text(body: &[u8], object: &Object, name: &str) -> Option<String> {
     json::string_at(body, &object.value(body, name)?).map(|text| text.into_owned())
 }
 
-/// The members of both objects, those of the inner one first in rank, as a streaming request.
+/// Merges the members of both objects into a streaming request; the inner object's members win.
 fn assemble(message: &[u8], outer: &Object, inner: Option<&Object>) -> Bytes {
     let name = |member: &Member| {
         let quoted = member.key.start - 1..member.key.end + 1;

@@ -1,4 +1,4 @@
-//! One connection: its turns are kept in memory, so that a conversation goes on whatever the client lets be stored.
+//! One WebSocket session. It keeps the last turn in memory, so that a conversation continues even with `store: false`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,37 +19,37 @@ use wire::sse::Splitter;
 use super::super::responses::CREATE;
 use super::request::{SocketRequest, Turn};
 use crate::App;
-use crate::door::Visit;
+use crate::http_service::RequestContext;
 
-/// A connection that nobody uses is closed after this long.
+/// Idle time after which a connection is closed.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// How often a silent connection asks whether the gateway is stopping.
+/// Interval at which an idle connection checks whether the gateway is draining.
 const LOOK_UP: Duration = Duration::from_millis(500);
 
-/// Requests that may wait while one is being answered.
+/// Maximum number of requests queued while one is being answered.
 const MOST_WAITING: usize = 4;
 
-/// What a connection remembers of its own conversation.
+/// Maximum size of the conversation that a connection keeps, in bytes.
 const MOST_REMEMBERED: usize = 8 << 20;
 
 pub struct Session {
     app: Arc<App>,
-    visit: Visit,
+    visit: RequestContext,
     headers: HeaderMap,
-    /// The handshake's, where some clients have their credential.
+    /// The query of the handshake, where some clients put their credential.
     query: Option<String>,
-    /// The last response of this connection and everything said up to it.
+    /// The last response of this connection and the conversation up to it.
     last: Option<Turn>,
-    /// What the client sent while it was being answered.
+    /// Messages received while another one is being answered.
     waiting: VecDeque<Waiting>,
 }
 
-/// A message and the share it takes of the memory for request bodies.
+/// A queued message and its share of the memory limit for request bodies.
 type Waiting = (Message, BodyLease);
 
 impl Session {
-    pub fn new(app: Arc<App>, visit: Visit, parts: http::request::Parts) -> Self {
+    pub fn new(app: Arc<App>, visit: RequestContext, parts: http::request::Parts) -> Self {
         let query = parts.uri.query().map(str::to_owned);
         Self { app, visit, headers: parts.headers, query, last: None, waiting: VecDeque::new() }
     }
@@ -62,7 +62,7 @@ impl Session {
                 Some(Ok((Message::Binary(bytes), lease))) => (bytes, lease),
                 Some(Ok((Message::Ping(_) | Message::Pong(_), _))) => continue,
                 Some(Ok((Message::Close(_), _)) | Err(_)) | None => {
-                    // The answer to a close is on its way out already; this sees it off.
+                    // The reply to a close frame is already queued; sending flushes it.
                     let _ = socket.send(Message::Close(None)).await;
                     return;
                 }
@@ -78,13 +78,15 @@ impl Session {
         }
     }
 
-    /// None when the client is silent for too long, or the gateway stops: then the connection is closed.
+    /// Returns the next message; `None` when the client was silent for too long or the gateway is draining, and the
+    /// connection was closed.
     async fn next(&mut self, socket: &mut WebSocket) -> Option<Result<Waiting, axum::Error>> {
         if let Some(waiting) = self.waiting.pop_front() {
             return Some(Ok(waiting));
         }
         let mut patience = IDLE;
         while !self.app.is_draining() && !patience.is_zero() {
+            // `recv` is cancel-safe: dropping it on a timeout loses no message.
             if let Ok(message) = tokio::time::timeout(LOOK_UP, socket.recv()).await {
                 let lease = self.lease();
                 return message.map(|message| message.map(|message| (message, lease)));
@@ -100,7 +102,7 @@ impl Session {
         gateway.body_work.lease(gateway.policy.body_memory_limit)
     }
 
-    /// The request inside a message, a large one read off the connection's thread.
+    /// Reads the request in a message; a large one is read off the connection's thread.
     async fn read(&self, message: Bytes, mut lease: BodyLease) -> Result<SocketRequest, Fault> {
         lease.cover(message.len() as u64)?;
         let last = self.last.clone();
@@ -131,7 +133,7 @@ impl Session {
         }
     }
 
-    /// Nothing is generated: the client only wants its prompt known before it goes on.
+    /// Answers a request with `generate: false` with an empty response and remembers its input for the next request.
     async fn warm_up(&mut self, socket: &mut WebSocket, request: SocketRequest) -> Result<(), axum::Error> {
         let SocketRequest { items, model, instructions, .. } = request;
         let gateway = &self.app.gateway;
@@ -167,7 +169,7 @@ impl Session {
         });
     }
 
-    /// Each response is a call of its own, with an id of its own.
+    /// Creates the arrival of a call; each response is a call with an id of its own.
     fn arrival(&self) -> Arrival {
         let gateway = &self.app.gateway;
         Arrival {
@@ -186,7 +188,7 @@ impl Session {
     }
 }
 
-/// Sends the events as they come; the response as its last event had it, when it came to a good end.
+/// Forwards the events as they arrive. Returns the response from its last event if it was completed or incomplete.
 async fn forward(
     socket: &mut WebSocket,
     mut body: ReplyBody,
@@ -196,7 +198,8 @@ async fn forward(
     let mut splitter = Splitter::new(64 << 20);
     let mut finished = None;
     loop {
-        // Who goes away is noticed while the provider is silent: dropping the body cancels the call.
+        // Reading from the socket as well detects a disconnect while the provider is silent: returning drops the body,
+        // which cancels the call.
         let frame = tokio::select! {
             frame = body.frame() => frame,
             message = socket.recv() => match message {
@@ -231,7 +234,7 @@ async fn forward(
     }
 }
 
-/// A response that came to a good end, as its last event had it.
+/// A completed or incomplete response, read from its last event.
 struct Finished {
     id: String,
     /// A JSON array of items.
@@ -265,7 +268,7 @@ async fn send(socket: &mut WebSocket, text: String) -> Result<(), axum::Error> {
     socket.send(Message::Text(text.into())).await
 }
 
-/// A refusal before anything was generated.
+/// The error event for a request that was rejected before anything was generated.
 fn refusal(fault: &Fault) -> String {
     let envelope = wire::fault::envelope(fault, domain::call::Format::Responses, "");
     let error = serde_json::from_slice::<Value>(&envelope).unwrap_or_default();

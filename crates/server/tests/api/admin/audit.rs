@@ -9,87 +9,85 @@ use std::time::Duration;
 use domain::clock::Clock as _;
 use serde_json::{Value, json};
 
-use crate::house::{self, House, Wishes, question};
+use crate::app::{self, TestApp, TestSettings, question};
 
 const LOG: &str = "/admin/api/v1/audit/log";
 const EXPORT: &str = "/admin/api/v1/audit/log/export";
 const STREAM: &str = "/admin/api/v1/audit/log/stream";
 const CONVERSATION: &str = "/admin/api/v1/audit/conversation";
 
-fn logging() -> Wishes {
-    let mut wishes = Wishes::every_dialect();
-    wishes.policy.audit.enabled = true;
-    wishes
+fn logging() -> TestSettings {
+    let mut settings = TestSettings::every_dialect();
+    settings.policy.audit.enabled = true;
+    settings
 }
 
-/// The audit log, oldest first, once it has exactly so many entries.
-async fn entries(house: &House, count: usize) -> Vec<Value> {
-    let deadline = house.clock.tick() + Duration::from_secs(10);
+/// The audit log, oldest first, once it has exactly `count` entries.
+async fn entries(app: &TestApp, count: usize) -> Vec<Value> {
+    let deadline = app.clock.tick() + Duration::from_secs(10);
     loop {
-        house.drain().await.unwrap();
-        let page =
-            house.get(format!("{LOG}?limit=100&sort=timestamp")).send().await.expect_status(200).json();
+        app.drain().await.unwrap();
+        let page = app.get(format!("{LOG}?limit=100&sort=timestamp")).send().await.expect_status(200).json();
         let found = page["entries"].as_array().unwrap().clone();
         assert!(found.len() <= count, "{} entries instead of {count}: {found:#?}", found.len());
         if found.len() == count {
             assert_eq!(page["total"], count);
             return found;
         }
-        assert!(house.clock.tick() < deadline, "{} entries instead of {count}: {found:#?}", found.len());
+        assert!(app.clock.tick() < deadline, "{} entries instead of {count}: {found:#?}", found.len());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
 #[tokio::test]
 async fn switched_off_it_says_so_and_keeps_nothing() {
-    house::each(async |house| {
-        house.chat("text").send().await.expect_status(200);
+    app::each(async |app| {
+        app.chat("text").send().await.expect_status(200);
         for path in [LOG, EXPORT, STREAM, CONVERSATION, "/admin/api/v1/audit/log/x"] {
-            let answer = house.get(path).send().await;
+            let answer = app.get(path).send().await;
             assert_eq!((answer.status, answer.refusal().1.as_str()), (503, "feature_unavailable"), "{path}");
             assert!(answer.text().contains("LOGGING_ENABLED"));
         }
-        house.receipts(1).await;
-        assert_eq!(house.refresher.store().audit().verify().await.unwrap().chains, 0);
+        app.receipts(1).await;
+        assert_eq!(app.refresher.store().audit().verify().await.unwrap().chains, 0);
     })
     .await;
 }
 
 #[tokio::test]
 async fn without_usage_the_log_is_kept_all_the_same() {
-    let wishes = || {
-        let mut wishes = logging();
-        wishes.config.usage_enabled = false;
-        wishes.policy.accounting = false;
-        wishes
+    let settings = || {
+        let mut settings = logging();
+        settings.config.usage_enabled = false;
+        settings.policy.accounting = false;
+        settings
     };
-    house::each_with(wishes, async |house| {
-        house.chat("openai/text").send().await.expect_status(200);
-        let found = entries(&house, 1).await;
+    app::each_with(settings, async |app| {
+        app.chat("openai/text").send().await.expect_status(200);
+        let found = entries(&app, 1).await;
         assert_eq!((&found[0]["status_code"], &found[0]["auth_method"]), (&json!(200), &json!("master_key")));
-        assert_eq!(house.refresher.store().ledger().count().await.unwrap(), 0);
+        assert_eq!(app.refresher.store().ledger().count().await.unwrap(), 0);
     })
     .await;
 }
 
 #[tokio::test]
 async fn filters_and_pages_follow_the_contract() {
-    house::each_with(logging, async |house| {
-        let (key_id, key) = house.key(json!({"name": "a", "user_path": "/team/app"})).await;
-        house.chat("openai/text").send().await.expect_status(200);
-        house
-            .stream("openai/text")
+    app::each_with(logging, async |app| {
+        let (key_id, key) = app.key(json!({"name": "a", "user_path": "/team/app"})).await;
+        app.chat("openai/text").send().await.expect_status(200);
+        app.stream("openai/text")
             .key(&key)
             .header("x-gateway-session-id", "s1")
             .send()
             .await
             .expect_status(200);
-        house.chat("openai/error-500").send().await.expect_status(500);
-        house.chat("openai/text").key("nobody").send().await.expect_status(401);
-        house.post("/v1/embeddings", json!({"model": "openai/embed", "input": "x"})).send().await;
-        entries(&house, 5).await;
+        app.chat("openai/error-500").send().await.expect_status(500);
+        app.chat("openai/text").key("nobody").send().await.expect_status(401);
+        app.post("/v1/embeddings", json!({"model": "openai/embed", "input": "x"})).send().await;
+        entries(&app, 5).await;
         let count = async |query: &str| {
-            let answer = house.get(format!("{LOG}?{query}")).send().await.expect_status(200).json();
+            let answer = app.get(format!("{LOG}?{query}")).send().await.expect_status(200).json();
             assert_eq!(
                 answer["total"].as_u64(),
                 answer["entries"].as_array().map(|all| all.len() as u64),
@@ -138,18 +136,18 @@ async fn filters_and_pages_follow_the_contract() {
             ("include_stats=2", "include_stats"),
             ("start_date=yesterday", "start_date"),
         ] {
-            let found = house.get(format!("{LOG}?{query}")).refusal().await;
+            let found = app.get(format!("{LOG}?{query}")).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
         }
-        let first = house.get(format!("{LOG}?limit=3")).send().await.json();
+        let first = app.get(format!("{LOG}?limit=3")).send().await.json();
         let next = first["next"].as_str().unwrap();
-        let second = house.get(format!("{LOG}?limit=3&cursor={next}")).send().await.json();
+        let second = app.get(format!("{LOG}?limit=3&cursor={next}")).send().await.json();
         let ids = |page: &Value| -> Vec<String> {
             page["entries"].as_array().unwrap().iter().map(|entry| entry["id"].to_string()).collect()
         };
         assert_eq!((ids(&first).len(), ids(&second).len(), second.get("next")), (3, 2, None));
-        assert_eq!(ids(&house.get(format!("{LOG}?limit=2&offset=3")).send().await.json()), ids(&second));
-        let stats = house.get(format!("{LOG}?include_stats=true")).send().await.json()["stats"].clone();
+        assert_eq!(ids(&app.get(format!("{LOG}?limit=2&offset=3")).send().await.json()), ids(&second));
+        let stats = app.get(format!("{LOG}?include_stats=true")).send().await.json()["stats"].clone();
         assert_eq!(
             (&stats["count"], &stats["errors"], &stats["by_status"]["200"]),
             (&json!(5), &json!(2), &json!(3))
@@ -167,37 +165,37 @@ async fn filters_and_pages_follow_the_contract() {
 
 #[tokio::test]
 async fn who_is_bound_to_a_path_sees_its_subtree_alone() {
-    house::each_with(logging, async |house| {
+    app::each_with(logging, async |app| {
         let scopes = json!(["inference", "admin:audit:read"]);
-        let (_, team) = house.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
-        house.chat("openai/text").key(&team).send().await.expect_status(200);
-        house.chat("openai/text").header("x-gateway-user-path", "/other").send().await.expect_status(200);
-        let all = entries(&house, 2).await;
+        let (_, team) = app.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
+        app.chat("openai/text").key(&team).send().await.expect_status(200);
+        app.chat("openai/text").header("x-gateway-user-path", "/other").send().await.expect_status(200);
+        let all = entries(&app, 2).await;
         let (own, other) = (all[0]["id"].as_str().unwrap(), all[1]["id"].as_str().unwrap());
-        assert_eq!(house.get(LOG).key(&team).send().await.json()["total"], 1);
-        assert_eq!(house.get(format!("{LOG}/{own}")).key(&team).send().await.status, 200);
-        assert_eq!(house.get(format!("{LOG}/{other}")).key(&team).send().await.status, 404);
-        assert_eq!(house.get(format!("{CONVERSATION}?log_id={other}")).key(&team).send().await.status, 404);
+        assert_eq!(app.get(LOG).key(&team).send().await.json()["total"], 1);
+        assert_eq!(app.get(format!("{LOG}/{own}")).key(&team).send().await.status, 200);
+        assert_eq!(app.get(format!("{LOG}/{other}")).key(&team).send().await.status, 404);
+        assert_eq!(app.get(format!("{CONVERSATION}?log_id={other}")).key(&team).send().await.status, 404);
         let file =
-            house.get(format!("{EXPORT}?format=jsonl")).key(&team).send().await.expect_status(200).text();
+            app.get(format!("{EXPORT}?format=jsonl")).key(&team).send().await.expect_status(200).text();
         assert!(file.contains(own) && !file.contains(other), "{file}");
-        let refused = house.get(format!("{LOG}?user_path=/other")).key(&team).refusal().await;
+        let refused = app.get(format!("{LOG}?user_path=/other")).key(&team).refusal().await;
         assert_eq!(refused.1, "user_path_denied");
-        assert_eq!(house.get(format!("{LOG}/{other}")).send().await.status, 200);
-        assert_eq!(house.get(format!("{LOG}/nothing")).send().await.status, 404);
+        assert_eq!(app.get(format!("{LOG}/{other}")).send().await.status, 200);
+        assert_eq!(app.get(format!("{LOG}/nothing")).send().await.status, 404);
     })
     .await;
 }
 
 #[tokio::test]
 async fn an_export_is_whole_and_harmless() {
-    house::each_with(logging, async |house| {
+    app::each_with(logging, async |app| {
         let mut body = question("=cmd|'/c calc'!A1");
         body["messages"][0]["content"] = json!("line one\nline two");
-        house.post("/v1/chat/completions", body).send().await.expect_status(404);
-        house.chat("openai/text").header("user-agent", "a,\"b\"").send().await.expect_status(200);
-        entries(&house, 2).await;
-        let csv = house.get(EXPORT).send().await.expect_status(200);
+        app.post("/v1/chat/completions", body).send().await.expect_status(404);
+        app.chat("openai/text").header("user-agent", "a,\"b\"").send().await.expect_status(200);
+        entries(&app, 2).await;
+        let csv = app.get(EXPORT).send().await.expect_status(200);
         assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
         let text = csv.text();
         let lines: Vec<&str> = text.lines().collect();
@@ -205,16 +203,12 @@ async fn an_export_is_whole_and_harmless() {
         assert_eq!(lines.len(), 3, "a header and two entries, nothing else: {text}");
         assert!(text.contains("\"'=cmd|'/c calc'!A1\"") && text.contains("\"a,\"\"b\"\"\""), "{text}");
         assert!(!text.contains("line one"));
-        let jsonl = house
-            .get(format!("{EXPORT}?format=jsonl&status_code=200"))
-            .send()
-            .await
-            .expect_status(200)
-            .text();
+        let jsonl =
+            app.get(format!("{EXPORT}?format=jsonl&status_code=200")).send().await.expect_status(200).text();
         let lines: Vec<Value> = jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!((lines.len(), &lines[1]), (2, &json!({"end": true, "entries": 1})));
         assert_eq!(lines[0]["data"]["request_body"]["model"], "openai/text");
-        assert_eq!(house.get(format!("{EXPORT}?format=xml")).refusal().await.2.as_deref(), Some("format"));
+        assert_eq!(app.get(format!("{EXPORT}?format=xml")).refusal().await.2.as_deref(), Some("format"));
     })
     .await;
 }

@@ -12,19 +12,19 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::house::{self, House};
+use crate::app::{self, TestApp};
 
 const PATH: &str = "/admin/api/v1/auth-keys";
 
 #[tokio::test]
 async fn a_key_is_shown_once() {
-    house::each(async |house| {
+    app::each(async |app| {
         let body = json!({
             "name": "ci", "description": "for the build", "user_path": "/team//ci/", "tenant_id": "acme",
             "scopes": ["inference", "admin:usage:read"], "allowed_models": ["openai/*"], "denied_models": ["*-mini"],
             "allowed_providers": ["openai"], "rate_limits": {"requests_per_minute": 60}, "expiry": "2999-12-31T23:59:59Z",
         });
-        let created = house.post(PATH, body).send().await;
+        let created = app.post(PATH, body).send().await;
         created.snapshot("auth key created");
         let created = created.json();
         let raw = created["key"].as_str().unwrap();
@@ -33,10 +33,10 @@ async fn a_key_is_shown_once() {
         assert!(created["redacted_value"].as_str().unwrap().ends_with(&raw[raw.len() - 4..]));
 
         let id = created["id"].as_str().unwrap();
-        let read = house.get(format!("{PATH}/{id}")).send().await;
+        let read = app.get(format!("{PATH}/{id}")).send().await;
         read.snapshot("auth key read");
-        let list = house.get(PATH).send().await.expect_status(200);
-        let changes = house.get("/admin/api/v1/changes").send().await.expect_status(200);
+        let list = app.get(PATH).send().await.expect_status(200);
+        let changes = app.get("/admin/api/v1/changes").send().await.expect_status(200);
         for answer in [&read, &list, &changes] {
             assert!(!answer.text().contains(raw), "the raw key is in {}", answer.text());
             let digest: String = domain::resources::auth_key::digest(raw).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -48,8 +48,8 @@ async fn a_key_is_shown_once() {
 
 #[tokio::test]
 async fn defaults_are_those_of_the_contract() {
-    house::each(async |house| {
-        let created = house.post(PATH, json!({"name": "plain"})).send().await.expect_status(201).json();
+    app::each(async |app| {
+        let created = app.post(PATH, json!({"name": "plain"})).send().await.expect_status(201).json();
         assert_eq!(created["scopes"], json!(["inference"]));
         for absent in [
             "user_path",
@@ -64,7 +64,7 @@ async fn defaults_are_those_of_the_contract() {
         }
         assert_eq!((&created["enabled"], &created["active"]), (&json!(true), &json!(true)));
         let aliased = json!({"name": "aliased", "expires_at": "2999-01-01T00:00:00Z"});
-        let created = house.post(PATH, aliased).send().await.expect_status(201).json();
+        let created = app.post(PATH, aliased).send().await.expect_status(201).json();
         assert_eq!(created["expires_at"], "2999-01-01T00:00:00.000Z");
     })
     .await;
@@ -72,7 +72,7 @@ async fn defaults_are_those_of_the_contract() {
 
 #[tokio::test]
 async fn bodies_are_checked_by_field() {
-    house::each(async |house| {
+    app::each(async |app| {
         let cases = [
             (json!({}), "invalid_parameter", "name"),
             (json!({"name": " "}), "invalid_parameter", "name"),
@@ -92,18 +92,18 @@ async fn bodies_are_checked_by_field() {
         ];
         for (body, code, param) in cases {
             let shown = body.to_string();
-            let found = house.post(PATH, body).refusal().await;
+            let found = app.post(PATH, body).refusal().await;
             assert_eq!((found.0, &*found.1, found.2.as_deref()), (400, code, Some(param)), "{shown}");
         }
-        let found = house.post(PATH, json!({})).body(r#"{"name":"a","name":"b"}"#).refusal().await;
+        let found = app.post(PATH, json!({})).body(r#"{"name":"a","name":"b"}"#).refusal().await;
         assert_eq!(found, (400, "invalid_json".into(), Some("name".into())));
-        let found = house
+        let found = app
             .post(PATH, json!({"name": "a"}))
             .header("content-type", "multipart/form-data")
             .refusal()
             .await;
         assert_eq!(found.0, 415);
-        assert_eq!(house.get(PATH).send().await.json()["total"], 0);
+        assert_eq!(app.get(PATH).send().await.json()["total"], 0);
     })
     .await;
 }
@@ -111,9 +111,9 @@ async fn bodies_are_checked_by_field() {
 /// Nobody can make a key that may do more than its maker.
 #[tokio::test]
 async fn a_key_cannot_outgrow_its_maker() {
-    house::each(async |house| {
-        let maker = house.key_with(&["admin:auth-keys:write"]).await;
-        let make = async |body: Value| house.post(PATH, body).key(&maker).send().await;
+    app::each(async |app| {
+        let maker = app.key_with(&["admin:auth-keys:write"]).await;
+        let make = async |body: Value| app.post(PATH, body).key(&maker).send().await;
         for scope in ["inference", "admin:read", "admin:write", "admin:usage:read"] {
             let refused = make(json!({"name": "x", "scopes": [scope]})).await;
             assert_eq!(refused.refusal().1, "insufficient_scope", "{scope}");
@@ -122,8 +122,8 @@ async fn a_key_cannot_outgrow_its_maker() {
         // The default scope is a scope like any other.
         assert_eq!(make(json!({"name": "x"})).await.status, 403);
         assert_eq!(make(json!({"name": "x", "scopes": ["admin:auth-keys:read"]})).await.status, 201);
-        let everything = house.key_with(&["admin:write", "inference"]).await;
-        let made = house
+        let everything = app.key_with(&["admin:write", "inference"]).await;
+        let made = app
             .post(PATH, json!({"name": "x", "scopes": ["admin:changes:read", "inference"]}))
             .key(&everything);
         made.send().await.expect_status(201);
@@ -133,58 +133,58 @@ async fn a_key_cannot_outgrow_its_maker() {
 
 #[tokio::test]
 async fn an_admin_bound_to_a_path_stays_there() {
-    house::each(async |house| {
-        let (_, team) = house.key(json!({"name": "team", "scopes": ["admin:auth-keys:write", "inference"], "user_path": "/team"})).await;
-        let (outside, _) = house.key(json!({"name": "other", "user_path": "/other"})).await;
-        let make = async |path: Value| house.post(PATH, json!({"name": "x", "user_path": path})).key(&team).send().await;
+    app::each(async |app| {
+        let (_, team) = app.key(json!({"name": "team", "scopes": ["admin:auth-keys:write", "inference"], "user_path": "/team"})).await;
+        let (outside, _) = app.key(json!({"name": "other", "user_path": "/other"})).await;
+        let make = async |path: Value| app.post(PATH, json!({"name": "x", "user_path": path})).key(&team).send().await;
         assert_eq!(make(json!("/other")).await.refusal(), (403, "user_path_denied".into(), Some("user_path".into())));
         assert_eq!(make(json!("/")).await.status, 403);
         assert_eq!(make(json!("/team/app")).await.expect_status(201).json()["user_path"], "/team/app");
         assert_eq!(make(Value::Null).await.expect_status(201).json()["user_path"], "/team", "its maker's, not the root");
-        let seen = house.get(PATH).key(&team).send().await.json();
+        let seen = app.get(PATH).key(&team).send().await.json();
         assert_eq!(seen["total"], 3);
         assert!(seen["entries"].as_array().unwrap().iter().all(|key| key["user_path"].as_str().unwrap().starts_with("/team")));
-        assert_eq!(house.get(format!("{PATH}/{outside}")).key(&team).refusal().await.0, 404);
-        let off = house.post(format!("{PATH}/{outside}/deactivate"), json!({})).key(&team);
+        assert_eq!(app.get(format!("{PATH}/{outside}")).key(&team).refusal().await.0, 404);
+        let off = app.post(format!("{PATH}/{outside}/deactivate"), json!({})).key(&team);
         assert_eq!(off.refusal().await.0, 404);
     })
     .await;
 }
 
-async fn works(house: &House, key: &str) -> bool {
-    house.get("/v1/models").key(key).send().await.status == 200
+async fn works(app: &TestApp, key: &str) -> bool {
+    app.get("/v1/models").key(key).send().await.status == 200
 }
 
 #[tokio::test]
 async fn a_deactivated_key_is_refused_at_once() {
-    house::each(async |house| {
-        let (id, key) = house.key(json!({"name": "a"})).await;
-        assert!(works(&house, &key).await);
-        let off = house.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
-        assert!(!works(&house, &key).await);
-        assert_eq!(house.chat("text").key(&key).refusal().await.1, "invalid_api_key");
+    app::each(async |app| {
+        let (id, key) = app.key(json!({"name": "a"})).await;
+        assert!(works(&app, &key).await);
+        let off = app.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
+        assert!(!works(&app, &key).await);
+        assert_eq!(app.chat("text").key(&key).refusal().await.1, "invalid_api_key");
         assert_eq!((&off.json()["enabled"], &off.json()["active"]), (&json!(false), &json!(false)));
-        let again = house.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
+        let again = app.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
         assert_eq!(
             (again.header("etag"), again.json()),
             (off.header("etag"), off.json()),
             "repeating it changes nothing"
         );
-        assert_eq!(house.post(format!("{PATH}/key_none/deactivate"), json!({})).refusal().await.0, 404);
+        assert_eq!(app.post(format!("{PATH}/key_none/deactivate"), json!({})).refusal().await.0, 404);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_change_made_in_the_meantime_is_noticed() {
-    house::each(async |house| {
-        let (id, key) = house.key(json!({"name": "a"})).await;
-        let etag = house.get(format!("{PATH}/{id}")).send().await.header("etag").unwrap().to_owned();
+    app::each(async |app| {
+        let (id, key) = app.key(json!({"name": "a"})).await;
+        let etag = app.get(format!("{PATH}/{id}")).send().await.header("etag").unwrap().to_owned();
         let off =
-            |etag: &str| house.post(format!("{PATH}/{id}/deactivate"), json!({})).header("if-match", etag);
+            |etag: &str| app.post(format!("{PATH}/{id}/deactivate"), json!({})).header("if-match", etag);
         let refused = off("\"0\"").refusal().await;
         assert_eq!(refused, (412, "precondition_failed".into(), Some("If-Match".into())));
-        assert!(works(&house, &key).await);
+        assert!(works(&app, &key).await);
         off(&etag).send().await.expect_status(200);
     })
     .await;
@@ -192,12 +192,12 @@ async fn a_change_made_in_the_meantime_is_noticed() {
 
 #[tokio::test]
 async fn an_expired_key_is_refused_without_anybody_writing() {
-    house::each(async |house| {
-        let (id, key) = house.key(json!({"name": "a", "expiry": "2098-01-01T00:00:00Z"})).await;
-        assert!(works(&house, &key).await);
-        house.clock.advance(Duration::from_secs(80 * 366 * 24 * 3600));
-        assert!(!works(&house, &key).await);
-        let view = house.get(format!("{PATH}/{id}")).send().await.json();
+    app::each(async |app| {
+        let (id, key) = app.key(json!({"name": "a", "expiry": "2098-01-01T00:00:00Z"})).await;
+        assert!(works(&app, &key).await);
+        app.clock.advance(Duration::from_secs(80 * 366 * 24 * 3600));
+        assert!(!works(&app, &key).await);
+        let view = app.get(format!("{PATH}/{id}")).send().await.json();
         assert_eq!((&view["enabled"], &view["active"]), (&json!(true), &json!(false)));
     })
     .await;
@@ -205,28 +205,27 @@ async fn an_expired_key_is_refused_without_anybody_writing() {
 
 #[tokio::test]
 async fn a_deleted_key_is_refused_at_once_and_its_usage_stays() {
-    house::each(async |house| {
-        let (id, key) = house.key(json!({"name": "a"})).await;
-        house.chat("text").key(&key).send().await.expect_status(200);
+    app::each(async |app| {
+        let (id, key) = app.key(json!({"name": "a"})).await;
+        app.chat("text").key(&key).send().await.expect_status(200);
         let path = format!("{PATH}/{id}");
-        let delete = |key: &str| house.call(Method::DELETE, &path).key(key);
-        let stale = delete(house::MASTER).header("if-match", "\"0\"").refusal().await;
+        let delete = |key: &str| app.call(Method::DELETE, &path).key(key);
+        let stale = delete(app::MASTER).header("if-match", "\"0\"").refusal().await;
         assert_eq!(stale, (412, "precondition_failed".into(), Some("If-Match".into())));
-        let (_, team) = house
-            .key(json!({"name": "team", "scopes": ["admin:auth-keys:write"], "user_path": "/team"}))
-            .await;
+        let (_, team) =
+            app.key(json!({"name": "team", "scopes": ["admin:auth-keys:write"], "user_path": "/team"})).await;
         assert_eq!(delete(&team).refusal().await.0, 404, "out of its sight");
-        assert!(works(&house, &key).await);
+        assert!(works(&app, &key).await);
 
-        let deleted = delete(house::MASTER).send().await.expect_status(204);
+        let deleted = delete(app::MASTER).send().await.expect_status(204);
         assert!(deleted.body.is_empty());
-        assert!(!works(&house, &key).await);
-        assert_eq!(delete(house::MASTER).refusal().await, (404, "not_found".into(), None));
-        assert_eq!(house.get(&path).refusal().await.0, 404);
-        assert_eq!(house.get(format!("{PATH}?search={id}")).send().await.json()["total"], 0);
-        let receipts = house.receipts(1).await;
+        assert!(!works(&app, &key).await);
+        assert_eq!(delete(app::MASTER).refusal().await, (404, "not_found".into(), None));
+        assert_eq!(app.get(&path).refusal().await.0, 404);
+        assert_eq!(app.get(format!("{PATH}?search={id}")).send().await.json()["total"], 0);
+        let receipts = app.receipts(1).await;
         assert_eq!(receipts[0]["auth_key_id"], id.as_str());
-        let history = super::history(&house, "auth_key").await;
+        let history = super::history(&app, "auth_key").await;
         assert_eq!(history[0], ("delete".to_owned(), id));
     })
     .await;
@@ -235,16 +234,16 @@ async fn a_deleted_key_is_refused_at_once_and_its_usage_stays() {
 /// To take rights away is not to grant them.
 #[tokio::test]
 async fn whoever_writes_keys_may_end_every_key_it_sees() {
-    house::each(async |house| {
-        let officer = house.key_with(&["admin:auth-keys:write"]).await;
+    app::each(async |app| {
+        let officer = app.key_with(&["admin:auth-keys:write"]).await;
         for ending in ["deactivate", "delete"] {
-            let (id, key) = house.key(json!({"name": "a", "scopes": ["inference", "admin:write"]})).await;
+            let (id, key) = app.key(json!({"name": "a", "scopes": ["inference", "admin:write"]})).await;
             let call = match ending {
-                "delete" => house.call(Method::DELETE, format!("{PATH}/{id}")),
-                _ => house.post(format!("{PATH}/{id}/deactivate"), json!({})),
+                "delete" => app.call(Method::DELETE, format!("{PATH}/{id}")),
+                _ => app.post(format!("{PATH}/{id}/deactivate"), json!({})),
             };
             assert!(call.key(&officer).send().await.status < 300, "{ending}");
-            assert!(!works(&house, &key).await, "{ending}");
+            assert!(!works(&app, &key).await, "{ending}");
         }
     })
     .await;

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{self, Wishes};
+use crate::app::{self, TestSettings};
 
 const PATH: &str = "/admin/api/v1/changes";
 
 #[tokio::test]
 async fn every_change_is_there_and_no_secret() {
-    house::each_with(|| Wishes { loopback_listener: true, ..Wishes::default() }, async |house| {
-        let (id, key) = house.key(json!({"name": "admin", "scopes": ["admin:write"]})).await;
-        let body = json!({"type": "openai_compatible", "base_url": house.upstream.base_url(), "api_key": "sk-very-secret-1"});
+    app::each_with(|| TestSettings { loopback_listener: true, ..TestSettings::default() }, async |app| {
+        let (id, key) = app.key(json!({"name": "admin", "scopes": ["admin:write"]})).await;
+        let body = json!({"type": "openai_compatible", "base_url": app.upstream.base_url(), "api_key": "sk-very-secret-1"});
         let path = "/admin/api/v1/providers/second";
-        house.put(path, body.clone()).key(&key).send().await.expect_status(201);
+        app.put(path, body.clone()).key(&key).send().await.expect_status(201);
         let mut newer = body.clone();
         newer["api_key"] = json!("sk-very-secret-2");
         newer["priority"] = json!(3);
-        house.put(path, newer).key(&key).send().await.expect_status(200);
-        house.call(http::Method::DELETE, path).send().await.expect_status(204);
+        app.put(path, newer).key(&key).send().await.expect_status(200);
+        app.call(http::Method::DELETE, path).send().await.expect_status(204);
 
-        let answer = house.get(PATH).send().await.expect_status(200);
+        let answer = app.get(PATH).send().await.expect_status(200);
         assert!(!answer.text().contains("very-secret") && !answer.text().contains(&key), "{}", answer.text());
         let mut list = answer.json();
         let entries = list["entries"].as_array().unwrap().clone();
@@ -40,19 +40,19 @@ async fn every_change_is_there_and_no_secret() {
                 entry["name"].take();
             }
         }
-        house::check_snapshot("changes", &house::pretty(list));
+        app::check_snapshot("changes", &app::pretty(list));
     })
     .await;
 }
 
 #[tokio::test]
 async fn pages_and_filters() {
-    house::each(async |house| {
+    app::each(async |app| {
         for number in 0..4 {
-            house.key(json!({"name": format!("key {number}")})).await;
+            app.key(json!({"name": format!("key {number}")})).await;
         }
         let page =
-            async |query: &str| house.get(format!("{PATH}?{query}")).send().await.expect_status(200).json();
+            async |query: &str| app.get(format!("{PATH}?{query}")).send().await.expect_status(200).json();
         let first = page("limit=3").await;
         let next = first["next"].as_i64().unwrap();
         let second = page(&format!("limit=3&before={next}")).await;
@@ -66,7 +66,7 @@ async fn pages_and_filters() {
         let name = first["entries"][0]["name"].as_str().unwrap();
         assert_eq!(page(&format!("kind=auth_key&name={name}")).await["entries"].as_array().unwrap().len(), 1);
         for (query, param) in [("limit=0", "limit"), ("limit=201", "limit"), ("before=x", "before")] {
-            let found = house.get(format!("{PATH}?{query}")).refusal().await;
+            let found = app.get(format!("{PATH}?{query}")).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
         }
     })

@@ -10,26 +10,26 @@ use pipeline::console::{CAPACITY, Notice};
 use pipeline::gateway::Policy;
 use serde_json::{Value, json};
 
-use crate::house::{self, Call, House, Line, Wishes};
+use crate::app::{self, Call, Line, TestApp, TestSettings};
 
 const RECENT: &str = "/admin/api/v1/console/recent";
 const STREAM: &str = "/admin/api/v1/console/stream";
 const A_CENTURY: Duration = Duration::from_secs(3600 * 24 * 365 * 100);
 
-async fn recent(house: &House, query: &str) -> Value {
-    house.get(format!("{RECENT}?{query}")).send().await.expect_status(200).json()
+async fn recent(app: &TestApp, query: &str) -> Value {
+    app.get(format!("{RECENT}?{query}")).send().await.expect_status(200).json()
 }
 
 fn ids(shown: &Value) -> Vec<u64> {
     shown["events"].as_array().unwrap().iter().map(|event| event["id"].as_u64().unwrap()).collect()
 }
 
-/// So many calls that were never made.
-fn settle(house: &House, count: usize) {
-    (0..count).for_each(|_| house.gateway.console.settled(&Receipt::default()));
+/// Publishes `count` events of calls that were never made.
+fn settle(app: &TestApp, count: usize) {
+    (0..count).for_each(|_| app.gateway.console.settled(&Receipt::default()));
 }
 
-/// A reader of the stream: it takes a piece when it is told to, and not before.
+/// A client of the stream that reads only on demand.
 struct Viewer {
     body: Body,
     heard: String,
@@ -46,7 +46,7 @@ impl Viewer {
         viewer
     }
 
-    /// The next block, comments included; none at the end.
+    /// The next block, comments included; `None` at the end.
     async fn block(&mut self) -> Option<String> {
         loop {
             if let Some((block, rest)) = self.heard.split_once("\n\n") {
@@ -60,7 +60,7 @@ impl Viewer {
         }
     }
 
-    /// The next event: its name, its id and its data.
+    /// The next event: its name, id and data.
     async fn event(&mut self) -> (String, u64, Value) {
         loop {
             let block = self.block().await.unwrap_or_else(|| panic!("the stream has ended"));
@@ -75,7 +75,7 @@ impl Viewer {
         }
     }
 
-    /// Nothing but comments is left.
+    /// Asserts that nothing but comments is left.
     async fn expect_end(&mut self) {
         while let Some(block) = self.block().await {
             assert!(block.starts_with(':'), "{block}");
@@ -85,19 +85,13 @@ impl Viewer {
 
 #[tokio::test]
 async fn a_call_is_seen_by_those_who_look_and_those_who_watch() {
-    house::each(async |house| {
-        let mut viewer = Viewer::open(house.get(STREAM)).await;
-        let (id, key) = house.key(json!({"name": "a", "user_path": "/team"})).await;
-        house
-            .chat("openai/gpt-4o")
-            .key(&key)
-            .header("x-request-id", "mine-1")
-            .send()
-            .await
-            .expect_status(200);
-        house.stream("error-500").send().await;
-        let answer = house.get(RECENT).send().await.expect_status(200);
-        for hidden in ["How are you", &key, house::MASTER, house::UPSTREAM_KEY, "192.0.2.7"] {
+    app::each(async |app| {
+        let mut viewer = Viewer::open(app.get(STREAM)).await;
+        let (id, key) = app.key(json!({"name": "a", "user_path": "/team"})).await;
+        app.chat("openai/gpt-4o").key(&key).header("x-request-id", "mine-1").send().await.expect_status(200);
+        app.stream("error-500").send().await;
+        let answer = app.get(RECENT).send().await.expect_status(200);
+        for hidden in ["How are you", &key, app::MASTER, app::UPSTREAM_KEY, "192.0.2.7"] {
             assert!(!answer.text().contains(hidden), "{hidden} in {}", answer.text());
         }
         let mut shown = answer.json();
@@ -121,7 +115,7 @@ async fn a_call_is_seen_by_those_who_look_and_those_who_watch() {
                 event["name"].take();
             }
         }
-        house::check_snapshot("console recent", &house::pretty(shown));
+        app::check_snapshot("console recent", &app::pretty(shown));
     })
     .await;
 }
@@ -129,11 +123,11 @@ async fn a_call_is_seen_by_those_who_look_and_those_who_watch() {
 #[tokio::test]
 async fn it_needs_no_accounts() {
     let policy = || Policy { accounting: false, ..Policy::default() };
-    house::each_with(
-        || Wishes { policy: policy(), ..Wishes::default() },
-        async |house| {
-            house.chat("text").send().await.expect_status(200);
-            let shown = recent(&house, "").await;
+    app::each_with(
+        || TestSettings { policy: policy(), ..TestSettings::default() },
+        async |app| {
+            app.chat("text").send().await.expect_status(200);
+            let shown = recent(&app, "").await;
             assert_eq!((&shown["events"][0]["status"], &shown["last_id"]), (&json!(200), &json!(1)));
         },
     )
@@ -142,11 +136,11 @@ async fn it_needs_no_accounts() {
 
 #[tokio::test]
 async fn recent_is_filtered_and_read_on() {
-    house::each(async |house| {
-        settle(&house, 3);
+    app::each(async |app| {
+        settle(&app, 3);
         let breaker = Notice::Breaker { provider_name: "a".into(), model: "m".into(), state: "open" };
-        house.gateway.console.say(Timestamp::from_seconds(1), breaker);
-        settle(&house, 2);
+        app.gateway.console.say(Timestamp::from_seconds(1), breaker);
+        settle(&app, 2);
         for (query, expected, last_id) in [
             ("", vec![1, 2, 3, 4, 5, 6], 6),
             ("limit=2", vec![5, 6], 6),
@@ -158,18 +152,18 @@ async fn recent_is_filtered_and_read_on() {
             ("after=0&event=request&limit=4", vec![1, 2, 3, 5], 5),
             ("after=6", vec![], 6),
         ] {
-            let shown = recent(&house, query).await;
+            let shown = recent(&app, query).await;
             assert_eq!((ids(&shown), &shown["last_id"]), (expected, &json!(last_id)), "{query}");
             assert_eq!(shown["dropped"], 0, "{query}");
         }
-        settle(&house, CAPACITY);
-        let shown = recent(&house, "after=4&limit=1").await;
+        settle(&app, CAPACITY);
+        let shown = recent(&app, "after=4&limit=1").await;
         assert_eq!((ids(&shown), &shown["dropped"], &shown["last_id"]), (vec![7], &json!(2), &json!(7)));
-        let shown = recent(&house, "limit=500").await;
+        let shown = recent(&app, "limit=500").await;
         assert_eq!((ids(&shown).len(), &shown["dropped"]), (CAPACITY, &json!(0)));
-        assert_eq!(ids(&recent(&house, "").await).len(), 100);
+        assert_eq!(ids(&recent(&app, "").await).len(), 100);
         // An id from before a restart: everything that is there.
-        let shown = recent(&house, "after=9999&limit=500").await;
+        let shown = recent(&app, "after=9999&limit=500").await;
         assert_eq!((ids(&shown).len(), &shown["dropped"]), (CAPACITY, &json!(6)));
     })
     .await;
@@ -177,7 +171,7 @@ async fn recent_is_filtered_and_read_on() {
 
 #[tokio::test]
 async fn bad_values_are_named() {
-    house::each(async |house| {
+    app::each(async |app| {
         for (path, param) in [
             (format!("{RECENT}?limit=0"), "limit"),
             (format!("{RECENT}?limit=501"), "limit"),
@@ -186,11 +180,11 @@ async fn bad_values_are_named() {
             (format!("{STREAM}?event=dropped"), "event"),
             (format!("{STREAM}?last_event_id=x"), "last_event_id"),
         ] {
-            let found = house.get(&path).refusal().await;
+            let found = app.get(&path).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{path}");
         }
         for id in ["x", "-1", "1.5", "99999999999999999999999"] {
-            let found = house.get(STREAM).header("last-event-id", id).refusal().await;
+            let found = app.get(STREAM).header("last-event-id", id).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some("Last-Event-ID".into())), "{id}");
         }
     })
@@ -199,23 +193,23 @@ async fn bad_values_are_named() {
 
 #[tokio::test]
 async fn who_comes_back_goes_on_where_it_was() {
-    house::each(async |house| {
-        settle(&house, 5);
+    app::each(async |app| {
+        settle(&app, 5);
         let mut by_header =
-            Viewer::open(house.get(format!("{STREAM}?last_event_id=1")).header("last-event-id", "3")).await;
-        let mut by_query = Viewer::open(house.get(format!("{STREAM}?last_event_id=3"))).await;
-        let mut new = Viewer::open(house.get(STREAM)).await;
-        settle(&house, 1);
+            Viewer::open(app.get(format!("{STREAM}?last_event_id=1")).header("last-event-id", "3")).await;
+        let mut by_query = Viewer::open(app.get(format!("{STREAM}?last_event_id=3"))).await;
+        let mut new = Viewer::open(app.get(STREAM)).await;
+        settle(&app, 1);
         for viewer in [&mut by_header, &mut by_query] {
             for expected in [4, 5, 6] {
                 assert_eq!(viewer.event().await.1, expected);
             }
         }
         assert_eq!(new.event().await.1, 6);
-        let mut from_the_start = Viewer::open(house.get(STREAM).header("last-event-id", "0")).await;
+        let mut from_the_start = Viewer::open(app.get(STREAM).header("last-event-id", "0")).await;
         assert_eq!(from_the_start.event().await.1, 1);
-        let mut filtered = Viewer::open(house.get(format!("{STREAM}?event=config&last_event_id=0"))).await;
-        house.key(json!({"name": "a"})).await;
+        let mut filtered = Viewer::open(app.get(format!("{STREAM}?event=config&last_event_id=0"))).await;
+        app.key(json!({"name": "a"})).await;
         assert_eq!(filtered.event().await.1, 7);
     })
     .await;
@@ -223,12 +217,12 @@ async fn who_comes_back_goes_on_where_it_was() {
 
 #[tokio::test]
 async fn what_is_gone_is_counted() {
-    house::each(async |house| {
-        settle(&house, 10);
-        let mut slow = Viewer::open(house.get(STREAM).header("last-event-id", "8")).await;
+    app::each(async |app| {
+        settle(&app, 10);
+        let mut slow = Viewer::open(app.get(STREAM).header("last-event-id", "8")).await;
         assert_eq!(slow.event().await.1, 9);
         assert_eq!(slow.event().await.1, 10);
-        settle(&house, CAPACITY + 7);
+        settle(&app, CAPACITY + 7);
         let (name, id, data) = slow.event().await;
         let told = json!({"event": "dropped", "count": 7, "total": 7, "reason": "overtaken", "next_id": 18});
         assert_eq!((&*name, id, data), ("dropped", 17, told));
@@ -236,19 +230,19 @@ async fn what_is_gone_is_counted() {
             let (name, id, _) = slow.event().await;
             assert_eq!((&*name, id), ("request", expected));
         }
-        settle(&house, CAPACITY + 1);
+        settle(&app, CAPACITY + 1);
         let (name, _, data) = slow.event().await;
         assert_eq!((&*name, &data["count"], &data["total"]), ("dropped", &json!(1), &json!(8)));
 
-        let mut late = Viewer::open(house.get(STREAM).header("last-event-id", "1")).await;
-        let last_id = house.gateway.console.last_id();
+        let mut late = Viewer::open(app.get(STREAM).header("last-event-id", "1")).await;
+        let last_id = app.gateway.console.last_id();
         let gone = last_id - CAPACITY as u64;
         let (name, id, data) = late.event().await;
         assert_eq!((&*name, id, &data["count"]), ("dropped", gone, &json!(gone - 1)));
         assert_eq!(late.event().await.1, gone + 1);
 
         let mut of_another_process =
-            Viewer::open(house.get(STREAM).header("last-event-id", &(last_id + 1).to_string())).await;
+            Viewer::open(app.get(STREAM).header("last-event-id", &(last_id + 1).to_string())).await;
         let (name, _, data) = of_another_process.event().await;
         assert_eq!((&*name, &data["reason"], &data["count"]), ("dropped", &json!("restarted"), &json!(gone)));
         assert_eq!(of_another_process.event().await.1, gone + 1);
@@ -258,13 +252,12 @@ async fn what_is_gone_is_counted() {
 
 #[tokio::test]
 async fn changes_are_told_by_every_replica() {
-    house::each(async |house| {
-        let neighbour = house.neighbour().await;
-        let mut here = Viewer::open(house.get(STREAM)).await;
+    app::each(async |app| {
+        let neighbour = app.neighbour().await;
+        let mut here = Viewer::open(app.get(STREAM)).await;
         let mut there = Viewer::open(neighbour.get(STREAM)).await;
-        let (id, _) = house.key(json!({"name": "a"})).await;
-        house
-            .post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}))
+        let (id, _) = app.key(json!({"name": "a"})).await;
+        app.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}))
             .send()
             .await
             .expect_status(200);
@@ -287,27 +280,26 @@ async fn changes_are_told_by_every_replica() {
 
 #[tokio::test]
 async fn a_key_that_is_revoked_or_expires_hears_no_more() {
-    house::each(async |house| {
+    app::each(async |app| {
         let scopes = ["admin:console:read"];
-        let (id, revoked) = house.key(json!({"name": "a", "scopes": scopes})).await;
+        let (id, revoked) = app.key(json!({"name": "a", "scopes": scopes})).await;
         let body = json!({"name": "b", "scopes": scopes, "expiry": "2100-01-01T00:00:00Z"});
-        let (_, expiring) = house.key(body).await;
-        let mut first = Viewer::open(house.get(STREAM).key(&revoked)).await;
-        let mut second = Viewer::open(house.get(STREAM).key(&expiring)).await;
-        house.chat("text").send().await.expect_status(200);
+        let (_, expiring) = app.key(body).await;
+        let mut first = Viewer::open(app.get(STREAM).key(&revoked)).await;
+        let mut second = Viewer::open(app.get(STREAM).key(&expiring)).await;
+        app.chat("text").send().await.expect_status(200);
         assert_eq!(first.event().await.0, "request");
         assert_eq!(second.event().await.0, "request");
-        house
-            .post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}))
+        app.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}))
             .send()
             .await
             .expect_status(200);
         first.expect_end().await;
         assert_eq!(second.event().await.0, "config");
-        house.clock.advance(A_CENTURY);
-        house.chat("text").send().await.expect_status(200);
+        app.clock.advance(A_CENTURY);
+        app.chat("text").send().await.expect_status(200);
         second.expect_end().await;
-        assert_eq!(house.get(STREAM).key(&expiring).refusal().await.0, 401);
+        assert_eq!(app.get(STREAM).key(&expiring).refusal().await.0, 401);
     })
     .await;
 }
@@ -315,19 +307,19 @@ async fn a_key_that_is_revoked_or_expires_hears_no_more() {
 #[tokio::test]
 async fn silence_is_filled() {
     let policy = || Policy { stream_heartbeat: Duration::from_millis(40), ..Policy::default() };
-    house::each_with(
-        || Wishes { policy: policy(), ..Wishes::default() },
-        async |house| {
+    app::each_with(
+        || TestSettings { policy: policy(), ..TestSettings::default() },
+        async |app| {
             let body = json!({"name": "a", "scopes": ["admin:read"], "expiry": "2100-01-01T00:00:00Z"});
-            let (_, key) = house.key(body).await;
-            let mut viewer = Viewer::open(house.get(format!("{STREAM}?event=config")).key(&key)).await;
+            let (_, key) = app.key(body).await;
+            let mut viewer = Viewer::open(app.get(format!("{STREAM}?event=config")).key(&key)).await;
             for _ in 0..3 {
                 assert_eq!(viewer.block().await.as_deref(), Some(": keep-alive"));
             }
             // What is not for this reader does not keep it company.
-            settle(&house, 1);
+            settle(&app, 1);
             assert_eq!(viewer.block().await.as_deref(), Some(": keep-alive"));
-            house.clock.advance(A_CENTURY);
+            app.clock.advance(A_CENTURY);
             viewer.expect_end().await;
         },
     )
@@ -336,38 +328,38 @@ async fn silence_is_filled() {
 
 #[tokio::test]
 async fn a_key_with_a_path_sees_what_is_below_it() {
-    house::each(async |house| {
+    app::each(async |app| {
         let body = json!({"name": "a", "scopes": ["inference", "admin:console:read"], "user_path": "/team"});
-        let (_, key) = house.key(body).await;
-        let mut viewer = Viewer::open(house.get(STREAM).key(&key)).await;
-        house.chat("text").header("x-gateway-user-path", "/teams").send().await.expect_status(200);
-        house.chat("text").header("x-gateway-user-path", "/team/x").send().await.expect_status(200);
-        house.chat("text").anonymous().send().await.expect_status(401);
-        house.chat("text").key(&key).send().await.expect_status(200);
-        let shown = house.get(RECENT).key(&key).send().await.expect_status(200).json();
+        let (_, key) = app.key(body).await;
+        let mut viewer = Viewer::open(app.get(STREAM).key(&key)).await;
+        app.chat("text").header("x-gateway-user-path", "/teams").send().await.expect_status(200);
+        app.chat("text").header("x-gateway-user-path", "/team/x").send().await.expect_status(200);
+        app.chat("text").anonymous().send().await.expect_status(401);
+        app.chat("text").key(&key).send().await.expect_status(200);
+        let shown = app.get(RECENT).key(&key).send().await.expect_status(200).json();
         let paths: Vec<&Value> =
             shown["events"].as_array().unwrap().iter().map(|event| &event["user_path"]).collect();
         assert_eq!(paths, ["/team/x", "/team"]);
         for expected in ["/team/x", "/team"] {
             assert_eq!(viewer.event().await.2["user_path"], expected);
         }
-        assert_eq!(ids(&recent(&house, "").await), [1, 2, 3, 4, 5]);
+        assert_eq!(ids(&recent(&app, "").await), [1, 2, 3, 4, 5]);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_stop_does_not_wait_for_who_watches() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         line.say(format!(
             "GET {STREAM} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {}\r\n\r\n",
-            house::MASTER
+            app::MASTER
         ))
         .await;
         line.hear(": open").await;
-        house.chat("text").send().await.expect_status(200);
+        app.chat("text").send().await.expect_status(200);
         line.hear("event: request\nid: 1\ndata: {\"id\":1,").await;
         listening.stop.send_replace(true);
         let cut = tokio::time::timeout(Duration::from_secs(2), listening.serving).await;

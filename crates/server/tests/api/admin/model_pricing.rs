@@ -8,35 +8,35 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{complaint, history, refuses};
-use crate::house::{self, House, Wishes};
+use crate::app::{self, TestApp, TestSettings};
 
 const PATH: &str = "/admin/api/v1/model-pricing";
 
-/// Runs a test with `openai`, whose models the catalogue knows, and `second`, whose models it does not.
-async fn each_served(test: impl AsyncFn(House)) {
-    each_served_with(Wishes::default, test).await;
+/// Runs a test with `openai`, whose models are in the catalogue, and `second`, whose models are not.
+async fn each_served(test: impl AsyncFn(TestApp)) {
+    each_served_with(TestSettings::default, test).await;
 }
 
-async fn each_served_with(wishes: impl Fn() -> Wishes, test: impl AsyncFn(House)) {
-    let wishes = || Wishes { loopback_listener: true, ..wishes() };
-    house::each_with(wishes, async |house| {
+async fn each_served_with(settings: impl Fn() -> TestSettings, test: impl AsyncFn(TestApp)) {
+    let settings = || TestSettings { loopback_listener: true, ..settings() };
+    app::each_with(settings, async |app| {
         let body = json!({
-            "name": "second", "type": "openai_compatible", "base_url": house.upstream.base_url(),
+            "name": "second", "type": "openai_compatible", "base_url": app.upstream.base_url(),
             "api_key": "sk-second-5678", "models": ["long", "text"],
         });
-        house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
-        test(house).await;
+        app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+        test(app).await;
     })
     .await;
 }
 
-async fn view(house: &House, selector: &str) -> Value {
-    house.get(format!("{PATH}/{selector}")).send().await.expect_status(200).json()
+async fn view(app: &TestApp, selector: &str) -> Value {
+    app.get(format!("{PATH}/{selector}")).send().await.expect_status(200).json()
 }
 
-/// How many are listed, by the head and by the body.
-async fn count(house: &House, query: &str) -> usize {
-    let answer = house.get(format!("{PATH}?{query}")).send().await.expect_status(200);
+/// The number of prices listed, checked in header and body.
+async fn count(app: &TestApp, query: &str) -> usize {
+    let answer = app.get(format!("{PATH}?{query}")).send().await.expect_status(200);
     let total = answer.header("x-total-count").unwrap().parse().unwrap();
     assert_eq!(answer.json().as_array().unwrap().len(), total, "{query}");
     total
@@ -44,18 +44,18 @@ async fn count(house: &House, query: &str) -> usize {
 
 #[tokio::test]
 async fn a_price_lives() {
-    Box::pin(each_served(async |house| {
+    Box::pin(each_served(async |app| {
         let path = format!("{PATH}/openai%2Fgpt-4o");
-        let before = house.get(&*path).send().await.expect_status(200);
+        let before = app.get(&*path).send().await.expect_status(200);
         assert_eq!((before.header("etag"), &before.json()["source"]), (None, &json!("catalog")));
         let body = json!({"input_per_mtok": 5, "per_request": 0.001});
-        let created = house.put(&*path, body).send().await.expect_status(201);
-        house::check_snapshot("model price", &house::pretty(created.json()));
-        let read = house.get(&*path).send().await.expect_status(200);
+        let created = app.put(&*path, body).send().await.expect_status(201);
+        app::check_snapshot("model price", &app::pretty(created.json()));
+        let read = app.get(&*path).send().await.expect_status(200);
         assert_eq!((read.header("etag"), read.json()), (created.header("etag"), created.json()));
 
-        let answer = house.chat("gpt-4o").send().await.expect_status(200);
-        let entry = house.receipts(1).await.remove(0);
+        let answer = app.chat("gpt-4o").send().await.expect_status(200);
+        let entry = app.receipts(1).await.remove(0);
         let count = |name: &str| entry[name].as_f64().unwrap();
         let expected = count("input_tokens") * 5e-6 + 0.001 + count("output_tokens") * 1e-5;
         assert!((count("total_cost") - expected).abs() < 1e-12, "{entry}");
@@ -63,17 +63,15 @@ async fn a_price_lives() {
         assert_eq!(entry["pricing_version"], json!(format!("rev-{etag}")));
         assert_eq!(answer.header("x-gateway-cost-usd"), Some(&*format!("{:.9}", count("total_cost"))));
 
-        let replaced =
-            house.put(&*path, json!({"output_per_mtok": 1})).send().await.expect_status(200).json();
+        let replaced = app.put(&*path, json!({"output_per_mtok": 1})).send().await.expect_status(200).json();
         assert_eq!(replaced["effective"]["input_per_mtok"], json!(5.0), "what is left out stays");
-        let cleared =
-            house.put(&*path, json!({"input_per_mtok": null})).send().await.expect_status(200).json();
+        let cleared = app.put(&*path, json!({"input_per_mtok": null})).send().await.expect_status(200).json();
         assert_eq!(cleared["effective"]["input_per_mtok"], json!(2.5), "null clears");
-        house.call(Method::DELETE, &*path).send().await.expect_status(204);
-        assert_eq!(view(&house, "openai/gpt-4o").await, before.json());
-        assert_eq!(house.call(Method::DELETE, &*path).refusal().await.1, "not_found");
+        app.call(Method::DELETE, &*path).send().await.expect_status(204);
+        assert_eq!(view(&app, "openai/gpt-4o").await, before.json());
+        assert_eq!(app.call(Method::DELETE, &*path).refusal().await.1, "not_found");
         let told: Vec<String> =
-            history(&house, "model_price").await.into_iter().map(|(action, _)| action).collect();
+            history(&app, "model_price").await.into_iter().map(|(action, _)| action).collect();
         assert_eq!(told, ["delete", "update", "update", "create"]);
     }))
     .await;
@@ -81,22 +79,22 @@ async fn a_price_lives() {
 
 #[tokio::test]
 async fn what_the_catalogue_does_not_know_must_be_said_in_full() {
-    each_served(async |house| {
-        let missing = view(&house, "second/text").await;
+    each_served(async |app| {
+        let missing = view(&app, "second/text").await;
         assert_eq!((&missing["source"], &missing["effective"]), (&json!("missing"), &Value::Null));
         let path = "/admin/api/v1/model-pricing/second/text";
-        let said = complaint(&house, "PUT", path, json!({"input_per_mtok": 1})).await;
+        let said = complaint(&app, "PUT", path, json!({"input_per_mtok": 1})).await;
         assert!(said.contains("'output_per_mtok'") && said.contains("second/text"), "{said}");
         // For the type first, then for the instance.
         let of_type = json!({"input_per_mtok": 1, "output_per_mtok": 2});
-        house.put(format!("{PATH}/openai_compatible/text"), of_type).send().await.expect_status(201);
-        let shown = view(&house, "second/text").await;
+        app.put(format!("{PATH}/openai_compatible/text"), of_type).send().await.expect_status(201);
+        let shown = view(&app, "second/text").await;
         assert_eq!(
             (&shown["source"], &shown["override"]["selector"]),
             (&json!("override"), &json!("openai_compatible/text"))
         );
         assert_eq!(shown["effective"]["output_per_mtok"], 2.0);
-        let own = house.put(path, json!({"per_image": 0.04})).send().await.expect_status(201).json();
+        let own = app.put(path, json!({"per_image": 0.04})).send().await.expect_status(201).json();
         assert_eq!(
             (&own["override"]["selector"], &own["effective"]["per_image"]),
             (&json!("second/text"), &json!(0.04))
@@ -106,7 +104,7 @@ async fn what_the_catalogue_does_not_know_must_be_said_in_full() {
             "an override is one document, not a layer over another"
         );
         // Listed models show it in the same shape.
-        let models = house.get("/admin/api/v1/models").send().await.json();
+        let models = app.get("/admin/api/v1/models").send().await.json();
         let model =
             models.as_array().unwrap().iter().find(|entry| entry["selector"] == "second/text").unwrap();
         assert_eq!(model["model"]["metadata"]["pricing"], own["effective"]);
@@ -116,7 +114,7 @@ async fn what_the_catalogue_does_not_know_must_be_said_in_full() {
 
 #[tokio::test]
 async fn bodies_are_checked_by_field() {
-    each_served(async |house| {
+    each_served(async |app| {
         let path = "/admin/api/v1/model-pricing/openai%2Fgpt-4o";
         let (code, unknown) = ("invalid_parameter", "unknown_parameter");
         let nowhere = "/admin/api/v1/model-pricing/opneai/gpt-4o";
@@ -134,48 +132,48 @@ async fn bodies_are_checked_by_field() {
             ("PUT", "/admin/api/v1/model-pricing/gpt-4o", json!({"per_request": 1}), 400, code, "selector"),
             ("PUT", "/admin/api/v1/model-pricing/openai/*", json!({"per_request": 1}), 400, code, "selector"),
         ];
-        refuses(&house, &cases).await;
-        assert!(complaint(&house, "PUT", path, json!({"inptu_per_mtok": 1})).await.contains("'input_per_mtok'"));
-        assert!(complaint(&house, "PUT", nowhere, json!({"per_request": 1})).await.contains("'openai'"));
-        assert_eq!(count(&house, "source=override").await, 0, "nothing was written");
+        refuses(&app, &cases).await;
+        assert!(complaint(&app, "PUT", path, json!({"inptu_per_mtok": 1})).await.contains("'input_per_mtok'"));
+        assert!(complaint(&app, "PUT", nowhere, json!({"per_request": 1})).await.contains("'openai'"));
+        assert_eq!(count(&app, "source=override").await, 0, "nothing was written");
     })
     .await;
 }
 
 #[tokio::test]
 async fn the_list_can_be_narrowed() {
-    each_served(async |house| {
+    each_served(async |app| {
         let price = json!({"input_per_mtok": 1, "output_per_mtok": 2});
         for selector in ["second/text", "groq/not-listed-anywhere", "openai/org/slashed"] {
-            house.put(format!("{PATH}/{selector}"), price.clone()).send().await.expect_status(201);
+            app.put(format!("{PATH}/{selector}"), price.clone()).send().await.expect_status(201);
         }
-        let all = count(&house, "").await;
+        let all = count(&app, "").await;
         let by_source: usize = [
-            count(&house, "source=missing").await,
-            count(&house, "source=catalog").await,
-            count(&house, "source=override").await,
+            count(&app, "source=missing").await,
+            count(&app, "source=catalog").await,
+            count(&app, "source=override").await,
         ]
         .iter()
         .sum();
         assert_eq!(by_source, all);
-        assert_eq!(count(&house, "source=override").await, 3);
-        let second = count(&house, "provider=second").await;
+        assert_eq!(count(&app, "source=override").await, 3);
+        let second = count(&app, "provider=second").await;
         assert!(second > 1 && second < all);
-        assert_eq!(count(&house, "provider=openai_compatible").await, second);
-        assert_eq!(count(&house, "provider=groq").await, 1);
-        assert_eq!(count(&house, "search=NOT-listed").await, 1);
-        assert_eq!(count(&house, "search=%25").await, 0);
+        assert_eq!(count(&app, "provider=openai_compatible").await, second);
+        assert_eq!(count(&app, "provider=groq").await, 1);
+        assert_eq!(count(&app, "search=NOT-listed").await, 1);
+        assert_eq!(count(&app, "search=%25").await, 0);
         let page =
-            house.get(format!("{PATH}?provider=second&limit=1&offset=1")).send().await.expect_status(200);
-        let whole = house.get(format!("{PATH}?provider=second")).send().await.json();
+            app.get(format!("{PATH}?provider=second&limit=1&offset=1")).send().await.expect_status(200);
+        let whole = app.get(format!("{PATH}?provider=second")).send().await.json();
         assert_eq!(page.header("x-total-count"), Some(&*second.to_string()));
         assert_eq!(page.json(), json!([whole[1]]));
         for (query, param) in [("source=own", "source"), ("limit=0", "limit"), ("limit=10001", "limit")] {
-            let found = house.get(format!("{PATH}?{query}")).refusal().await;
+            let found = app.get(format!("{PATH}?{query}")).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
         }
         for selector in ["nowhere/x", "second/other", "openai", "azure/nothing-like-it"] {
-            assert_eq!(house.get(format!("{PATH}/{selector}")).refusal().await.0, 404, "{selector}");
+            assert_eq!(app.get(format!("{PATH}/{selector}")).refusal().await.0, 404, "{selector}");
         }
     })
     .await;
@@ -184,34 +182,34 @@ async fn the_list_can_be_narrowed() {
 /// Words of the routes are no selectors, and selectors may have such words in them.
 #[tokio::test]
 async fn words_and_selectors_are_told_apart() {
-    each_served(async |house| {
+    each_served(async |app| {
         let price = json!({"input_per_mtok": 1, "output_per_mtok": 2});
         for selector in ["openai/export", "openai/revisions/5/restore"] {
-            house.put(format!("{PATH}/{selector}"), price.clone()).send().await.expect_status(201);
-            assert_eq!(view(&house, selector).await["source"], "override", "{selector}");
+            app.put(format!("{PATH}/{selector}"), price.clone()).send().await.expect_status(201);
+            assert_eq!(view(&app, selector).await["source"], "override", "{selector}");
         }
-        assert_eq!(house.get(format!("{PATH}/export")).send().await.json()["version"], 1);
-        assert!(house.get(format!("{PATH}/revisions")).send().await.json()["entries"].is_array());
+        assert_eq!(app.get(format!("{PATH}/export")).send().await.json()["version"], 1);
+        assert!(app.get(format!("{PATH}/revisions")).send().await.json()["entries"].is_array());
         assert_eq!(
-            house.get(format!("{PATH}/revisions/5")).refusal().await.0,
+            app.get(format!("{PATH}/revisions/5")).refusal().await.0,
             404,
             "a selector that nobody knows"
         );
-        assert_eq!(house.get(format!("{PATH}/import")).refusal().await.0, 405);
+        assert_eq!(app.get(format!("{PATH}/import")).refusal().await.0, 405);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_lost_update_is_refused() {
-    each_served(async |house| {
+    each_served(async |app| {
         let path = format!("{PATH}/openai/gpt-4o");
-        let put = || house.put(&*path, json!({"input_per_mtok": 1}));
+        let put = || app.put(&*path, json!({"input_per_mtok": 1}));
         let etag = put().send().await.expect_status(201).header("etag").unwrap().to_owned();
         let newer = put().header("if-match", &etag).send().await.expect_status(200);
         let lost = put().header("if-match", &etag).refusal().await;
         assert_eq!(lost, (412, "precondition_failed".into(), Some("If-Match".into())));
-        let delete = |etag: &str| house.call(Method::DELETE, &*path).header("if-match", etag);
+        let delete = |etag: &str| app.call(Method::DELETE, &*path).header("if-match", etag);
         assert_eq!(delete(&etag).refusal().await.0, 412);
         delete(newer.header("etag").unwrap()).send().await.expect_status(204);
     })
@@ -220,18 +218,18 @@ async fn a_lost_update_is_refused() {
 
 #[tokio::test]
 async fn who_is_bound_to_a_path_changes_no_price() {
-    each_served(async |house| {
+    each_served(async |app| {
         let scopes = json!(["admin:model-pricing:write"]);
-        let (_, team) = house.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
+        let (_, team) = app.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
         let path = format!("{PATH}/openai/gpt-4o");
-        house.get(&*path).key(&team).send().await.expect_status(200);
+        app.get(&*path).key(&team).send().await.expect_status(200);
         let import = json!({"mode": "dry_run", "prices": []});
         for call in [
-            house.put(&*path, json!({"input_per_mtok": 1})),
-            house.call(Method::DELETE, &*path),
-            house.post(format!("{PATH}/import"), import),
-            house.get(format!("{PATH}/revisions")),
-            house.post(format!("{PATH}/revisions/1/restore"), json!({})),
+            app.put(&*path, json!({"input_per_mtok": 1})),
+            app.call(Method::DELETE, &*path),
+            app.post(format!("{PATH}/import"), import),
+            app.get(format!("{PATH}/revisions")),
+            app.post(format!("{PATH}/revisions/1/restore"), json!({})),
         ] {
             assert_eq!(call.key(&team).refusal().await.1, "user_path_denied");
         }

@@ -8,48 +8,48 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::Write;
 
-use crate::house::{self, House, Wishes};
+use crate::app::{self, TestApp, TestSettings};
 
 const PATH: &str = "/admin/api/v1/models";
 
-async fn list(house: &House, query: &str) -> Vec<Value> {
-    let answer = house.get(format!("{PATH}{query}")).send().await.expect_status(200);
+async fn list(app: &TestApp, query: &str) -> Vec<Value> {
+    let answer = app.get(format!("{PATH}{query}")).send().await.expect_status(200);
     let entries = answer.json().as_array().unwrap().clone();
     assert_eq!(answer.header("x-total-count"), Some(&*entries.len().to_string()));
     entries
 }
 
-async fn entry(house: &House, selector: &str) -> Value {
-    let entries = list(house, "").await;
+async fn entry(app: &TestApp, selector: &str) -> Value {
+    let entries = list(app, "").await;
     let found = entries.into_iter().find(|entry| entry["selector"] == selector);
     found.unwrap_or_else(|| panic!("no {selector}"))
 }
 
-async fn set<T: Resource>(house: &House, document: &T) {
-    house.refresher.store().collection::<T>().put(document, Write::Upsert, "master", None).await.unwrap();
-    house.refresher.refresh().await.unwrap();
+async fn set<T: Resource>(app: &TestApp, document: &T) {
+    app.refresher.store().collection::<T>().put(document, Write::Upsert, "master", None).await.unwrap();
+    app.refresher.refresh().await.unwrap();
 }
 
 fn an_override(body: Value) -> ModelOverride {
     serde_json::from_value(body).unwrap()
 }
 
-/// An instance whose models nobody but the operator knows.
-async fn with_lab(house: &House, models: &[&str]) {
-    let body = json!({"name": "lab", "type": "openai_compatible", "base_url": house.upstream.base_url(), "models": models});
-    house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+/// Creates an instance with the given configured models, which the catalogue does not contain.
+async fn with_lab(app: &TestApp, models: &[&str]) {
+    let body = json!({"name": "lab", "type": "openai_compatible", "base_url": app.upstream.base_url(), "models": models});
+    app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
 }
 
-fn at_home() -> Wishes {
-    Wishes { loopback_listener: true, ..Wishes::default() }
+fn at_home() -> TestSettings {
+    TestSettings { loopback_listener: true, ..TestSettings::default() }
 }
 
 #[tokio::test]
 async fn a_listed_model_is_shown_with_what_is_known() {
-    house::each(async |house| {
-        let mut shape = entry(&house, "openai/gpt-4o").await;
+    app::each(async |app| {
+        let mut shape = entry(&app, "openai/gpt-4o").await;
         let pricing = shape["model"]["metadata"]["pricing"].take();
-        house::check_snapshot("model in the inventory", &serde_json::to_string_pretty(&shape).unwrap());
+        app::check_snapshot("model in the inventory", &serde_json::to_string_pretty(&shape).unwrap());
         assert_eq!(pricing["currency"], "USD");
         assert_eq!((&pricing["input_per_mtok"], &pricing["output_per_mtok"]), (&json!(2.5), &json!(10.0)));
         assert_eq!(pricing["cached_input_per_mtok"], json!(1.25));
@@ -60,15 +60,15 @@ async fn a_listed_model_is_shown_with_what_is_known() {
 
 #[tokio::test]
 async fn what_nobody_lists_is_guessed_from_its_name() {
-    house::each_with(at_home, async |house| {
-        with_lab(&house, &["own-model", "nomic-embed-text", "llama-3-8b", "whisper-x"]).await;
+    app::each_with(at_home, async |app| {
+        with_lab(&app, &["own-model", "nomic-embed-text", "llama-3-8b", "whisper-x"]).await;
         for (model, mode, category, family) in [
             ("own-model", "chat", "text_generation", None),
             ("llama-3-8b", "chat", "text_generation", Some("llama")),
             ("nomic-embed-text", "embedding", "embedding", None),
             ("whisper-x", "audio_transcription", "audio", None),
         ] {
-            let found = entry(&house, &format!("lab/{model}")).await;
+            let found = entry(&app, &format!("lab/{model}")).await;
             let metadata = &found["model"]["metadata"];
             assert_eq!(metadata["modes"], json!([mode]), "{model}");
             assert_eq!(metadata["categories"], json!([category]), "{model}");
@@ -79,15 +79,14 @@ async fn what_nobody_lists_is_guessed_from_its_name() {
             );
             assert!(metadata.get("pricing").is_none(), "an unknown price is not shown as one: {metadata}");
         }
-        house
-            .put(
-                "/admin/api/v1/providers/lab",
-                json!({"type": "openai_compatible", "base_url": house.upstream.base_url(), "enabled": false}),
-            )
-            .send()
-            .await
-            .expect_status(200);
-        let shown = list(&house, "").await;
+        app.put(
+            "/admin/api/v1/providers/lab",
+            json!({"type": "openai_compatible", "base_url": app.upstream.base_url(), "enabled": false}),
+        )
+        .send()
+        .await
+        .expect_status(200);
+        let shown = list(&app, "").await;
         assert!(shown.iter().all(|entry| entry["provider_name"] != "lab"), "what is off has no models");
     })
     .await;
@@ -95,9 +94,9 @@ async fn what_nobody_lists_is_guessed_from_its_name() {
 
 #[tokio::test]
 async fn categories_divide_the_list() {
-    house::each_with(at_home, async |house| {
-        with_lab(&house, &["own-model", "nomic-embed-text", "x-rerank", "sora-3"]).await;
-        let categories = house.get(format!("{PATH}/categories")).send().await.expect_status(200).json();
+    app::each_with(at_home, async |app| {
+        with_lab(&app, &["own-model", "nomic-embed-text", "x-rerank", "sora-3"]).await;
+        let categories = app.get(format!("{PATH}/categories")).send().await.expect_status(200).json();
         let categories = categories.as_array().unwrap();
         let names: Vec<&str> = categories.iter().map(|entry| entry["category"].as_str().unwrap()).collect();
         let expected =
@@ -107,7 +106,7 @@ async fn categories_divide_the_list() {
         for entry in categories {
             assert!(entry["display_name"].as_str().is_some_and(|name| !name.is_empty()));
             let name = entry["category"].as_str().unwrap();
-            let found = list(&house, &format!("?category={name}")).await;
+            let found = list(&app, &format!("?category={name}")).await;
             assert_eq!(found.len() as u64, entry["count"].as_u64().unwrap(), "{name}");
             if name != "all" {
                 let fits = |entry: &Value| entry["model"]["metadata"]["categories"] == json!([name]);
@@ -116,10 +115,10 @@ async fn categories_divide_the_list() {
             }
         }
         assert_eq!(sum as u64, categories[0]["count"].as_u64().unwrap());
-        assert_eq!(sum, list(&house, "").await.len());
-        assert_eq!(list(&house, "?category=rerank").await[0]["selector"], "lab/x-rerank");
+        assert_eq!(sum, list(&app, "").await.len());
+        assert_eq!(list(&app, "?category=rerank").await[0]["selector"], "lab/x-rerank");
 
-        let refused = house.get(format!("{PATH}?category=chat")).send().await;
+        let refused = app.get(format!("{PATH}?category=chat")).send().await;
         assert_eq!(refused.refusal(), (400, "invalid_parameter".into(), Some("category".into())));
         for name in expected {
             assert!(refused.text().contains(name), "{name} in {}", refused.text());
@@ -130,16 +129,16 @@ async fn categories_divide_the_list() {
 
 #[tokio::test]
 async fn an_override_is_in_force_at_once_and_shown() {
-    house::each(async |house| {
-        let before = entry(&house, "openai/gpt-4o").await;
+    app::each(async |app| {
+        let before = entry(&app, "openai/gpt-4o").await;
         assert_eq!(
             before["access"],
             json!({"default_enabled": true, "effective_enabled": true, "user_paths": []})
         );
         let body = json!({"selector": "openai/gpt-4o", "enabled": true, "user_paths": ["/team//a/"],
             "metadata": {"display_name": "Four", "context_window": 1234, "capabilities": {"tools": false, "smell": true}}});
-        set(&house, &an_override(body)).await;
-        let after = entry(&house, "openai/gpt-4o").await;
+        set(&app, &an_override(body)).await;
+        let after = entry(&app, "openai/gpt-4o").await;
         assert_eq!(
             after["access"],
             json!({"default_enabled": true, "effective_enabled": true, "user_paths": ["/team/a"],
@@ -150,29 +149,29 @@ async fn an_override_is_in_force_at_once_and_shown() {
         assert_eq!((&old["capabilities"]["tools"], new["capabilities"].get("tools")), (&json!(true), None));
         assert_eq!(new["capabilities"]["smell"], json!(true));
         assert_eq!((&new["pricing"], &new["max_output_tokens"]), (&old["pricing"], &old["max_output_tokens"]));
-        let other = entry(&house, "openai/gpt-4o-mini").await;
+        let other = entry(&app, "openai/gpt-4o-mini").await;
         assert!(other["access"].get("override").is_none(), "it concerns one model: {other}");
 
-        let neighbour = house.neighbour().await;
+        let neighbour = app.neighbour().await;
         assert_eq!(entry(&neighbour, "openai/gpt-4o").await, after, "a fresh start reads it too");
-        let overrides = house.refresher.store().collection::<ModelOverride>();
+        let overrides = app.refresher.store().collection::<ModelOverride>();
         overrides.delete("openai/gpt-4o", "master", None).await.unwrap();
-        house.refresher.refresh().await.unwrap();
-        assert_eq!(entry(&house, "openai/gpt-4o").await, before);
+        app.refresher.refresh().await.unwrap();
+        assert_eq!(entry(&app, "openai/gpt-4o").await, before);
     })
     .await;
 }
 
 #[tokio::test]
 async fn models_may_be_closed_by_default() {
-    let closed = || Wishes {
+    let closed = || TestSettings {
         policy: Policy { models_enabled_by_default: false, ..Policy::default() },
-        ..Wishes::default()
+        ..TestSettings::default()
     };
-    house::each_with(closed, async |house| {
-        set(&house, &an_override(json!({"selector": "openai/gpt-4o"}))).await;
+    app::each_with(closed, async |app| {
+        set(&app, &an_override(json!({"selector": "openai/gpt-4o"}))).await;
         let access = async |selector: &str| {
-            let found = entry(&house, selector).await;
+            let found = entry(&app, selector).await;
             (found["access"]["default_enabled"].clone(), found["access"]["effective_enabled"].clone())
         };
         assert_eq!(access("openai/gpt-4o").await, (json!(false), json!(true)));
@@ -181,7 +180,7 @@ async fn models_may_be_closed_by_default() {
     .await;
 }
 
-/// An override as a later version might write it.
+/// A model override as a later version might store it.
 #[derive(Clone, Serialize, Deserialize)]
 struct LaterOverride {
     selector: String,
@@ -202,13 +201,13 @@ impl Resource for LaterOverride {
 
 #[tokio::test]
 async fn an_override_that_cannot_be_read_keeps_everybody_out() {
-    house::each(async |house| {
-        set(&house, &LaterOverride { selector: "openai/gpt-4o".into(), enabled: "on mondays".into() }).await;
-        let found = entry(&house, "openai/gpt-4o").await;
+    app::each(async |app| {
+        set(&app, &LaterOverride { selector: "openai/gpt-4o".into(), enabled: "on mondays".into() }).await;
+        let found = entry(&app, "openai/gpt-4o").await;
         assert_eq!(found["access"]["effective_enabled"], json!(false));
-        let broken = house.gateway.snapshot().broken.clone();
+        let broken = app.gateway.snapshot().broken.clone();
         assert_eq!(broken.names().collect::<Vec<_>>(), [("model_override", "openai/gpt-4o")]);
-        assert_eq!(entry(&house, "openai/gpt-4o-mini").await["access"]["effective_enabled"], json!(true));
+        assert_eq!(entry(&app, "openai/gpt-4o-mini").await["access"]["effective_enabled"], json!(true));
     })
     .await;
 }

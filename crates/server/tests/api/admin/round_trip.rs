@@ -1,11 +1,11 @@
-//! GET → edit → PUT, for every resource: what is absent stays, null clears, what is read-only is ignored.
+//! Tests of GET, edit and PUT for every resource: absent members stay, null clears, read-only members are ignored.
 
 use serde_json::{Value, json};
 
 use super::each_furnished_with;
-use crate::house::{House, Wishes};
+use crate::app::{TestApp, TestSettings};
 
-/// A resource: its path, a body to create it with, and a member with another value and what null makes of it.
+/// A resource: its path, a body to create it, an edit of one member, and that member's value after null.
 struct Resource {
     path: &'static str,
     body: Value,
@@ -13,7 +13,7 @@ struct Resource {
     cleared: Value,
 }
 
-fn resources(house: &House) -> Vec<Resource> {
+fn resources(app: &TestApp) -> Vec<Resource> {
     vec![
         Resource {
             path: "aliases/quick",
@@ -41,7 +41,7 @@ fn resources(house: &House) -> Vec<Resource> {
         },
         Resource {
             path: "providers/third",
-            body: json!({"type": "openai_compatible", "base_url": house.upstream.base_url(), "api_key": "sk-third-9876",
+            body: json!({"type": "openai_compatible", "base_url": app.upstream.base_url(), "api_key": "sk-third-9876",
                 "models": ["a", "b"], "headers": {"x-team": "a-secret-of-the-team"}, "enabled": true, "priority": 3,
                 "resilience": {"max_retries": 1}}),
             edit: ("models", json!(["c"])),
@@ -60,13 +60,13 @@ fn settled(mut view: Value) -> Value {
 
 #[tokio::test]
 async fn a_view_can_be_edited_and_sent_back() {
-    each_furnished_with(Wishes::enterprise, async |house| {
-        for Resource { path, body, edit: (member, value), cleared } in resources(&house) {
+    each_furnished_with(TestSettings::enterprise, async |app| {
+        for Resource { path, body, edit: (member, value), cleared } in resources(&app) {
             let path = format!("/admin/api/v1/{path}");
-            house.put(&*path, body).send().await.expect_status(201);
-            let view = house.get(&*path).send().await.expect_status(200).json();
+            app.put(&*path, body).send().await.expect_status(201);
+            let view = app.get(&*path).send().await.expect_status(200).json();
             let put = async |body: Value| {
-                let answer = house.put(&*path, body.clone()).send().await;
+                let answer = app.put(&*path, body.clone()).send().await;
                 assert_eq!(answer.status, 200, "{path} {body}: {}", answer.text());
                 answer.json()
             };
@@ -79,10 +79,10 @@ async fn a_view_can_be_edited_and_sent_back() {
             assert_eq!(settled(put(json!({member: null})).await), settled(edited), "{path}: cleared");
             let mut unknown = view;
             unknown["no_such_member"] = json!(1);
-            let refused = house.put(&*path, unknown).refusal().await;
+            let refused = app.put(&*path, unknown).refusal().await;
             assert_eq!(refused, (400, "unknown_parameter".into(), Some("no_such_member".into())), "{path}");
         }
-        let third = house.gateway.snapshot().routes.instances["third"].clone();
+        let third = app.gateway.snapshot().routes.instances["third"].clone();
         assert_eq!(third.provider.api_key.as_ref().unwrap().reveal(), "sk-third-9876");
         assert_eq!(third.provider.headers["x-team"], "a-secret-of-the-team");
     })
@@ -91,44 +91,44 @@ async fn a_view_can_be_edited_and_sent_back() {
 
 #[tokio::test]
 async fn prices_budgets_keys_and_settings_can_be_sent_back() {
-    each_furnished_with(Wishes::enterprise, async |house| {
+    each_furnished_with(TestSettings::enterprise, async |app| {
         let price = "/admin/api/v1/model-pricing/openai/text";
         let own = json!({"input_per_mtok": 1.5, "output_per_mtok": 2.5});
-        house.put(price, own).send().await.expect_status(201);
-        let mut view = house.get(price).send().await.expect_status(200).json();
-        assert_eq!(house.put(price, view.clone()).send().await.expect_status(200).json(), view);
+        app.put(price, own).send().await.expect_status(201);
+        let mut view = app.get(price).send().await.expect_status(200).json();
+        assert_eq!(app.put(price, view.clone()).send().await.expect_status(200).json(), view);
         view["override"]["input_per_mtok"] = json!(4.0);
-        let edited = house.put(price, view).send().await.expect_status(200).json();
+        let edited = app.put(price, view).send().await.expect_status(200).json();
         assert_eq!(edited["override"]["input_per_mtok"], 4.0);
-        let kept = house.put(price, json!({"output_per_mtok": 3.0})).send().await.expect_status(200).json();
+        let kept = app.put(price, json!({"output_per_mtok": 3.0})).send().await.expect_status(200).json();
         assert_eq!(
             (&kept["override"]["input_per_mtok"], &kept["override"]["output_per_mtok"]),
             (&json!(4.0), &json!(3.0))
         );
 
         let budget = "/admin/api/v1/budgets/%2Fteam/daily";
-        let list = house.put(budget, json!({"amount": 5})).send().await.expect_status(200).json();
+        let list = app.put(budget, json!({"amount": 5})).send().await.expect_status(200).json();
         let mut view = list["budgets"][0].clone();
         view["amount"] = json!(6.0);
-        let list = house.put(budget, view).send().await.expect_status(200).json();
+        let list = app.put(budget, view).send().await.expect_status(200).json();
         assert_eq!(list["budgets"][0]["amount"], 6.0);
-        let list = house.put(budget, json!({})).send().await.expect_status(200).json();
+        let list = app.put(budget, json!({})).send().await.expect_status(200).json();
         assert_eq!(list["budgets"][0]["amount"], 6.0, "absent stays");
-        let absent = house.put("/admin/api/v1/budgets/%2Fother/daily", json!({})).refusal().await;
+        let absent = app.put("/admin/api/v1/budgets/%2Fother/daily", json!({})).refusal().await;
         assert_eq!((absent.0, absent.2.as_deref()), (400, Some("amount")));
 
         let settings = "/admin/api/v1/budgets/settings";
-        house.put(settings, json!({"daily_reset_hour": 4})).send().await.expect_status(200);
-        let view = house.get(settings).send().await.expect_status(200).json();
-        let again = house.put(settings, view.clone()).send().await.expect_status(200).json();
+        app.put(settings, json!({"daily_reset_hour": 4})).send().await.expect_status(200);
+        let view = app.get(settings).send().await.expect_status(200).json();
+        let again = app.put(settings, view.clone()).send().await.expect_status(200).json();
         assert_eq!(settled(again), settled(view));
 
         let (id, _) =
-            house.key(json!({"name": "a", "allowed_models": ["openai/*"], "user_path": "/team"})).await;
+            app.key(json!({"name": "a", "allowed_models": ["openai/*"], "user_path": "/team"})).await;
         let key = format!("/admin/api/v1/auth-keys/{id}");
-        let mut view = house.get(&*key).send().await.expect_status(200).json();
+        let mut view = app.get(&*key).send().await.expect_status(200).json();
         view["description"] = json!("edited");
-        let edited = house.put(&*key, view.clone()).send().await.expect_status(200).json();
+        let edited = app.put(&*key, view.clone()).send().await.expect_status(200).json();
         assert_eq!(settled(edited), settled(view));
     })
     .await;
@@ -136,26 +136,21 @@ async fn prices_budgets_keys_and_settings_can_be_sent_back() {
 
 #[tokio::test]
 async fn an_override_of_a_configured_provider_is_shown_and_can_be_taken_back() {
-    each_furnished_with(Wishes::default, async |house| {
+    each_furnished_with(TestSettings::default, async |app| {
         let path = "/admin/api/v1/providers/openai";
-        house
-            .put("/admin/api/v1/pools/both", json!({"members": ["openai", "second"]}))
+        app.put("/admin/api/v1/pools/both", json!({"members": ["openai", "second"]}))
             .send()
             .await
             .expect_status(201);
-        let before = house.get(path).send().await.expect_status(200).json();
+        let before = app.get(path).send().await.expect_status(200).json();
         assert_eq!((&before["source"], before.get("overrides")), (&json!("env"), None));
-        let changed = house
-            .put(path, json!({"priority": 7, "resilience": null}))
-            .send()
-            .await
-            .expect_status(200)
-            .json();
+        let changed =
+            app.put(path, json!({"priority": 7, "resilience": null})).send().await.expect_status(200).json();
         assert_eq!((&changed["source"], &changed["overrides"]), (&json!("admin"), &json!("env")));
         assert_eq!((&changed["priority"], &changed["api_key_last4"]), (&json!(7), &before["api_key_last4"]));
-        house.chat("openai/text").send().await.expect_status(200);
+        app.chat("openai/text").send().await.expect_status(200);
 
-        let replica = house.neighbour().await;
+        let replica = app.neighbour().await;
         let shown = replica.get(path).send().await.expect_status(200).json();
         assert_eq!(
             (&shown["overrides"], &shown["priority"]),
@@ -164,11 +159,11 @@ async fn an_override_of_a_configured_provider_is_shown_and_can_be_taken_back() {
         );
 
         // The pool refers to a name that goes on to exist.
-        house.call(http::Method::DELETE, path).send().await.expect_status(204);
-        let restored = house.get(path).send().await.expect_status(200).json();
+        app.call(http::Method::DELETE, path).send().await.expect_status(204);
+        let restored = app.get(path).send().await.expect_status(200).json();
         assert_eq!((&restored["source"], &restored["priority"]), (&json!("env"), &before["priority"]));
-        assert_eq!(house.call(http::Method::DELETE, path).refusal().await.0, 409);
-        let used = house.call(http::Method::DELETE, "/admin/api/v1/providers/second").refusal().await;
+        assert_eq!(app.call(http::Method::DELETE, path).refusal().await.0, 409);
+        let used = app.call(http::Method::DELETE, "/admin/api/v1/providers/second").refusal().await;
         assert_eq!(used.0, 409, "one that is only stored is still in use");
     })
     .await;

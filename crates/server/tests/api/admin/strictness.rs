@@ -1,9 +1,9 @@
-//! Input that an admin route does not know is refused by name, with the nearest right one.
+//! Tests that unknown input to admin routes is refused by name, with the nearest known name.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::house::{self, Wishes};
+use crate::app::{self, TestSettings};
 
 /// Every admin route of the OpenAPI document, with sample path parameters.
 fn routes() -> Vec<(Method, String)> {
@@ -29,26 +29,22 @@ fn routes() -> Vec<(Method, String)> {
 
 #[tokio::test]
 async fn unknown_query_parameters_are_refused_on_every_route() {
-    let wishes = || {
-        let mut wishes = Wishes::enterprise();
-        wishes.policy.audit.enabled = true;
-        wishes
+    let settings = || {
+        let mut settings = TestSettings::enterprise();
+        settings.policy.audit.enabled = true;
+        settings
     };
-    house::each_with(wishes, async |house| {
+    app::each_with(settings, async |app| {
         let routes = routes();
         assert!(routes.len() > 50, "{}", routes.len());
         for (method, path) in routes {
-            let answer = house
-                .call(method.clone(), format!("{path}?no_such_parameter=1"))
-                .json(json!({}))
-                .send()
-                .await;
+            let answer =
+                app.call(method.clone(), format!("{path}?no_such_parameter=1")).json(json!({})).send().await;
             let (status, code, param) = answer.refusal();
             let expected = (400, "unknown_parameter", Some("no_such_parameter"));
             assert_eq!((status, &*code, param.as_deref()), expected, "{method} {path}: {}", answer.text());
             // Who may not come in learns that first.
-            let anonymous =
-                house.call(method, format!("{path}?no_such_parameter=1")).anonymous().send().await;
+            let anonymous = app.call(method, format!("{path}?no_such_parameter=1")).anonymous().send().await;
             assert_eq!(anonymous.status, 401, "{path}");
         }
     })
@@ -57,35 +53,35 @@ async fn unknown_query_parameters_are_refused_on_every_route() {
 
 #[tokio::test]
 async fn a_query_parameter_names_the_nearest_and_stands_once() {
-    house::each(async |house| {
+    app::each(async |app| {
         for (query, code, param, said) in [
             ("usage/summary?dayz=7", "unknown_parameter", "dayz", "Did you mean 'days'?"),
             ("usage/summary?userpath=/a", "unknown_parameter", "userpath", "Did you mean 'user_path'?"),
             ("usage/log?limit=5&limit=6", "invalid_parameter", "limit", "more than once"),
             ("pools/p?limit=5", "unknown_parameter", "limit", "This route takes none."),
         ] {
-            let answer = house.get(format!("/admin/api/v1/{query}")).send().await;
+            let answer = app.get(format!("/admin/api/v1/{query}")).send().await;
             let found = answer.refusal();
             assert_eq!((found.0, &*found.1, found.2.as_deref()), (400, code, Some(param)), "{query}");
             let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
             assert!(message.contains(said), "{message}");
         }
-        house.get("/admin/api/v1/usage/summary?days=7&").send().await.expect_status(200);
-        let by_query = format!("/admin/api/v1/usage/summary?key={}", house::MASTER);
-        house.get(by_query).anonymous().send().await.expect_status(200);
-        let undecodable = house.get("/admin/api/v1/usage/summary?days=%ff").send().await;
+        app.get("/admin/api/v1/usage/summary?days=7&").send().await.expect_status(200);
+        let by_query = format!("/admin/api/v1/usage/summary?key={}", app::MASTER);
+        app.get(by_query).anonymous().send().await.expect_status(200);
+        let undecodable = app.get("/admin/api/v1/usage/summary?days=%ff").send().await;
         assert_eq!(undecodable.refusal().0, 400);
         // Inference routes take any.
-        let chat = house.post("/v1/chat/completions?beta=true&api-version=2", house::question("text"));
+        let chat = app.post("/v1/chat/completions?beta=true&api-version=2", app::question("text"));
         chat.send().await.expect_status(200);
-        house.get("/v1/models?limit=3&whatever=1").send().await.expect_status(200);
+        app.get("/v1/models?limit=3&whatever=1").send().await.expect_status(200);
     })
     .await;
 }
 
 #[tokio::test]
 async fn unknown_body_fields_name_the_nearest() {
-    house::each_with(Wishes::enterprise, async |house| {
+    app::each_with(TestSettings::enterprise, async |app| {
         let bodies: [(Method, &str, Value, &str, &str); 14] = [
             (Method::POST, "auth-keys", json!({"name": "a", "scpes": []}), "scpes", "Did you mean 'scopes'?"),
             (
@@ -139,7 +135,7 @@ async fn unknown_body_fields_name_the_nearest() {
             ),
         ];
         for (method, path, body, param, said) in bodies {
-            let answer = house.call(method, format!("/admin/api/v1/{path}")).json(body).send().await;
+            let answer = app.call(method, format!("/admin/api/v1/{path}")).json(body).send().await;
             let found = answer.refusal();
             let shown = answer.text();
             assert_eq!(
@@ -155,15 +151,14 @@ async fn unknown_body_fields_name_the_nearest() {
 
 #[tokio::test]
 async fn empty_bodies_and_bare_keys_are_told_what_is_missing() {
-    house::each(async |house| {
-        let message = |answer: &house::Answer| {
-            answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned()
-        };
+    app::each(async |app| {
+        let message =
+            |answer: &app::Answer| answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
         for path in
             ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings", "/admin/api/v1/pools"]
         {
             for body in ["", " \n"] {
-                let answer = house.post(path, json!({})).body(body).send().await;
+                let answer = app.post(path, json!({})).body(body).send().await;
                 assert_eq!(answer.status, 400, "{path}");
                 assert!(
                     message(&answer).starts_with("The request body is empty"),
@@ -173,14 +168,14 @@ async fn empty_bodies_and_bare_keys_are_told_what_is_missing() {
             }
         }
         for path in ["/v1/models", "/admin/api/v1/pools"] {
-            let answer = house.get(path).header("authorization", house::MASTER).send().await;
+            let answer = app.get(path).header("authorization", app::MASTER).send().await;
             assert_eq!((answer.status, answer.refusal().1.as_str()), (401, "missing_api_key"));
             assert!(message(&answer).starts_with("Missing \"Bearer \" before the key"), "{}", answer.text());
-            assert!(!answer.text().contains(house::MASTER));
+            assert!(!answer.text().contains(app::MASTER));
         }
-        house.refresher.discover_one("openai").await;
+        app.refresher.discover_one("openai").await;
         for model in ["demo-chat", "demo/demo-chat"] {
-            let answer = house.chat(model).send().await;
+            let answer = app.chat(model).send().await;
             assert_eq!((answer.status, answer.refusal().1.as_str()), (404, "model_not_found"));
             assert!(message(&answer).contains("DEMO_ENABLED"), "{}", answer.text());
         }
@@ -190,7 +185,7 @@ async fn empty_bodies_and_bare_keys_are_told_what_is_missing() {
 
 #[tokio::test]
 async fn unknown_routes_name_the_nearest_or_what_to_use() {
-    house::each(async |house| {
+    app::each(async |app| {
         for (path, said) in [
             ("/chat/completions", "Did you mean `/v1/chat/completions`?"),
             ("/v1/chat/completion", "Did you mean `/v1/chat/completions`?"),
@@ -198,7 +193,7 @@ async fn unknown_routes_name_the_nearest_or_what_to_use() {
             ("/v1/images/generations", "`/p/{provider}/images/generations`"),
             ("/v1/assistants", "Use `/v1/responses`."),
         ] {
-            let answer = house.post(path, json!({})).send().await;
+            let answer = app.post(path, json!({})).send().await;
             let found = answer.refusal();
             assert_eq!((found.0, &*found.1), (404, "not_found"), "{path}");
             assert!(answer.text().contains(said), "{path}: {}", answer.text());

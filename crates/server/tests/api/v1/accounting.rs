@@ -1,4 +1,4 @@
-//! One receipt per call, whatever happens to it; and its figures are the provider's own.
+//! Tests of accounting: one receipt per call, whatever happens to it, with the provider's figures.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use testkit::{Script, SeededEntropy};
 
-use crate::house::{self, House};
+use crate::app::{self, TestApp};
 
 #[tokio::test]
 async fn the_ledger_equals_the_providers_bill() {
-    house::each(async |house| {
+    app::each(async |app| {
         let models =
             ["text", "long", "tools", "parallel-tools", "reasoning", "cached", "empty", "usage-every-chunk"];
         for model in models {
-            house.chat(model).send().await.expect_status(200);
-            house.stream(model).send().await.expect_status(200);
+            app.chat(model).send().await.expect_status(200);
+            app.stream(model).send().await.expect_status(200);
         }
-        let rows = house.receipts(2 * models.len()).await;
-        for line in house.upstream.bill() {
+        let rows = app.receipts(2 * models.len()).await;
+        for line in app.upstream.bill() {
             assert!(line.finished, "{line:?}");
             let row =
                 rows.iter().find(|row| row["provider_id"] == line.id).unwrap_or_else(|| panic!("{line:?}"));
@@ -45,19 +45,16 @@ async fn the_ledger_equals_the_providers_bill() {
 
 #[tokio::test]
 async fn without_figures_an_estimate_is_made_and_marked() {
-    house::each(async |house| {
-        for call in [
-            house.chat("no-usage"),
-            house.stream("no-usage"),
-            house.chat("weird-usage"),
-            house.stream("weird-usage"),
-        ] {
+    app::each(async |app| {
+        for call in
+            [app.chat("no-usage"), app.stream("no-usage"), app.chat("weird-usage"), app.stream("weird-usage")]
+        {
             call.send().await.expect_status(200);
         }
-        let rows = house.receipts(4).await;
+        let rows = app.receipts(4).await;
         for row in &rows[..2] {
             assert_eq!(row["estimated"], true, "{row:#}");
-            let bill = &house.upstream.bill()[0];
+            let bill = &app.upstream.bill()[0];
             let near = |name: &str, billed: u64| {
                 let found = row[name].as_u64().unwrap();
                 assert!(found > 0 && found < 4 * billed + 16, "{name}: {found} for {billed}");
@@ -76,15 +73,15 @@ async fn without_figures_an_estimate_is_made_and_marked() {
     .await;
 }
 
-/// What one client does, drawn by lot: which model, streamed or not, and when it loses interest.
-struct Fate {
+/// The random behaviour of one client: model, streaming, and when it disconnects.
+struct ClientScript {
     model: &'static str,
     stream: bool,
     frames: usize,
     patience: Duration,
 }
 
-impl Fate {
+impl ClientScript {
     fn draw(entropy: &SeededEntropy) -> Self {
         const MODELS: [&str; 10] = [
             "text",
@@ -108,8 +105,8 @@ impl Fate {
         }
     }
 
-    async fn meet(&self, house: &House) {
-        let call = if self.stream { house.stream(self.model) } else { house.chat(self.model) };
+    async fn meet(&self, app: &TestApp) {
+        let call = if self.stream { app.stream(self.model) } else { app.chat(self.model) };
         let _ = tokio::time::timeout(self.patience, async {
             let mut body = call.open().await.into_body();
             for _ in 0..self.frames {
@@ -125,11 +122,11 @@ impl Fate {
 #[tokio::test]
 async fn every_call_leaves_one_receipt_wherever_it_is_dropped() {
     const CALLS: usize = 120;
-    house::each(async |house| {
-        let entropy = SeededEntropy::new(house.clock.now().micros() as u64);
-        let fates: Vec<Fate> = (0..CALLS).map(|_| Fate::draw(&entropy)).collect();
-        join_all(fates.iter().map(|fate| fate.meet(&house))).await;
-        let rows = house.receipts(CALLS).await;
+    app::each(async |app| {
+        let entropy = SeededEntropy::new(app.clock.now().micros() as u64);
+        let fates: Vec<ClientScript> = (0..CALLS).map(|_| ClientScript::draw(&entropy)).collect();
+        join_all(fates.iter().map(|fate| fate.meet(&app))).await;
+        let rows = app.receipts(CALLS).await;
         let ids: std::collections::BTreeSet<&str> =
             rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
         assert_eq!(ids.len(), CALLS);
@@ -137,16 +134,16 @@ async fn every_call_leaves_one_receipt_wherever_it_is_dropped() {
             let status = row["status_code"].as_u64().unwrap();
             assert!([200, 499, 500, 502].contains(&status), "{row:#}");
         }
-        check_finished(&house, &rows);
-        let page = house.get("/metrics").send().await.text();
+        check_finished(&app, &rows);
+        let page = app.get("/metrics").send().await.text();
         assert!(page.contains("gatehouse_requests_in_flight 0\n"), "every call is over");
     })
     .await;
 }
 
-/// A call that was answered to its end and counted by the provider is never an estimate.
-fn check_finished(house: &House, rows: &[Value]) {
-    for line in house.upstream.bill().iter().filter(|line| line.finished && line.model == "text") {
+/// Asserts that a completed call with usage from the provider is not marked as estimated.
+fn check_finished(app: &TestApp, rows: &[Value]) {
+    for line in app.upstream.bill().iter().filter(|line| line.finished && line.model == "text") {
         let Some(row) = rows.iter().find(|row| row["provider_id"] == line.id && row["status_code"] == 200)
         else {
             continue;
@@ -158,7 +155,7 @@ fn check_finished(house: &House, rows: &[Value]) {
 
 #[tokio::test]
 async fn what_half_told_figures_leave_out_is_counted_once() {
-    house::each(async |house| {
+    app::each(async |app| {
         let said = "word ".repeat(80);
         let whole = |usage: Value| {
             let message = json!({"role": "assistant", "content": said});
@@ -174,17 +171,17 @@ async fn what_half_told_figures_leave_out_is_counted_once() {
         for usage in
             [json!({}), json!({"prompt_tokens": 7}), json!({"prompt_tokens": 7, "completion_tokens": 1e30})]
         {
-            house.upstream.push(Script::status(200, "application/json", whole(usage)));
-            house.chat("text").send().await.expect_status(200);
+            app.upstream.push(Script::status(200, "application/json", whole(usage)));
+            app.chat("text").send().await.expect_status(200);
         }
         // It says how long the question was, then what it has to say, and dies.
         let cut = [
             chunk(json!({"role": "assistant"}), json!({"prompt_tokens": 7})),
             chunk(json!({"content": said}), json!(null)),
         ];
-        house.upstream.push(Script::stream(cut));
-        house.stream("text").send().await.expect_status(200);
-        for row in &house.receipts(4).await {
+        app.upstream.push(Script::stream(cut));
+        app.stream("text").send().await.expect_status(200);
+        for row in &app.receipts(4).await {
             assert_eq!((&row["output_tokens"], &row["estimated"]), (&json!(100), &json!(true)), "{row:#}");
             assert!(row["input_tokens"].as_u64().unwrap() > 0, "{row:#}");
         }
@@ -194,24 +191,18 @@ async fn what_half_told_figures_leave_out_is_counted_once() {
 
 #[tokio::test]
 async fn refused_calls_are_booked_on_the_path_of_their_key() {
-    house::each(async |house| {
-        let (_, plain) = house.key(json!({"name": "plain"})).await;
-        let (_, bound) = house.key(json!({"name": "bound", "user_path": "/team"})).await;
+    app::each(async |app| {
+        let (_, plain) = app.key(json!({"name": "plain"})).await;
+        let (_, bound) = app.key(json!({"name": "bound", "user_path": "/team"})).await;
         for number in 0..5 {
             let path = format!("/team/guess-{number}");
             for key in [&plain, &bound] {
-                let refused = house.chat("openai/text").body("not json").key(key);
+                let refused = app.chat("openai/text").body("not json").key(key);
                 refused.header("x-user-path", &path).send().await.expect_status(400);
             }
         }
-        house
-            .chat("openai/text")
-            .key(&bound)
-            .header("x-user-path", "/team/a")
-            .send()
-            .await
-            .expect_status(200);
-        let rows = house.receipts(11).await;
+        app.chat("openai/text").key(&bound).header("x-user-path", "/team/a").send().await.expect_status(200);
+        let rows = app.receipts(11).await;
         let paths: std::collections::BTreeSet<&str> =
             rows.iter().map(|row| row["user_path"].as_str().unwrap()).collect();
         assert_eq!(paths.into_iter().collect::<Vec<_>>(), ["/", "/team", "/team/a"]);

@@ -1,13 +1,13 @@
-//! `POST /v1/chat/completions`: what reaches the provider, what comes back, who may ask.
+//! Tests of `POST /v1/chat/completions`: the upstream request, the response, and authentication.
 
 use serde_json::{Value, json};
 
-use crate::house::{self, House, UPSTREAM_KEY, question};
+use crate::app::{self, TestApp, UPSTREAM_KEY, question};
 
 #[tokio::test]
 async fn a_whole_answer() {
-    house::each(async |house| {
-        let answer = house.chat("openai/gpt-4o").send().await;
+    app::each(async |app| {
+        let answer = app.chat("openai/gpt-4o").send().await;
         answer.snapshot("chat whole");
         let latency = answer.json()["latency"].as_str().unwrap().strip_suffix("ms").unwrap().parse::<u64>();
         assert!(latency.is_ok_and(|millis| millis < 60_000));
@@ -16,46 +16,46 @@ async fn a_whole_answer() {
     .await;
 }
 
-/// Sends this body and gives back what the provider got.
-async fn upstream_body(house: &House, path: &str, body: &str) -> String {
-    house.upstream.reset();
-    let answer = house.post(path, json!({})).body(body.to_owned()).send().await;
+/// Sends this body and returns the body that the provider received.
+async fn upstream_body(app: &TestApp, path: &str, body: &str) -> String {
+    app.upstream.reset();
+    let answer = app.post(path, json!({})).body(body.to_owned()).send().await;
     answer.expect_status(200);
-    String::from_utf8(house.upstream.requests()[0].body.clone()).unwrap()
+    String::from_utf8(app.upstream.requests()[0].body.clone()).unwrap()
 }
 
 const PATH: &str = "/v1/chat/completions";
 
 #[tokio::test]
 async fn every_byte_that_need_not_change_stays() {
-    house::each(async |house| {
+    app::each(async |app| {
         let body = concat!(
             "{ \"seed\":1.0e+2, \"model\" :\"openai/text\",\t\"x_unknown\": {\"b\":1,\"a\":[ 0.10, -0, 1E5 ]},\n",
             "  \"messages\": [{\"role\":\"user\",\"content\":\"caf\\u00e9 \\ud83d\\ude00 / \\/ ü\"}],",
             "\"temperature\":0.70,\"tools\":null }"
         );
         let expected = body.replace("openai/text", "text");
-        assert_eq!(upstream_body(&house, PATH, body).await, expected);
+        assert_eq!(upstream_body(&app, PATH, body).await, expected);
         // A bare name needs no edit at all.
-        assert_eq!(upstream_body(&house, PATH, &expected).await, expected);
+        assert_eq!(upstream_body(&app, PATH, &expected).await, expected);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_provider_hint_is_ours_and_an_object_is_theirs() {
-    house::each(async |house| {
+    app::each(async |app| {
         let sent = r#"{"model":"text","provider":"openai","messages":[{"role":"user","content":"hi"}]}"#;
         let expected = r#"{"model":"text","messages":[{"role":"user","content":"hi"}]}"#;
-        assert_eq!(upstream_body(&house, PATH, sent).await, expected);
+        assert_eq!(upstream_body(&app, PATH, sent).await, expected);
 
         let sent =
             r#"{"model":"text","provider":{"order":["a"]},"messages":[{"role":"user","content":"hi"}]}"#;
-        assert_eq!(upstream_body(&house, PATH, sent).await, sent);
+        assert_eq!(upstream_body(&app, PATH, sent).await, sent);
 
         let mut unknown = question("text");
         unknown["provider"] = json!("nowhere");
-        let refused = house.post(PATH, unknown).refusal().await;
+        let refused = app.post(PATH, unknown).refusal().await;
         assert_eq!(refused, (404, "provider_not_found".into(), Some("provider".into())));
     })
     .await;
@@ -63,10 +63,10 @@ async fn a_provider_hint_is_ours_and_an_object_is_theirs() {
 
 #[tokio::test]
 async fn usage_is_always_asked_for_on_streams() {
-    house::each(async |house| {
+    app::each(async |app| {
         let messages = r#""messages":[{"role":"user","content":"hi"}]"#;
         let check = async |path: &str, sent: String, expected: String| {
-            assert_eq!(upstream_body(&house, path, &sent).await, expected, "from {sent}");
+            assert_eq!(upstream_body(&app, path, &sent).await, expected, "from {sent}");
         };
         let stream = |rest: &str| format!(r#"{{"model":"text",{messages},"stream":true{rest}}}"#);
         check(PATH, stream(""), stream(r#","stream_options":{"include_usage":true}"#)).await;
@@ -99,28 +99,28 @@ async fn usage_is_always_asked_for_on_streams() {
 
 #[tokio::test]
 async fn the_query_may_ask_for_a_stream_but_not_against_the_body() {
-    house::each(async |house| {
-        let answer = house.post("/v1/chat/completions?stream=true", question("text")).send().await;
+    app::each(async |app| {
+        let answer = app.post("/v1/chat/completions?stream=true", question("text")).send().await;
         assert_eq!(answer.header("content-type"), Some("text/event-stream"));
         assert!(answer.text().ends_with("data: [DONE]\n\n"));
         let mut body = question("text");
         body["stream"] = json!(false);
-        let refused = house.post("/v1/chat/completions?stream=true", body.clone()).refusal().await;
+        let refused = app.post("/v1/chat/completions?stream=true", body.clone()).refusal().await;
         assert_eq!(refused, (400, "invalid_parameter".into(), Some("stream".into())));
-        let refused = house.post("/v1/chat/completions?stream=maybe", body.clone()).refusal().await;
+        let refused = app.post("/v1/chat/completions?stream=maybe", body.clone()).refusal().await;
         assert_eq!(refused, (400, "invalid_parameter".into(), Some("stream".into())));
-        house.post("/v1/chat/completions?stream=false", body).send().await.expect_status(200);
+        app.post("/v1/chat/completions?stream=false", body).send().await.expect_status(200);
     })
     .await;
 }
 
 #[tokio::test]
 async fn the_clients_credentials_never_go_up() {
-    house::each(async |house| {
-        let (_, key) = house.key(json!({"name": "client"})).await;
-        let call = house.chat("text").key(&key).header("cookie", "session=1").header("x-api-key", &key);
+    app::each(async |app| {
+        let (_, key) = app.key(json!({"name": "client"})).await;
+        let call = app.chat("text").key(&key).header("cookie", "session=1").header("x-api-key", &key);
         call.header("x-gateway-user-path", "/a").send().await.expect_status(200);
-        let request = &house.upstream.requests()[0];
+        let request = &app.upstream.requests()[0];
         assert_eq!(request.header("authorization"), Some(&*format!("Bearer {UPSTREAM_KEY}")));
         let names: Vec<&str> = request.headers.iter().map(|(name, _)| name.as_str()).collect();
         for name in ["cookie", "x-api-key", "x-gateway-user-path", "x-request-id"] {
@@ -133,20 +133,20 @@ async fn the_clients_credentials_never_go_up() {
 
 #[tokio::test]
 async fn every_way_to_send_a_key() {
-    house::each(async |house| {
-        let (_, key) = house.key(json!({"name": "client"})).await;
+    app::each(async |app| {
+        let (_, key) = app.key(json!({"name": "client"})).await;
         for name in ["x-api-key", "api-key", "x-goog-api-key"] {
-            house.chat("text").anonymous().header(name, &key).send().await.expect_status(200);
+            app.chat("text").anonymous().header(name, &key).send().await.expect_status(200);
         }
         let path = format!("/v1/chat/completions?key={key}");
-        house.post(path, question("text")).anonymous().send().await.expect_status(200);
-        house.chat("text").header("authorization", &format!("bEARER {key}")).send().await.expect_status(200);
+        app.post(path, question("text")).anonymous().send().await.expect_status(200);
+        app.chat("text").header("authorization", &format!("bEARER {key}")).send().await.expect_status(200);
         // An Authorization header decides, even a useless one.
-        let refused = house.chat("text").header("authorization", "Basic eA==").header("x-api-key", &key);
+        let refused = app.chat("text").header("authorization", "Basic eA==").header("x-api-key", &key);
         assert_eq!(refused.refusal().await.0, 401);
-        let answer = house.chat("text").key("wrong").send().await;
+        let answer = app.chat("text").key("wrong").send().await;
         answer.snapshot("chat unauthorized");
-        let (status, code, _) = house.chat("text").anonymous().refusal().await;
+        let (status, code, _) = app.chat("text").anonymous().refusal().await;
         assert_eq!((status, &*code), (401, "missing_api_key"));
     })
     .await;
@@ -154,10 +154,10 @@ async fn every_way_to_send_a_key() {
 
 #[tokio::test]
 async fn a_keys_lists_are_judged_on_the_target() {
-    house::each(async |house| {
+    app::each(async |app| {
         let refusal = async |body: Value, model: &str| {
-            let (_, key) = house.key(body).await;
-            let answer = house.chat(model).key(&key).send().await;
+            let (_, key) = app.key(body).await;
+            let answer = app.chat(model).key(&key).send().await;
             if answer.status == 200 { (200, String::new()) } else { (answer.status, answer.refusal().1) }
         };
         let denied = |code: &str| (403, code.to_owned());
@@ -177,10 +177,10 @@ async fn a_keys_lists_are_judged_on_the_target() {
 
 #[tokio::test]
 async fn the_user_path_may_be_narrowed_and_not_left() {
-    house::each(async |house| {
-        let (_, key) = house.key(json!({"name": "team", "user_path": "/team"})).await;
+    app::each(async |app| {
+        let (_, key) = app.key(json!({"name": "team", "user_path": "/team"})).await;
         let send =
-            async |path: &str| house.chat("text").key(&key).header("x-gateway-user-path", path).send().await;
+            async |path: &str| app.chat("text").key(&key).header("x-gateway-user-path", path).send().await;
         send("/team/app").await.expect_status(200);
         send("team//app/").await.expect_status(200);
         assert_eq!(send("/teams").await.refusal().1, "user_path_denied");
@@ -188,9 +188,9 @@ async fn the_user_path_may_be_narrowed_and_not_left() {
         assert_eq!(send("/team/../x").await.refusal().2.as_deref(), Some("X-Gateway-User-Path"));
         let long = send(&format!("/team/{}", "x".repeat(7000))).await.refusal();
         assert_eq!(long, (400, "invalid_parameter".into(), Some("X-Gateway-User-Path".into())));
-        house.chat("text").key(&key).send().await.expect_status(200);
-        house.chat("text").header("x-user-path", "/anyone").send().await.expect_status(200);
-        let booked = house.receipts(8).await;
+        app.chat("text").key(&key).send().await.expect_status(200);
+        app.chat("text").header("x-user-path", "/anyone").send().await.expect_status(200);
+        let booked = app.receipts(8).await;
         let paths: Vec<_> =
             booked.iter().map(|row| (row["user_path"].as_str().unwrap(), &row["status_code"])).collect();
         let expected = ["/team/app", "/team/app"];
@@ -205,13 +205,13 @@ async fn the_user_path_may_be_narrowed_and_not_left() {
 
 #[tokio::test]
 async fn tools_and_reasoning_pass_through() {
-    house::each(async |house| {
-        let answer = house.chat("parallel-tools").send().await.expect_status(200).json();
+    app::each(async |app| {
+        let answer = app.chat("parallel-tools").send().await.expect_status(200).json();
         assert_eq!(answer["choices"][0]["message"]["tool_calls"].as_array().unwrap().len(), 2);
         assert_eq!(answer["choices"][0]["finish_reason"], "tool_calls");
-        let answer = house.chat("reasoning").send().await.expect_status(200).json();
+        let answer = app.chat("reasoning").send().await.expect_status(200).json();
         assert!(answer["choices"][0]["message"]["reasoning_content"].as_str().is_some());
-        let stream = house.stream("parallel-tools").send().await.expect_status(200).text();
+        let stream = app.stream("parallel-tools").send().await.expect_status(200).text();
         assert!(stream.contains(r#""arguments":"{\"city\": "#), "{stream}");
         assert!(stream.ends_with("data: [DONE]\n\n"));
     })
@@ -221,10 +221,10 @@ async fn tools_and_reasoning_pass_through() {
 /// The upstream's own `provider` gives way to ours; what else it says about itself stays.
 #[tokio::test]
 async fn an_upstreams_own_words_stay() {
-    house::each(async |house| {
+    app::each(async |app| {
         let body = r#"{"id":"x","model":"as-named-by-them","provider":"Inner","x_extra":[1.50],"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#;
-        house.upstream.push(testkit::Script::status(200, "application/json", body));
-        let answer = house.chat("text").send().await.expect_status(200);
+        app.upstream.push(testkit::Script::status(200, "application/json", body));
+        let answer = app.chat("text").send().await.expect_status(200);
         assert!(answer.text().contains(r#""x_extra":[1.50]"#), "{}", answer.text());
         assert_eq!(answer.text().matches("\"provider\"").count(), 1);
         assert_eq!((&answer.json()["provider"], &answer.json()["model"]), (&json!("openai"), &json!("as-named-by-them")));

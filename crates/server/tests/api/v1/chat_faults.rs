@@ -1,10 +1,10 @@
-//! `POST /v1/chat/completions` when something is wrong: with the request, with the provider, with the line between.
+//! Tests of `POST /v1/chat/completions` with faults: invalid requests, failing providers, broken connections.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::house::{self, House, Line, Wishes, question};
+use crate::app::{self, Line, TestApp, TestSettings, question};
 
 type Expected<'a> = (u16, &'a str, Option<&'a str>);
 
@@ -13,18 +13,18 @@ fn check(found: (u16, String, Option<String>), expected: Expected<'_>, of: &str)
     assert_eq!((found.0, &*found.1, found.2.as_deref()), expected, "{of}");
 }
 
-async fn send_raw(house: &House, body: impl Into<bytes::Bytes>) -> (u16, String, Option<String>) {
-    house.post("/v1/chat/completions", json!({})).body(body).refusal().await
+async fn send_raw(app: &TestApp, body: impl Into<bytes::Bytes>) -> (u16, String, Option<String>) {
+    app.post("/v1/chat/completions", json!({})).body(body).refusal().await
 }
 
 #[tokio::test]
 async fn bodies_that_cannot_be_read() {
-    house::each_with(
-        || Wishes {
+    app::each_with(
+        || TestSettings {
             policy: pipeline::gateway::Policy { body_limit: 64 * 1024, ..Default::default() },
-            ..Wishes::default()
+            ..TestSettings::default()
         },
-        async |house| {
+        async |app| {
             let deep = format!(r#"{{"model":"text","messages":{}1{}}}"#, "[".repeat(5000), "]".repeat(5000));
             let mut not_utf8 = br#"{"model":"text","messages":[{"role":"user","content":""#.to_vec();
             not_utf8.extend_from_slice(b"\xff\xfe\"}]}");
@@ -43,15 +43,15 @@ async fn bodies_that_cannot_be_read() {
                 ),
             ];
             for (name, body, param) in cases {
-                check(send_raw(&house, body).await, (400, "invalid_json", param), name);
+                check(send_raw(&app, body).await, (400, "invalid_json", param), name);
             }
             let large = format!(r#"{{"model":"text","messages":["{}"]}}"#, "x".repeat(64 * 1024));
-            check(send_raw(&house, large).await, (413, "request_too_large", None), "large");
-            let multipart = house.chat("text").header("content-type", "multipart/form-data; boundary=x");
+            check(send_raw(&app, large).await, (413, "request_too_large", None), "large");
+            let multipart = app.chat("text").header("content-type", "multipart/form-data; boundary=x");
             check(multipart.refusal().await, (415, "unsupported_media_type", None), "multipart");
-            house.chat("text").header("content-type", "text/plain").send().await.expect_status(200);
-            assert_eq!(house.upstream.requests().len(), 1, "nothing of that was sent on");
-            house.receipts(11).await;
+            app.chat("text").header("content-type", "text/plain").send().await.expect_status(200);
+            assert_eq!(app.upstream.requests().len(), 1, "nothing of that was sent on");
+            app.receipts(11).await;
         },
     )
     .await;
@@ -59,7 +59,7 @@ async fn bodies_that_cannot_be_read() {
 
 #[tokio::test]
 async fn fields_that_cannot_be_right() {
-    house::each(async |house| {
+    app::each(async |app| {
         let with = |field: &str, value: Value| {
             let mut body = question("text");
             body[field] = value;
@@ -81,13 +81,12 @@ async fn fields_that_cannot_be_right() {
         ];
         for (body, expected) in cases {
             let shown = body.to_string();
-            check(house.post("/v1/chat/completions", body).refusal().await, expected, &shown);
+            check(app.post("/v1/chat/completions", body).refusal().await, expected, &shown);
         }
-        assert!(house.upstream.requests().is_empty());
+        assert!(app.upstream.requests().is_empty());
         // The edges are inside.
         for temperature in [json!(0), json!(2), json!(2.0), Value::Null] {
-            house
-                .post("/v1/chat/completions", with("temperature", temperature))
+            app.post("/v1/chat/completions", with("temperature", temperature))
                 .send()
                 .await
                 .expect_status(200);
@@ -98,12 +97,12 @@ async fn fields_that_cannot_be_right() {
 
 #[tokio::test]
 async fn a_model_nobody_has() {
-    house::each(async |house| {
-        house.refresher.discover_one("openai").await;
-        let answer = house.chat("openai/parallel-tool").send().await;
+    app::each(async |app| {
+        app.refresher.discover_one("openai").await;
+        let answer = app.chat("openai/parallel-tool").send().await;
         answer.snapshot("chat model not found");
         assert!(answer.json()["error"]["message"].as_str().unwrap().contains("openai/parallel-tools"));
-        assert!(house.upstream.requests().iter().all(|request| request.method == "GET"));
+        assert!(app.upstream.requests().iter().all(|request| request.method == "GET"));
     })
     .await;
 }
@@ -111,7 +110,7 @@ async fn a_model_nobody_has() {
 /// What the provider does, whole and streamed, and what the client is told.
 #[tokio::test]
 async fn a_provider_that_fails() {
-    house::each(async |house| {
+    app::each(async |app| {
         let cases: [(&str, Expected<'_>); 13] = [
             ("unauthorized", (502, "upstream_auth_failed", None)),
             ("error-403", (502, "upstream_auth_failed", None)),
@@ -132,7 +131,7 @@ async fn a_provider_that_fails() {
             for stream in [false, true] {
                 // Who was told to wait is not asked again: another model of the kind.
                 let model = if model == "error-429" && stream { "error-429-9" } else { model };
-                let call = if stream { house.stream(model) } else { house.chat(model) };
+                let call = if stream { app.stream(model) } else { app.chat(model) };
                 let answer = call.send().await;
                 let message = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
                 assert!(!message.contains("sk-"), "{model}: {message}");
@@ -142,7 +141,7 @@ async fn a_provider_that_fails() {
                 calls += 1;
             }
         }
-        let rows = house.receipts(calls).await;
+        let rows = app.receipts(calls).await;
         assert!(rows.iter().all(|row| row["status_code"].as_i64().unwrap() >= 400));
         for row in rows {
             // What was accepted and came to nothing is likely billed; what was refused is not.
@@ -156,8 +155,8 @@ async fn a_provider_that_fails() {
 
 #[tokio::test]
 async fn a_rate_limit_keeps_its_date() {
-    house::each(async |house| {
-        let answer = house.chat("error-429-17").send().await;
+    app::each(async |app| {
+        let answer = app.chat("error-429-17").send().await;
         assert_eq!(answer.header("retry-after"), Some("17"));
         answer.snapshot("chat rate limited");
     })
@@ -166,8 +165,8 @@ async fn a_rate_limit_keeps_its_date() {
 
 #[tokio::test]
 async fn an_error_inside_a_success_is_an_error() {
-    house::each(async |house| {
-        for call in [house.stream("error-in-stream"), house.chat("error-in-stream")] {
+    app::each(async |app| {
+        for call in [app.stream("error-in-stream"), app.chat("error-in-stream")] {
             let answer = call.send().await;
             check(answer.refusal(), (500, "server_overloaded", None), "error inside a 200");
             assert_eq!(answer.json()["error"]["message"], "The server is overloaded.");
@@ -177,28 +176,28 @@ async fn an_error_inside_a_success_is_an_error() {
         let error =
             r#"{"error":{"message":"Slow down.","type":"rate_limit_error","code":"rate_limit_exceeded"}}"#;
         let events = [role, error].map(|data| format!("data: {data}\n\n"));
-        house.upstream.push(testkit::Script::stream(events));
-        check(house.stream("text").refusal().await, (429, "rate_limit_exceeded", None), "after the role");
+        app.upstream.push(testkit::Script::stream(events));
+        check(app.stream("text").refusal().await, (429, "rate_limit_exceeded", None), "after the role");
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_provider_that_is_not_there() {
-    house::each(async |house| {
-        house.chat("text").send().await.expect_status(200);
-        house.upstream.stop();
+    app::each(async |app| {
+        app.chat("text").send().await.expect_status(200);
+        app.upstream.stop();
         tokio::time::sleep(Duration::from_millis(20)).await;
-        for call in [house.chat("text"), house.stream("text")] {
+        for call in [app.chat("text"), app.stream("text")] {
             check(call.refusal().await, (502, "upstream_unreachable", None), "unreachable");
         }
-        let rows = house.receipts(3).await;
+        let rows = app.receipts(3).await;
         assert_eq!((&rows[2]["status_code"], &rows[2]["total_tokens"]), (&json!(502), &json!(0)));
     })
     .await;
 }
 
-fn impatient() -> Wishes {
+fn impatient() -> TestSettings {
     let limit = Duration::from_millis(150);
     let policy = pipeline::gateway::Policy {
         request_timeout: limit,
@@ -206,26 +205,26 @@ fn impatient() -> Wishes {
         stream_idle_timeout: limit,
         ..Default::default()
     };
-    Wishes { policy, ..Wishes::default() }
+    TestSettings { policy, ..TestSettings::default() }
 }
 
 #[tokio::test]
 async fn a_provider_that_says_nothing() {
-    house::each_with(impatient, async |house| {
+    app::each_with(impatient, async |app| {
         for call in [
-            house.chat("hang"),
-            house.chat("hang-after-head"),
-            house.chat("hang-mid-stream"),
-            house.stream("hang"),
-            house.stream("hang-after-head"),
+            app.chat("hang"),
+            app.chat("hang-after-head"),
+            app.chat("hang-mid-stream"),
+            app.stream("hang"),
+            app.stream("hang-after-head"),
         ] {
             check(call.refusal().await, (504, "upstream_timeout", None), "silence");
         }
-        let rows = house.receipts(5).await;
+        let rows = app.receipts(5).await;
         assert!(rows.iter().all(|row| row["status_code"] == 504));
         // The lines to the provider are given up, not left open.
         tokio::time::sleep(Duration::from_millis(100)).await;
-        assert!(house.upstream.bill().iter().all(|line| line.cancelled), "{:?}", house.upstream.bill());
+        assert!(app.upstream.bill().iter().all(|line| line.cancelled), "{:?}", app.upstream.bill());
     })
     .await;
 }
@@ -233,13 +232,13 @@ async fn a_provider_that_says_nothing() {
 /// What is left of a refused body must not be read as the next request.
 #[tokio::test]
 async fn a_connection_stays_honest_after_a_refusal() {
-    house::each_with(
-        || Wishes {
+    app::each_with(
+        || TestSettings {
             policy: pipeline::gateway::Policy { body_limit: 1024, ..Default::default() },
-            ..Wishes::default()
+            ..TestSettings::default()
         },
-        async |house| {
-            let listening = house.listen().await;
+        async |app| {
+            let listening = app.listen().await;
             let mut line = Line::open(listening.address).await;
             let body = format!(r#"{{"model":"text","messages":["{}"]}}"#, "x".repeat(4096));
             line.post_chat(&serde_json::from_str(&body).unwrap()).await;
@@ -259,23 +258,23 @@ async fn a_connection_stays_honest_after_a_refusal() {
     .await;
 }
 
-fn narrow(change: impl Fn(&mut pipeline::gateway::Policy)) -> impl Fn() -> Wishes {
+fn narrow(change: impl Fn(&mut pipeline::gateway::Policy)) -> impl Fn() -> TestSettings {
     move || {
-        let mut wishes = Wishes::default();
-        change(&mut wishes.policy);
-        wishes
+        let mut settings = TestSettings::default();
+        change(&mut settings.policy);
+        settings
     }
 }
 
 /// A body whose length nobody announced is measured while it comes.
 #[tokio::test]
 async fn a_body_of_unknown_length_is_bounded_too() {
-    house::each_with(narrow(|policy| policy.body_limit = 1024), async |house| {
-        let listening = house.listen().await;
+    app::each_with(narrow(|policy| policy.body_limit = 1024), async |app| {
+        let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         let head = format!(
             "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ntransfer-encoding: chunked\r\n\r\n",
-            house::MASTER
+            app::MASTER
         );
         line.say(head).await;
         for _ in 0..3 {
@@ -289,12 +288,12 @@ async fn a_body_of_unknown_length_is_bounded_too() {
 
 #[tokio::test]
 async fn a_body_that_does_not_come() {
-    house::each_with(narrow(|policy| policy.body_timeout = Duration::from_millis(100)), async |house| {
-        let listening = house.listen().await;
+    app::each_with(narrow(|policy| policy.body_timeout = Duration::from_millis(100)), async |app| {
+        let listening = app.listen().await;
         let head = |length: usize| {
             format!(
                 "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {length}\r\n\r\n{{\"model\"",
-                house::MASTER
+                app::MASTER
             )
         };
         let mut line = Line::open(listening.address).await;
@@ -305,20 +304,20 @@ async fn a_body_that_does_not_come() {
         line.say(head(100)).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
         drop(line);
-        let rows = house.receipts(2).await;
+        let rows = app.receipts(2).await;
         let statuses: Vec<_> = rows.iter().map(|row| row["status_code"].as_i64().unwrap()).collect();
         assert_eq!(statuses, [408, 499]);
         assert!(rows.iter().all(|row| row["total_tokens"] == 0), "nothing was sent to a provider");
-        assert!(house.upstream.requests().is_empty());
+        assert!(app.upstream.requests().is_empty());
     })
     .await;
 }
 
 #[tokio::test]
 async fn an_answer_beyond_the_limit() {
-    house::each_with(narrow(|policy| policy.answer_limit = 32 * 1024), async |house| {
-        check(house.chat("huge-event-64").refusal().await, (502, "upstream_invalid_response", None), "huge");
-        house.chat("huge-event-16").send().await.expect_status(200);
+    app::each_with(narrow(|policy| policy.answer_limit = 32 * 1024), async |app| {
+        check(app.chat("huge-event-64").refusal().await, (502, "upstream_invalid_response", None), "huge");
+        app.chat("huge-event-16").send().await.expect_status(200);
     })
     .await;
 }
@@ -326,14 +325,14 @@ async fn an_answer_beyond_the_limit() {
 /// Kept connections that died in the meantime are no reason to fail.
 #[tokio::test]
 async fn a_provider_that_was_restarted() {
-    house::each(async |house| {
-        house.chat("text").send().await.expect_status(200);
-        let port = house.upstream.address().port();
-        house.upstream.stop();
+    app::each(async |app| {
+        app.chat("text").send().await.expect_status(200);
+        let port = app.upstream.address().port();
+        app.upstream.stop();
         tokio::time::sleep(Duration::from_millis(50)).await;
         let _restarted = testkit::Upstream::start_on(port).await;
-        house.chat("text").send().await.expect_status(200);
-        house.stream("text").send().await.expect_status(200);
+        app.chat("text").send().await.expect_status(200);
+        app.stream("text").send().await.expect_status(200);
     })
     .await;
 }
@@ -341,11 +340,11 @@ async fn a_provider_that_was_restarted() {
 /// 499 is for the books: whoever can still hear it is told what is wrong with the body.
 #[tokio::test]
 async fn a_body_in_broken_chunks() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nauthorization: Bearer";
-        line.say(format!("{head} {}\r\n\r\nZZZ\r\n", house::MASTER)).await;
+        line.say(format!("{head} {}\r\n\r\nZZZ\r\n", app::MASTER)).await;
         let heard = line.hear_out().await;
         assert!(heard.starts_with("HTTP/1.1 400 ") && heard.contains("\"invalid_json\""), "{heard}");
     })

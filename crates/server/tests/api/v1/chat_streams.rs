@@ -1,4 +1,4 @@
-//! `POST /v1/chat/completions` with `stream`: events as they came, heartbeats, honest ends, and clients that leave.
+//! Tests of streamed chat completions: events, heartbeats, error endings, and clients that disconnect.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use http_body_util::BodyExt as _;
 use pipeline::gateway::Policy;
 use serde_json::{Value, json};
 
-use crate::house::{self, House, Line, Wishes, check_envelope, question};
+use crate::app::{self, Line, TestApp, TestSettings, check_envelope, question};
 
 #[tokio::test]
 async fn a_stream() {
-    house::each(async |house| {
-        let answer = house.stream("openai/text").send().await;
+    app::each(async |app| {
+        let answer = app.stream("openai/text").send().await;
         answer.snapshot("chat stream");
         let chunks: Vec<Value> =
             answer.events().iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
@@ -23,20 +23,20 @@ async fn a_stream() {
     .await;
 }
 
-fn usage_chunks(answer: &house::Answer) -> usize {
+fn usage_chunks(answer: &app::Answer) -> usize {
     let chunks = answer.events().into_iter().filter_map(|data| serde_json::from_str::<Value>(&data).ok());
     chunks.filter(|chunk| chunk["choices"] == json!([]) && chunk["usage"].is_object()).count()
 }
 
 #[tokio::test]
 async fn the_usage_chunk_is_shown_to_who_asked() {
-    house::each(async |house| {
-        assert_eq!(usage_chunks(&house.stream("text").send().await), 0);
+    app::each(async |app| {
+        assert_eq!(usage_chunks(&app.stream("text").send().await), 0);
         let mut body = question("text");
         body["stream"] = json!(true);
         body["stream_options"] = json!({"include_usage": true});
-        assert_eq!(usage_chunks(&house.post("/v1/chat/completions", body).send().await), 1);
-        let rows = house.receipts(2).await;
+        assert_eq!(usage_chunks(&app.post("/v1/chat/completions", body).send().await), 1);
+        let rows = app.receipts(2).await;
         let tokens = |row: &Value| {
             (row["input_tokens"].clone(), row["output_tokens"].clone(), row["estimated"].clone())
         };
@@ -48,8 +48,8 @@ async fn the_usage_chunk_is_shown_to_who_asked() {
 
 #[tokio::test]
 async fn a_first_chunk_without_choices_is_dropped() {
-    house::each(async |house| {
-        let answer = house.stream("azure-first").send().await.expect_status(200);
+    app::each(async |app| {
+        let answer = app.stream("azure-first").send().await.expect_status(200);
         let first: Value = serde_json::from_str(&answer.events()[0]).unwrap();
         assert_eq!(first["choices"][0]["delta"]["role"], "assistant");
         assert!(!answer.text().contains("prompt_filter_results"));
@@ -60,10 +60,10 @@ async fn a_first_chunk_without_choices_is_dropped() {
 /// An upstream that ends without its end: the client is told in-band, and never that all is well.
 #[tokio::test]
 async fn a_stream_that_breaks_off() {
-    house::each(async |house| {
+    app::each(async |app| {
         let models = ["reset-mid-stream", "cut-mid-stream", "eof-mid-stream", "error-after-content"];
         for model in models {
-            let answer = house.stream(model).send().await.expect_status(200);
+            let answer = app.stream(model).send().await.expect_status(200);
             let events = answer.events();
             let last: Value = serde_json::from_str(events.last().unwrap()).unwrap();
             check_envelope(&last);
@@ -77,7 +77,7 @@ async fn a_stream_that_breaks_off() {
             assert!(!answer.text().contains("\"finish_reason\":\"stop\""), "{model}");
             assert!(!answer.content().is_empty(), "{model}: what came before the break was sent");
         }
-        let rows = house.receipts(models.len()).await;
+        let rows = app.receipts(models.len()).await;
         for (row, model) in rows.iter().zip(models) {
             assert_eq!((&row["estimated"], &row["stream"]), (&json!(true), &json!(true)), "{model}");
             assert!(row["status_code"].as_i64().unwrap() >= 500, "{model}");
@@ -87,19 +87,19 @@ async fn a_stream_that_breaks_off() {
     .await;
 }
 
-fn with_policy(change: impl Fn(&mut Policy)) -> impl Fn() -> Wishes {
+fn with_policy(change: impl Fn(&mut Policy)) -> impl Fn() -> TestSettings {
     move || {
-        let mut wishes = Wishes::default();
-        change(&mut wishes.policy);
-        wishes
+        let mut settings = TestSettings::default();
+        change(&mut settings.policy);
+        settings
     }
 }
 
 #[tokio::test]
 async fn silence_is_filled_with_comments_between_events() {
-    let wishes = with_policy(|policy| policy.stream_heartbeat = Duration::from_millis(40));
-    house::each_with(wishes, async |house| {
-        let mut response = house.stream("slow-200").open().await;
+    let settings = with_policy(|policy| policy.stream_heartbeat = Duration::from_millis(40));
+    app::each_with(settings, async |app| {
+        let mut response = app.stream("slow-200").open().await;
         assert_eq!(response.status(), 200, "the head is sent before there is content");
         let first = response.body_mut().frame().await.unwrap().unwrap().into_data().unwrap();
         assert_eq!(first, ": keep-alive\n\n");
@@ -119,14 +119,14 @@ async fn silence_is_filled_with_comments_between_events() {
 /// Once the head is out, a fault before any content cannot change the status any more.
 #[tokio::test]
 async fn a_fault_after_the_first_heartbeat_goes_in_band() {
-    let wishes = with_policy(|policy| {
+    let settings = with_policy(|policy| {
         policy.stream_heartbeat = Duration::from_millis(40);
         policy.first_event_timeout = Duration::from_millis(200);
         policy.stream_idle_timeout = Duration::from_millis(200);
     });
-    house::each_with(wishes, async |house| {
+    app::each_with(settings, async |app| {
         for model in ["hang", "hang-after-head", "hang-mid-stream"] {
-            let answer = house.stream(model).send().await.expect_status(200);
+            let answer = app.stream(model).send().await.expect_status(200);
             let last: Value = serde_json::from_str(answer.events().last().unwrap()).unwrap();
             assert_eq!(last["error"]["code"], "upstream_timeout", "{model}: {}", answer.text());
             assert!(answer.text().contains(": keep-alive\n\n"), "{model}");
@@ -138,26 +138,26 @@ async fn a_fault_after_the_first_heartbeat_goes_in_band() {
 
 #[tokio::test]
 async fn an_event_beyond_the_limit_ends_the_stream() {
-    let wishes = with_policy(|policy| policy.event_limit = 32 * 1024);
-    house::each_with(wishes, async |house| {
-        let answer = house.stream("huge-event-64").send().await;
+    let settings = with_policy(|policy| policy.event_limit = 32 * 1024);
+    app::each_with(settings, async |app| {
+        let answer = app.stream("huge-event-64").send().await;
         let (status, code, _) = answer.refusal();
         assert_eq!((status, &*code), (502, "upstream_invalid_response"));
-        house.stream("huge-event-16").send().await.expect_status(200);
+        app.stream("huge-event-16").send().await.expect_status(200);
     })
     .await;
 }
 
-async fn cancelled_within(house: &House, limit: Duration) -> Duration {
-    let start = house.clock.tick();
+async fn cancelled_within(app: &TestApp, limit: Duration) -> Duration {
+    let start = app.clock.tick();
     loop {
-        if house.upstream.bill().iter().all(|line| line.cancelled) {
-            return house.clock.tick() - start;
+        if app.upstream.bill().iter().all(|line| line.cancelled) {
+            return app.clock.tick() - start;
         }
         assert!(
-            house.clock.tick() - start < limit,
+            app.clock.tick() - start < limit,
             "not cancelled within {limit:?}: {:?}",
-            house.upstream.bill()
+            app.upstream.bill()
         );
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
@@ -165,16 +165,16 @@ async fn cancelled_within(house: &House, limit: Duration) -> Duration {
 
 #[tokio::test]
 async fn a_client_that_leaves_cancels_the_call_upstream() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         let mut body = question("drip-20");
         body["stream"] = json!(true);
         line.post_chat(&body).await;
         line.hear("word2 ").await;
         drop(line);
-        cancelled_within(&house, Duration::from_millis(100)).await;
-        let rows = house.receipts(1).await;
+        cancelled_within(&app, Duration::from_millis(100)).await;
+        let rows = app.receipts(1).await;
         assert_eq!((&rows[0]["status_code"], &rows[0]["estimated"]), (&json!(499), &json!(true)));
         assert!(rows[0]["input_tokens"].as_i64().unwrap() > 0);
         assert!(rows[0]["output_tokens"].as_i64().unwrap() > 0);
@@ -184,21 +184,21 @@ async fn a_client_that_leaves_cancels_the_call_upstream() {
 
 #[tokio::test]
 async fn a_client_that_leaves_before_the_answer_cancels_it_too() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         for stream in [false, true] {
             let mut line = Line::open(listening.address).await;
             let mut body = question("hang");
             body["stream"] = json!(stream);
             line.post_chat(&body).await;
             let sent = 1 + usize::from(stream);
-            while house.upstream.bill().len() < sent {
+            while app.upstream.bill().len() < sent {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
             drop(line);
-            cancelled_within(&house, Duration::from_millis(100)).await;
+            cancelled_within(&app, Duration::from_millis(100)).await;
         }
-        let rows = house.receipts(2).await;
+        let rows = app.receipts(2).await;
         assert!(rows.iter().all(|row| row["status_code"] == 499 && row["estimated"] == true), "{rows:#?}");
     })
     .await;
@@ -207,8 +207,8 @@ async fn a_client_that_leaves_before_the_answer_cancels_it_too() {
 /// A drain lets running streams finish and takes no new ones.
 #[tokio::test]
 async fn a_stop_waits_for_running_streams() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         let mut body = question("drip-20");
         body["stream"] = json!(true);
@@ -217,10 +217,10 @@ async fn a_stop_waits_for_running_streams() {
         listening.stop.send(true).unwrap();
         assert!(line.hear("[DONE]").await.contains("word19 "));
         assert_eq!(listening.serving.await.unwrap(), 0, "no connection had to be cut");
-        let ready = house.get("/ready").send().await;
+        let ready = app.get("/ready").send().await;
         assert_eq!((ready.status, &ready.json()["status"]), (503, &json!("draining")));
         assert!(tokio::net::TcpStream::connect(listening.address).await.is_err());
-        assert_eq!(house.receipts(1).await[0]["status_code"], 200);
+        assert_eq!(app.receipts(1).await[0]["status_code"], 200);
     })
     .await;
 }

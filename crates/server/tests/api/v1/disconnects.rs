@@ -1,4 +1,4 @@
-//! Clients that leave between the last content and the usage: the whole answer is booked.
+//! Tests of clients that disconnect between the last content and the usage: the whole response is charged.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use testkit::{Answer as Scripted, Script, Step};
 
-use crate::house::{self, Call, House, Wishes};
+use crate::app::{self, Call, TestApp, TestSettings};
 
 const PAUSE: Duration = Duration::from_millis(600);
 
@@ -26,7 +26,7 @@ fn streaming(model: &str) -> Value {
     json!({"model": model, "stream": true, "max_tokens": 9100, "messages": [{"role": "user", "content": "Hi"}]})
 }
 
-/// Reads what has come up to `PAUSE`, then goes away.
+/// Reads at least `until` bytes and the events that arrive with them, then disconnects during the pause.
 async fn leave_after(call: Call<'_>, until: usize) {
     let mut response = call.open().await;
     assert_eq!(response.status(), 200);
@@ -48,13 +48,13 @@ fn script(events: [&'static str; 3]) -> Script {
     Script::Exact(Scripted::stream(steps))
 }
 
-async fn last_row(house: &House, count: usize) -> Value {
-    house.receipts(count).await.last().unwrap().clone()
+async fn last_row(app: &TestApp, count: usize) -> Value {
+    app.receipts(count).await.last().unwrap().clone()
 }
 
 #[tokio::test]
 async fn the_usage_behind_the_last_content_is_booked() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let cases = [
             ("/v1/chat/completions", "openai/m", CHAT),
             ("/p/openai/v1/chat/completions", "m", CHAT),
@@ -64,9 +64,9 @@ async fn the_usage_behind_the_last_content_is_booked() {
             ("/v1/messages", "groq/m", CHAT),
         ];
         for (index, (path, model, events)) in cases.into_iter().enumerate() {
-            house.upstream.push(script(events));
-            leave_after(house.post(path, streaming(model)), 10).await;
-            let row = last_row(&house, index + 1).await;
+            app.upstream.push(script(events));
+            leave_after(app.post(path, streaming(model)), 10).await;
+            let row = last_row(&app, index + 1).await;
             let found = (&row["output_tokens"], &row["estimated"], &row["status_code"]);
             assert_eq!(found, (&json!(9000), &json!(false), &json!(499)), "{path} {model} {row:#}");
         }
@@ -76,7 +76,7 @@ async fn the_usage_behind_the_last_content_is_booked() {
 
 #[tokio::test]
 async fn the_usage_at_the_end_of_a_whole_answer_is_booked() {
-    house::each(async |house| {
+    app::each(async |app| {
         let steps = vec![
             Step::send(
                 r#"{"id":"c1","model":"m","choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"#,
@@ -84,10 +84,10 @@ async fn the_usage_at_the_end_of_a_whole_answer_is_booked() {
             Step::Wait(PAUSE),
             Step::send(r#""usage":{"prompt_tokens":10,"completion_tokens":9000}}"#),
         ];
-        house.upstream.push(Script::Exact(Scripted { steps, ..Scripted::default() }));
+        app.upstream.push(Script::Exact(Scripted { steps, ..Scripted::default() }));
         let body = json!({"model": "m", "messages": []});
-        leave_after(house.post("/p/openai/v1/chat/completions", body), 10).await;
-        let row = last_row(&house, 1).await;
+        leave_after(app.post("/p/openai/v1/chat/completions", body), 10).await;
+        let row = last_row(&app, 1).await;
         assert_eq!((&row["output_tokens"], &row["estimated"]), (&json!(9000), &json!(false)), "{row:#}");
     })
     .await;
@@ -95,18 +95,18 @@ async fn the_usage_at_the_end_of_a_whole_answer_is_booked() {
 
 #[tokio::test]
 async fn a_provider_that_never_tells_is_not_waited_for_without_end() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let noise = bytes::Bytes::from(format!(": {}\n\n", "x".repeat(100_000)));
         for (index, path) in ["/v1/chat/completions", "/p/openai/v1/chat/completions"].into_iter().enumerate()
         {
             let repeated =
                 Step::Repeat { bytes: noise.clone(), pause: Duration::from_millis(5), completion: 0 };
             let steps = vec![Step::send(CHAT[0]), Step::send(CHAT[1]), Step::Wait(PAUSE), repeated];
-            house.upstream.push(Script::Exact(Scripted::stream(steps)));
+            app.upstream.push(Script::Exact(Scripted::stream(steps)));
             let model = if index == 0 { "openai/m" } else { "m" };
-            leave_after(house.post(path, streaming(model)), 10).await;
+            leave_after(app.post(path, streaming(model)), 10).await;
             let before = tokio::time::Instant::now();
-            let row = last_row(&house, index + 1).await;
+            let row = last_row(&app, index + 1).await;
             assert!(before.elapsed() < Duration::from_secs(4), "{:?}", before.elapsed());
             assert_eq!((&row["estimated"], &row["status_code"]), (&json!(true), &json!(499)), "{row:#}");
         }

@@ -1,26 +1,26 @@
-//! `/v1beta/models/{model}:generateContent` and its like: Gemini's API on any provider.
+//! Tests of `/v1beta/models/{model}:generateContent` and related methods: Gemini's API on any provider.
 
 use serde_json::{Value, json};
 use testkit::Script;
 
-use crate::house::{self, Client, MASTER, UPSTREAM_KEY, UPSTREAMS, Wishes};
+use crate::app::{self, Client, MASTER, TestSettings, UPSTREAM_KEY, UPSTREAMS};
 
 const NATIVE: &str = "gemini/gemini-2.5-flash~";
 
 #[tokio::test]
 async fn gemini_gets_every_byte_and_so_does_its_client() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let body = "{ \"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"caf\\u00e9\"}]}],\t\"x_new\": {\"b\":1,\"a\":[0.10]} }";
         let said = r#"{"candidates":[{"content":{"parts":[{"text":"hi","x":1.50}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7},"modelVersion":"m"}"#;
-        house.upstream.push(Script::status(200, "application/json", said));
+        app.upstream.push(Script::status(200, "application/json", said));
         let path = Client::Generate.path("gemini/gemini-next", false);
-        let answer = house.post(path, json!({})).body(body).send().await.expect_status(200);
+        let answer = app.post(path, json!({})).body(body).send().await.expect_status(200);
         assert_eq!(answer.text(), said);
         assert_eq!(answer.header("x-gateway-model"), Some("gemini/gemini-next"));
-        let request = &house.upstream.requests()[0];
+        let request = &app.upstream.requests()[0];
         assert_eq!(String::from_utf8(request.body.clone()).unwrap(), body);
         assert_eq!(request.path, "/v1beta/models/gemini-next:generateContent");
-        let row = &house.receipts(1).await[0];
+        let row = &app.receipts(1).await[0];
         assert_eq!((&row["input_tokens"], &row["output_tokens"]), (&json!(3), &json!(4)));
     })
     .await;
@@ -28,15 +28,15 @@ async fn gemini_gets_every_byte_and_so_does_its_client() {
 
 #[tokio::test]
 async fn a_native_stream_passes_as_it_is() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let parts = [
             "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"caf\\u00e9\"}],\"role\":\"model\"}}],\"x\":[1.50]}\r\n\r\n",
             "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"!\"}],\"role\":\"model\"},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":3,\"candidatesTokenCount\":2,\"totalTokenCount\":5}}\r\n\r\n",
         ];
-        house.upstream.push(Script::stream(parts));
-        let answer = Client::Generate.ask(&house, &format!("{NATIVE}text"), true).send().await.expect_status(200);
+        app.upstream.push(Script::stream(parts));
+        let answer = Client::Generate.ask(&app, &format!("{NATIVE}text"), true).send().await.expect_status(200);
         assert_eq!(answer.text(), parts.concat());
-        let row = &house.receipts(1).await[0];
+        let row = &app.receipts(1).await[0];
         assert_eq!((&row["output_tokens"], &row["estimated"]), (&json!(2), &json!(false)), "{row:#}");
     })
     .await;
@@ -44,12 +44,12 @@ async fn a_native_stream_passes_as_it_is() {
 
 #[tokio::test]
 async fn every_provider_generates_content() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             let model = format!("{upstream}text");
             let mut body = Client::Generate.body(&model, "How are you today?");
             body["systemInstruction"] = json!({"parts": [{"text": "Be brief."}]});
-            let whole = Client::Generate.send(&house, &model, false, body).send().await.expect_status(200);
+            let whole = Client::Generate.send(&app, &model, false, body).send().await.expect_status(200);
             let said = whole.json();
             assert_eq!(
                 Client::Generate.text(&whole),
@@ -58,15 +58,15 @@ async fn every_provider_generates_content() {
             assert_eq!(said["candidates"][0]["content"]["role"], "model", "{said:#}");
             assert_eq!(said["candidates"][0]["finishReason"], "STOP", "{said:#}");
             let count = |name: &str| said["usageMetadata"][name].as_u64().unwrap_or_default();
-            let line = house.upstream.bill().pop().unwrap();
+            let line = app.upstream.bill().pop().unwrap();
             assert_eq!(count("promptTokenCount"), line.prompt_tokens, "{said:#}");
             assert_eq!(count("candidatesTokenCount"), line.completion_tokens, "{said:#}");
             assert_eq!(count("totalTokenCount"), line.prompt_tokens + line.completion_tokens, "{said:#}");
             assert!(said["modelVersion"].is_string() && said["responseId"].is_string(), "{said:#}");
-            let sent = house.upstream.requests().pop().unwrap();
+            let sent = app.upstream.requests().pop().unwrap();
             assert!(String::from_utf8_lossy(&sent.body).contains("Be brief."), "{model}");
 
-            let stream = Client::Generate.ask(&house, &model, true).send().await.expect_status(200);
+            let stream = Client::Generate.ask(&app, &model, true).send().await.expect_status(200);
             assert_eq!(stream.header("content-type"), Some("text/event-stream"));
             assert_eq!(
                 Client::Generate.text(&stream),
@@ -76,7 +76,7 @@ async fn every_provider_generates_content() {
             let events = stream.named_events();
             assert!(events.len() > 3, "{model} streams in pieces: {}", stream.text());
             let usage = &events.last().unwrap().1["usageMetadata"];
-            let line = house.upstream.bill().pop().unwrap();
+            let line = app.upstream.bill().pop().unwrap();
             assert_eq!(
                 usage["promptTokenCount"].as_u64(),
                 Some(line.prompt_tokens),
@@ -91,7 +91,7 @@ async fn every_provider_generates_content() {
 /// Two calls, their results, and the answer that follows; with ids and without, as the generations differ.
 #[tokio::test]
 async fn a_tool_loop_pairs_its_results() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let declared = json!([{"functionDeclarations": [{
             "name": "get_weather", "description": "Weather",
             "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}},
@@ -101,7 +101,7 @@ async fn a_tool_loop_pairs_its_results() {
                 let model = format!("{upstream}parallel-tools");
                 let mut body = Client::Generate.body(&model, "How is the weather?");
                 body["tools"] = declared.clone();
-                let answer = Client::Generate.send(&house, &model, stream, body.clone()).send().await.expect_status(200);
+                let answer = Client::Generate.send(&app, &model, stream, body.clone()).send().await.expect_status(200);
                 let documents: Vec<Value> = match stream {
                     true => answer.named_events().into_iter().map(|(_, data)| data).collect(),
                     false => vec![answer.json()],
@@ -123,7 +123,7 @@ async fn a_tool_loop_pairs_its_results() {
                 let turns = body["contents"].as_array_mut().unwrap();
                 turns.push(json!({"role": "model", "parts": parts}));
                 turns.push(json!({"role": "user", "parts": results}));
-                let answer = Client::Generate.send(&house, &model, stream, body).send().await.expect_status(200);
+                let answer = Client::Generate.send(&app, &model, stream, body).send().await.expect_status(200);
                 let text = Client::Generate.text(&answer);
                 assert!(text.starts_with("The tools said: "), "{model} {stream}: {text}");
                 let (first, second) = (text.find("sun 0"), text.find("sun 1"));
@@ -136,86 +136,85 @@ async fn a_tool_loop_pairs_its_results() {
 
 #[tokio::test]
 async fn geminis_ways_to_send_a_key() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let (_, key) = house.key(json!({"name": "client"})).await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let (_, key) = app.key(json!({"name": "client"})).await;
         let model = format!("{NATIVE}text");
         let body = Client::Generate.body(&model, "hi");
         for stream in [false, true] {
             let path = Client::Generate.path(&model, stream);
             let joined = if path.contains('?') { '&' } else { '?' };
-            let call = house.post(format!("{path}{joined}key={key}"), body.clone()).anonymous();
+            let call = app.post(format!("{path}{joined}key={key}"), body.clone()).anonymous();
             call.send().await.expect_status(200);
-            house
-                .post(&path, body.clone())
+            app.post(&path, body.clone())
                 .anonymous()
                 .header("x-goog-api-key", &key)
                 .send()
                 .await
                 .expect_status(200);
             assert_eq!(
-                house.post(format!("{path}{joined}key=wrong"), body.clone()).anonymous().send().await.status,
+                app.post(format!("{path}{joined}key=wrong"), body.clone()).anonymous().send().await.status,
                 401
             );
-            assert_eq!(house.post(&path, body.clone()).anonymous().send().await.status, 401);
+            assert_eq!(app.post(&path, body.clone()).anonymous().send().await.status, 401);
         }
-        for request in house.upstream.requests() {
+        for request in app.upstream.requests() {
             assert_eq!(request.header("x-goog-api-key"), Some(UPSTREAM_KEY));
             let shown = format!("{request:?}");
             assert!(!shown.contains(&key) && !shown.contains(MASTER), "{shown}");
         }
-        assert_eq!(house.upstream.requests().len(), 4);
+        assert_eq!(app.upstream.requests().len(), 4);
     })
     .await;
 }
 
 #[tokio::test]
 async fn what_does_not_exist_is_not_found() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let body = Client::Generate.body("", "hi");
         for call in ["gemini/x:embedContents", "gemini/x:generateContents", "gemini/x", "gemini/x:", "%FF"] {
             for version in ["v1beta", "v1"] {
-                let answer = house.post(format!("/{version}/models/{call}"), body.clone()).send().await;
+                let answer = app.post(format!("/{version}/models/{call}"), body.clone()).send().await;
                 assert_eq!((answer.status, &*answer.google_error().0), (404, "not_found"), "{call}");
             }
         }
-        house.refresher.discover_one("gemini").await;
+        app.refresher.discover_one("gemini").await;
         for method in ["generateContent", "streamGenerateContent", "countTokens"] {
             let path = format!("/v1beta/models/gemini/nothing-like-it:{method}");
-            let refused = house.post(path, body.clone()).send().await;
+            let refused = app.post(path, body.clone()).send().await;
             assert_eq!((refused.status, &*refused.google_error().0), (404, "model_not_found"), "{method}");
         }
-        house.upstream.requests().iter().for_each(|request| assert_eq!(request.method, "GET"));
+        app.upstream.requests().iter().for_each(|request| assert_eq!(request.method, "GET"));
     })
     .await;
 }
 
 #[tokio::test]
 async fn tokens_are_counted_on_any_provider() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let body = Client::Generate.body("", "one two three four five six");
         for upstream in UPSTREAMS {
             let path = format!("/v1beta/models/{upstream}text:countTokens");
-            let counted = house.post(path, body.clone()).send().await.expect_status(200).json();
+            let counted = app.post(path, body.clone()).send().await.expect_status(200).json();
             let tokens = counted["totalTokens"].as_u64().unwrap_or_else(|| panic!("{counted}"));
             assert!((6..60).contains(&tokens), "{upstream}: {counted}");
         }
-        assert!(house.upstream.bill().is_empty(), "counting generates nothing");
+        assert!(app.upstream.bill().is_empty(), "counting generates nothing");
     })
     .await;
 }
 
 #[tokio::test]
 async fn refusals_have_googles_shape() {
-    let wishes = || {
-        let mut wishes = Wishes::every_dialect();
-        wishes.policy.body_limit = 64 * 1024;
-        wishes
+    let settings = || {
+        let mut settings = TestSettings::every_dialect();
+        settings.policy.body_limit = 64 * 1024;
+        settings
     };
-    house::each_with(wishes, async |house| {
-        let (_, nothing) = house.key(json!({"name": "a", "allowed_models": []})).await;
-        let (_, limited) = house.key(json!({"name": "b", "rate_limits": {"requests_per_minute": 1}})).await;
+    app::each_with(settings, async |app| {
+        let (_, nothing) = app.key(json!({"name": "a", "allowed_models": []})).await;
+        let (_, limited) = app.key(json!({"name": "b", "rate_limits": {"requests_per_minute": 1}})).await;
         let model = format!("{NATIVE}text");
-        let ask = || Client::Generate.ask(&house, &model, false);
+        let ask = || Client::Generate.ask(&app, &model, false);
         let path = Client::Generate.path(&model, false);
         ask().key(&limited).send().await.expect_status(200);
         for (call, status, code, name) in [
@@ -223,18 +222,18 @@ async fn refusals_have_googles_shape() {
             (ask().anonymous(), 401, "missing_api_key", "UNAUTHENTICATED"),
             (ask().key(&nothing), 403, "key_model_access_denied", "PERMISSION_DENIED"),
             (ask().key(&limited), 429, "rate_limit_exceeded", "RESOURCE_EXHAUSTED"),
-            (house.post(&path, json!({})).body("{"), 400, "invalid_json", "INVALID_ARGUMENT"),
+            (app.post(&path, json!({})).body("{"), 400, "invalid_json", "INVALID_ARGUMENT"),
             (
-                house.post(&path, json!({})).body(vec![b' '; 70_000]),
+                app.post(&path, json!({})).body(vec![b' '; 70_000]),
                 413,
                 "request_too_large",
                 "INVALID_ARGUMENT",
             ),
-            (house.call(http::Method::DELETE, &path), 405, "method_not_allowed", "INVALID_ARGUMENT"),
-            (house.get("/v1beta/nothing"), 404, "not_found", "NOT_FOUND"),
-            (house.get("/v1beta/models").key("wrong"), 401, "invalid_api_key", "UNAUTHENTICATED"),
-            (house.get("/v1beta/models?pageSize=x"), 400, "invalid_parameter", "INVALID_ARGUMENT"),
-            (house.get("/v1beta/models/gemini/%FF"), 404, "not_found", "NOT_FOUND"),
+            (app.call(http::Method::DELETE, &path), 405, "method_not_allowed", "INVALID_ARGUMENT"),
+            (app.get("/v1beta/nothing"), 404, "not_found", "NOT_FOUND"),
+            (app.get("/v1beta/models").key("wrong"), 401, "invalid_api_key", "UNAUTHENTICATED"),
+            (app.get("/v1beta/models?pageSize=x"), 400, "invalid_parameter", "INVALID_ARGUMENT"),
+            (app.get("/v1beta/models/gemini/%FF"), 404, "not_found", "NOT_FOUND"),
         ] {
             let answer = call.send().await;
             assert_eq!((answer.status, &*answer.google_error().0), (status, code), "{}", answer.text());
@@ -249,17 +248,17 @@ async fn refusals_have_googles_shape() {
 
 #[tokio::test]
 async fn models_are_listed_in_googles_shape() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        house.refresher.discover_one("gemini").await;
-        house.refresher.discover_one("openai").await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        app.refresher.discover_one("gemini").await;
+        app.refresher.discover_one("openai").await;
         let alias = json!({"name": "fast", "target": "gemini/gemini-2.5-flash~echo"});
-        house.put("/admin/api/v1/aliases/fast", alias).send().await.expect_status(201);
+        app.put("/admin/api/v1/aliases/fast", alias).send().await.expect_status(201);
         let known = json!({"enabled": true, "metadata": {"context_window": 1000}});
         let target = "/admin/api/v1/model-overrides/gemini%2Fgemini-2.5-flash~echo";
-        house.put(target, known).send().await.expect_status(201);
-        let listed = house.get("/v1beta/models").send().await.expect_status(200).json();
+        app.put(target, known).send().await.expect_status(201);
+        let listed = app.get("/v1beta/models").send().await.expect_status(200).json();
         let models = listed["models"].as_array().unwrap().clone();
-        let openai = house.get("/v1/models").send().await.json();
+        let openai = app.get("/v1/models").send().await.json();
         let expected: Vec<String> = openai["data"]
             .as_array()
             .unwrap()
@@ -269,7 +268,7 @@ async fn models_are_listed_in_googles_shape() {
         let names: Vec<&str> = models.iter().map(|model| model["name"].as_str().unwrap()).collect();
         assert_eq!(names, expected);
         assert_eq!(listed.get("nextPageToken"), None);
-        let fast = house.get("/v1beta/models/fast").send().await.expect_status(200).json();
+        let fast = app.get("/v1beta/models/fast").send().await.expect_status(200).json();
         assert_eq!(fast["name"], "models/fast");
         assert!(
             fast["supportedGenerationMethods"].as_array().unwrap().contains(&json!("generateContent")),
@@ -279,7 +278,7 @@ async fn models_are_listed_in_googles_shape() {
         // Page by page it is the same list.
         let (mut paged, mut token) = (Vec::new(), String::new());
         loop {
-            let page = house
+            let page = app
                 .get(format!("/v1beta/models?pageSize=3&pageToken={token}"))
                 .send()
                 .await
@@ -295,10 +294,10 @@ async fn models_are_listed_in_googles_shape() {
         }
         assert_eq!(paged, models);
         // What a key may not use does not exist for it.
-        let (_, key) = house.key(json!({"name": "one", "allowed_models": ["gemini/gemini-2.5-flash"]})).await;
-        let own = house.get("/v1beta/models").key(&key).send().await.expect_status(200).json();
+        let (_, key) = app.key(json!({"name": "one", "allowed_models": ["gemini/gemini-2.5-flash"]})).await;
+        let own = app.get("/v1beta/models").key(&key).send().await.expect_status(200).json();
         assert!(own["models"].as_array().unwrap().len() < models.len(), "{own}");
-        let other = house.get("/v1beta/models/openai/gpt-4o").key(&key).send().await;
+        let other = app.get("/v1beta/models/openai/gpt-4o").key(&key).send().await;
         assert_eq!((other.status, &*other.google_error().0), (404, "model_not_found"));
     })
     .await;
@@ -306,22 +305,22 @@ async fn models_are_listed_in_googles_shape() {
 
 #[tokio::test]
 async fn texts_are_embedded_on_any_provider_that_can() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let content = |text: &str| json!({"parts": [{"text": text}]});
         let single = json!({"content": content("one two"), "taskType": "RETRIEVAL_QUERY", "outputDimensionality": 4});
         let batch = json!({"requests": [{"model": "models/x", "content": content("one two")}, {"content": content("three")}]});
         for (number, model) in ["openai/text", "gemini/text", "azure/text", "ollama/text"].into_iter().enumerate() {
-            let answer = house.post(format!("/v1beta/models/{model}:embedContent"), single.clone()).send().await.expect_status(200);
+            let answer = app.post(format!("/v1beta/models/{model}:embedContent"), single.clone()).send().await.expect_status(200);
             let values = answer.json()["embedding"]["values"].clone();
             assert!(values.as_array().is_some_and(|values| values.iter().all(Value::is_number) && !values.is_empty()), "{model}: {values}");
             assert_eq!(answer.header("x-gateway-dropped-params"), Some("taskType"), "{model}");
-            let sent: Value = serde_json::from_slice(&house.upstream.requests().pop().unwrap().body).unwrap();
+            let sent: Value = serde_json::from_slice(&app.upstream.requests().pop().unwrap().body).unwrap();
             assert_eq!((&sent["input"], &sent["dimensions"]), (&json!(["one two"]), &json!(4)), "{model}");
-            let answer = house.post(format!("/v1beta/models/{model}:batchEmbedContents"), batch.clone()).send().await.expect_status(200);
+            let answer = app.post(format!("/v1beta/models/{model}:batchEmbedContents"), batch.clone()).send().await.expect_status(200);
             assert_eq!(answer.json()["embeddings"].as_array().map(Vec::len), Some(2), "{model}: {}", answer.text());
             assert_eq!(answer.header("x-gateway-dropped-params"), None);
-            let rows = house.receipts(2 * number + 2).await;
-            let line = house.upstream.bill().pop().unwrap();
+            let rows = app.receipts(2 * number + 2).await;
+            let line = app.upstream.bill().pop().unwrap();
             let row = rows.last().unwrap();
             assert_eq!((&row["input_tokens"], &row["estimated"]), (&json!(line.prompt_tokens), &json!(false)), "{row:#}");
         }
@@ -330,7 +329,7 @@ async fn texts_are_embedded_on_any_provider_that_can() {
             ("openai/text:batchEmbedContents", json!({"requests": [{}]}), 400, "invalid_parameter", Some("requests")),
             ("anthropic/claude-sonnet-4-5~text:embedContent", single, 501, "unsupported_operation", None),
         ] {
-            let answer = house.post(format!("/v1beta/models/{path}"), body).send().await;
+            let answer = app.post(format!("/v1beta/models/{path}"), body).send().await;
             let (found, place) = answer.google_error();
             assert_eq!((answer.status, &*found, place.as_deref()), (status, code, param), "{}", answer.text());
         }

@@ -1,4 +1,4 @@
-//! The same `Idempotency-Key` twice: one call, one bill, the same answer.
+//! Tests of repeated calls with the same `Idempotency-Key`: one upstream call, one charge, the same response.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use http_body_util::BodyExt as _;
 use pipeline::gateway::Policy;
 use serde_json::{Value, json};
 
-use crate::house::{self, Answer, Call, House, Wishes, question};
+use crate::app::{self, Answer, Call, TestApp, TestSettings, question};
 
 const NAME: &str = "idempotency-key";
 
-fn asked(house: &House) -> usize {
-    house.upstream.requests().iter().filter(|request| request.path != "/v1/models").count()
+fn asked(app: &TestApp) -> usize {
+    app.upstream.requests().iter().filter(|request| request.path != "/v1/models").count()
 }
 
 fn replayed(answer: &Answer) -> bool {
@@ -25,9 +25,9 @@ fn conflict(answer: &Answer) -> bool {
 
 #[tokio::test]
 async fn a_repeated_call_gets_the_same_answer_and_costs_nothing() {
-    house::each(async |house| {
+    app::each(async |app| {
         let send = || async {
-            let calls = [house.chat("gpt-4o").header(NAME, "a"), house.stream("gpt-4o").header(NAME, "b")];
+            let calls = [app.chat("gpt-4o").header(NAME, "a"), app.stream("gpt-4o").header(NAME, "b")];
             let mut answers = Vec::new();
             for call in calls {
                 answers.push(call.send().await.expect_status(200));
@@ -35,7 +35,7 @@ async fn a_repeated_call_gets_the_same_answer_and_costs_nothing() {
             answers
         };
         let (first, again) = (send().await, send().await);
-        assert_eq!(asked(&house), 2, "each was asked once");
+        assert_eq!(asked(&app), 2, "each was asked once");
         for (one, two) in first.iter().zip(&again) {
             assert_eq!(one.body, two.body);
             assert!(!replayed(one) && replayed(two));
@@ -47,8 +47,8 @@ async fn a_repeated_call_gets_the_same_answer_and_costs_nothing() {
             assert_eq!(two.header("x-gateway-cost-usd"), None);
         }
         assert!(again[1].text().ends_with("data: [DONE]\n\n"));
-        let rows = house.receipts(4).await;
-        for (row, line) in rows.iter().zip(house.upstream.bill()) {
+        let rows = app.receipts(4).await;
+        for (row, line) in rows.iter().zip(app.upstream.bill()) {
             assert_eq!(
                 row["total_tokens"].as_u64(),
                 Some(line.prompt_tokens + line.completion_tokens),
@@ -73,7 +73,7 @@ async fn a_repeated_call_gets_the_same_answer_and_costs_nothing() {
 
 #[tokio::test]
 async fn every_dialect_and_every_plain_call_can_be_repeated() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let text = json!([{"role": "user", "content": "Hello"}]);
         let contents = json!({"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]});
         let calls = [
@@ -85,13 +85,13 @@ async fn every_dialect_and_every_plain_call_can_be_repeated() {
             ("/v1beta/models/gemini/text:generateContent", contents.clone()),
         ];
         for (path, body) in calls {
-            let send = || house.post(path, body.clone()).header(NAME, "k").send();
+            let send = || app.post(path, body.clone()).header(NAME, "k").send();
             let (first, again) = (send().await.expect_status(200), send().await.expect_status(200));
             assert_eq!(first.body, again.body, "{path}");
             assert!(!replayed(&first) && replayed(&again), "{path}");
         }
         // One endpoint, whose path says what is asked.
-        let streamed = house.post("/v1beta/models/gemini/text:streamGenerateContent", contents);
+        let streamed = app.post("/v1beta/models/gemini/text:streamGenerateContent", contents);
         assert_eq!(streamed.header(NAME, "k").send().await.status, 422);
     })
     .await;
@@ -99,55 +99,55 @@ async fn every_dialect_and_every_plain_call_can_be_repeated() {
 
 #[tokio::test]
 async fn a_key_belongs_to_one_request() {
-    house::each(async |house| {
-        house.chat("text").header(NAME, "a").send().await.expect_status(200);
+    app::each(async |app| {
+        app.chat("text").header(NAME, "a").send().await.expect_status(200);
         let mismatch = (422, "idempotency_mismatch".to_owned(), Some("Idempotency-Key".to_owned()));
-        assert_eq!(house.chat("long").header(NAME, "a").refusal().await, mismatch);
-        assert_eq!(house.stream("text").header(NAME, "a").refusal().await, mismatch);
-        let streamed = house.post("/v1/chat/completions?stream=true", question("text"));
+        assert_eq!(app.chat("long").header(NAME, "a").refusal().await, mismatch);
+        assert_eq!(app.stream("text").header(NAME, "a").refusal().await, mismatch);
+        let streamed = app.post("/v1/chat/completions?stream=true", question("text"));
         assert_eq!(streamed.header(NAME, "a").refusal().await, mismatch, "what the query says counts");
         for wrong in ["", "two words", &"k".repeat(256)] {
-            let refused = house.chat("text").header(NAME, wrong).refusal().await;
+            let refused = app.chat("text").header(NAME, wrong).refusal().await;
             assert_eq!(refused, (400, "invalid_parameter".into(), Some("Idempotency-Key".into())), "{wrong}");
         }
-        assert_eq!(asked(&house), 1);
+        assert_eq!(asked(&app), 1);
     })
     .await;
 }
 
 #[tokio::test]
 async fn keys_of_different_owners_paths_and_endpoints_are_different_keys() {
-    house::each(async |house| {
-        let (_, one) = house.key(json!({"name": "one"})).await;
-        let (_, two) = house.key(json!({"name": "two"})).await;
+    app::each(async |app| {
+        let (_, one) = app.key(json!({"name": "one"})).await;
+        let (_, two) = app.key(json!({"name": "two"})).await;
         let sixth = json!({"model": "text", "prompt": "Hello"});
         let calls: [Call<'_>; 5] = [
-            house.chat("text"),
-            house.chat("text").key(&one),
-            house.chat("long").key(&two),
-            house.chat("long-3").header("x-gateway-user-path", "/elsewhere"),
-            house.post("/v1/completions", sixth),
+            app.chat("text"),
+            app.chat("text").key(&one),
+            app.chat("long").key(&two),
+            app.chat("long-3").header("x-gateway-user-path", "/elsewhere"),
+            app.post("/v1/completions", sixth),
         ];
         for call in calls {
             let answer = call.header(NAME, "same").send().await.expect_status(200);
             assert!(!replayed(&answer));
         }
-        assert_eq!(asked(&house), 5);
-        assert!(replayed(&house.chat("text").key(&one).header(NAME, "same").send().await));
+        assert_eq!(asked(&app), 5);
+        assert!(replayed(&app.chat("text").key(&one).header(NAME, "same").send().await));
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_call_under_way_is_not_begun_again_here_or_next_door() {
-    house::each(async |house| {
-        let neighbour = house.neighbour().await;
+    app::each(async |app| {
+        let neighbour = app.neighbour().await;
         for stream in [false, true] {
             let body = json!({"model": "slow-600", "stream": stream, "messages": question("x")["messages"]});
             let key = if stream { "s" } else { "w" };
             let meanwhile = async {
                 tokio::time::sleep(Duration::from_millis(250)).await;
-                for place in [&house, &neighbour] {
+                for place in [&app, &neighbour] {
                     let refused = send(place, &body, key).await;
                     assert!(conflict(&refused), "{}", refused.text());
                     assert_eq!(refused.header("retry-after"), Some("1"));
@@ -155,26 +155,26 @@ async fn a_call_under_way_is_not_begun_again_here_or_next_door() {
                     assert_eq!(other.0, 422, "{other:?}");
                 }
             };
-            let (first, ()) = tokio::join!(send(&house, &body, key), meanwhile);
-            let again = send(&house, &body, key).await.expect_status(200);
+            let (first, ()) = tokio::join!(send(&app, &body, key), meanwhile);
+            let again = send(&app, &body, key).await.expect_status(200);
             assert_eq!(first.expect_status(200).body, again.body);
             assert!(replayed(&again));
         }
-        assert_eq!(asked(&house), 2);
-        let rows = house.receipts(8).await;
+        assert_eq!(asked(&app), 2);
+        let rows = app.receipts(8).await;
         assert_eq!(rows.iter().filter(|row| row["status_code"] == 409).count(), 2, "{rows:#?}");
     })
     .await;
 }
 
-async fn send(house: &House, body: &Value, key: &str) -> Answer {
-    house.post("/v1/chat/completions", body.clone()).header(NAME, key).send().await
+async fn send(app: &TestApp, body: &Value, key: &str) -> Answer {
+    app.post("/v1/chat/completions", body.clone()).header(NAME, key).send().await
 }
 
-/// Until the writer has told the database.
-async fn eventually_replayed(house: &House, call: impl Fn(&House) -> Call<'_>) -> Answer {
+/// Repeats a call until the writer has stored its answer.
+async fn eventually_replayed(app: &TestApp, call: impl Fn(&TestApp) -> Call<'_>) -> Answer {
     for _ in 0..100 {
-        let answer = call(house).send().await;
+        let answer = call(app).send().await;
         if answer.status == 200 {
             return answer;
         }
@@ -186,31 +186,31 @@ async fn eventually_replayed(house: &House, call: impl Fn(&House) -> Call<'_>) -
 
 #[tokio::test]
 async fn another_replica_and_a_later_process_know_the_answer() {
-    house::each(async |house| {
-        let calls: [fn(&House) -> Call<'_>; 2] =
-            [|house| house.chat("text").header(NAME, "w"), |house| house.stream("text").header(NAME, "s")];
-        let neighbour = house.neighbour().await;
+    app::each(async |app| {
+        let calls: [fn(&TestApp) -> Call<'_>; 2] =
+            [|app| app.chat("text").header(NAME, "w"), |app| app.stream("text").header(NAME, "s")];
+        let neighbour = app.neighbour().await;
         let mut first = Vec::new();
         for call in calls {
-            let answer = call(&house).send().await.expect_status(200);
+            let answer = call(&app).send().await.expect_status(200);
             let there = eventually_replayed(&neighbour, call).await;
             assert_eq!((&there.body, replayed(&there)), (&answer.body, true));
             assert_eq!(there.header("content-type"), answer.header("content-type"));
             first.push(answer);
         }
-        let later = house.restart().await;
+        let later = app.restart().await;
         for (call, answer) in calls.iter().zip(first) {
             let again = call(&later).send().await.expect_status(200);
             assert_eq!((&again.body, replayed(&again)), (&answer.body, true));
         }
-        assert_eq!(asked(&house), 2);
+        assert_eq!(asked(&app), 2);
     })
     .await;
 }
 
 #[tokio::test]
 async fn what_failed_can_be_tried_again() {
-    house::each(async |house| {
+    app::each(async |app| {
         for (number, failing) in
             ["error-500", "cut-mid-stream", "error-in-stream", "bad-json"].iter().enumerate()
         {
@@ -219,9 +219,9 @@ async fn what_failed_can_be_tried_again() {
                 let send = || {
                     let body =
                         json!({"model": "text", "stream": stream, "messages": question("x")["messages"]});
-                    house.post("/v1/chat/completions", body).header(NAME, &key).send()
+                    app.post("/v1/chat/completions", body).header(NAME, &key).send()
                 };
-                house.upstream.push(testkit::Script::like(failing));
+                app.upstream.push(testkit::Script::like(failing));
                 let failed = send().await;
                 assert!(
                     failed.status >= 500 || failed.text().contains("\"error\""),
@@ -235,9 +235,9 @@ async fn what_failed_can_be_tried_again() {
             }
         }
         // What is refused before anything is sent is no answer either.
-        let (_, closed) = house.key(json!({"name": "closed", "allowed_models": ["other"]})).await;
+        let (_, closed) = app.key(json!({"name": "closed", "allowed_models": ["other"]})).await;
         for _ in 0..2 {
-            let refused = house.chat("text").key(&closed).header(NAME, "refused").refusal().await;
+            let refused = app.chat("text").key(&closed).header(NAME, "refused").refusal().await;
             assert_eq!(refused.1, "key_model_access_denied");
         }
     })
@@ -246,20 +246,18 @@ async fn what_failed_can_be_tried_again() {
 
 #[tokio::test]
 async fn a_client_that_leaves_gives_its_key_back() {
-    house::each(async |house| {
-        let left = tokio::time::timeout(
-            Duration::from_millis(100),
-            house.chat("slow-5000").header(NAME, "w").send(),
-        );
+    app::each(async |app| {
+        let left =
+            tokio::time::timeout(Duration::from_millis(100), app.chat("slow-5000").header(NAME, "w").send());
         assert!(left.await.is_err());
-        house.upstream.push(testkit::Script::like("text"));
-        let again = house.chat("slow-5000").header(NAME, "w").send().await.expect_status(200);
+        app.upstream.push(testkit::Script::like("text"));
+        let again = app.chat("slow-5000").header(NAME, "w").send().await.expect_status(200);
         assert!(!replayed(&again));
 
-        let mut body = house.stream("drip-50").header(NAME, "s").open().await.into_body();
+        let mut body = app.stream("drip-50").header(NAME, "s").open().await.into_body();
         body.frame().await.unwrap().unwrap();
         drop(body);
-        let again = house.stream("drip-50").header(NAME, "s").send().await.expect_status(200);
+        let again = app.stream("drip-50").header(NAME, "s").send().await.expect_status(200);
         assert!(!replayed(&again) && again.text().ends_with("data: [DONE]\n\n"));
     })
     .await;
@@ -267,13 +265,13 @@ async fn a_client_that_leaves_gives_its_key_back() {
 
 #[tokio::test]
 async fn an_answer_that_is_being_counted_is_kept_though_its_client_leaves() {
-    house::each(async |house| {
+    app::each(async |app| {
         let mut body = question("no-usage");
         let long: Vec<String> = (0..50_000).map(|number| number.to_string()).collect();
         body["messages"][0]["content"] = json!(long.join(" "));
         let answered = async {
             loop {
-                let page = house.get("/metrics").send().await.expect_status(200).text().to_owned();
+                let page = app.get("/metrics").send().await.expect_status(200).text().to_owned();
                 let counts = |line: &str| line.contains("upstream_attempts_total{") && !line.ends_with(" 0");
                 if page.lines().any(counts) {
                     return;
@@ -283,42 +281,42 @@ async fn an_answer_that_is_being_counted_is_kept_though_its_client_leaves() {
         };
         tokio::select! {
             () = answered => {}
-            answer = send(&house, &body, "a") => drop(answer.expect_status(200)),
+            answer = send(&app, &body, "a") => drop(answer.expect_status(200)),
         }
-        assert!(replayed(&send(&house, &body, "a").await.expect_status(200)));
-        assert_eq!(asked(&house), 1);
+        assert!(replayed(&send(&app, &body, "a").await.expect_status(200)));
+        assert_eq!(asked(&app), 1);
     })
     .await;
 }
 
 #[tokio::test]
 async fn what_is_too_large_is_done_and_not_kept() {
-    house::each(async |house| {
+    app::each(async |app| {
         for stream in [false, true] {
             let key = if stream { "s" } else { "w" };
             let body =
                 json!({"model": "huge-event-4200", "stream": stream, "messages": question("x")["messages"]});
-            let send = || send(&house, &body, key);
+            let send = || send(&app, &body, key);
             assert!(send().await.expect_status(200).body.len() > 4 << 20);
             let refused = send().await;
             assert!(conflict(&refused), "{}", refused.status);
             assert!(refused.text().contains("too large to be kept"), "{}", refused.text());
             assert_eq!(refused.header("retry-after"), None);
         }
-        assert_eq!(asked(&house), 2);
+        assert_eq!(asked(&app), 2);
     })
     .await;
 }
 
 #[tokio::test]
 async fn without_storage_this_process_still_remembers() {
-    let wishes = || Wishes { store_timeout: Duration::from_millis(300), ..Wishes::default() };
-    house::each_with(wishes, async |house| {
-        house.refresher.store().close().await;
-        let first = house.chat("text").header(NAME, "a").send().await.expect_status(200);
-        let again = house.chat("text").header(NAME, "a").send().await.expect_status(200);
+    let settings = || TestSettings { store_timeout: Duration::from_millis(300), ..TestSettings::default() };
+    app::each_with(settings, async |app| {
+        app.refresher.store().close().await;
+        let first = app.chat("text").header(NAME, "a").send().await.expect_status(200);
+        let again = app.chat("text").header(NAME, "a").send().await.expect_status(200);
         assert_eq!((&first.body, replayed(&again)), (&again.body, true));
-        assert_eq!(asked(&house), 1);
+        assert_eq!(asked(&app), 1);
     })
     .await;
 }
@@ -326,16 +324,16 @@ async fn without_storage_this_process_still_remembers() {
 #[tokio::test]
 async fn an_answer_is_forgotten_when_its_time_is_over() {
     let policy = Policy { idempotency_ttl: Duration::from_secs(3600), ..Policy::default() };
-    house::each_with(
-        || Wishes { policy: policy.clone(), ..Wishes::default() },
-        async |house| {
-            let send = || house.chat("text").header(NAME, "a").send();
+    app::each_with(
+        || TestSettings { policy: policy.clone(), ..TestSettings::default() },
+        async |app| {
+            let send = || app.chat("text").header(NAME, "a").send();
             send().await.expect_status(200);
-            house.clock.advance(Duration::from_secs(3500));
+            app.clock.advance(Duration::from_secs(3500));
             assert!(replayed(&send().await));
-            house.clock.advance(Duration::from_secs(200));
+            app.clock.advance(Duration::from_secs(200));
             assert!(!replayed(&send().await.expect_status(200)));
-            assert_eq!(asked(&house), 2);
+            assert_eq!(asked(&app), 2);
         },
     )
     .await;
@@ -343,14 +341,14 @@ async fn an_answer_is_forgotten_when_its_time_is_over() {
 
 #[tokio::test]
 async fn nothing_is_held_back_where_the_key_means_nothing() {
-    house::each(async |house| {
+    app::each(async |app| {
         let forwarded =
-            || house.post("/p/openai/v1/chat/completions", question("text")).header(NAME, "a").send();
+            || app.post("/p/openai/v1/chat/completions", question("text")).header(NAME, "a").send();
         assert!(!replayed(&forwarded().await.expect_status(200)));
         assert!(!replayed(&forwarded().await.expect_status(200)));
-        let headers = &house.upstream.requests()[0].headers;
+        let headers = &app.upstream.requests()[0].headers;
         assert!(format!("{headers:?}").contains("idempotency-key"), "the provider gets it: {headers:?}");
-        house.call(Method::GET, "/v1/models").header(NAME, "a").send().await.expect_status(200);
+        app.call(Method::GET, "/v1/models").header(NAME, "a").send().await.expect_status(200);
     })
     .await;
 }

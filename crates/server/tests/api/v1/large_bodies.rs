@@ -1,17 +1,17 @@
-//! Large and hostile bodies: what is parsed is bounded, what is held in memory is bounded, the rest passes.
+//! Tests of large and hostile bodies: limits on parsing and on memory.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::house::{self, Wishes};
+use crate::app::{self, TestSettings};
 
 /// A JSON array of that many small numbers.
 fn numbers(count: usize) -> String {
     format!("[{}1]", "1,".repeat(count - 1))
 }
 
-/// A request of each dialect with `value` inside the schema of a tool, for a model of that provider.
+/// A request in each API format with `value` inside the schema of a tool, for a model of that provider.
 fn requests(provider: &str, value: &str) -> [(&'static str, String); 4] {
     let schema = format!(r#"{{"type":"object","x":{value}}}"#);
     let user = r#"[{"role":"user","content":"Hi"}]"#;
@@ -37,36 +37,36 @@ fn requests(provider: &str, value: &str) -> [(&'static str, String); 4] {
 
 #[tokio::test]
 async fn a_tree_of_too_many_values_is_refused_with_the_bound() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let many = numbers(wire::json::ELEMENT_LIMIT + 1);
         let translated =
             [("openai", "/v1/messages"), ("anthropic", "/v1/chat/completions"), ("anthropic", "/v1/responses")];
         for (provider, wanted) in translated {
             let requests = requests(provider, &many);
             let (path, body) = requests.into_iter().find(|(path, _)| *path == wanted).unwrap();
-            let answer = house.post(path, json!({})).body(body).send().await.expect_status(400);
+            let answer = app.post(path, json!({})).body(body).send().await.expect_status(400);
             assert!(answer.text().contains("at most 200000"), "{path}: {}", answer.text());
         }
         let (path, body) = ("/v1beta/models/text:generateContent", format!(
             r#"{{"provider":"openai","contents":[{{"role":"user","parts":[{{"text":"Hi"}}]}}],"x":{many}}}"#
         ));
-        let answer = house.post(path, json!({})).body(body).send().await.expect_status(400);
+        let answer = app.post(path, json!({})).body(body).send().await.expect_status(400);
         assert!(answer.text().contains("at most 200000"), "{}", answer.text());
         let alias = format!(r#"{{"target":"openai/text","x":{many}}}"#);
-        let answer = house.put("/admin/api/v1/aliases/a", json!({})).body(alias).send().await.expect_status(400);
+        let answer = app.put("/admin/api/v1/aliases/a", json!({})).body(alias).send().await.expect_status(400);
         assert!(answer.text().contains("at most 200000"), "{}", answer.text());
-        assert_eq!(house.gateway.body_work.held_bytes(), 0);
+        assert_eq!(app.gateway.body_work.held_bytes(), 0);
     })
     .await;
 }
 
 #[tokio::test]
 async fn what_is_passed_on_as_it_came_may_have_any_number_of_values() {
-    house::each(async |house| {
+    app::each(async |app| {
         let many = numbers(wire::json::ELEMENT_LIMIT + 1);
         let [(path, body), ..] = requests("openai", &many);
-        house.post(path, json!({})).body(body.clone()).send().await.expect_status(200);
-        let sent: Value = serde_json::from_slice(&house.upstream.requests().last().unwrap().body).unwrap();
+        app.post(path, json!({})).body(body.clone()).send().await.expect_status(200);
+        let sent: Value = serde_json::from_slice(&app.upstream.requests().last().unwrap().body).unwrap();
         assert_eq!(sent["tools"], serde_json::from_str::<Value>(&body).unwrap()["tools"]);
     })
     .await;
@@ -74,12 +74,12 @@ async fn what_is_passed_on_as_it_came_may_have_any_number_of_values() {
 
 #[tokio::test]
 async fn large_bodies_are_translated_like_small_ones() {
-    let wishes = || {
-        let mut wishes = Wishes::every_dialect();
-        wishes.policy.audit.enabled = true;
-        wishes
+    let settings = || {
+        let mut settings = TestSettings::every_dialect();
+        settings.policy.audit.enabled = true;
+        settings
     };
-    house::each_with(wishes, async |house| {
+    app::each_with(settings, async |app| {
         let mut text = String::new();
         for number in 0..40_000 {
             write!(text, "word{number} ").unwrap();
@@ -88,41 +88,41 @@ async fn large_bodies_are_translated_like_small_ones() {
         for provider in ["openai", "anthropic", "gemini"] {
             for (path, body) in requests(provider, &quoted) {
                 assert!(body.len() > pipeline::body_work::LARGE_BODY);
-                let answer = house.post(path, json!({})).body(body).send().await;
+                let answer = app.post(path, json!({})).body(body).send().await;
                 assert_eq!(answer.status, 200, "{provider} {path}: {}", answer.text());
             }
         }
-        assert_eq!(house.gateway.body_work.held_bytes(), 0);
+        assert_eq!(app.gateway.body_work.held_bytes(), 0);
     })
     .await;
 }
 
 #[tokio::test]
 async fn bodies_beyond_the_memory_for_all_get_503() {
-    let wishes = || {
-        let mut wishes = Wishes::default();
-        wishes.policy.body_memory_limit = 200 * 1024;
-        wishes
+    let settings = || {
+        let mut settings = TestSettings::default();
+        settings.policy.body_memory_limit = 200 * 1024;
+        settings
     };
-    house::each_with(wishes, async |house| {
+    app::each_with(settings, async |app| {
         let text = "x".repeat(300 * 1024);
         let paths = ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings"];
         let admin = "/admin/api/v1/explain";
         for path in paths.into_iter().chain([admin]) {
             let body = json!({"model": "openai/text", "messages": [{"role": "user", "content": text}]});
-            let answer = house.post(path, body).send().await.expect_status(503);
+            let answer = app.post(path, body).send().await.expect_status(503);
             assert!(answer.text().contains("overload"), "{path}: {}", answer.text());
             assert_eq!(answer.header("retry-after"), Some("1"), "{path}");
-            assert_eq!(house.gateway.body_work.held_bytes(), 0, "{path}");
+            assert_eq!(app.gateway.body_work.held_bytes(), 0, "{path}");
         }
-        house.chat("openai/text").send().await.expect_status(200);
+        app.chat("openai/text").send().await.expect_status(200);
     })
     .await;
 }
 
 #[tokio::test]
 async fn large_answers_are_passed_on_and_translated_whole() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let text = "x".repeat(2 * pipeline::body_work::LARGE_BODY);
         let messages = json!([{"role": "user", "content": text}]);
         for provider in ["openai", "anthropic"] {
@@ -134,14 +134,14 @@ async fn large_answers_are_passed_on_and_translated_whole() {
             ] {
                 let key = format!("{provider}{path}");
                 for replayed in [None, Some("true")] {
-                    let call = house.post(path, body.clone()).header("idempotency-key", &key);
+                    let call = app.post(path, body.clone()).header("idempotency-key", &key);
                     let answer = call.send().await.expect_status(200);
                     assert!(answer.text().contains(&text), "{path} at {provider}");
                     assert_eq!(answer.header("idempotent-replayed"), replayed, "{path} at {provider}");
                 }
             }
         }
-        assert_eq!(house.gateway.body_work.held_bytes(), 0);
+        assert_eq!(app.gateway.body_work.held_bytes(), 0);
     })
     .await;
 }

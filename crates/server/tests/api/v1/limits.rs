@@ -1,4 +1,4 @@
-//! Rate limits of managed keys: what is let in, what is refused and until when, and what the client hears of it.
+//! Tests of rate limits of managed keys: admission, refusal with Retry-After, and rate limit headers.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use pipeline::gateway::Policy;
 use serde_json::{Value, json};
 use store::Write;
 
-use crate::house::{self, Answer, Call, House, Socket, Wishes, question};
+use crate::app::{self, Answer, Call, Socket, TestApp, TestSettings, question};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A new key with these limits: its id and its raw value.
-async fn limited(house: &House, limits: Value) -> (String, String) {
-    house.key(json!({"name": "limited", "rate_limits": limits})).await
+/// Creates a key with these limits; returns its id and its raw value.
+async fn limited(app: &TestApp, limits: Value) -> (String, String) {
+    app.key(json!({"name": "limited", "rate_limits": limits})).await
 }
 
 fn number(answer: &Answer, name: &str) -> u64 {
@@ -23,14 +23,14 @@ fn number(answer: &Answer, name: &str) -> u64 {
     text.parse().unwrap()
 }
 
-/// Scope, limit and what remains.
+/// Scope, limit and remaining quota from the rate limit headers.
 #[track_caller]
 fn told(answer: &Answer) -> (&str, u64, u64) {
     let scope = answer.header("x-ratelimit-scope").unwrap_or_else(|| panic!("{:?}", answer.headers));
     (scope, number(answer, "x-ratelimit-limit"), number(answer, "x-ratelimit-remaining"))
 }
 
-/// A refusal by this limit; how long it wants to be waited for.
+/// Asserts a refusal by this limit and returns its Retry-After.
 #[track_caller]
 fn check_refused(answer: &Answer, scope: &str) -> Duration {
     assert_eq!(answer.refusal(), (429, "rate_limit_exceeded".to_owned(), None), "{}", answer.text());
@@ -44,16 +44,16 @@ fn check_refused(answer: &Answer, scope: &str) -> Duration {
     Duration::from_secs(after)
 }
 
-async fn until_asked(house: &House, count: usize) {
+async fn until_asked(app: &TestApp, count: usize) {
     let asked = async {
-        while house.upstream.requests().len() < count {
+        while app.upstream.requests().len() < count {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
     tokio::time::timeout(PATIENCE, asked).await.unwrap();
 }
 
-/// The answer to a call that is repeated until it is not refused.
+/// Repeats a call until it is not refused and returns the response.
 async fn until_admitted<'a>(call: impl Fn() -> Call<'a>) -> Answer {
     let admitted = async {
         loop {
@@ -69,9 +69,9 @@ async fn until_admitted<'a>(call: impl Fn() -> Call<'a>) -> Answer {
 
 #[tokio::test]
 async fn requests_are_counted_and_the_wait_is_exact() {
-    house::each(async |house| {
-        let (id, key) = limited(&house, json!({"requests_per_minute": 2})).await;
-        let chat = || house.chat("text").key(&key);
+    app::each(async |app| {
+        let (id, key) = limited(&app, json!({"requests_per_minute": 2})).await;
+        let chat = || app.chat("text").key(&key);
         for remaining in [1, 0] {
             let answer = chat().send().await.expect_status(200);
             assert_eq!(told(&answer), ("requests_per_minute", 2, remaining));
@@ -79,20 +79,20 @@ async fn requests_are_counted_and_the_wait_is_exact() {
         }
         let wait = check_refused(&chat().send().await, "requests_per_minute");
         assert!(wait <= Duration::from_secs(60), "{wait:?}");
-        house.clock.pass(wait - Duration::from_secs(5));
+        app.clock.pass(wait - Duration::from_secs(5));
         let rest = check_refused(&chat().send().await, "requests_per_minute");
         assert!((4..=5).contains(&rest.as_secs()), "{rest:?}");
-        house.clock.pass(rest);
+        app.clock.pass(rest);
         chat().send().await.expect_status(200);
 
-        let master = house.chat("text").send().await.expect_status(200);
+        let master = app.chat("text").send().await.expect_status(200);
         assert_eq!(master.header("x-ratelimit-limit"), None);
-        let rows = house.receipts(6).await;
+        let rows = app.receipts(6).await;
         let statuses: Vec<_> = rows.iter().filter(|row| row["auth_key_id"] == *id).collect();
         let statuses: Vec<_> = statuses.iter().map(|row| row["status_code"].as_u64().unwrap()).collect();
         assert_eq!(statuses, [200, 200, 429, 429, 200]);
-        assert_eq!(house.upstream.requests().len(), 4);
-        let page = house.get("/metrics").send().await.text();
+        assert_eq!(app.upstream.requests().len(), 4);
+        let page = app.get("/metrics").send().await.text();
         assert!(
             page.contains("gatehouse_rate_limit_refusals_total{scope=\"requests_per_minute\"} 2"),
             "{page}"
@@ -103,21 +103,21 @@ async fn requests_are_counted_and_the_wait_is_exact() {
 
 #[tokio::test]
 async fn tokens_per_minute_are_taken_by_estimate_and_corrected() {
-    house::each(async |house| {
-        let (_, key) = limited(&house, json!({"tokens_per_minute": 5000})).await;
-        let slow = house.chat("slow-300").key(&key);
+    app::each(async |app| {
+        let (_, key) = limited(&app, json!({"tokens_per_minute": 5000})).await;
+        let slow = app.chat("slow-300").key(&key);
         let meanwhile = async {
-            until_asked(&house, 1).await;
+            until_asked(&app, 1).await;
             let mut large = question("text");
             large["max_tokens"] = json!(32000);
-            let answer = house.post("/v1/chat/completions", large).key(&key).send().await.expect_status(200);
+            let answer = app.post("/v1/chat/completions", large).key(&key).send().await.expect_status(200);
             let (scope, limit, left) = told(&answer);
             assert_eq!((scope, limit), ("tokens_per_minute", 5000));
             assert!((3000..4500).contains(&left), "1,024 tokens of output are assumed: {:?}", answer.headers);
         };
         let (first, ()) = tokio::join!(slow.send(), meanwhile);
         let billed = || -> u64 {
-            house.upstream.bill().iter().map(|line| line.prompt_tokens + line.completion_tokens).sum()
+            app.upstream.bill().iter().map(|line| line.prompt_tokens + line.completion_tokens).sum()
         };
         // The bucket refills while the test runs.
         let near = |answer: &Answer| {
@@ -126,23 +126,23 @@ async fn tokens_per_minute_are_taken_by_estimate_and_corrected() {
             assert!((5000 - billed()..=5000).contains(&left), "{left}, billed {}", billed());
         };
         near(&first.expect_status(200));
-        let failed = house.chat("error-500").key(&key).send().await;
+        let failed = app.chat("error-500").key(&key).send().await;
         assert_eq!(failed.status, 500);
         near(&failed);
-        house.stream("text").key(&key).send().await.expect_status(200);
-        near(&house.chat("text").key(&key).send().await.expect_status(200));
+        app.stream("text").key(&key).send().await.expect_status(200);
+        near(&app.chat("text").key(&key).send().await.expect_status(200));
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_limit_below_max_tokens_does_not_stop_an_agent() {
-    house::each(async |house| {
-        let (_, key) = limited(&house, json!({"tokens_per_minute": 20000})).await;
+    app::each(async |app| {
+        let (_, key) = limited(&app, json!({"tokens_per_minute": 20000})).await;
         for _ in 0..12 {
             let mut large = question("text");
             large["max_tokens"] = json!(32000);
-            house.post("/v1/chat/completions", large).key(&key).send().await.expect_status(200);
+            app.post("/v1/chat/completions", large).key(&key).send().await.expect_status(200);
         }
     })
     .await;
@@ -150,11 +150,11 @@ async fn a_limit_below_max_tokens_does_not_stop_an_agent() {
 
 #[tokio::test]
 async fn a_bucket_in_debt_refuses_until_it_is_above_zero() {
-    house::each(async |house| {
-        let (_, key) = limited(&house, json!({"tokens_per_minute": 60, "requests_per_day": 1000})).await;
+    app::each(async |app| {
+        let (_, key) = limited(&app, json!({"tokens_per_minute": 60, "requests_per_day": 1000})).await;
         let mut long = question("text");
         long["messages"][0]["content"] = json!("word ".repeat(2000));
-        let call = || house.post("/v1/chat/completions", long.clone()).key(&key);
+        let call = || app.post("/v1/chat/completions", long.clone()).key(&key);
         call().send().await.expect_status(200);
         let refused = call().send().await;
         let wait = check_refused(&refused, "tokens_per_minute");
@@ -163,7 +163,7 @@ async fn a_bucket_in_debt_refuses_until_it_is_above_zero() {
         let message =
             format!("Rate limit reached: 60 tokens per minute for this key. Retry in {} s.", wait.as_secs());
         assert!(refused.text().contains(&message), "{}", refused.text());
-        house.clock.pass(wait);
+        app.clock.pass(wait);
         call().send().await.expect_status(200);
     })
     .await;
@@ -171,17 +171,17 @@ async fn a_bucket_in_debt_refuses_until_it_is_above_zero() {
 
 #[tokio::test]
 async fn calls_refused_after_authentication_count_as_requests() {
-    house::each(async |house| {
+    app::each(async |app| {
         let body = json!({"name": "strict", "user_path": "/team", "denied_models": ["openai/drip-10"],
             "rate_limits": {"requests_per_minute": 5}});
-        let (_, key) = house.key(body).await;
-        let chat = |body: Value| house.post("/v1/chat/completions", body).key(&key);
+        let (_, key) = app.key(body).await;
+        let chat = |body: Value| app.post("/v1/chat/completions", body).key(&key);
         for (remaining, (call, status)) in [
             (chat(json!({"messages": []})), 400),
             (chat(json!("not an object")), 400),
             (chat(question("openai/drip-10")), 403),
             (chat(question("text")).header("x-gateway-user-path", "/other"), 403),
-            (house.post("/p/nobody/v1/chat/completions", question("text")).key(&key), 404),
+            (app.post("/p/nobody/v1/chat/completions", question("text")).key(&key), 404),
         ]
         .into_iter()
         .enumerate()
@@ -194,16 +194,16 @@ async fn calls_refused_after_authentication_count_as_requests() {
             let wait = check_refused(&chat(question("text")).send().await, "requests_per_minute");
             assert!(wait <= Duration::from_secs(60), "a 429 does not count: {wait:?}");
         }
-        house.clock.pass(Duration::from_secs(60));
+        app.clock.pass(Duration::from_secs(60));
         chat(question("text")).send().await.expect_status(200);
-        assert_eq!(house.upstream.requests().len(), 1);
+        assert_eq!(app.upstream.requests().len(), 1);
 
         let scoped =
             json!({"name": "admin", "scopes": ["admin:read"], "rate_limits": {"requests_per_minute": 1}});
-        let (_, key) = house.key(scoped).await;
-        house.chat("text").key(&key).send().await.expect_status(403);
-        check_refused(&house.chat("text").key(&key).send().await, "requests_per_minute");
-        let anonymous = house.chat("text").anonymous().send().await;
+        let (_, key) = app.key(scoped).await;
+        app.chat("text").key(&key).send().await.expect_status(403);
+        check_refused(&app.chat("text").key(&key).send().await, "requests_per_minute");
+        let anonymous = app.chat("text").anonymous().send().await;
         assert_eq!((anonymous.status, anonymous.header("x-ratelimit-limit")), (401, None));
     })
     .await;
@@ -211,14 +211,14 @@ async fn calls_refused_after_authentication_count_as_requests() {
 
 #[tokio::test]
 async fn a_429_of_the_gateway_is_not_counted_as_a_request() {
-    house::each(async |house| {
-        let (_, key) = limited(&house, json!({"tokens_per_day": 1, "requests_per_minute": 3})).await;
-        house.chat("text").key(&key).send().await.expect_status(200);
+    app::each(async |app| {
+        let (_, key) = limited(&app, json!({"tokens_per_day": 1, "requests_per_minute": 3})).await;
+        app.chat("text").key(&key).send().await.expect_status(200);
         for _ in 0..4 {
-            check_refused(&house.chat("text").key(&key).send().await, "tokens_per_day");
+            check_refused(&app.chat("text").key(&key).send().await, "tokens_per_day");
         }
-        house.clock.pass(Duration::from_secs(86_400));
-        let answer = house.chat("text").key(&key).send().await.expect_status(200);
+        app.clock.pass(Duration::from_secs(86_400));
+        let answer = app.chat("text").key(&key).send().await.expect_status(200);
         assert_eq!(answer.header("x-ratelimit-scope"), Some("tokens_per_day"));
     })
     .await;
@@ -226,44 +226,44 @@ async fn a_429_of_the_gateway_is_not_counted_as_a_request() {
 
 #[tokio::test]
 async fn so_many_at_a_time() {
-    house::each(async |house| {
-        let (_, key) = limited(&house, json!({"max_parallel_requests": 1})).await;
-        let slow = house.chat("slow-200").key(&key);
+    app::each(async |app| {
+        let (_, key) = limited(&app, json!({"max_parallel_requests": 1})).await;
+        let slow = app.chat("slow-200").key(&key);
         let meanwhile = async {
-            until_asked(&house, 1).await;
-            let answer = house.chat("text").key(&key).send().await;
+            until_asked(&app, 1).await;
+            let answer = app.chat("text").key(&key).send().await;
             assert_eq!(check_refused(&answer, "max_parallel_requests"), Duration::from_secs(1));
             assert_eq!(told(&answer), ("max_parallel_requests", 1, 0));
-            house.chat("text").send().await.expect_status(200);
+            app.chat("text").send().await.expect_status(200);
         };
         let (slow, ()) = tokio::join!(slow.send(), meanwhile);
         assert_eq!(told(&slow.expect_status(200)), ("max_parallel_requests", 1, 1));
-        house.chat("text").key(&key).send().await.expect_status(200);
-        house.chat("error-500").key(&key).send().await.expect_status(500);
-        house.chat("text").key(&key).send().await.expect_status(200);
+        app.chat("text").key(&key).send().await.expect_status(200);
+        app.chat("error-500").key(&key).send().await.expect_status(500);
+        app.chat("text").key(&key).send().await.expect_status(200);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_stream_keeps_its_place_to_its_end() {
-    house::each(async |house| {
-        let (_, key) = limited(&house, json!({"max_parallel_requests": 1, "requests_per_day": 1000})).await;
-        let text = || house.chat("text").key(&key);
-        let stream = house.stream("drip-10").key(&key).open().await;
+    app::each(async |app| {
+        let (_, key) = limited(&app, json!({"max_parallel_requests": 1, "requests_per_day": 1000})).await;
+        let text = || app.chat("text").key(&key);
+        let stream = app.stream("drip-10").key(&key).open().await;
         assert_eq!(stream.headers()["x-ratelimit-scope"], "requests_per_day");
         assert_eq!(stream.headers()["x-ratelimit-remaining"], "999");
         check_refused(&text().send().await, "max_parallel_requests");
         stream.into_body().collect().await.unwrap();
         text().send().await.expect_status(200);
 
-        let mut left = house.stream("hang-mid-stream").key(&key).open().await.into_body();
+        let mut left = app.stream("hang-mid-stream").key(&key).open().await.into_body();
         assert!(left.frame().await.is_some());
         check_refused(&text().send().await, "max_parallel_requests");
         drop(left);
         until_admitted(text).await.expect_status(200);
 
-        let unanswered = tokio::time::timeout(Duration::from_millis(50), house.chat("hang").key(&key).send());
+        let unanswered = tokio::time::timeout(Duration::from_millis(50), app.chat("hang").key(&key).send());
         assert!(unanswered.await.is_err());
         until_admitted(text).await.expect_status(200);
     })
@@ -272,13 +272,13 @@ async fn a_stream_keeps_its_place_to_its_end() {
 
 #[tokio::test]
 async fn a_head_that_leaves_early_carries_them_too() {
-    let impatient = || Wishes {
+    let impatient = || TestSettings {
         policy: Policy { stream_heartbeat: Duration::from_millis(30), ..Policy::default() },
-        ..Wishes::default()
+        ..TestSettings::default()
     };
-    house::each_with(impatient, async |house| {
-        let (_, key) = limited(&house, json!({"requests_per_minute": 10})).await;
-        let answer = house.stream("slow-200").key(&key).send().await.expect_status(200);
+    app::each_with(impatient, async |app| {
+        let (_, key) = limited(&app, json!({"requests_per_minute": 10})).await;
+        let answer = app.stream("slow-200").key(&key).send().await.expect_status(200);
         assert_eq!(answer.header("x-gateway-model"), None, "nobody has answered yet");
         assert_eq!(told(&answer), ("requests_per_minute", 10, 9));
     })
@@ -287,15 +287,15 @@ async fn a_head_that_leaves_early_carries_them_too() {
 
 #[tokio::test]
 async fn changed_limits_are_in_force_at_once() {
-    house::each(async |house| {
-        let (id, key) = limited(&house, json!({"requests_per_minute": 1})).await;
-        let chat = || house.chat("text").key(&key);
+    app::each(async |app| {
+        let (id, key) = limited(&app, json!({"requests_per_minute": 1})).await;
+        let chat = || app.chat("text").key(&key);
         let set = async |limits: Value| {
-            let keys = house.refresher.store().collection::<AuthKey>();
+            let keys = app.refresher.store().collection::<AuthKey>();
             let mut stored = keys.get(&id).await.unwrap().unwrap().value;
             stored.rate_limits = serde_json::from_value(limits).unwrap();
             keys.put(&stored, Write::Replace, "master", None).await.unwrap();
-            house.refresher.refresh().await.unwrap();
+            app.refresher.refresh().await.unwrap();
         };
         chat().send().await.expect_status(200);
         check_refused(&chat().send().await, "requests_per_minute");
@@ -311,7 +311,7 @@ async fn changed_limits_are_in_force_at_once() {
 
 #[tokio::test]
 async fn every_way_in_is_counted() {
-    Box::pin(house::each_with(Wishes::every_dialect, async |house| {
+    Box::pin(app::each_with(TestSettings::every_dialect, async |app| {
         let turn = json!({"model": "openai/text", "input": "How are you?"});
         let counted = question("anthropic/text");
         let mut messages = counted.clone();
@@ -328,20 +328,19 @@ async fn every_way_in_is_counted() {
             ("/v1beta/models/gemini/text:countTokens", contents),
             ("/p/openai/v1/chat/completions", question("text")),
         ] {
-            let (_, key) = limited(&house, json!({"requests_per_minute": 1})).await;
-            let call = || house.post(path, body.clone()).key(&key);
+            let (_, key) = limited(&app, json!({"requests_per_minute": 1})).await;
+            let call = || app.post(path, body.clone()).key(&key);
             let answer = call().send().await.expect_status(200);
             assert_eq!(told(&answer), ("requests_per_minute", 1, 0), "{path}");
             let refused = call().send().await;
             assert_eq!((refused.status, told(&refused)), (429, ("requests_per_minute", 1, 0)), "{path}");
             assert_eq!(refused.header("retry-after"), refused.header("x-ratelimit-reset"), "{path}");
         }
-        let statuses: Vec<_> =
-            house.receipts(18).await.iter().map(|row| row["status_code"].clone()).collect();
+        let statuses: Vec<_> = app.receipts(18).await.iter().map(|row| row["status_code"].clone()).collect();
         assert_eq!(statuses.chunks(2).filter(|pair| *pair == [json!(200), json!(429)]).count(), 9);
 
-        let (_, key) = limited(&house, json!({"requests_per_minute": 1})).await;
-        let listening = house.listen().await;
+        let (_, key) = limited(&app, json!({"requests_per_minute": 1})).await;
+        let listening = app.listen().await;
         let mut socket = Socket::open(listening.address, &key).await;
         assert_eq!(socket.ask(turn.clone()).await.pop().unwrap()["type"], "response.completed");
         let refused = socket.ask(turn).await.pop().unwrap();
@@ -352,9 +351,9 @@ async fn every_way_in_is_counted() {
 
 #[tokio::test]
 async fn what_passes_through_is_counted_by_what_it_took() {
-    house::each(async |house| {
-        let (_, key) = limited(&house, json!({"tokens_per_day": 20000, "max_parallel_requests": 1})).await;
-        let pass = |model: &str| house.post("/p/openai/v1/chat/completions", question(model)).key(&key);
+    app::each(async |app| {
+        let (_, key) = limited(&app, json!({"tokens_per_day": 20000, "max_parallel_requests": 1})).await;
+        let pass = |model: &str| app.post("/p/openai/v1/chat/completions", question(model)).key(&key);
         let first = pass("text").open().await;
         assert_eq!(first.headers()["x-ratelimit-scope"], "tokens_per_day");
         check_refused(&pass("text").send().await, "max_parallel_requests");
@@ -362,9 +361,9 @@ async fn what_passes_through_is_counted_by_what_it_took() {
         let refusing = async || pass("error-500").send().await;
         assert_eq!(refusing().await.status, 500);
         // Reading takes a request and no tokens.
-        let read = house.call(Method::GET, "/p/openai/v1/models").key(&key).send().await.expect_status(200);
+        let read = app.call(Method::GET, "/p/openai/v1/models").key(&key).send().await.expect_status(200);
         let billed: u64 =
-            house.upstream.bill().iter().map(|line| line.prompt_tokens + line.completion_tokens).sum();
+            app.upstream.bill().iter().map(|line| line.prompt_tokens + line.completion_tokens).sum();
         assert_eq!(told(&read), ("tokens_per_day", 20000, 20000 - billed));
     })
     .await;
@@ -372,12 +371,12 @@ async fn what_passes_through_is_counted_by_what_it_took() {
 
 #[tokio::test]
 async fn an_explanation_takes_nothing_and_knows_the_refusal() {
-    house::each(async |house| {
+    app::each(async |app| {
         let limits = json!({"requests_per_minute": 1, "tokens_per_day": 9000, "max_parallel_requests": 4});
-        let (id, key) = limited(&house, limits).await;
+        let (id, key) = limited(&app, limits).await;
         let explain = async || {
             let body = json!({"body": question("openai/text"), "as_key_id": id});
-            house.post("/admin/api/v1/explain", body).send().await.expect_status(200).json()
+            app.post("/admin/api/v1/explain", body).send().await.expect_status(200).json()
         };
         for _ in 0..3 {
             let explanation = explain().await;
@@ -389,15 +388,15 @@ async fn an_explanation_takes_nothing_and_knows_the_refusal() {
             assert_eq!(explanation["limits"], expected);
             assert_eq!(explanation["decision"]["first"], "openai/text");
         }
-        house.chat("text").key(&key).send().await.expect_status(200);
+        app.chat("text").key(&key).send().await.expect_status(200);
         let explanation = explain().await;
         assert_eq!((&explanation["limits"][0]["remaining"], &explanation["limits"][0]["refuses"]), (&json!(0), &json!(true)));
         assert_eq!(explanation["decision"]["first"], Value::Null);
-        let refused = house.chat("text").key(&key).send().await;
+        let refused = app.chat("text").key(&key).send().await;
         check_refused(&refused, "requests_per_minute");
         let (foreseen, met) = (&explanation["decision"]["error"], &refused.json()["error"]);
         assert_eq!((&foreseen["code"], &foreseen["status"]), (&met["code"], &json!(429)));
-        let unlimited = house.post("/admin/api/v1/explain", json!({"body": question("openai/text")})).send().await;
+        let unlimited = app.post("/admin/api/v1/explain", json!({"body": question("openai/text")})).send().await;
         assert_eq!(unlimited.json()["limits"], Value::Null);
     })
     .await;
@@ -405,7 +404,7 @@ async fn an_explanation_takes_nothing_and_knows_the_refusal() {
 
 #[tokio::test]
 async fn a_limit_of_nothing_is_refused_by_its_name() {
-    house::each(async |house| {
+    app::each(async |app| {
         for name in [
             "requests_per_minute",
             "requests_per_day",
@@ -415,7 +414,7 @@ async fn a_limit_of_nothing_is_refused_by_its_name() {
         ] {
             for value in [json!(0), json!(1_000_000_000_001_u64), json!(-1), json!("1")] {
                 let body = json!({"name": "a", "rate_limits": {name: value}});
-                let (status, code, param) = house.post("/admin/api/v1/auth-keys", body).refusal().await;
+                let (status, code, param) = app.post("/admin/api/v1/auth-keys", body).refusal().await;
                 assert_eq!((status, &*code), (400, "invalid_parameter"), "{name}: {value}");
                 assert_eq!(param, Some(format!("rate_limits.{name}")), "{value}");
             }
@@ -426,13 +425,13 @@ async fn a_limit_of_nothing_is_refused_by_its_name() {
 
 #[tokio::test]
 async fn whoever_is_refused_for_another_reason_hears_of_the_limits_too() {
-    house::each(async |house| {
-        let (_, key) = limited(&house, json!({"requests_per_minute": 5})).await;
-        house.chat("text").key(&key).send().await.expect_status(200);
+    app::each(async |app| {
+        let (_, key) = limited(&app, json!({"requests_per_minute": 5})).await;
+        app.chat("text").key(&key).send().await.expect_status(200);
         for (remaining, call) in [
-            (3, house.post("/v1/chat/completions", json!({"messages": []}))),
-            (2, house.post("/v1/chat/completions", json!({"model": "text", "messages": 5}))),
-            (1, house.chat("text").header("x-gateway-user-path", "/a/../b")),
+            (3, app.post("/v1/chat/completions", json!({"messages": []}))),
+            (2, app.post("/v1/chat/completions", json!({"model": "text", "messages": 5}))),
+            (1, app.chat("text").header("x-gateway-user-path", "/a/../b")),
         ] {
             let answer = call.key(&key).send().await.expect_status(400);
             assert_eq!(told(&answer), ("requests_per_minute", 5, remaining));
@@ -443,11 +442,11 @@ async fn whoever_is_refused_for_another_reason_hears_of_the_limits_too() {
 
 #[tokio::test]
 async fn tokens_per_day_are_used_up_by_calls_without_a_bound() {
-    house::each(async |house| {
-        let (_, key) = limited(&house, json!({"tokens_per_day": 2000})).await;
+    app::each(async |app| {
+        let (_, key) = limited(&app, json!({"tokens_per_day": 2000})).await;
         let mut admitted = 0;
         let refused = loop {
-            let answer = house.post("/v1/chat/completions", question("text")).key(&key).send().await;
+            let answer = app.post("/v1/chat/completions", question("text")).key(&key).send().await;
             if answer.status != 200 {
                 break answer;
             }
@@ -455,7 +454,7 @@ async fn tokens_per_day_are_used_up_by_calls_without_a_bound() {
             assert!(admitted < 500, "it is never refused");
         };
         check_refused(&refused, "tokens_per_day");
-        let rows = house.receipts(admitted + 1).await;
+        let rows = app.receipts(admitted + 1).await;
         let used: u64 = rows.iter().map(|row| row["total_tokens"].as_u64().unwrap()).sum();
         assert!(
             (2000..2100).contains(&used),

@@ -1,41 +1,41 @@
-//! `/v1/messages`: Anthropic's API, as it is to Anthropic and translated to everybody else.
+//! Tests of `/v1/messages`: Anthropic's API, passed through to Anthropic and translated for other providers.
 
 use pipeline::gateway::Policy;
 use serde_json::{Value, json};
 use testkit::Script;
 
-use crate::house::{self, Answer, Client, House, MASTER, UPSTREAM_KEY, UPSTREAMS, Wishes, message};
+use crate::app::{self, Answer, Client, MASTER, TestApp, TestSettings, UPSTREAM_KEY, UPSTREAMS, message};
 
 const PATH: &str = "/v1/messages";
 const NATIVE: &str = "anthropic/claude-sonnet-4-5~";
 
-fn last_body(house: &House) -> Value {
-    serde_json::from_slice(&house.upstream.requests().last().unwrap().body).unwrap()
+fn last_body(app: &TestApp) -> Value {
+    serde_json::from_slice(&app.upstream.requests().last().unwrap().body).unwrap()
 }
 
 #[tokio::test]
 async fn anthropic_gets_every_byte_and_so_does_its_client() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let body = concat!(
             "{ \"max_tokens\":64, \"model\" :\"anthropic/claude-next\",\t\"x_unknown\": {\"b\":1,\"a\":[ 0.10 ]},\n",
             "\"messages\": [{\"role\":\"user\",\"content\":[{\"type\":\"new_kind\",\"x\":\"caf\\u00e9\"}]}],",
             "\"context_management\":{\"edits\":[]} }"
         );
         let said = r#"{"id":"msg_1","type":"message","role":"assistant","model":"claude-next","content":[{"type":"newer","y":[1.50]}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":4,"x":1}}"#;
-        house.upstream.push(Script::status(200, "application/json", said));
-        let call = house.post("/v1/messages?beta=true", json!({})).body(body).anonymous();
+        app.upstream.push(Script::status(200, "application/json", said));
+        let call = app.post("/v1/messages?beta=true", json!({})).body(body).anonymous();
         let call = call.header("x-api-key", MASTER).header("anthropic-version", "2023-06-01");
         let answer = call.header("anthropic-beta", "a-1,b-2").send().await.expect_status(200);
         assert_eq!(answer.text(), said.replace("claude-next", "anthropic/claude-next"));
         assert_eq!(answer.header("x-gateway-model"), Some("anthropic/claude-next"));
-        let request = &house.upstream.requests()[0];
+        let request = &app.upstream.requests()[0];
         let sent = String::from_utf8(request.body.clone()).unwrap();
         assert_eq!(sent, body.replace("anthropic/claude-next", "claude-next"));
         assert_eq!(request.header("anthropic-beta"), Some("a-1,b-2"));
         assert_eq!(request.header("x-api-key"), Some(UPSTREAM_KEY));
         assert_eq!(request.header("authorization"), None);
         assert!(!format!("{request:?}").contains(MASTER));
-        let row = &house.receipts(1).await[0];
+        let row = &app.receipts(1).await[0];
         assert_eq!((&row["input_tokens"], &row["output_tokens"]), (&json!(3), &json!(4)));
     })
     .await;
@@ -43,11 +43,11 @@ async fn anthropic_gets_every_byte_and_so_does_its_client() {
 
 #[tokio::test]
 async fn betas_are_anthropics_and_versions_are_optional() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
-            let call = house.post(PATH, message(&format!("{upstream}text"), "hi"));
+            let call = app.post(PATH, message(&format!("{upstream}text"), "hi"));
             call.header("anthropic-beta", "a-1").send().await.expect_status(200);
-            let requests = house.upstream.requests();
+            let requests = app.upstream.requests();
             let beta = requests.last().unwrap().header("anthropic-beta");
             assert_eq!(beta.is_some(), upstream.starts_with("anthropic"), "{upstream}");
         }
@@ -69,12 +69,12 @@ fn check_message(body: &Value, stop: &str) {
 
 #[tokio::test]
 async fn every_provider_answers_with_a_message() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             let model = format!("{upstream}text");
             let mut body = message(&model, "How are you?");
             body["system"] = json!([{"type": "text", "text": "Be brief."}]);
-            let answer = house.post(PATH, body).send().await.expect_status(200);
+            let answer = app.post(PATH, body).send().await.expect_status(200);
             let said = answer.json();
             check_message(&said, "end_turn");
             assert_eq!(said["content"][0]["type"], "text");
@@ -82,13 +82,13 @@ async fn every_provider_answers_with_a_message() {
                 said["content"][0]["text"], "Hello from the upstream. You said: How are you?",
                 "{model}"
             );
-            assert!(last_body(&house).to_string().contains("Be brief."), "{model}");
+            assert!(last_body(&app).to_string().contains("Be brief."), "{model}");
         }
         for (behaviour, stop) in [("max-tokens", "max_tokens"), ("parallel-tools", "tool_use")] {
             for upstream in UPSTREAMS {
                 let mut body = message(&format!("{upstream}{behaviour}"), "How are you?");
                 body["tools"] = json!([{"name": "get_weather", "input_schema": {"type": "object"}}]);
-                check_message(&house.post(PATH, body).send().await.expect_status(200).json(), stop);
+                check_message(&app.post(PATH, body).send().await.expect_status(200).json(), stop);
             }
         }
     })
@@ -98,14 +98,14 @@ async fn every_provider_answers_with_a_message() {
 /// Two calls, their results in one turn, and the answer that follows.
 #[tokio::test]
 async fn a_tool_loop_keeps_its_ids() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             let mut body = message(&format!("{upstream}parallel-tools"), "How is the weather?");
             body["tools"] = json!([{
                 "name": "get_weather", "description": "Weather",
                 "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
             }]);
-            let said = house.post(PATH, body.clone()).send().await.expect_status(200).json();
+            let said = app.post(PATH, body.clone()).send().await.expect_status(200).json();
             let content = said["content"].as_array().unwrap();
             let calls: Vec<&Value> = content.iter().filter(|block| block["type"] == "tool_use").collect();
             let inputs: Vec<&Value> = calls.iter().map(|call| &call["input"]).collect();
@@ -117,7 +117,7 @@ async fn a_tool_loop_keeps_its_ids() {
             let turns = body["messages"].as_array_mut().unwrap();
             turns.push(json!({"role": "assistant", "content": content}));
             turns.push(json!({"role": "user", "content": results}));
-            let answer = house.post(PATH, body).send().await.expect_status(200);
+            let answer = app.post(PATH, body).send().await.expect_status(200);
             assert_eq!(Client::Messages.text(&answer), "The tools said: sun 0; sun 1", "{upstream}");
         }
     })
@@ -160,13 +160,10 @@ fn check_blocks(answer: &Answer) -> Vec<(String, Value)> {
 
 #[tokio::test]
 async fn every_provider_streams_messages() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
-            let answer = Client::Messages
-                .ask(&house, &format!("{upstream}text"), true)
-                .send()
-                .await
-                .expect_status(200);
+            let answer =
+                Client::Messages.ask(&app, &format!("{upstream}text"), true).send().await.expect_status(200);
             let events = check_blocks(&answer);
             assert_eq!(
                 Client::Messages.text(&answer),
@@ -177,7 +174,7 @@ async fn every_provider_streams_messages() {
             assert!(start["usage"]["input_tokens"].is_u64(), "{start}");
             let end = &events[events.len() - 2].1;
             assert_eq!(end["delta"]["stop_reason"], "end_turn", "{upstream}");
-            let line = house.upstream.bill().pop().unwrap();
+            let line = app.upstream.bill().pop().unwrap();
             assert_eq!(
                 end["usage"]["output_tokens"].as_u64(),
                 Some(line.completion_tokens),
@@ -186,7 +183,7 @@ async fn every_provider_streams_messages() {
 
             let mut body = message(&format!("{upstream}parallel-tools"), "How is the weather?");
             body["tools"] = json!([{"name": "get_weather", "input_schema": {"type": "object"}}]);
-            let answer = Client::Messages.send(&house, "", true, body).send().await.expect_status(200);
+            let answer = Client::Messages.send(&app, "", true, body).send().await.expect_status(200);
             let events = check_blocks(&answer);
             let calls = events.iter().filter(|(_, data)| data["content_block"]["type"] == "tool_use");
             let inputs: Vec<Value> = calls
@@ -206,7 +203,7 @@ async fn every_provider_streams_messages() {
 
 #[tokio::test]
 async fn a_native_stream_passes_as_it_is() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let parts = [
             "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"model\":\"m\",\"x\":[1.50],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
             "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"newer\"}}\n\n",
@@ -215,11 +212,11 @@ async fn a_native_stream_passes_as_it_is() {
             "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}}\n\n",
             "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
         ];
-        house.upstream.push(Script::stream(parts));
-        let answer = Client::Messages.ask(&house, &format!("{NATIVE}text"), true).send().await.expect_status(200);
+        app.upstream.push(Script::stream(parts));
+        let answer = Client::Messages.ask(&app, &format!("{NATIVE}text"), true).send().await.expect_status(200);
         let named = parts.concat().replace("\"model\":\"m\"", &format!("\"model\":\"{NATIVE}text\""));
         assert_eq!(answer.text(), named);
-        let row = &house.receipts(1).await[0];
+        let row = &app.receipts(1).await[0];
         assert_eq!((&row["input_tokens"], &row["output_tokens"]), (&json!(3), &json!(9)), "{row:#}");
     })
     .await;
@@ -229,17 +226,17 @@ async fn a_native_stream_passes_as_it_is() {
 /// the next turn.
 #[tokio::test]
 async fn answers_name_the_model_that_was_asked_for() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for (number, upstream) in UPSTREAMS.into_iter().enumerate() {
             let target = format!("{upstream}text");
             let alias = format!("claude-{number}");
             let body = json!({"name": alias, "target": target});
-            house.put(format!("/admin/api/v1/aliases/{alias}"), body).send().await.expect_status(201);
+            app.put(format!("/admin/api/v1/aliases/{alias}"), body).send().await.expect_status(201);
             for asked in [target.clone(), alias] {
                 for again in [false, true] {
                     let ask = |stream: bool| {
                         let key = format!("{asked}-{stream}");
-                        Client::Messages.ask(&house, &asked, stream).header("idempotency-key", &key)
+                        Client::Messages.ask(&app, &asked, stream).header("idempotency-key", &key)
                     };
                     let whole = ask(false).send().await.expect_status(200);
                     assert_eq!(whole.json()["model"], *asked, "{}", whole.text());
@@ -262,7 +259,7 @@ async fn answers_name_the_model_that_was_asked_for() {
 #[tokio::test]
 async fn tool_ids_that_anthropic_refuses_are_mapped_and_restored() {
     const ID: &str = "functions.get_weather:0";
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let call = json!({"id": ID, "type": "function", "index": 0, "function": {"name": "get_weather", "arguments": "{}"}});
         let answer = |member: &str, kind: &str| {
             json!({"id": "c1", "object": kind, "created": 1, "model": "kimi", "choices": [
@@ -272,11 +269,11 @@ async fn tool_ids_that_anthropic_refuses_are_mapped_and_restored() {
         let tools = json!([{"name": "get_weather", "input_schema": {"type": "object"}}]);
         let mut first = message("groq/kimi~text", "How is the weather?");
         first["tools"] = tools.clone();
-        house.upstream.push(Script::status(200, "application/json", answer("message", "chat.completion").to_string()));
-        let whole = Client::Messages.send(&house, "", false, first.clone()).send().await.expect_status(200);
+        app.upstream.push(Script::status(200, "application/json", answer("message", "chat.completion").to_string()));
+        let whole = Client::Messages.send(&app, "", false, first.clone()).send().await.expect_status(200);
         let chunk = answer("delta", "chat.completion.chunk");
-        house.upstream.push(Script::stream([format!("data: {chunk}\n\ndata: [DONE]\n\n")]));
-        let stream = Client::Messages.send(&house, "", true, first.clone()).send().await.expect_status(200);
+        app.upstream.push(Script::stream([format!("data: {chunk}\n\ndata: [DONE]\n\n")]));
+        let stream = Client::Messages.send(&app, "", true, first.clone()).send().await.expect_status(200);
         let events = stream.named_events();
         let started = events.iter().map(|(_, data)| &data["content_block"]);
         let streamed = started.clone().find(|block| block["type"] == "tool_use").unwrap();
@@ -295,8 +292,8 @@ async fn tool_ids_that_anthropic_refuses_are_mapped_and_restored() {
             turns.push(json!({"role": "user", "content": [result]}));
             body
         };
-        house.post(PATH, second("groq/llama-3.3-70b~tools", &id)).send().await.expect_status(200);
-        let sent = last_body(&house);
+        app.post(PATH, second("groq/llama-3.3-70b~tools", &id)).send().await.expect_status(200);
+        let sent = last_body(&app);
         assert_eq!(sent["messages"][1]["tool_calls"][0]["id"], ID, "{sent:#}");
         assert_eq!(sent["messages"][2]["tool_call_id"], ID, "{sent:#}");
         // Also where the client kept an id from before it was mapped.
@@ -306,7 +303,7 @@ async fn tool_ids_that_anthropic_refuses_are_mapped_and_restored() {
                 if path != PATH {
                     body.as_object_mut().unwrap().remove("max_tokens");
                 }
-                house.post(path, body).send().await.expect_status(200);
+                app.post(path, body).send().await.expect_status(200);
             }
         }
     })
@@ -315,25 +312,25 @@ async fn tool_ids_that_anthropic_refuses_are_mapped_and_restored() {
 
 #[tokio::test]
 async fn refusals_have_anthropics_shape_and_names() {
-    let wishes = || Wishes {
+    let settings = || TestSettings {
         policy: Policy { body_limit: 64 * 1024, ..Policy::default() },
-        ..Wishes::every_dialect()
+        ..TestSettings::every_dialect()
     };
-    house::each_with(wishes, async |house| {
-        let (_, nothing) = house.key(json!({"name": "a", "allowed_models": []})).await;
+    app::each_with(settings, async |app| {
+        let (_, nothing) = app.key(json!({"name": "a", "allowed_models": []})).await;
         for path in [PATH, "/v1/messages/count_tokens"] {
-            let ask = |model: &str| house.post(path, message(model, "hi"));
+            let ask = |model: &str| app.post(path, message(model, "hi"));
             let large = message(&format!("{NATIVE}text"), &"x".repeat(64 * 1024));
             for (call, status, kind) in [
-                (house.post(path, json!({})).body("{"), 400, "invalid_request_error"),
-                (house.post(path, json!({"messages": []})), 400, "invalid_request_error"),
+                (app.post(path, json!({})).body("{"), 400, "invalid_request_error"),
+                (app.post(path, json!({"messages": []})), 400, "invalid_request_error"),
                 (ask("anthropic/claude-sonnet-4-5~text").key("wrong"), 401, "authentication_error"),
                 (ask("anthropic/claude-sonnet-4-5~text").anonymous(), 401, "authentication_error"),
                 (ask("anthropic/claude-sonnet-4-5~text").key(&nothing), 403, "permission_error"),
-                (house.post(path, json!({"model": "x", "provider": "nowhere", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]})), 404, "not_found_error"),
-                (house.post(path, large), 413, "request_too_large"),
+                (app.post(path, json!({"model": "x", "provider": "nowhere", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]})), 404, "not_found_error"),
+                (app.post(path, large), 413, "request_too_large"),
                 (ask("anthropic/claude-sonnet-4-5~text").header("content-type", "multipart/form-data; boundary=x"), 415, "invalid_request_error"),
-                (house.get(path), 405, "invalid_request_error"),
+                (app.get(path), 405, "invalid_request_error"),
             ] {
                 let answer = call.send().await;
                 assert_eq!((answer.status, &*answer.anthropic_error()), (status, kind), "{path}: {}", answer.text());
@@ -345,7 +342,7 @@ async fn refusals_have_anthropics_shape_and_names() {
 
 #[tokio::test]
 async fn failures_of_providers_have_anthropics_shape_and_names() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             for (behaviour, statuses, kind) in [
                 ("error-400", &[400][..], "invalid_request_error"),
@@ -359,7 +356,7 @@ async fn failures_of_providers_have_anthropics_shape_and_names() {
             ] {
                 for stream in [false, true] {
                     let model = format!("{upstream}{behaviour}");
-                    let answer = Client::Messages.ask(&house, &model, stream).send().await;
+                    let answer = Client::Messages.ask(&app, &model, stream).send().await;
                     assert!(
                         statuses.contains(&answer.status),
                         "{model}: {} {}",
@@ -378,25 +375,25 @@ async fn failures_of_providers_have_anthropics_shape_and_names() {
 
 #[tokio::test]
 async fn tokens_are_counted_by_anthropic_or_estimated() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let count = async |model: &str| {
             let body =
                 json!({"model": model, "messages": [{"role": "user", "content": "one two three four five"}]});
-            house.post("/v1/messages/count_tokens", body).send().await.expect_status(200).json()
+            app.post("/v1/messages/count_tokens", body).send().await.expect_status(200).json()
         };
         assert_eq!(count(&format!("{NATIVE}text")).await, json!({"input_tokens": 13}));
-        let request = house.upstream.requests().pop().unwrap();
+        let request = app.upstream.requests().pop().unwrap();
         assert_eq!(
             (&*request.path, request.header("x-api-key")),
             ("/v1/messages/count_tokens", Some(UPSTREAM_KEY))
         );
-        house.upstream.reset();
+        app.upstream.reset();
         for upstream in UPSTREAMS.into_iter().filter(|upstream| *upstream != NATIVE) {
             let counted = count(&format!("{upstream}text")).await;
             assert_eq!(counted["estimated"], true, "{counted}");
             assert!((5..60).contains(&counted["input_tokens"].as_u64().unwrap()), "{counted}");
         }
-        assert!(house.upstream.requests().is_empty());
+        assert!(app.upstream.requests().is_empty());
     })
     .await;
 }

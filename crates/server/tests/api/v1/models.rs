@@ -1,11 +1,11 @@
-//! `GET /v1/models`: what this caller may name.
+//! Tests of `GET /v1/models`: the models that the caller may use.
 
 use serde_json::{Value, json};
 
-use crate::house::{self, House};
+use crate::app::{self, TestApp};
 
-async fn ids(house: &House, key: &str) -> Vec<String> {
-    let list = house.get("/v1/models").key(key).send().await.expect_status(200).json();
+async fn ids(app: &TestApp, key: &str) -> Vec<String> {
+    let list = app.get("/v1/models").key(key).send().await.expect_status(200).json();
     assert_eq!(list["object"], "list");
     let data = list["data"].as_array().unwrap().iter();
     data.map(|model| model["id"].as_str().unwrap().to_owned()).collect()
@@ -13,13 +13,13 @@ async fn ids(house: &House, key: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn the_list_is_what_the_provider_said() {
-    house::each(async |house| {
-        let before = ids(&house, house::MASTER).await;
+    app::each(async |app| {
+        let before = ids(&app, app::MASTER).await;
         assert!(before.contains(&"openai/gpt-4o".to_owned()), "the catalogue, until the provider is asked");
-        house.refresher.discover_one("openai").await;
-        let after = ids(&house, house::MASTER).await;
+        app.refresher.discover_one("openai").await;
+        let after = ids(&app, app::MASTER).await;
         assert!(after.contains(&"openai/text".to_owned()) && !after.contains(&"openai/gpt-4o".to_owned()));
-        let list = house.get("/v1/models").send().await.json();
+        let list = app.get("/v1/models").send().await.json();
         let text = list["data"]
             .as_array()
             .unwrap()
@@ -36,12 +36,12 @@ async fn the_list_is_what_the_provider_said() {
 
 #[tokio::test]
 async fn a_caller_sees_what_it_may_use() {
-    house::each(async |house| {
-        house.refresher.discover_one("openai").await;
+    app::each(async |app| {
+        app.refresher.discover_one("openai").await;
         let lists =
             json!({"name": "a", "allowed_models": ["openai/error-*", "text"], "denied_models": ["error-5*"]});
-        let (_, key) = house.key(lists).await;
-        let seen = ids(&house, &key).await;
+        let (_, key) = app.key(lists).await;
+        let seen = ids(&app, &key).await;
         assert_eq!(
             seen,
             [
@@ -53,10 +53,10 @@ async fn a_caller_sees_what_it_may_use() {
                 "openai/text"
             ]
         );
-        let (_, nothing) = house.key(json!({"name": "b", "allowed_providers": []})).await;
-        assert!(ids(&house, &nothing).await.is_empty());
+        let (_, nothing) = app.key(json!({"name": "b", "allowed_providers": []})).await;
+        assert!(ids(&app, &nothing).await.is_empty());
         // What a caller may not use does not exist for it.
-        let refused = house.get("/v1/models/openai/long").key(&key).refusal().await;
+        let refused = app.get("/v1/models/openai/long").key(&key).refusal().await;
         assert_eq!(refused, (404, "model_not_found".into(), Some("model".into())));
     })
     .await;
@@ -64,14 +64,14 @@ async fn a_caller_sees_what_it_may_use() {
 
 #[tokio::test]
 async fn one_model_by_any_name_a_request_takes() {
-    house::each(async |house| {
-        house.refresher.discover_one("openai").await;
+    app::each(async |app| {
+        app.refresher.discover_one("openai").await;
         for name in ["openai/text", "text", "openai%2Ftext"] {
-            let model = house.get(format!("/v1/models/{name}")).send().await.expect_status(200).json();
+            let model = app.get(format!("/v1/models/{name}")).send().await.expect_status(200).json();
             assert_eq!(model["object"], "model");
             assert_eq!(model["id"], Value::from(name.replace("%2F", "/")));
         }
-        let (status, code, _) = house.get("/v1/models/nothing-like-it").refusal().await;
+        let (status, code, _) = app.get("/v1/models/nothing-like-it").refusal().await;
         assert_eq!((status, &*code), (404, "model_not_found"));
     })
     .await;

@@ -1,4 +1,4 @@
-//! `/p/{provider}/{endpoint}`: what goes up, what comes down, who may, and what it costs.
+//! Tests of `/p/{provider}/{endpoint}`: forwarded requests and responses, access, and cost.
 
 mod background;
 mod lines;
@@ -16,7 +16,7 @@ use pipeline::passthrough::Rules;
 use serde_json::{Value, json};
 use testkit::{Answer as Scripted, Script, Step};
 
-use crate::house::{self, Call, House, MASTER, UPSTREAM_KEY, Wishes, question};
+use crate::app::{self, Call, MASTER, TestApp, TestSettings, UPSTREAM_KEY, question};
 
 fn streaming(model: &str) -> Value {
     let mut body = question(model);
@@ -25,29 +25,29 @@ fn streaming(model: &str) -> Value {
     body
 }
 
-fn passing<'a>(house: &'a House, body: &Value) -> Call<'a> {
-    house.post("/p/openai/v1/chat/completions", body.clone())
+fn passing<'a>(app: &'a TestApp, body: &Value) -> Call<'a> {
+    app.post("/p/openai/v1/chat/completions", body.clone())
 }
 
-fn ruled(rules: Rules) -> Wishes {
-    Wishes { policy: Policy { passthrough: rules, ..Policy::default() }, ..Wishes::default() }
+fn ruled(rules: Rules) -> TestSettings {
+    TestSettings { policy: Policy { passthrough: rules, ..Policy::default() }, ..TestSettings::default() }
 }
 
 #[tokio::test]
 async fn a_request_arrives_as_it_was_sent_but_for_its_credentials() {
-    house::each(async |house| {
+    app::each(async |app| {
         for (method, path) in [
             (Method::PUT, "/p/openai/v1/files/a%20b?purpose=x&key=secret"),
             (Method::PATCH, "/p/openai/files/a%20b?purpose=x"),
             (Method::DELETE, "/p/openai/v1%2Ffiles%2Fa%20b?purpose=x"),
             (Method::OPTIONS, "/p/openai/files/a%20b?purpose=x"),
         ] {
-            let call = house.call(method.clone(), path).header("content-type", "application/octet-stream");
+            let call = app.call(method.clone(), path).header("content-type", "application/octet-stream");
             let call = call.header("cookie", "session=1").header("x-gateway-user-path", "/team");
             let call = call.header("openai-beta", "assistants=v2").header("x-api-key", MASTER);
             let answer = call.header("accept-encoding", "gzip").body(b"\x00\xff".as_slice()).send().await;
             assert_eq!(answer.status, 404, "{}", answer.text());
-            let seen = house.upstream.requests().pop().unwrap();
+            let seen = app.upstream.requests().pop().unwrap();
             assert_eq!(
                 (seen.method.as_str(), seen.path.as_str()),
                 (method.as_str(), "/v1/files/a%20b?purpose=x")
@@ -62,7 +62,7 @@ async fn a_request_arrives_as_it_was_sent_but_for_its_credentials() {
             }
             assert!(!format!("{seen:?}").contains(MASTER), "{seen:?}");
         }
-        let rows = house.receipts(4).await;
+        let rows = app.receipts(4).await;
         for row in &rows {
             assert_eq!(
                 (row["endpoint"].as_str(), row["user_path"].as_str()),
@@ -76,8 +76,8 @@ async fn a_request_arrives_as_it_was_sent_but_for_its_credentials() {
 
 #[tokio::test]
 async fn an_answer_comes_back_as_it_was_sent_but_for_secrets() {
-    house::each(async |house| {
-        house.upstream.push(Script::Exact(Scripted {
+    app::each(async |app| {
+        app.upstream.push(Script::Exact(Scripted {
             status: 201,
             content_type: "application/x-thing".into(),
             headers: [
@@ -92,7 +92,7 @@ async fn an_answer_comes_back_as_it_was_sent_but_for_secrets() {
             .into(),
             ..Scripted::whole(b"\x00\x01\xff".as_slice())
         }));
-        let answer = passing(&house, &question("text")).send().await.expect_status(201);
+        let answer = passing(&app, &question("text")).send().await.expect_status(201);
         assert_eq!(&answer.body[..], b"\x00\x01\xff");
         assert_eq!(answer.header("content-type"), Some("application/x-thing"));
         assert_eq!(answer.header("etag"), Some("\"v7\""));
@@ -104,28 +104,28 @@ async fn an_answer_comes_back_as_it_was_sent_but_for_secrets() {
         assert!(!format!("{:?}", answer.headers).contains("secret"), "{:?}", answer.headers);
         assert_eq!(answer.header("set-cookie"), None);
 
-        let head = house.call(Method::HEAD, "/p/openai/models").send().await.expect_status(404);
+        let head = app.call(Method::HEAD, "/p/openai/models").send().await.expect_status(404);
         assert!(head.body.is_empty() && head.header("content-length").is_some());
-        let listed = house.get("/p/openai/v1/models").send().await.expect_status(200);
+        let listed = app.get("/p/openai/v1/models").send().await.expect_status(200);
         assert_eq!(listed.json()["object"], "list");
         assert_eq!(listed.header("x-gateway-model"), None);
-        house.receipts(3).await;
+        app.receipts(3).await;
     })
     .await;
 }
 
 #[tokio::test]
 async fn usage_is_read_from_what_passes() {
-    house::each(async |house| {
+    app::each(async |app| {
         let models = ["text", "cached", "reasoning", "huge-event-2048", "usage-every-chunk"];
         for model in models {
-            let whole = passing(&house, &question(model)).send().await.expect_status(200);
+            let whole = passing(&app, &question(model)).send().await.expect_status(200);
             assert!(whole.json().get("provider").is_none(), "nothing is added");
-            let stream = passing(&house, &streaming(model)).send().await.expect_status(200);
+            let stream = passing(&app, &streaming(model)).send().await.expect_status(200);
             assert!(stream.text().ends_with("data: [DONE]\n\n"));
         }
-        let rows = house.receipts(2 * models.len()).await;
-        for line in house.upstream.bill() {
+        let rows = app.receipts(2 * models.len()).await;
+        for line in app.upstream.bill() {
             let row = rows.iter().find(|row| row["provider_id"] == line.id).unwrap();
             let found = ["input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"]
                 .map(|name| row[name].as_u64().unwrap());
@@ -134,8 +134,8 @@ async fn usage_is_read_from_what_passes() {
             assert_eq!(found, billed, "{} {row:#}", line.model);
             assert_eq!((&row["estimated"], &row["model"]), (&json!(false), &json!(line.model)));
         }
-        passing(&house, &question("no-usage")).send().await.expect_status(200);
-        let rows = house.receipts(2 * models.len() + 1).await;
+        passing(&app, &question("no-usage")).send().await.expect_status(200);
+        let rows = app.receipts(2 * models.len() + 1).await;
         let row = rows.last().unwrap();
         assert_eq!(row["estimated"], true, "{row:#}");
         assert!(row["output_tokens"].as_u64().unwrap() > 0, "{row:#}");
@@ -145,14 +145,14 @@ async fn usage_is_read_from_what_passes() {
 
 #[tokio::test]
 async fn what_is_put_in_order_is_no_output() {
-    house::each(async |house| {
+    app::each(async |app| {
         let found =
             json!({"index": 0, "relevance_score": 0.9, "document": {"text": "a long document ".repeat(40)}});
         let answer = json!({"results": [found], "usage": {"prompt_tokens": 815, "total_tokens": 815}});
-        house.upstream.push(Script::status(200, "application/json", answer.to_string()));
+        app.upstream.push(Script::status(200, "application/json", answer.to_string()));
         let body = json!({"model": "rerank", "query": "a", "documents": ["b"]});
-        house.post("/p/openai/v1/rerank", body).send().await.expect_status(200);
-        let row = &house.receipts(1).await[0];
+        app.post("/p/openai/v1/rerank", body).send().await.expect_status(200);
+        let row = &app.receipts(1).await[0];
         assert_eq!((&row["input_tokens"], &row["output_tokens"]), (&json!(815), &json!(0)), "{row:#}");
         assert_eq!(row["estimated"], false);
     })
@@ -161,20 +161,20 @@ async fn what_is_put_in_order_is_no_output() {
 
 #[tokio::test]
 async fn pictures_are_paid_for_one_by_one() {
-    house::each_with(Wishes::enterprise, async |house| {
+    app::each_with(TestSettings::enterprise, async |app| {
         let price = json!({"per_image": 0.3, "input_per_mtok": 0, "output_per_mtok": 0});
-        house.put("/admin/api/v1/model-pricing/openai/dall-e-3", price).send().await.expect_status(201);
+        app.put("/admin/api/v1/model-pricing/openai/dall-e-3", price).send().await.expect_status(201);
         let url = "/admin/api/v1/budgets/%2Fart/daily";
-        house.put(url, json!({"amount": 1})).send().await.expect_status(200);
+        app.put(url, json!({"amount": 1})).send().await.expect_status(200);
         let draw = |count: u64| {
             let body = json!({"model": "dall-e-3", "prompt": "a gate", "n": count});
-            house.post("/p/openai/v1/images/generations", body).header("x-gateway-user-path", "/art")
+            app.post("/p/openai/v1/images/generations", body).header("x-gateway-user-path", "/art")
         };
         assert_eq!(draw(4).send().await.refusal().1, "budget_exceeded");
         draw(2).send().await.expect_status(200);
         assert_eq!(draw(2).send().await.refusal().1, "budget_exceeded");
         draw(1).send().await.expect_status(200);
-        let rows = house.receipts(4).await;
+        let rows = app.receipts(4).await;
         let mut costs: Vec<f64> = rows.iter().filter_map(|row| row["total_cost"].as_f64()).collect();
         costs.retain(|cost| *cost > 0.0);
         assert_eq!(costs, [0.6, 0.3]);
@@ -185,11 +185,11 @@ async fn pictures_are_paid_for_one_by_one() {
 
 #[tokio::test]
 async fn a_status_is_kept_and_only_formless_errors_are_wrapped() {
-    house::each(async |house| {
+    app::each(async |app| {
         for (model, status) in
             [("error-404", 404), ("error-429", 429), ("error-500", 500), ("unauthorized", 401)]
         {
-            let answer = passing(&house, &question(model)).send().await.expect_status(status);
+            let answer = passing(&app, &question(model)).send().await.expect_status(status);
             assert!(answer.json()["error"]["message"].is_string());
             assert_eq!(answer.header("retry-after"), (status == 429).then_some("30"));
         }
@@ -199,18 +199,18 @@ async fn a_status_is_kept_and_only_formless_errors_are_wrapped() {
             for (kind, body) in
                 [("text/html", "<h1>no</h1>"), ("application/json", "{\"detail\":\"no\"}"), ("", "")]
             {
-                house.upstream.push(Script::status(status, kind, body));
-                let refusal = passing(&house, &question("text")).refusal().await;
+                app.upstream.push(Script::status(status, kind, body));
+                let refusal = passing(&app, &question("text")).refusal().await;
                 assert_eq!(refusal, (status, code.to_owned(), None), "{body}");
             }
         }
-        house.upstream.push(Script::status(503, "text/html", "<h1>later</h1>"));
-        let answer = passing(&house, &question("text")).send().await.expect_status(503);
+        app.upstream.push(Script::status(503, "text/html", "<h1>later</h1>"));
+        let answer = passing(&app, &question("text")).send().await.expect_status(503);
         assert_eq!(
             (answer.text().as_str(), answer.header("content-type")),
             ("<h1>later</h1>", Some("text/html"))
         );
-        let rows = house.receipts(14).await;
+        let rows = app.receipts(14).await;
         assert!(rows.iter().all(|row| row["total_tokens"] == 0), "{rows:#?}");
     })
     .await;
@@ -218,7 +218,7 @@ async fn a_status_is_kept_and_only_formless_errors_are_wrapped() {
 
 #[tokio::test]
 async fn a_path_cannot_leave_the_base_url() {
-    house::each(async |house| {
+    app::each(async |app| {
         let paths = [
             "../x",
             "a/%2e%2e/x",
@@ -231,11 +231,11 @@ async fn a_path_cannot_leave_the_base_url() {
             "%252e%252e",
         ];
         for path in paths {
-            let refusal = house.get(format!("/p/openai/{path}")).refusal().await;
+            let refusal = app.get(format!("/p/openai/{path}")).refusal().await;
             assert_eq!(refusal, (400, "invalid_parameter".into(), Some("endpoint".into())), "{path}");
         }
-        assert_eq!(house.upstream.requests().len(), 0);
-        house.receipts(paths.len()).await;
+        assert_eq!(app.upstream.requests().len(), 0);
+        app.receipts(paths.len()).await;
     })
     .await;
 }
@@ -244,33 +244,33 @@ async fn a_path_cannot_leave_the_base_url() {
 async fn an_unknown_provider_and_a_closed_door_are_not_found() {
     let gone =
         |name: &str| (404, name.to_owned(), (name == "provider_not_found").then(|| "provider".to_owned()));
-    house::each(async |house| {
-        assert_eq!(house.get("/p/nobody/models").refusal().await, gone("provider_not_found"));
-        assert_eq!(house.get("/p/openai/models").anonymous().send().await.status, 401);
-        assert_eq!(house.get("/p/openai").send().await.status, 404);
+    app::each(async |app| {
+        assert_eq!(app.get("/p/nobody/models").refusal().await, gone("provider_not_found"));
+        assert_eq!(app.get("/p/openai/models").anonymous().send().await.status, 401);
+        assert_eq!(app.get("/p/openai").send().await.status, 404);
     })
     .await;
     let rules = || Rules { providers: vec!["anthropic".into()], ..Rules::default() };
-    house::each_with(
+    app::each_with(
         move || ruled(rules()),
-        async |house| {
-            assert_eq!(house.get("/p/openai/models").refusal().await, gone("provider_not_found"));
+        async |app| {
+            assert_eq!(app.get("/p/openai/models").refusal().await, gone("provider_not_found"));
         },
     )
     .await;
     let rules = || Rules { enabled: false, drop_version: false, ..Rules::default() };
-    house::each_with(
+    app::each_with(
         move || ruled(rules()),
-        async |house| {
-            assert_eq!(house.get("/p/openai/models").refusal().await, gone("not_found"));
+        async |app| {
+            assert_eq!(app.get("/p/openai/models").refusal().await, gone("not_found"));
         },
     )
     .await;
-    house::each_with(
+    app::each_with(
         || ruled(Rules { drop_version: false, ..Rules::default() }),
-        async |house| {
-            house.get("/p/openai/v1/models").send().await.expect_status(404);
-            assert_eq!(house.upstream.requests()[0].path, "/v1/v1/models");
+        async |app| {
+            app.get("/p/openai/v1/models").send().await.expect_status(404);
+            assert_eq!(app.upstream.requests()[0].path, "/v1/v1/models");
         },
     )
     .await;
@@ -278,25 +278,25 @@ async fn an_unknown_provider_and_a_closed_door_are_not_found() {
 
 #[tokio::test]
 async fn no_connection_is_502() {
-    house::each(async |house| {
-        house.upstream.stop();
+    app::each(async |app| {
+        app.upstream.stop();
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let refusal = passing(&house, &question("text")).refusal().await;
+        let refusal = passing(&app, &question("text")).refusal().await;
         assert_eq!(refusal, (502, "upstream_unreachable".into(), None));
-        assert_eq!(house.receipts(1).await[0]["total_tokens"], 0);
+        assert_eq!(app.receipts(1).await[0]["total_tokens"], 0);
     })
     .await;
 }
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_cut_and_booked_once() {
-    house::each(async |house| {
+    app::each(async |app| {
         for body in [streaming("cut-mid-stream"), streaming("reset-mid-stream"), question("cut-mid-stream")] {
-            let response = passing(&house, &body).open().await;
+            let response = passing(&app, &body).open().await;
             assert_eq!(response.status(), 200);
             assert!(response.into_body().collect().await.is_err(), "{body}");
         }
-        let rows = house.receipts(3).await;
+        let rows = app.receipts(3).await;
         for row in &rows[..2] {
             assert_eq!(row["estimated"], true, "{row:#}");
             assert!(row["output_tokens"].as_u64().unwrap() > 0, "{row:#}");
@@ -312,14 +312,14 @@ async fn silence_is_bounded() {
         request_timeout: Duration::from_millis(300),
         ..Policy::default()
     };
-    house::each_with(
-        || Wishes { policy: hasty(), ..Wishes::default() },
-        async |house| {
-            let refusal = passing(&house, &question("hang")).refusal().await;
+    app::each_with(
+        || TestSettings { policy: hasty(), ..TestSettings::default() },
+        async |app| {
+            let refusal = passing(&app, &question("hang")).refusal().await;
             assert_eq!((refusal.0, &*refusal.1), (504, "upstream_timeout"));
-            let response = passing(&house, &streaming("hang-mid-stream")).open().await;
+            let response = passing(&app, &streaming("hang-mid-stream")).open().await;
             assert!(response.into_body().collect().await.is_err());
-            house.receipts(2).await;
+            app.receipts(2).await;
         },
     )
     .await;
@@ -327,22 +327,22 @@ async fn silence_is_bounded() {
 
 #[tokio::test]
 async fn a_client_that_goes_away_cancels_the_call_and_pays_for_what_passed() {
-    house::each(async |house| {
-        let mut response = passing(&house, &streaming("drip-20")).open().await;
+    app::each(async |app| {
+        let mut response = passing(&app, &streaming("drip-20")).open().await;
         for _ in 0..3 {
             response.body_mut().frame().await.unwrap().unwrap();
         }
         drop(response);
-        let row = &house.receipts(1).await[0];
+        let row = &app.receipts(1).await[0];
         assert_eq!((&row["estimated"], &row["model"]), (&json!(true), &json!("drip-20")), "{row:#}");
         assert!(row["output_tokens"].as_u64().unwrap() > 0, "{row:#}");
         tokio::time::sleep(Duration::from_millis(100)).await;
-        let bill = house.upstream.bill();
+        let bill = app.upstream.bill();
         assert!(!bill[0].finished, "{bill:?}");
-        house.upstream.push(Script::Exact(Scripted { before: vec![Step::Hang], ..Scripted::default() }));
-        let waiting = passing(&house, &question("text")).open();
+        app.upstream.push(Script::Exact(Scripted { before: vec![Step::Hang], ..Scripted::default() }));
+        let waiting = passing(&app, &question("text")).open();
         assert!(tokio::time::timeout(Duration::from_millis(100), waiting).await.is_err());
-        house.receipts(2).await;
+        app.receipts(2).await;
     })
     .await;
 }

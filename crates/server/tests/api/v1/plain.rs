@@ -1,20 +1,23 @@
-//! `/v1/embeddings`, `/v1/rerank`, `/v1/completions`: passed as they are to a provider that has them.
+//! Tests of `/v1/embeddings`, `/v1/rerank` and `/v1/completions`: forwarded unchanged to a provider that supports them.
 
 use serde_json::{Value, json};
 
-use crate::house::{self, House, Wishes};
+use crate::app::{self, TestApp, TestSettings};
 
 const EMBEDDINGS: &str = "/v1/embeddings";
 const RERANK: &str = "/v1/rerank";
 const COMPLETIONS: &str = "/v1/completions";
 
-fn everyone() -> Wishes {
-    Wishes { vendors: &["openai", "anthropic", "gemini", "jina", "azure", "ollama"], ..Wishes::default() }
+fn everyone() -> TestSettings {
+    TestSettings {
+        vendors: &["openai", "anthropic", "gemini", "jina", "azure", "ollama"],
+        ..TestSettings::default()
+    }
 }
 
-async fn check_receipts(house: &House, path: &str) {
-    let bill = house.upstream.bill();
-    for (row, line) in house.receipts(bill.len()).await.iter().zip(bill) {
+async fn check_receipts(app: &TestApp, path: &str) {
+    let bill = app.upstream.bill();
+    for (row, line) in app.receipts(bill.len()).await.iter().zip(bill) {
         assert_eq!(row["endpoint"], path, "{row:#}");
         assert_eq!(row["input_tokens"].as_u64(), Some(line.prompt_tokens), "{row:#}");
         assert_eq!(row["output_tokens"].as_u64(), Some(line.completion_tokens), "{row:#}");
@@ -24,10 +27,10 @@ async fn check_receipts(house: &House, path: &str) {
 
 #[tokio::test]
 async fn embeddings_pass_as_they_are() {
-    house::each_with(everyone, async |house| {
+    app::each_with(everyone, async |app| {
         let body = r#"{ "model":"openai/embed", "input":["caf\u00e9","b"],"dimensions": 4 }"#;
-        let answer = house.post(EMBEDDINGS, json!({})).body(body).send().await.expect_status(200);
-        let sent = String::from_utf8(house.upstream.requests()[0].body.clone()).unwrap();
+        let answer = app.post(EMBEDDINGS, json!({})).body(body).send().await.expect_status(200);
+        let sent = String::from_utf8(app.upstream.requests()[0].body.clone()).unwrap();
         assert_eq!(sent, body.replace("openai/embed", "embed"));
         let list = answer.json();
         assert_eq!((&list["object"], list["data"].as_array().map(Vec::len)), (&json!("list"), Some(2)));
@@ -37,19 +40,19 @@ async fn embeddings_pass_as_they_are() {
         for vendor in ["gemini", "jina", "azure", "ollama"] {
             let packed =
                 json!({"model": format!("{vendor}/embed"), "input": "one two", "encoding_format": "base64"});
-            let answer = house.post(EMBEDDINGS, packed).send().await.expect_status(200).json();
+            let answer = app.post(EMBEDDINGS, packed).send().await.expect_status(200).json();
             assert!(answer["data"][0]["embedding"].is_string(), "{vendor}: {answer}");
             assert_eq!(answer["usage"]["prompt_tokens"], 10, "{vendor}: {answer}");
         }
-        check_receipts(&house, EMBEDDINGS).await;
+        check_receipts(&app, EMBEDDINGS).await;
     })
     .await;
 }
 
 #[tokio::test]
 async fn embeddings_that_cannot_be() {
-    house::each_with(everyone, async |house| {
-        let refusal = async |body: Value| house.post(EMBEDDINGS, body).refusal().await;
+    app::each_with(everyone, async |app| {
+        let refusal = async |body: Value| app.post(EMBEDDINGS, body).refusal().await;
         let refused = refusal(json!({"input": "hi"})).await;
         assert_eq!(refused, (400, "model_required".into(), Some("model".into())));
         for input in [json!(null), json!([]), json!({"a": 1}), json!("")] {
@@ -68,11 +71,11 @@ async fn embeddings_that_cannot_be() {
 
 #[tokio::test]
 async fn the_demo_embeds_without_anybody() {
-    let wishes = || Wishes { vendors: &[], demo: Some(true), ..Wishes::default() };
-    house::each_with(wishes, async |house| {
+    let settings = || TestSettings { vendors: &[], demo: Some(true), ..TestSettings::default() };
+    app::each_with(settings, async |app| {
         let embed = async |input: Value| {
             let body = json!({"model": "demo/demo-embedding", "input": input});
-            house.post(EMBEDDINGS, body).send().await.expect_status(200).json()
+            app.post(EMBEDDINGS, body).send().await.expect_status(200).json()
         };
         let both = embed(json!(["a cat sat on the mat", "stock prices fell"])).await;
         let again = embed(json!("a cat sat on the mat")).await;
@@ -87,12 +90,12 @@ async fn the_demo_embeds_without_anybody() {
         let cat = vector(&both, 0);
         assert!(alike(&cat, &near) > alike(&cat, &vector(&both, 1)), "likeness means something");
         assert!(both["usage"]["prompt_tokens"].as_u64() > Some(0), "{both}");
-        let rows = house.receipts(3).await;
+        let rows = app.receipts(3).await;
         assert!(
             rows.iter().all(|row| row["provider_name"] == "demo" && row["status_code"] == 200),
             "{rows:#?}"
         );
-        assert!(house.upstream.requests().is_empty());
+        assert!(app.upstream.requests().is_empty());
     })
     .await;
 }
@@ -103,9 +106,9 @@ fn ranking() -> Value {
 
 #[tokio::test]
 async fn documents_are_ranked() {
-    house::each_with(everyone, async |house| {
+    app::each_with(everyone, async |app| {
         let mut body = ranking();
-        let answer = house.post(RERANK, body.clone()).send().await.expect_status(200).json();
+        let answer = app.post(RERANK, body.clone()).send().await.expect_status(200).json();
         let order: Vec<u64> = answer["results"]
             .as_array()
             .unwrap()
@@ -122,17 +125,17 @@ async fn documents_are_ranked() {
         assert!(scores.is_sorted_by(|one, other| one >= other), "{answer}");
         body["top_n"] = json!(1);
         body["return_documents"] = json!(true);
-        let answer = house.post(RERANK, body).send().await.expect_status(200).json();
+        let answer = app.post(RERANK, body).send().await.expect_status(200).json();
         assert_eq!(answer["results"].as_array().map(Vec::len), Some(1));
         assert_eq!(answer["results"][0]["document"]["text"], "a red apple");
-        check_receipts(&house, RERANK).await;
+        check_receipts(&app, RERANK).await;
     })
     .await;
 }
 
 #[tokio::test]
 async fn rankings_that_cannot_be() {
-    house::each_with(everyone, async |house| {
+    app::each_with(everyone, async |app| {
         let with = |field: &str, value: Value| {
             let mut body = ranking();
             body[field] = value;
@@ -147,18 +150,18 @@ async fn rankings_that_cannot_be() {
             ("top_n", json!(4)),
             ("top_n", json!("two")),
         ] {
-            let (status, _, param) = house.post(RERANK, with(field, value.clone())).refusal().await;
+            let (status, _, param) = app.post(RERANK, with(field, value.clone())).refusal().await;
             assert_eq!((status, param.as_deref()), (400, Some(field)), "{field}: {value}");
         }
-        let refused = house.post(RERANK, with("model", json!(null))).refusal().await;
+        let refused = app.post(RERANK, with("model", json!(null))).refusal().await;
         assert_eq!(refused, (400, "model_required".into(), Some("model".into())));
         assert!(
-            house.upstream.requests().is_empty(),
+            app.upstream.requests().is_empty(),
             "nothing of that was sent on: {:?}",
-            house.upstream.requests()
+            app.upstream.requests()
         );
         for model in ["openai/rerank", "anthropic/rerank"] {
-            let answer = house.post(RERANK, with("model", json!(model))).send().await;
+            let answer = app.post(RERANK, with("model", json!(model))).send().await;
             assert_eq!(answer.refusal(), (501, "unsupported_rerank_operation".into(), None));
             assert_eq!(answer.json()["error"]["type"], "invalid_request_error");
         }
@@ -172,14 +175,14 @@ fn completion(model: &str, stream: bool) -> Value {
 
 #[tokio::test]
 async fn completions_whole_and_streamed() {
-    house::each_with(everyone, async |house| {
+    app::each_with(everyone, async |app| {
         for vendor in ["openai", "azure", "ollama"] {
             let model = format!("{vendor}/text");
             let whole =
-                house.post(COMPLETIONS, completion(&model, false)).send().await.expect_status(200).json();
+                app.post(COMPLETIONS, completion(&model, false)).send().await.expect_status(200).json();
             assert_eq!(whole["object"], "text_completion", "{vendor}");
             assert_eq!(whole["choices"][0]["text"], "Hello from the upstream. You said: How are you?");
-            let stream = house.post(COMPLETIONS, completion(&model, true)).send().await.expect_status(200);
+            let stream = app.post(COMPLETIONS, completion(&model, true)).send().await.expect_status(200);
             assert!(stream.text().ends_with("data: [DONE]\n\n"), "{}", stream.text());
             let chunks = stream.named_events();
             let text: String =
@@ -192,9 +195,9 @@ async fn completions_whole_and_streamed() {
             );
             let mut asking = completion(&model, true);
             asking["stream_options"] = json!({"include_usage": true});
-            let stream = house.post(COMPLETIONS, asking).send().await.expect_status(200);
+            let stream = app.post(COMPLETIONS, asking).send().await.expect_status(200);
             let usage = stream.named_events().last().unwrap().1["usage"].clone();
-            let line = house.upstream.bill().pop().unwrap();
+            let line = app.upstream.bill().pop().unwrap();
             assert_eq!(
                 usage["completion_tokens"].as_u64(),
                 Some(line.completion_tokens),
@@ -202,9 +205,9 @@ async fn completions_whole_and_streamed() {
                 stream.text()
             );
         }
-        check_receipts(&house, COMPLETIONS).await;
+        check_receipts(&app, COMPLETIONS).await;
         let refused =
-            house.post(COMPLETIONS, completion("anthropic/claude-sonnet-4-5~text", false)).refusal().await;
+            app.post(COMPLETIONS, completion("anthropic/claude-sonnet-4-5~text", false)).refusal().await;
         assert_eq!(refused, (501, "unsupported_operation".into(), None));
     })
     .await;
@@ -212,21 +215,21 @@ async fn completions_whole_and_streamed() {
 
 #[tokio::test]
 async fn a_completion_that_breaks_off_says_so() {
-    house::each_with(everyone, async |house| {
+    app::each_with(everyone, async |app| {
         for fault in ["cut-mid-stream", "eof-mid-stream", "error-after-content"] {
-            let answer = house.post(COMPLETIONS, completion(&format!("openai/{fault}"), true)).send().await;
+            let answer = app.post(COMPLETIONS, completion(&format!("openai/{fault}"), true)).send().await;
             let answer = answer.expect_status(200);
             assert!(!answer.text().contains("[DONE]"), "{fault}: {}", answer.text());
-            house::check_envelope(&answer.named_events().last().unwrap().1);
+            app::check_envelope(&answer.named_events().last().unwrap().1);
         }
         for fault in ["html", "bad-json", "error-in-stream", "error-500"] {
             for stream in [false, true] {
-                let call = house.post(COMPLETIONS, completion(&format!("openai/{fault}"), stream));
+                let call = app.post(COMPLETIONS, completion(&format!("openai/{fault}"), stream));
                 let (status, ..) = call.refusal().await;
                 assert!((500..600).contains(&status), "{fault} {stream}: {status}");
             }
         }
-        let rows = house.receipts(11).await;
+        let rows = app.receipts(11).await;
         assert!(rows[..3].iter().all(|row| row["estimated"] == true), "{rows:#?}");
     })
     .await;

@@ -1,4 +1,4 @@
-//! `/v1/responses`: created on any provider, kept, read back, listed, gone on from, deleted.
+//! Tests of `/v1/responses`: created on any provider, stored, retrieved, listed, continued, deleted.
 
 mod ownership;
 mod streams;
@@ -10,23 +10,23 @@ use std::time::Duration;
 use pipeline::gateway::Policy;
 use serde_json::{Value, json};
 
-use crate::house::{self, House, UPSTREAMS, Wishes, input};
+use crate::app::{self, TestApp, TestSettings, UPSTREAMS, input};
 
 const PATH: &str = "/v1/responses";
 const ANTHROPIC: &str = "anthropic/claude-sonnet-4-5~";
 const OPENAI: &str = "openai/gpt-4.1~";
 
-/// A stored response of that model: what its creation answered.
-async fn create(house: &House, model: &str, text: &str) -> Value {
-    house.post(PATH, input(model, text)).send().await.expect_status(200).json()
+/// Creates a stored response with that model.
+async fn create(app: &TestApp, model: &str, text: &str) -> Value {
+    app.post(PATH, input(model, text)).send().await.expect_status(200).json()
 }
 
 fn id(response: &Value) -> &str {
     response["id"].as_str().unwrap_or_else(|| panic!("no id: {response}"))
 }
 
-async fn refused(house: &House, body: Value) -> (u16, Option<String>) {
-    let (status, _, param) = house.post(PATH, body).refusal().await;
+async fn refused(app: &TestApp, body: Value) -> (u16, Option<String>) {
+    let (status, _, param) = app.post(PATH, body).refusal().await;
     (status, param)
 }
 
@@ -51,21 +51,21 @@ fn check_shape(response: &Value, model: &str) {
 
 #[tokio::test]
 async fn a_response_is_read_back_at_once_and_after_a_restart() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let mut made = Vec::new();
         for upstream in UPSTREAMS {
             let model = format!("{upstream}text");
-            let answer = house.post(PATH, input(&model, "How are you?")).send().await.expect_status(200);
+            let answer = app.post(PATH, input(&model, "How are you?")).send().await.expect_status(200);
             assert_eq!(answer.header("x-gateway-model"), Some(&*model));
             assert_eq!(answer.header("x-gateway-provider"), model.split('/').next());
             let response = answer.json();
             check_shape(&response, &model);
-            let read = house.get(format!("{PATH}/{}", id(&response))).send().await.expect_status(200);
+            let read = app.get(format!("{PATH}/{}", id(&response))).send().await.expect_status(200);
             assert_eq!(read.header("content-type"), Some("application/json"));
             assert_eq!(read.json(), response, "{model}");
             made.push(response);
         }
-        let neighbour = house.restart().await;
+        let neighbour = app.restart().await;
         for response in made {
             let path = format!("{PATH}/{}", id(&response));
             assert_eq!(neighbour.get(&path).send().await.expect_status(200).json(), response);
@@ -74,7 +74,7 @@ async fn a_response_is_read_back_at_once_and_after_a_restart() {
             let mut next = input(&format!("{ANTHROPIC}text"), "And now?");
             next["previous_response_id"] = response["id"].clone();
             neighbour.post(PATH, next).send().await.expect_status(200);
-            assert!(told(&house).contains("You said: How are you?"), "{}", told(&house));
+            assert!(told(&app).contains("You said: How are you?"), "{}", told(&app));
         }
     })
     .await;
@@ -82,9 +82,9 @@ async fn a_response_is_read_back_at_once_and_after_a_restart() {
 
 #[tokio::test]
 async fn another_replica_has_it_within_a_second() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let neighbour = house.neighbour().await;
-        let response = create(&house, &format!("{ANTHROPIC}text"), "How are you?").await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let neighbour = app.neighbour().await;
+        let response = create(&app, &format!("{ANTHROPIC}text"), "How are you?").await;
         let made = tokio::time::Instant::now();
         loop {
             let answer = neighbour.get(format!("{PATH}/{}", id(&response))).send().await;
@@ -101,12 +101,12 @@ async fn another_replica_has_it_within_a_second() {
 
 #[tokio::test]
 async fn a_native_request_keeps_every_byte_but_its_model() {
-    house::each(async |house| {
+    app::each(async |app| {
         let body = r#"{ "model":"openai/text", "x_new":{"b":1,"a":[0.10]}, "input":[{"role":"user","content":"caf\u00e9"}],"store":true, "metadata":{"k":"v"},"truncation":"auto","include":[ ] }"#;
         let said = r#"{"id":"resp_exact","object":"response","created_at":1,"status":"completed","model":"text","output":[],"x_extra":[1.50],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}"#;
-        house.upstream.push(testkit::Script::status(200, "application/json", said));
-        let answer = house.post(PATH, json!({})).body(body).send().await.expect_status(200);
-        let sent = String::from_utf8(house.upstream.requests()[0].body.clone()).unwrap();
+        app.upstream.push(testkit::Script::status(200, "application/json", said));
+        let answer = app.post(PATH, json!({})).body(body).send().await.expect_status(200);
+        let sent = String::from_utf8(app.upstream.requests()[0].body.clone()).unwrap();
         assert_eq!(sent, body.replace("openai/text", "text"));
         assert!(answer.text().contains(r#""x_extra":[1.50]"#), "{}", answer.text());
         assert_eq!(answer.json()["model"], "openai/text");
@@ -116,11 +116,11 @@ async fn a_native_request_keeps_every_byte_but_its_model() {
 
 #[tokio::test]
 async fn input_items_come_as_they_were_sent() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in [OPENAI, ANTHROPIC] {
             let model = format!("{upstream}text");
-            let response = create(&house, &model, "How are you?").await;
-            let list = house.get(format!("{PATH}/{}/input_items", id(&response))).send().await;
+            let response = create(&app, &model, "How are you?").await;
+            let list = app.get(format!("{PATH}/{}/input_items", id(&response))).send().await;
             let list = list.expect_status(200).json();
             let normalised = json!([{
                 "type": "message", "role": "user", "content": [{"type": "input_text", "text": "How are you?"}],
@@ -134,8 +134,8 @@ async fn input_items_come_as_they_were_sent() {
                 {"content": [{"text": "second", "type": "input_text"}], "role": "user", "type": "message"},
                 {"type": "message", "id": "msg_mine", "role": "user", "content": "third"},
             ]);
-            let response = house.post(PATH, input(&model, items.clone())).send().await.expect_status(200).json();
-            let list = house.get(format!("{PATH}/{}/input_items", id(&response))).send().await.json();
+            let response = app.post(PATH, input(&model, items.clone())).send().await.expect_status(200).json();
+            let list = app.get(format!("{PATH}/{}/input_items", id(&response))).send().await.json();
             assert_eq!(list["data"], items, "{model}");
             assert_eq!(list["last_id"], "msg_mine");
         }
@@ -145,14 +145,14 @@ async fn input_items_come_as_they_were_sent() {
 
 #[tokio::test]
 async fn input_items_are_paged() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let items: Vec<Value> =
             (0..5).map(|index| json!({"role": "user", "content": format!("item {index}")})).collect();
         let body = input(&format!("{ANTHROPIC}text"), items.clone());
-        let response = house.post(PATH, body).send().await.expect_status(200).json();
+        let response = app.post(PATH, body).send().await.expect_status(200).json();
         let path = format!("{PATH}/{}/input_items", id(&response));
         let page = async |query: &str| {
-            let list = house.get(format!("{path}?{query}")).send().await.expect_status(200).json();
+            let list = app.get(format!("{path}?{query}")).send().await.expect_status(200).json();
             (list["data"].as_array().unwrap().clone(), list["last_id"].clone(), list["has_more"].clone())
         };
         let (all, _, more) = page("order=asc").await;
@@ -175,7 +175,7 @@ async fn input_items_are_paged() {
             ("order=up", "order"),
             ("after=nothing", "after"),
         ] {
-            let (status, _, found) = house.get(format!("{path}?{query}")).refusal().await;
+            let (status, _, found) = app.get(format!("{path}?{query}")).refusal().await;
             assert_eq!((status, found.as_deref()), (400, Some(param)), "{query}");
         }
     })
@@ -184,24 +184,24 @@ async fn input_items_are_paged() {
 
 #[tokio::test]
 async fn a_deleted_response_is_gone() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in [OPENAI, ANTHROPIC] {
             let model = format!("{upstream}text");
-            let response = create(&house, &model, "How are you?").await;
+            let response = create(&app, &model, "How are you?").await;
             let path = format!("{PATH}/{}", id(&response));
-            let deleted = house.call(http::Method::DELETE, &path).send().await.expect_status(200).json();
+            let deleted = app.call(http::Method::DELETE, &path).send().await.expect_status(200).json();
             assert_eq!(deleted, json!({"id": id(&response), "object": "response", "deleted": true}));
             for call in [
-                house.get(&path),
-                house.call(http::Method::DELETE, &path),
-                house.get(format!("{path}/input_items")),
-                house.post(format!("{path}/cancel"), json!({})),
+                app.get(&path),
+                app.call(http::Method::DELETE, &path),
+                app.get(format!("{path}/input_items")),
+                app.post(format!("{path}/cancel"), json!({})),
             ] {
                 assert_eq!(call.refusal().await.0, 404, "{model}");
             }
         }
         let told = async || {
-            let requests = house.upstream.requests();
+            let requests = app.upstream.requests();
             requests.into_iter().filter(|request| request.method == "DELETE").collect::<Vec<_>>()
         };
         let begun = tokio::time::Instant::now();
@@ -217,42 +217,42 @@ async fn a_deleted_response_is_gone() {
 
 #[tokio::test]
 async fn what_is_not_to_be_stored_is_not() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in [OPENAI, ANTHROPIC] {
             let model = format!("{upstream}text");
             let mut body = input(&model, "How are you?");
             body["store"] = json!(false);
-            let response = house.post(PATH, body).send().await.expect_status(200).json();
+            let response = app.post(PATH, body).send().await.expect_status(200).json();
             let path = format!("{PATH}/{}", id(&response));
-            assert_eq!(house.get(&path).refusal().await.0, 404, "{model}");
-            assert_eq!(house.get(format!("{path}/input_items")).refusal().await.0, 404, "{model}");
+            assert_eq!(app.get(&path).refusal().await.0, 404, "{model}");
+            assert_eq!(app.get(format!("{path}/input_items")).refusal().await.0, 404, "{model}");
             let mut next = input(&model, "And now?");
             next["previous_response_id"] = response["id"].clone();
             let expected = (404, Some("previous_response_id".to_owned()));
-            assert_eq!(refused(&house, next).await, expected, "{model}");
+            assert_eq!(refused(&app, next).await, expected, "{model}");
         }
-        let sent = house.upstream.requests();
+        let sent = app.upstream.requests();
         assert_eq!(sent.len(), 2, "a turn that follows nothing is not sent on");
         assert_eq!(serde_json::from_slice::<Value>(&sent[0].body).unwrap()["store"], false);
     })
     .await;
 }
 
-/// The texts of a conversation as the upstream was told it, whatever the dialect.
-fn told(house: &House) -> String {
-    String::from_utf8(house.upstream.requests().last().unwrap().body.clone()).unwrap()
+/// The last request body that the upstream received.
+fn told(app: &TestApp) -> String {
+    String::from_utf8(app.upstream.requests().last().unwrap().body.clone()).unwrap()
 }
 
 #[tokio::test]
 async fn a_response_that_was_cut_short_is_incomplete() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             let mut body = input(&format!("{upstream}max-tokens"), "How are you?");
             body["max_output_tokens"] = json!(16);
-            let response = house.post(PATH, body).send().await.expect_status(200).json();
+            let response = app.post(PATH, body).send().await.expect_status(200).json();
             assert_eq!(response["status"], "incomplete", "{upstream}");
             assert_eq!(response["incomplete_details"]["reason"], "max_output_tokens", "{upstream}");
-            let read = house.get(format!("{PATH}/{}", id(&response))).send().await.expect_status(200).json();
+            let read = app.get(format!("{PATH}/{}", id(&response))).send().await.expect_status(200).json();
             assert_eq!(read, response);
         }
     })
@@ -261,24 +261,24 @@ async fn a_response_that_was_cut_short_is_incomplete() {
 
 #[tokio::test]
 async fn a_response_expires() {
-    let wishes = || Wishes {
+    let settings = || TestSettings {
         policy: Policy { response_ttl: Duration::from_secs(3600), ..Policy::default() },
-        ..Wishes::every_dialect()
+        ..TestSettings::every_dialect()
     };
-    house::each_with(wishes, async |house| {
+    app::each_with(settings, async |app| {
         let model = format!("{ANTHROPIC}text");
-        let response = create(&house, &model, "How are you?").await;
+        let response = create(&app, &model, "How are you?").await;
         let path = format!("{PATH}/{}", id(&response));
-        house.clock.advance(Duration::from_secs(3500));
-        house.get(&path).send().await.expect_status(200);
-        house.clock.advance(Duration::from_secs(101));
-        assert_eq!(house.get(&path).refusal().await.0, 404);
+        app.clock.advance(Duration::from_secs(3500));
+        app.get(&path).send().await.expect_status(200);
+        app.clock.advance(Duration::from_secs(101));
+        assert_eq!(app.get(&path).refusal().await.0, 404);
         let mut next = input(&model, "And now?");
         next["previous_response_id"] = response["id"].clone();
-        let (_, key) = house.key(json!({"name": "a"})).await;
-        let (status, _, param) = house.post(PATH, next).key(&key).refusal().await;
+        let (_, key) = app.key(json!({"name": "a"})).await;
+        let (status, _, param) = app.post(PATH, next).key(&key).refusal().await;
         assert_eq!((status, param.as_deref()), (404, Some("previous_response_id")));
-        let neighbour = house.restart().await;
+        let neighbour = app.restart().await;
         assert_eq!(neighbour.get(&path).refusal().await.0, 404);
     })
     .await;

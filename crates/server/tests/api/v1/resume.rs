@@ -1,4 +1,4 @@
-//! Streams whose provider dies in the middle, continued by another: the client gets one answer, whole and once.
+//! Tests of streams whose provider fails in the middle and that another target continues, without gaps or repetition.
 
 mod account;
 
@@ -8,11 +8,12 @@ use pipeline::gateway::Policy;
 use serde_json::{Value, json};
 use testkit::{LOOK, Script, TALE};
 
-use crate::house::{self, Answer, Client, House, Wishes};
+use crate::app::{self, Answer, Client, TestApp, TestSettings};
 
 const CLIENTS: [Client; 3] = [Client::Chat, Client::Responses, Client::Messages];
 
-/// Who begins and who goes on, by the formats they speak; Claude 4.5 goes on from the assistant's own words.
+/// Models named after the formats of the failing and of the continuing provider; Claude 4.5 continues from a prefilled
+/// assistant message.
 const PAIRS: [&str; 6] = [
     "claude-sonnet-4-5~chat-chat",
     "claude-sonnet-4-5~chat-messages",
@@ -22,22 +23,22 @@ const PAIRS: [&str; 6] = [
     "claude-opus-4-8~messages-messages",
 ];
 
-fn resuming() -> Wishes {
+fn resuming() -> TestSettings {
     let policy =
         Policy { resume_streams: true, stream_idle_timeout: Duration::from_millis(400), ..Policy::default() };
-    Wishes { policy, loopback_listener: true, ..Wishes::default() }
+    TestSettings { policy, loopback_listener: true, ..TestSettings::default() }
 }
 
-async fn add(house: &House, name: &str, kind: &str, priority: i64, models: &[&str]) {
+async fn add(app: &TestApp, name: &str, kind: &str, priority: i64, models: &[&str]) {
     let body = json!({
-        "name": name, "type": kind, "base_url": house.upstream.base_url(), "api_key": "sk-of-the-tests",
+        "name": name, "type": kind, "base_url": app.upstream.base_url(), "api_key": "sk-of-the-tests",
         "priority": priority, "models": models, "resilience": {"breaker_failures": 100},
     });
-    house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+    app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
 }
 
-/// Four providers, of which two serve each of the pairs.
-async fn furnish(house: &House) {
+/// Creates four providers, two of which serve each of the pairs.
+async fn furnish(app: &TestApp) {
     let serving = |first: bool, format: &str| -> Vec<&str> {
         let named = |pair: &&str| {
             let (one, other) = pair.split_once('~').and_then(|(_, pair)| pair.split_once('-')).unwrap();
@@ -51,24 +52,24 @@ async fn furnish(house: &House) {
         ("messages-one", "anthropic", true, "messages"),
         ("messages-two", "anthropic", false, "messages"),
     ] {
-        add(house, name, kind, i64::from(!first), &serving(first, format)).await;
+        add(app, name, kind, i64::from(!first), &serving(first, format)).await;
     }
 }
 
-fn script(house: &House, behaviours: &[&str]) {
-    behaviours.iter().for_each(|behaviour| house.upstream.push(Script::like(behaviour)));
+fn script(app: &TestApp, behaviours: &[&str]) {
+    behaviours.iter().for_each(|behaviour| app.upstream.push(Script::like(behaviour)));
 }
 
-async fn ask(house: &House, client: Client, model: &str, behaviours: &[&str]) -> Answer {
-    script(house, behaviours);
+async fn ask(app: &TestApp, client: Client, model: &str, behaviours: &[&str]) -> Answer {
+    script(app, behaviours);
     let mut body = client.body(model, "Tell me the tale.");
     if client == Client::Chat {
         body["stream_options"] = json!({"include_usage": true});
     }
-    client.send(house, model, true, body).send().await.expect_status(200)
+    client.send(app, model, true, body).send().await.expect_status(200)
 }
 
-/// One stream as its dialect wants it: one id, blocks and events counted without a gap, one end.
+/// Asserts that the stream is valid in its format: one id, blocks and events without gaps, one end.
 #[track_caller]
 fn check_whole(client: Client, answer: &Answer, text: &str, resumed: u32, case: &str) {
     assert_eq!(client.text(answer), text, "{case}: {}", answer.text());
@@ -114,8 +115,8 @@ fn check_whole(client: Client, answer: &Answer, text: &str, resumed: u32, case: 
 
 #[tokio::test]
 async fn a_stream_that_dies_is_continued_whoever_speaks_what() {
-    house::each_with(resuming, async |house| {
-        furnish(&house).await;
+    app::each_with(resuming, async |app| {
+        furnish(&app).await;
         for client in CLIENTS {
             for pair in PAIRS {
                 for (death, rest) in [
@@ -126,7 +127,7 @@ async fn a_stream_that_dies_is_continued_whoever_speaks_what() {
                     ("tale-hang-10", "tale-again"),
                 ] {
                     let case = format!("{client:?} {pair} {death} {rest}");
-                    let answer = ask(&house, client, pair, &[death, rest]).await;
+                    let answer = ask(&app, client, pair, &[death, rest]).await;
                     check_whole(client, &answer, TALE, 1, &case);
                 }
             }
@@ -137,15 +138,15 @@ async fn a_stream_that_dies_is_continued_whoever_speaks_what() {
 
 #[tokio::test]
 async fn it_may_die_at_any_character() {
-    house::each_with(resuming, async |house| {
-        furnish(&house).await;
+    app::each_with(resuming, async |app| {
+        furnish(&app).await;
         let rests = ["tale", "tale-again", "tale-anew"];
         for place in 1..=TALE.chars().count() {
             for number in [place, place + 3] {
                 let (client, pair) = (CLIENTS[number % 3], PAIRS[(number + place / 9) % 6]);
                 let rest = rests[(place / 3) % 3];
                 let case = format!("{client:?} {pair} {place} {rest}");
-                let answer = ask(&house, client, pair, &[&format!("tale-cut-{place}"), rest]).await;
+                let answer = ask(&app, client, pair, &[&format!("tale-cut-{place}"), rest]).await;
                 check_whole(client, &answer, TALE, 1, &case);
             }
         }
@@ -155,21 +156,21 @@ async fn it_may_die_at_any_character() {
 
 #[tokio::test]
 async fn it_may_die_more_than_once_but_not_forever() {
-    house::each_with(resuming, async |house| {
-        furnish(&house).await;
+    app::each_with(resuming, async |app| {
+        furnish(&app).await;
         for client in CLIENTS {
             for pair in PAIRS {
                 let deaths = ["tale-cut-30", "tale-again-cut-50", "tale-reset-40", "tale-again"];
-                let answer = ask(&house, client, pair, &deaths).await;
+                let answer = ask(&app, client, pair, &deaths).await;
                 check_whole(client, &answer, TALE, 3, &format!("{client:?} {pair}"));
                 let deaths = ["tale-cut-30", "tale-cut-30", "tale-cut-30", "tale-cut-30", "tale"];
-                let answer = ask(&house, client, pair, &deaths).await;
+                let answer = ask(&app, client, pair, &deaths).await;
                 client.check_broken(&answer);
                 let told = client.text(&answer);
                 let count = told.chars().count();
                 // Space that a provider repeats is not told again.
                 assert!(TALE.starts_with(&told) && (116..=120).contains(&count), "{client:?} {pair}: {told}");
-                house.upstream.reset();
+                app.upstream.reset();
             }
         }
     })
@@ -178,11 +179,11 @@ async fn it_may_die_more_than_once_but_not_forever() {
 
 #[tokio::test]
 async fn with_one_target_the_same_is_asked_again_and_may_refuse() {
-    house::each_with(resuming, async |house| {
+    app::each_with(resuming, async |app| {
         for client in CLIENTS {
-            let answer = ask(&house, client, "openai/gpt-4.1~tale", &["tale-cut-40", "tale"]).await;
+            let answer = ask(&app, client, "openai/gpt-4.1~tale", &["tale-cut-40", "tale"]).await;
             check_whole(client, &answer, TALE, 1, &format!("{client:?}"));
-            let answer = ask(&house, client, "openai/gpt-4.1~tale", &["tale-cut-40", "error-500"]).await;
+            let answer = ask(&app, client, "openai/gpt-4.1~tale", &["tale-cut-40", "error-500"]).await;
             client.check_broken(&answer);
             assert!(TALE.starts_with(&client.text(&answer)), "{}", answer.text());
         }
@@ -192,12 +193,12 @@ async fn with_one_target_the_same_is_asked_again_and_may_refuse() {
 
 #[tokio::test]
 async fn without_the_setting_it_breaks_off() {
-    let wishes = || Wishes { policy: Policy::default(), ..resuming() };
-    house::each_with(wishes, async |house| {
-        furnish(&house).await;
+    let settings = || TestSettings { policy: Policy::default(), ..resuming() };
+    app::each_with(settings, async |app| {
+        furnish(&app).await;
         for client in CLIENTS {
             for pair in PAIRS {
-                let answer = ask(&house, client, pair, &["tale-cut-40"]).await;
+                let answer = ask(&app, client, pair, &["tale-cut-40"]).await;
                 client.check_broken(&answer);
             }
         }
@@ -218,7 +219,7 @@ fn with_tools(client: Client, model: &str) -> Value {
     body
 }
 
-/// Id and arguments of every call of a stream.
+/// Id and arguments of every tool call of a stream.
 fn calls(client: Client, answer: &Answer) -> Vec<(String, Value)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -255,15 +256,15 @@ fn calls(client: Client, answer: &Answer) -> Vec<(String, Value)> {
 /// The text has twelve pieces, each call four or five.
 #[tokio::test]
 async fn a_call_that_is_cut_restarts_and_one_that_was_made_stays() {
-    house::each_with(resuming, async |house| {
-        furnish(&house).await;
+    app::each_with(resuming, async |app| {
+        furnish(&app).await;
         for client in CLIENTS {
             for pair in PAIRS {
                 for place in [3, 12, 13, 15, 18, 20] {
                     let case = format!("{client:?} {pair} {place}");
-                    script(&house, &[&format!("tale-calls-cut-{place}"), "tale-calls"]);
+                    script(&app, &[&format!("tale-calls-cut-{place}"), "tale-calls"]);
                     let body = with_tools(client, pair);
-                    let answer = client.send(&house, pair, true, body).send().await.expect_status(200);
+                    let answer = client.send(&app, pair, true, body).send().await.expect_status(200);
                     check_whole(client, &answer, LOOK, 1, &case);
                     let calls = calls(client, &answer);
                     let cities: Vec<&Value> = calls.iter().map(|(_, arguments)| &arguments["city"]).collect();
@@ -281,12 +282,12 @@ async fn a_call_that_is_cut_restarts_and_one_that_was_made_stays() {
 
 #[tokio::test]
 async fn a_thought_that_is_cut_is_over_and_not_thought_again() {
-    house::each_with(resuming, async |house| {
-        furnish(&house).await;
+    app::each_with(resuming, async |app| {
+        furnish(&app).await;
         for client in CLIENTS {
             for pair in PAIRS.into_iter().filter(|pair| !pair.contains("opus")) {
                 let case = format!("{client:?} {pair}");
-                let answer = ask(&house, client, pair, &["tale-thought-cut-4", "tale-thought"]).await;
+                let answer = ask(&app, client, pair, &["tale-thought-cut-4", "tale-thought"]).await;
                 check_whole(client, &answer, TALE, 1, &case);
                 assert!(answer.text().contains("must "), "{case}: {}", answer.text());
                 assert!(!answer.text().contains("first,"), "{case}: {}", answer.text());

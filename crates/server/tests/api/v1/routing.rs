@@ -1,4 +1,4 @@
-//! Where calls go: names, pools, rules of access; and how they get there in spite of faults.
+//! Tests of routing: names, pools, access rules, and failover.
 
 mod attempts;
 mod hedging;
@@ -9,9 +9,9 @@ mod unavailable;
 
 use serde_json::{Value, json};
 
-use crate::house::{self, Answer, House, Wishes};
+use crate::app::{self, Answer, TestApp, TestSettings};
 
-/// Beside those that the upstream lists.
+/// Configured models, in addition to those that the upstream lists.
 const MODELS: [&str; 18] = [
     "text",
     "long-3",
@@ -33,33 +33,33 @@ const MODELS: [&str; 18] = [
     "unauthorized",
 ];
 
-/// Two instances at the upstream, `one` and `two`, both with every model there is.
-async fn each(wishes: impl Fn() -> Wishes, resilience: Value, test: impl AsyncFn(House)) {
-    let wishes = || Wishes { loopback_listener: true, vendors: &[], ..wishes() };
-    house::each_with(wishes, async |house| {
+/// Runs a test with two instances at the upstream, `one` and `two`, both with all models.
+async fn each(settings: impl Fn() -> TestSettings, resilience: Value, test: impl AsyncFn(TestApp)) {
+    let settings = || TestSettings { loopback_listener: true, vendors: &[], ..settings() };
+    app::each_with(settings, async |app| {
         for name in ["one", "two"] {
             let body = json!({
-                "name": name, "type": "openai_compatible", "base_url": house.upstream.base_url(),
+                "name": name, "type": "openai_compatible", "base_url": app.upstream.base_url(),
                 "api_key": "sk-of-the-tests", "resilience": resilience,
                 "models": MODELS,
             });
-            house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+            app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
         }
-        test(house).await;
+        test(app).await;
     })
     .await;
 }
 
-async fn put(house: &House, path: &str, body: Value) {
-    let answer = house.call(http::Method::PUT, format!("/admin/api/v1/{path}")).json(body).send().await;
+async fn put(app: &TestApp, path: &str, body: Value) {
+    let answer = app.call(http::Method::PUT, format!("/admin/api/v1/{path}")).json(body).send().await;
     assert!(matches!(answer.status, 200 | 201), "{path}: {}", answer.text());
 }
 
-async fn combo(house: &House, name: &str, selectors: &[&str]) {
-    put(house, &format!("combos/{name}"), json!({"selectors": selectors})).await;
+async fn combo(app: &TestApp, name: &str, selectors: &[&str]) {
+    put(app, &format!("combos/{name}"), json!({"selectors": selectors})).await;
 }
 
-/// Who served, and after how many attempts.
+/// Status, serving model and number of attempts.
 fn served(answer: &Answer) -> (u16, &str, &str) {
     (
         answer.status,

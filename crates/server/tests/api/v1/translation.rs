@@ -1,4 +1,5 @@
-//! What holds between any client and any model: what is lost is named, what is billed is booked, what is wrong is said.
+//! Tests of translation between all clients and models: dropped parameters are reported, billed usage is recorded,
+//! faults are returned.
 
 mod content;
 mod faults;
@@ -8,9 +9,9 @@ mod thinking;
 use pipeline::gateway::Policy;
 use serde_json::{Value, json};
 
-use crate::house::{self, Answer, CLIENTS, Client, House, UPSTREAMS, Wishes};
+use crate::app::{self, Answer, CLIENTS, Client, TestApp, TestSettings, UPSTREAMS};
 
-/// The client speaks what this upstream speaks: nothing is translated.
+/// Whether the upstream speaks the client's format, so that nothing is translated.
 fn is_native(client: Client, upstream: &str) -> bool {
     match client {
         Client::Chat => {
@@ -22,7 +23,7 @@ fn is_native(client: Client, upstream: &str) -> bool {
     }
 }
 
-/// A request with something in it that this upstream cannot be told, and the name the client has for that.
+/// A request with a parameter that this upstream does not support, and the parameter's name.
 fn lossy(client: Client, model: &str) -> (Value, &'static str) {
     let mut body = client.body(model, "How are you today?");
     let (field, value, name) = match client {
@@ -37,7 +38,7 @@ fn lossy(client: Client, model: &str) -> (Value, &'static str) {
     (body, name)
 }
 
-/// Where each of those is lost.
+/// The pairs of client and upstream that drop the parameter of `lossy`.
 const LOSSES: [(Client, &str); 4] = [
     (Client::Chat, "anthropic/claude-sonnet-4-5~"),
     (Client::Responses, "anthropic/claude-sonnet-4-5~"),
@@ -52,23 +53,23 @@ fn dropped(answer: &Answer) -> Vec<String> {
 
 #[tokio::test]
 async fn what_cannot_be_carried_is_named() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for (client, upstream) in LOSSES {
             for stream in [false, true] {
                 let model = format!("{upstream}text");
                 let (body, name) = lossy(client, &model);
-                let answer = client.send(&house, &model, stream, body).send().await.expect_status(200);
+                let answer = client.send(&app, &model, stream, body).send().await.expect_status(200);
                 assert_eq!(dropped(&answer), [name], "{client:?} {stream}");
             }
         }
         for client in CLIENTS {
             for upstream in UPSTREAMS {
                 let model = format!("{upstream}text");
-                let answer = client.ask(&house, &model, false).send().await.expect_status(200);
+                let answer = client.ask(&app, &model, false).send().await.expect_status(200);
                 assert_eq!(dropped(&answer), Vec::<String>::new(), "{client:?} {model}");
                 if is_native(client, upstream) && upstream != "openai/gpt-5-codex~" {
                     let (body, _) = lossy(client, &model);
-                    let answer = client.send(&house, &model, false, body).send().await.expect_status(200);
+                    let answer = client.send(&app, &model, false, body).send().await.expect_status(200);
                     assert_eq!(answer.header("x-gateway-dropped-params"), None, "{client:?} {model}");
                 }
             }
@@ -79,15 +80,15 @@ async fn what_cannot_be_carried_is_named() {
 
 #[tokio::test]
 async fn strictly_nothing_is_dropped() {
-    let wishes = || Wishes {
+    let settings = || TestSettings {
         policy: Policy { strict_translation: true, ..Policy::default() },
-        ..Wishes::every_dialect()
+        ..TestSettings::every_dialect()
     };
-    house::each_with(wishes, async |house| {
+    app::each_with(settings, async |app| {
         for (client, upstream) in LOSSES {
             let model = format!("{upstream}text");
             let (body, name) = lossy(client, &model);
-            let answer = client.send(&house, &model, false, body).send().await;
+            let answer = client.send(&app, &model, false, body).send().await;
             assert_eq!(answer.status, 400, "{client:?}: {}", answer.text());
             match client {
                 Client::Messages => {
@@ -98,10 +99,10 @@ async fn strictly_nothing_is_dropped() {
                 _ => assert_eq!(answer.refusal(), (400, "invalid_parameter".into(), Some(name.into()))),
             }
         }
-        assert!(house.upstream.requests().is_empty(), "nothing of that was sent on");
+        assert!(app.upstream.requests().is_empty(), "nothing of that was sent on");
         for client in CLIENTS {
             for upstream in UPSTREAMS {
-                let answer = client.ask(&house, &format!("{upstream}text"), false).send().await;
+                let answer = client.ask(&app, &format!("{upstream}text"), false).send().await;
                 assert_eq!(answer.status, 200, "{client:?} {upstream}: {}", answer.text());
             }
         }
@@ -111,11 +112,11 @@ async fn strictly_nothing_is_dropped() {
 
 #[tokio::test]
 async fn chat_clients_see_who_served_them() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             let model = format!("{upstream}text");
             let (instance, bare) = model.split_once('/').unwrap();
-            let whole = Client::Chat.ask(&house, &model, false).send().await.expect_status(200);
+            let whole = Client::Chat.ask(&app, &model, false).send().await.expect_status(200);
             let body = whole.json();
             assert_eq!((&body["object"], &body["provider"]), (&json!("chat.completion"), &json!(instance)));
             assert_eq!(body["model"], bare);
@@ -124,7 +125,7 @@ async fn chat_clients_see_who_served_them() {
             assert_eq!(whole.header("x-gateway-provider"), Some(instance));
             assert_eq!(whole.header("x-gateway-model"), Some(&*model));
 
-            let stream = Client::Chat.ask(&house, &model, true).send().await.expect_status(200);
+            let stream = Client::Chat.ask(&app, &model, true).send().await.expect_status(200);
             Client::Chat.check_end(&stream);
             assert!(
                 !stream.text().contains("\"prompt_tokens\""),
@@ -182,7 +183,7 @@ fn with_tool_and_thought(client: Client, model: &str) -> Value {
     body
 }
 
-/// Total input, read from a cache, written to one, output: as the client's own dialect tells them.
+/// Total input, cache reads, cache writes and output, as reported in the client's format.
 fn told(client: Client, answer: &Answer, stream: bool) -> (u64, u64, u64, u64) {
     let documents: Vec<Value> = match stream {
         true => answer.named_events().into_iter().map(|(_, data)| data).collect(),
@@ -227,17 +228,17 @@ fn told(client: Client, answer: &Answer, stream: bool) -> (u64, u64, u64, u64) {
     }
 }
 
-/// Every client with every upstream in every behaviour.
-async fn check_bill(house: &House, stream: bool) {
+/// Checks the usage of every client with every upstream in every behaviour.
+async fn check_bill(app: &TestApp, stream: bool) {
     for behaviour in BEHAVIOURS {
         for client in CLIENTS {
             for upstream in UPSTREAMS {
-                check_usage(house, client, &format!("{upstream}{behaviour}"), stream).await;
+                check_usage(app, client, &format!("{upstream}{behaviour}"), stream).await;
             }
         }
     }
-    let bill = house.upstream.bill();
-    let rows = house.receipts(BEHAVIOURS.len() * CLIENTS.len() * UPSTREAMS.len()).await;
+    let bill = app.upstream.bill();
+    let rows = app.receipts(BEHAVIOURS.len() * CLIENTS.len() * UPSTREAMS.len()).await;
     assert_eq!(rows.len(), bill.len());
     for (row, line) in rows.iter().zip(&bill) {
         check_row(row, line);
@@ -246,22 +247,22 @@ async fn check_bill(house: &House, stream: bool) {
 
 #[tokio::test]
 async fn usage_is_the_upstreams_bill_through_every_pair() {
-    house::each_with(Wishes::every_dialect, async |house| check_bill(&house, false).await).await;
+    app::each_with(TestSettings::every_dialect, async |app| check_bill(&app, false).await).await;
 }
 
 #[tokio::test]
 async fn usage_is_the_upstreams_bill_through_every_streamed_pair() {
-    house::each_with(Wishes::every_dialect, async |house| check_bill(&house, true).await).await;
+    app::each_with(TestSettings::every_dialect, async |app| check_bill(&app, true).await).await;
 }
 
-async fn check_usage(house: &House, client: Client, model: &str, stream: bool) {
+async fn check_usage(app: &TestApp, client: Client, model: &str, stream: bool) {
     let mut body = with_tool_and_thought(client, model);
     if stream && client == Client::Chat {
         body["stream_options"] = json!({"include_usage": true});
     }
-    let answer = client.send(house, model, stream, body).send().await;
+    let answer = client.send(app, model, stream, body).send().await;
     assert_eq!(answer.status, 200, "{client:?} {model} {stream}: {}", answer.text());
-    let line = house.upstream.bill().pop().unwrap();
+    let line = app.upstream.bill().pop().unwrap();
     let (input, read, written, output) = told(client, &answer, stream);
     let of = format!("{client:?} {model} {stream}: {}", answer.text());
     assert_eq!((input, output), (line.prompt_tokens, line.completion_tokens), "{of}");

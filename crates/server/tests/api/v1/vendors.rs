@@ -1,15 +1,15 @@
-//! The same behaviour on every vendor: each dialect and each operation, skipped only where the vendor does not declare it.
+//! Tests of every vendor in each API format and operation, skipped only where the vendor does not declare it.
 
 use serde_json::{Value, json};
 use wire::vendors::{self, Discovery, Vendor};
 
-use crate::house::{self, House, Wishes};
+use crate::app::{self, TestApp, TestSettings};
 
 const MODELS: [&str; 4] = ["text", "tools", "parallel-tools", "cached"];
 
-/// Where the scripted upstream serves what this vendor serves.
-fn base_url(vendor: &Vendor, house: &House) -> String {
-    let root = house.upstream.base_url().trim_end_matches("/v1").to_owned();
+/// The URL where the scripted upstream serves this vendor's API.
+fn base_url(vendor: &Vendor, app: &TestApp) -> String {
+    let root = app.upstream.base_url().trim_end_matches("/v1").to_owned();
     match vendor {
         Vendor { discovery: Discovery::OllamaTags, .. } => format!("{root}/ollama/v1"),
         _ if vendor.paths.generate.is_some() => format!("{root}/v1beta"),
@@ -18,12 +18,12 @@ fn base_url(vendor: &Vendor, house: &House) -> String {
     }
 }
 
-async fn configure(house: &House, vendor: &Vendor) {
+async fn configure(app: &TestApp, vendor: &Vendor) {
     let body = json!({
-        "name": vendor.name, "type": vendor.name, "base_url": base_url(vendor, house), "models": MODELS,
+        "name": vendor.name, "type": vendor.name, "base_url": base_url(vendor, app), "models": MODELS,
         "api_key": if matches!(vendor.credential, vendors::Credential::None) { Value::Null } else { json!("sk-vendor") },
     });
-    house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+    app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
 }
 
 fn called() -> impl Iterator<Item = &'static Vendor> {
@@ -32,23 +32,23 @@ fn called() -> impl Iterator<Item = &'static Vendor> {
 
 #[tokio::test]
 async fn every_vendor_converses_in_every_dialect() {
-    let wishes = || Wishes { loopback_listener: true, ..Wishes::default() };
-    house::each_with(wishes, async |house| {
+    let settings = || TestSettings { loopback_listener: true, ..TestSettings::default() };
+    app::each_with(settings, async |app| {
         let mut conversing = 0;
         for vendor in called() {
-            configure(&house, vendor).await;
-            house.upstream.reset();
+            configure(&app, vendor).await;
+            app.upstream.reset();
             if vendor.format_for(vendor.format, "text").is_none() {
-                let (status, code, _) = house.chat(&format!("{}/text", vendor.name)).refusal().await;
+                let (status, code, _) = app.chat(&format!("{}/text", vendor.name)).refusal().await;
                 assert_eq!((status, &*code), (501, "unsupported_operation"), "{}", vendor.name);
                 continue;
             }
             conversing += 1;
             for stream in [false, true] {
-                text(&house, vendor.name, stream).await;
-                tools(&house, vendor.name, stream).await;
+                text(&app, vendor.name, stream).await;
+                tools(&app, vendor.name, stream).await;
             }
-            let bill = house.upstream.bill();
+            let bill = app.upstream.bill();
             assert_eq!(bill.len(), 16, "{}: {bill:#?}", vendor.name);
             assert!(bill.iter().all(|line| line.finished), "{}: {bill:#?}", vendor.name);
         }
@@ -57,11 +57,11 @@ async fn every_vendor_converses_in_every_dialect() {
     .await;
 }
 
-/// A greeting in all four dialects.
-async fn text(house: &House, vendor: &str, stream: bool) {
+/// Checks a text response in all four formats.
+async fn text(app: &TestApp, vendor: &str, stream: bool) {
     let model = format!("{vendor}/text");
     for (path, body) in requests(&model, "How are you today?", None, stream) {
-        let answer = house.post(&path, body).send().await;
+        let answer = app.post(&path, body).send().await;
         let said = String::from_utf8_lossy(&answer.body).into_owned();
         assert_eq!(answer.status, 200, "{vendor} {path}: {said}");
         assert_eq!(answer.headers["x-gateway-model"], model.as_str(), "{vendor} {path}");
@@ -69,12 +69,12 @@ async fn text(house: &House, vendor: &str, stream: bool) {
     }
 }
 
-/// A call of two tools at once in all four dialects.
-async fn tools(house: &House, vendor: &str, stream: bool) {
+/// Checks two parallel tool calls in all four formats.
+async fn tools(app: &TestApp, vendor: &str, stream: bool) {
     let model = format!("{vendor}/parallel-tools");
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     for (path, body) in requests(&model, "What is the weather?", Some(schema), stream) {
-        let answer = house.post(&path, body).send().await;
+        let answer = app.post(&path, body).send().await;
         let said = String::from_utf8_lossy(&answer.body).into_owned();
         assert_eq!(answer.status, 200, "{vendor} {path}: {said}");
         assert!(said.matches("get_weather").count() >= 2, "{vendor} {path}: {said}");
@@ -82,7 +82,7 @@ async fn tools(house: &House, vendor: &str, stream: bool) {
     }
 }
 
-/// The same question as each kind of client asks it.
+/// The same question in each client format.
 fn requests(model: &str, question: &str, tool: Option<Value>, stream: bool) -> Vec<(String, Value)> {
     let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
     let mut chat =
@@ -113,10 +113,10 @@ fn requests(model: &str, question: &str, tool: Option<Value>, stream: bool) -> V
 
 #[tokio::test]
 async fn every_vendor_does_what_it_declares_and_says_what_it_lacks() {
-    let wishes = || Wishes { loopback_listener: true, ..Wishes::default() };
-    house::each_with(wishes, async |house| {
+    let settings = || TestSettings { loopback_listener: true, ..TestSettings::default() };
+    app::each_with(settings, async |app| {
         for vendor in called() {
-            configure(&house, vendor).await;
+            configure(&app, vendor).await;
             let model = format!("{}/text", vendor.name);
             let operations = [
                 (
@@ -139,7 +139,7 @@ async fn every_vendor_does_what_it_declares_and_says_what_it_lacks() {
                 ),
             ];
             for (path, declared, body, code) in operations {
-                let answer = house.post(path, body).send().await;
+                let answer = app.post(path, body).send().await;
                 match declared {
                     Some(_) => assert_eq!(answer.status, 200, "{} {path}: {:?}", vendor.name, answer.body),
                     None => {

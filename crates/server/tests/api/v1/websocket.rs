@@ -1,10 +1,10 @@
-//! `GET /v1/responses` as a WebSocket: the same events, one message each.
+//! Tests of `GET /v1/responses` as a WebSocket: the same events, one message each.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::house::{self, House, Line, MASTER, Socket, UPSTREAMS, Wishes, input};
+use crate::app::{self, Line, MASTER, Socket, TestApp, TestSettings, UPSTREAMS, input};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-5~text";
 
@@ -34,7 +34,7 @@ fn check_error(event: &Value, status: u16, code: Option<&str>, param: Option<&st
         (&json!("error"), Some(status.into())),
         "{event:#}"
     );
-    house::check_envelope(event);
+    app::check_envelope(event);
     let error = &event["error"];
     assert_eq!(error["param"].as_str(), param, "{event:#}");
     if let Some(code) = code {
@@ -42,19 +42,19 @@ fn check_error(event: &Value, status: u16, code: Option<&str>, param: Option<&st
     }
 }
 
-fn told(house: &House) -> String {
-    String::from_utf8_lossy(&house.upstream.requests().last().unwrap().body).into_owned()
+fn told(app: &TestApp) -> String {
+    String::from_utf8_lossy(&app.upstream.requests().last().unwrap().body).into_owned()
 }
 
 #[tokio::test]
 async fn the_handshake_wants_a_key_and_an_upgrade() {
-    house::each(async |house| {
-        let listening = house.listen().await;
+    app::each(async |app| {
+        let listening = app.listen().await;
         for headers in ["", "authorization: Bearer wrong\r\n"] {
             let (head, _) = Socket::knock(listening.address, headers).await;
             assert!(head.starts_with("HTTP/1.1 401 "), "{head}");
         }
-        let key = house.key_with(&["admin:read"]).await;
+        let key = app.key_with(&["admin:read"]).await;
         let (head, _) = Socket::knock(listening.address, &format!("authorization: Bearer {key}\r\n")).await;
         assert!(head.starts_with("HTTP/1.1 403 "), "{head}");
         let (head, _) = Socket::knock(listening.address, &format!("x-api-key: {MASTER}\r\n")).await;
@@ -64,7 +64,7 @@ async fn the_handshake_wants_a_key_and_an_upgrade() {
         let heard = line.hear_out().await;
         assert!(heard.starts_with("HTTP/1.1 426 "), "{heard}");
         assert!(heard.to_lowercase().contains("\r\nupgrade: websocket\r\n"), "{heard}");
-        let (status, ..) = house.get("/v1/responses").refusal().await;
+        let (status, ..) = app.get("/v1/responses").refusal().await;
         assert_eq!(status, 426);
     })
     .await;
@@ -72,8 +72,8 @@ async fn the_handshake_wants_a_key_and_an_upgrade() {
 
 #[tokio::test]
 async fn a_turn_on_every_provider() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let listening = house.listen().await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let listening = app.listen().await;
         let mut socket = Socket::open(listening.address, MASTER).await;
         for upstream in UPSTREAMS {
             let model = format!("{upstream}text");
@@ -99,8 +99,8 @@ async fn a_turn_on_every_provider() {
         let nested = json!({"type": "response.create", "response": input(MODEL, "How are you?")});
         socket.say(&nested).await;
         response(&socket.hear_out().await);
-        let rows = house.receipts(UPSTREAMS.len() + 1).await;
-        for (row, line) in rows.iter().zip(house.upstream.bill()) {
+        let rows = app.receipts(UPSTREAMS.len() + 1).await;
+        for (row, line) in rows.iter().zip(app.upstream.bill()) {
             assert_eq!((&row["endpoint"], &row["stream"]), (&json!("/v1/responses"), &json!(true)));
             assert_eq!(row["input_tokens"].as_u64(), Some(line.prompt_tokens), "{row:#}");
             assert_eq!(row["output_tokens"].as_u64(), Some(line.completion_tokens), "{row:#}");
@@ -111,8 +111,8 @@ async fn a_turn_on_every_provider() {
 
 #[tokio::test]
 async fn a_connection_remembers_what_is_not_stored() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let listening = house.listen().await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let listening = app.listen().await;
         for upstream in UPSTREAMS {
             let model = format!("{upstream}text");
             let mut socket = Socket::open(listening.address, MASTER).await;
@@ -120,7 +120,7 @@ async fn a_connection_remembers_what_is_not_stored() {
             let mut next = unstored(&model, "What is my name?");
             next["previous_response_id"] = response(&first)["id"].clone();
             response(&socket.ask(next.clone()).await);
-            let sent = told(&house);
+            let sent = told(&app);
             for said in ["My name is Ada.", "You said: My name is Ada.", "What is my name?"] {
                 assert!(sent.contains(said), "{model}: {sent}");
             }
@@ -135,8 +135,8 @@ async fn a_connection_remembers_what_is_not_stored() {
 /// As Codex does it: nothing is stored, and only what is new is sent.
 #[tokio::test]
 async fn a_tool_loop_within_the_connection() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let listening = house.listen().await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let listening = app.listen().await;
         let tool = json!({"type": "function", "name": "get_weather", "strict": false,
             "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}});
         for upstream in UPSTREAMS {
@@ -165,20 +165,19 @@ async fn a_tool_loop_within_the_connection() {
 
 #[tokio::test]
 async fn what_is_stored_goes_on_over_http_and_back() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let listening = house.listen().await;
-        let (_, key) = house.key(json!({"name": "a"})).await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let listening = app.listen().await;
+        let (_, key) = app.key(json!({"name": "a"})).await;
         let mut socket = Socket::open(listening.address, &key).await;
         let first = socket.ask(input(MODEL, "My name is Ada.")).await;
         let mut next = input(MODEL, "What is my name?");
         next["previous_response_id"] = response(&first)["id"].clone();
-        let second =
-            house.post("/v1/responses", next.clone()).key(&key).send().await.expect_status(200).json();
-        assert!(told(&house).contains("My name is Ada."));
+        let second = app.post("/v1/responses", next.clone()).key(&key).send().await.expect_status(200).json();
+        assert!(told(&app).contains("My name is Ada."));
         next["previous_response_id"] = second["id"].clone();
         response(&socket.ask(next.clone()).await);
-        assert!(told(&house).contains("My name is Ada."));
-        let (_, other) = house.key(json!({"name": "b"})).await;
+        assert!(told(&app).contains("My name is Ada."));
+        let (_, other) = app.key(json!({"name": "b"})).await;
         let mut stranger = Socket::open(listening.address, &other).await;
         check_error(&stranger.ask(next).await[0], 404, None, Some("previous_response_id"));
     })
@@ -187,19 +186,19 @@ async fn what_is_stored_goes_on_over_http_and_back() {
 
 #[tokio::test]
 async fn a_warm_up_asks_nobody() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let listening = house.listen().await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let listening = app.listen().await;
         let mut socket = Socket::open(listening.address, MASTER).await;
         let mut warm = unstored(MODEL, "My name is Ada.");
         warm["generate"] = json!(false);
         let events = socket.ask(warm).await;
         assert_eq!(types(&events), ["response.created", "response.completed"]);
         assert_eq!(response(&events)["output"], json!([]));
-        assert!(house.upstream.requests().is_empty());
+        assert!(app.upstream.requests().is_empty());
         let mut next = unstored(MODEL, "What is my name?");
         next["previous_response_id"] = response(&events)["id"].clone();
         response(&socket.ask(next).await);
-        let sent = told(&house);
+        let sent = told(&app);
         assert!(sent.contains("My name is Ada.") && !sent.contains("generate"), "{sent}");
     })
     .await;
@@ -207,8 +206,8 @@ async fn a_warm_up_asks_nobody() {
 
 #[tokio::test]
 async fn a_bad_message_is_told_so_and_the_connection_stays() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let listening = house.listen().await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let listening = app.listen().await;
         let mut socket = Socket::open(listening.address, MASTER).await;
         for (text, status, code, param) in [
             ("hello", 400, "invalid_json", None),
@@ -238,8 +237,8 @@ async fn a_bad_message_is_told_so_and_the_connection_stays() {
 
 #[tokio::test]
 async fn a_turn_that_breaks_off_ends_in_an_error() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let listening = house.listen().await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let listening = app.listen().await;
         let mut socket = Socket::open(listening.address, MASTER).await;
         for upstream in UPSTREAMS {
             let events = socket.ask(input(&format!("{upstream}cut-mid-stream"), "How are you?")).await;
@@ -248,7 +247,7 @@ async fn a_turn_that_breaks_off_ends_in_an_error() {
                 (&failed["type"], &failed["response"]["status"]),
                 (&json!("response.failed"), &json!("failed"))
             );
-            house::check_envelope(error);
+            app::check_envelope(error);
             assert_eq!(error["type"], "error");
         }
         response(&socket.ask(input(MODEL, "How are you?")).await);
@@ -258,15 +257,15 @@ async fn a_turn_that_breaks_off_ends_in_an_error() {
 
 #[tokio::test]
 async fn a_client_that_leaves_stops_the_provider() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let listening = house.listen().await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let listening = app.listen().await;
         let mut socket = Socket::open(listening.address, MASTER).await;
         let mut request = input("anthropic/claude-sonnet-4-5~hang-mid-stream", "How are you?");
         request["type"] = json!("response.create");
         socket.say(&request).await;
         while socket.hear().await.unwrap()["type"] != "response.output_text.delta" {}
         socket.close().await;
-        let rows = house.receipts(1).await;
+        let rows = app.receipts(1).await;
         assert_eq!(
             (&rows[0]["status_code"], &rows[0]["estimated"]),
             (&json!(499), &json!(true)),
@@ -274,7 +273,7 @@ async fn a_client_that_leaves_stops_the_provider() {
             rows[0]
         );
         let begun = tokio::time::Instant::now();
-        while !house.upstream.bill()[0].cancelled {
+        while !app.upstream.bill()[0].cancelled {
             assert!(begun.elapsed() < Duration::from_secs(2), "the provider goes on");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

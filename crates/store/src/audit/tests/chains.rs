@@ -1,4 +1,4 @@
-//! Exactly once, linked, verified, forgotten.
+//! Chains: exactly-once appends, linking, verification, retention.
 
 use domain::clock::Timestamp;
 use domain::receipt::Receipt;
@@ -61,7 +61,7 @@ async fn each_receipt_is_one_entry_however_often_it_is_read() {
         let journal = journal(journal_config(directory.path()));
         let all: Vec<Receipt> = (0..700).map(|n| audited(&format!("r{n:03}"))).collect();
         write(&journal, &all);
-        // A refused caller is not booked and is audited; a call from when the log was off is neither.
+        // A rejected caller is audited but not booked; a call without audit data is not audited.
         write(&journal, &[Receipt { auth_method: String::new(), ..audited("refused") }, receipt("before")]);
         write(&journal, &[Receipt { unbooked: true, ..audited("unbooked") }, audited("r000")]);
         Drainer::new(journal.clone(), store.clone()).drain_once().await.unwrap();
@@ -132,7 +132,7 @@ async fn every_kind_of_tampering_is_found() {
     }
 }
 
-/// SQLite keeps any kind of value in any column.
+/// SQLite accepts values of any type in any column.
 #[tokio::test]
 async fn a_value_of_another_kind_is_tampering() {
     let directory = tempfile::tempdir().unwrap();
@@ -192,7 +192,7 @@ async fn another_key_vouches_for_nothing() {
 #[tokio::test]
 async fn the_past_is_forgotten_in_order_and_what_is_left_still_proves_itself() {
     for_each_backend(|store| async move {
-        // The third arrived early and was over late: it goes when what stands before it goes.
+        // The third entry is older than the two before it, so it is deleted together with them.
         let times = [1000, 2000, 500, 5000, 1500, 9000];
         let receipts: Vec<Receipt> =
             times.iter().enumerate().map(|(n, seconds)| at(&format!("r{n}"), *seconds)).collect();

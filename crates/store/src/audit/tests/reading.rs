@@ -1,4 +1,4 @@
-//! Filters, pages, figures and conversations.
+//! Filters, pages, statistics and conversations.
 
 use domain::clock::Timestamp;
 use domain::receipt::{Attempt, Audited, Receipt};
@@ -37,7 +37,7 @@ async fn an_entry_reads_back_as_the_receipt_said() {
     .await;
 }
 
-/// Filters, and the ids that each of them finds.
+/// Filters and the ids that each of them finds.
 fn filters() -> Vec<(AuditFilter, &'static str)> {
     let text = |text: &str| Some(text.to_owned());
     let base = everything();
@@ -153,7 +153,7 @@ async fn pages_follow_each_other_in_every_order() {
 #[tokio::test]
 async fn a_filter_reaches_all_of_the_period_however_much_is_between() {
     for_each_backend(|store| async move {
-        // Three at each moment; more than are looked at for one page lie between those that are meant.
+        // Three entries per timestamp; between the matching ones lie more entries than are examined for one page.
         let path = |n: i64| if n % 90 == 1 { "/team/app" } else { "/others" };
         let receipts =
             (0..400).map(|n| Receipt { user_path: path(n).into(), ..at(&format!("r{n:03}"), n / 3) });

@@ -1,4 +1,4 @@
-//! A usage row as it is stored, read back.
+//! Decodes stored usage rows.
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
@@ -10,7 +10,7 @@ use crate::StoreError;
 use crate::database::Row;
 use crate::ledger::booking::cost_source;
 
-/// What the log shows of a row's detail.
+/// The fields of a row's detail that the log shows.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Detail {
@@ -21,7 +21,7 @@ struct Detail {
     raw_usage: Option<Box<RawValue>>,
 }
 
-/// The columns in the order of `booking::COLUMNS`.
+/// Decodes a row with the columns in the order of `booking::COLUMNS`.
 pub(super) fn read(row: &Row) -> Result<UsageRow, StoreError> {
     let detail: Option<String> = row.get(29)?;
     let detail: Detail = detail

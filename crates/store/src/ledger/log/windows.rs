@@ -1,6 +1,6 @@
-//! Stretches of time that hold the rows of a page, known from counts.
+//! Time windows that contain the rows of a page, determined from counts.
 
-/// Quarter hours without a gap between them.
+/// Consecutive quarter hours.
 #[derive(Debug, PartialEq)]
 pub(super) struct Window {
     pub first: i64,
@@ -8,7 +8,8 @@ pub(super) struct Window {
     pub count: i64,
 }
 
-/// Joins neighbours until they hold enough; `counts` are numbers of quarter hours and their rows, newest first.
+/// Merges adjacent quarter hours until a window holds `enough` rows; `counts` are (number of the quarter hour, rows),
+/// newest first.
 pub(super) fn windows(counts: &[(i64, i64)], enough: i64) -> Vec<Window> {
     let mut windows: Vec<Window> = Vec::new();
     for (number, count) in counts {

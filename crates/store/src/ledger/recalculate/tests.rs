@@ -1,4 +1,4 @@
-//! Recalculation on both backends: rows and sums agree before, during and after, whatever else is booked meanwhile.
+//! Recalculation on both backends: rows and sums agree before, during and after it, whatever else is booked meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ use crate::Store;
 use crate::ledger::tests::{added_up, any_receipt, book, everything};
 use crate::testing::{for_each_backend, receipt};
 
-/// Two nano-dollars for each token of input, three for each of output; `M%1` has no price.
+/// Two nano-dollars per input token, three per output token; `M%1` has no price.
 fn prices(consumed: &Consumed) -> Option<Repriced> {
     let tokens = &consumed.tokens;
     let nanos = |count: u64, each: i64| Nanos((count.min(1 << 40) as i64) * each);
@@ -21,7 +21,7 @@ fn prices(consumed: &Consumed) -> Option<Repriced> {
     (consumed.model != "M%1").then(|| Repriced { cost, version: Some("rev-7".into()) })
 }
 
-/// Every sum as the rows make it, and as it stands: both in the order of their keys.
+/// All sums as calculated from the rows and as stored, both ordered by key.
 async fn both_sums(store: &Store) -> [Vec<String>; 2] {
     const FROM_ROWS: &str = "SELECT model, user_path, cache_type, COUNT(*), CAST(SUM(COALESCE(input_cost, 0)) AS BIGINT), \
          CAST(SUM(COALESCE(output_cost, 0)) AS BIGINT), COUNT(input_cost), \
@@ -169,7 +169,7 @@ async fn receipts_that_come_in_meanwhile_are_not_lost_and_not_doubled() {
                 store.ledger().recalculate(&everything(), &mut dearer).await.unwrap();
             }
         };
-        // Another replica does the same at the same time, with prices of its own.
+        // Another replica recalculates at the same time, with other prices.
         let other = async {
             while !over.load(Ordering::Relaxed) {
                 store.ledger().recalculate(&everything(), &mut |_: &Consumed| None).await.unwrap();
@@ -184,7 +184,7 @@ async fn receipts_that_come_in_meanwhile_are_not_lost_and_not_doubled() {
     .await;
 }
 
-/// Rows and sums in one statement: one instant.
+/// Reads rows and sums in one statement, so that both are from the same instant.
 async fn check_both_at_once(store: &Store) {
     const BOTH: &str = "SELECT CAST((SELECT COALESCE(SUM(input_cost + output_cost), 0) FROM usage) AS BIGINT), \
          CAST((SELECT SUM(input_cost + output_cost) FROM rollups) AS BIGINT), \
@@ -210,7 +210,7 @@ async fn what_has_no_price_is_listed_by_model() {
             vec![
                 call("1", "own", 0, None),
                 call("2", "own", 2_000, None),
-                // In one quarter hour both, so that only the rows can tell.
+                // Both in one quarter hour, so that only the rows can distinguish them.
                 call("3", "mixed", 10, None),
                 call("4", "mixed", 20, paid),
                 call("5", "mixed", 3_000, None),

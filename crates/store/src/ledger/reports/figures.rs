@@ -1,4 +1,4 @@
-//! The figures of one group of a report.
+//! The figures of a report group.
 
 use domain::money::Nanos;
 
@@ -6,7 +6,7 @@ use crate::StoreError;
 use crate::database::Row;
 use crate::ledger::histogram::{Histogram, SLOTS, percentile};
 
-/// What is read of sums, and what the same is of a usage row.
+/// The expression for each figure over sums, and over a usage row.
 pub(super) const COLUMNS: [(&str, &str); 14] = [
     ("requests", "1"),
     ("errors", "CASE WHEN status >= 400 THEN 1 ELSE 0 END"),
@@ -52,7 +52,7 @@ impl Figures {
         self.combine(more, i64::saturating_add);
     }
 
-    /// What is left of these without those, which are a part of them.
+    /// Subtracts figures that are part of these.
     pub fn subtract(&mut self, part: &Self) {
         self.combine(part, i64::saturating_sub);
     }
@@ -72,8 +72,7 @@ impl Figures {
         self.sums[1]
     }
 
-    /// Of the calls that were answered with a status of one class (0 for 2xx to 3 for 5xx) how many there were; nothing
-    /// else is known of them.
+    /// The number of calls with a status of one class (0 for 2xx to 3 for 5xx); other figures are not known by class.
     pub fn of_status(&self, class: usize) -> Self {
         let mut figures = Self::default();
         figures.sums[0] = self.sums[2 + class];
@@ -106,7 +105,7 @@ impl Figures {
         self.sums[10]
     }
 
-    /// None when nothing was priced.
+    /// `None` when no call was priced.
     pub fn input_cost(&self) -> Option<Nanos> {
         self.cost(self.sums[11])
     }
@@ -123,7 +122,7 @@ impl Figures {
         (self.sums[13] > 0).then_some(Nanos(nanos))
     }
 
-    /// Milliseconds, of the histogram that was asked for; None when it counts no call.
+    /// Percentile in milliseconds of the requested histogram; `None` when it counts no call.
     pub fn percentile(&self, hundredths: f64) -> Option<f64> {
         percentile(&self.slots, hundredths)
     }

@@ -1,5 +1,6 @@
-//! The planner: which tables a report is read from. Whole days from daily sums, whole quarter hours from the finer
-//! ones, what is left at the edges from the rows; and of the tables that tell enough apart the one that tells least.
+//! The planner: selects the tables that a report is read from. Whole days come from daily sums, whole quarter hours
+//! from the finer ones, and the rest at the edges from rows; of the tables with the required axes, the smallest is
+//! used.
 
 use domain::clock::Timestamp;
 
@@ -8,12 +9,12 @@ use crate::ledger::rollup::{Axis, DAY, QUARTER_HOUR, TABLES, Table};
 
 const MICROS: i64 = 1_000_000;
 
-/// A stretch of time and where it is read.
+/// A time range and its source.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Part {
-    /// Microseconds.
+    /// Usage rows; range in microseconds.
     Rows(i64, i64),
-    /// Seconds.
+    /// Sums; range in seconds.
     Sums(&'static Table, i64, i64),
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn plan(from: Timestamp, until: Timestamp, axes: &[Axis], step: Optio
     parts
 }
 
-/// Whether no step of a report begins inside a bucket.
+/// True if no interval of a report starts inside a bucket.
 fn fits(step: Step, bucket: i64) -> bool {
     step.seconds % bucket == 0 && step.offset % bucket == 0
 }

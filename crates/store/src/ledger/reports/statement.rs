@@ -1,4 +1,4 @@
-//! The statement that reads one part of a report.
+//! Builds the SQL statement for one part of a report.
 
 use sqlx::SqlStr;
 
@@ -55,7 +55,7 @@ fn number(step: Step, of_rows: bool) -> String {
 }
 
 fn axis_of(axis: Axis, of_rows: bool) -> &'static str {
-    // A row has no tenant where sums have an empty one.
+    // A missing tenant is NULL in rows and empty in sums.
     if of_rows && axis == Axis::TenantId { "COALESCE(tenant_id, '')" } else { axis.column() }
 }
 

@@ -1,4 +1,4 @@
-//! Whatever the plan, a report says what the rows say.
+//! Reports equal the sums of the rows, whatever the plan.
 
 use domain::clock::Timestamp;
 use domain::money::{Cost, Nanos};
@@ -13,7 +13,7 @@ use crate::ledger::CacheMode;
 use crate::ledger::rollup::{self, Sums, TABLES};
 use crate::testing::{for_each_backend, receipt};
 
-/// A midnight in UTC.
+/// Midnight in UTC.
 const START: i64 = 1_799_971_200;
 const SPAN: i64 = 5 * 86_400;
 
@@ -42,7 +42,7 @@ prop_compose! {
 }
 
 fn any_bound() -> impl Strategy<Value = i64> {
-    // Days, days of other zones, quarter hours, anything.
+    // Days, days of other time zones, quarter hours, arbitrary times.
     prop_oneof![
         (0i64..6).prop_map(|day| day * 86_400),
         (0i64..6).prop_map(|day| day * 86_400 - 19_800),

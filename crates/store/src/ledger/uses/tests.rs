@@ -1,4 +1,5 @@
-//! Uses on both backends: the newest counts, in whatever order and batches they come, and a key's figures add up.
+//! Key uses on both backends: the latest counts, in whatever order and batches they arrive, and the figures of a key
+//! add up.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! Histories on both backends: whole, in order, bounded, and nobody else's.
+//! Histories on both backends: complete, in order, bounded, and restricted to one owner.
 
 use bytes::Bytes;
 use domain::clock::Timestamp;
@@ -27,7 +27,7 @@ async fn a_history_is_every_turn_in_order_wherever_it_lies() {
             assert_eq!(turns[1].input, response("b").input);
             save_all(responses).await;
         }
-        // The newer version of a turn in the middle waits, and so does one before a stored one.
+        // The newer version of a turn in the middle is queued, and so is one before a stored one.
         responses.put(StoredResponse { input: Bytes::from_static(b"[1]"), ..following("b", "a") });
         responses.put(response("a"));
         let turns = responses.history("d").await.unwrap();

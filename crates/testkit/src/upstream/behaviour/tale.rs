@@ -1,4 +1,4 @@
-//! A tale that is always the same: told in part by some, and gone on with by who is asked for the rest.
+//! A fixed text that can be interrupted and continued, for tests of stream recovery.
 
 use serde_json::json;
 
@@ -6,18 +6,19 @@ use super::super::reply::{Reply, ToolCall, pieces, words};
 use super::super::script::{Answer, Step};
 use super::Play;
 
-/// No beginning of it is followed by itself, and no sixteen characters of it come twice.
+/// The text. No prefix of it is immediately repeated, and no sixteen characters occur twice.
 pub const TALE: &str = "Once upon a time a gate stood between two cities, Zürich and 東京, and its keeper wrote \
 every traveller down: who came, who went, what it cost.\n\nNobody was forgotten, “not even the rain”, he said 🙂. \
 So the years went by,  and the book grew long.";
 
-/// Said before tools are called.
+/// The text before tool calls.
 pub const LOOK: &str = "Let me look at the weather in both places first.";
 
 const THOUGHT: &str = "The keeper must come first, then his book. ";
 const PIECE: usize = 4;
 
-/// `tale`, `tale-again`, `tale-anew`, `tale-thought`, `tale-call`, `tale-calls`; with `-cut-NNN` and the like behind it.
+/// Answers `tale`, `tale-again`, `tale-anew`, `tale-thought`, `tale-call`, `tale-calls`, optionally with a fault such
+/// as `-cut-NNN`.
 pub(super) fn answer(play: &Play<'_>, behaviour: &str) -> Answer {
     let (manner, fault, place) = read(behaviour);
     let calls = match manner {
@@ -55,7 +56,7 @@ fn read(behaviour: &str) -> (&str, Option<&str>, usize) {
     (behaviour, None, 0)
 }
 
-/// Where the text is to begin: behind what the assistant's last turn says of it, if it says something of it.
+/// Position to begin at: after the part of the text in the assistant's last turn, if there is one.
 fn beginning(play: &Play<'_>, text: &str, manner: &str) -> usize {
     let told = |said: &&String| !said.trim().is_empty() && text.starts_with(said.as_str());
     let mut turns = play.asked.texts.iter().rev();
@@ -82,7 +83,7 @@ fn call(play: &Play<'_>, number: usize) -> ToolCall {
     ToolCall { name: name.to_owned(), arguments, custom: false }
 }
 
-/// So many pieces of what is said, then the fault.
+/// Sends this many pieces of content, then the fault.
 fn broken(play: &Play<'_>, reply: &Reply, sent: usize, fault: &str) -> Answer {
     let mut answer = play.render(reply);
     let costs = |step: &Step| matches!(step, Step::Send { completion: 1.., .. });

@@ -1,4 +1,4 @@
-//! A reply as OpenAI's chat format writes it: one document, or a stream of events.
+//! Renders a reply in OpenAI's chat format: one document, or a stream of events.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ pub(in super::super) struct ChatVoice {
     pub created: u64,
     pub include_usage: bool,
     pub azure: bool,
-    /// Counted, not shown.
+    /// Whether reasoning is counted but not shown.
     pub hides_reasoning: bool,
 }
 
@@ -54,7 +54,7 @@ impl Voice for ChatVoice {
         document
     }
 
-    /// The role, the deltas, the finish, the usage when asked for, `[DONE]`.
+    /// The events: role, deltas, finish reason, usage if requested, `[DONE]`.
     fn events(&self, reply: &Reply) -> Vec<Step> {
         let mut writer = StreamWriter { voice: self, reply, completion: 0, reasoning: 0, steps: Vec::new() };
         if reply.azure_first || self.azure {
@@ -102,7 +102,7 @@ impl ChatVoice {
     }
 }
 
-/// What a call's members are called.
+/// The names of a call's members.
 fn members(call: &ToolCall) -> (&'static str, &'static str) {
     if call.custom { ("custom", "input") } else { ("function", "arguments") }
 }
@@ -118,7 +118,7 @@ pub(in super::super) fn finish_reason(reply: &Reply) -> &'static str {
 
 pub(in super::super) fn usage(reply: &Reply, completion: u64, reasoning: u64) -> Value {
     if reply.usage == UsageStyle::Weird {
-        // Larger than any 64-bit integer, and less than nothing.
+        // A negative count and one larger than any 64-bit integer.
         return json!({"prompt_tokens": -5, "completion_tokens": 1e30, "total_tokens": "many"});
     }
     json!({

@@ -1,4 +1,4 @@
-//! The chat format: generations, pairing, Azure, Ollama.
+//! Tests of the chat format: generations, pairing, Azure, Ollama.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The messages of a chat: roles, what each role may say, calls and their results.
+//! Validates the messages of a chat request: roles, their content, calls and results.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::super::refusal::{Refusal, Verdict, decode, given, list, stranger};
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 const LONGEST_CALL_ID: usize = 40;
 
-/// What every model insists on: roles, and results only of calls that were made.
+/// Checks that apply to every model: roles, and results only for existing calls.
 pub(super) fn loosely(messages: &[Value]) -> Verdict {
     let mut called: Vec<&Value> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -72,7 +72,7 @@ fn message_members(message: &Value, role: &str, path: &str, name: &ModelName) ->
         _ => &["role", "content", "name"],
     };
     match stranger(message, known) {
-        // Those who show their reasoning take it back.
+        // Models that show their reasoning accept it back.
         Some("reasoning_content" | "reasoning_details") if role == "assistant" && !name.is_openai() => Ok(()),
         Some(member) => Err(unknown(&format!("{path}.{member}"))),
         None => Ok(()),
@@ -121,7 +121,7 @@ fn part(part: &Value, role: &str, path: &str) -> Verdict {
     }
 }
 
-/// An address, or a data URL that can be decoded.
+/// Accepts a URL, or a data URL that can be decoded.
 pub(super) fn image(url: &str, path: &str) -> Verdict {
     let data = url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
     if url.starts_with("https://")

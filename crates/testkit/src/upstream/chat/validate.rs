@@ -1,4 +1,4 @@
-//! What a strict provider of the chat format refuses before it spends anything.
+//! Validates a chat request as a strict provider does, before any tokens are billed.
 
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ const KNOWN_FIELDS: [&str; 37] = [
     "web_search_options",
 ];
 
-/// What others add to the format.
+/// Extensions of the format by other vendors.
 const OTHERS_FIELDS: [&str; 9] = [
     "chat_template_kwargs",
     "enable_thinking",
@@ -115,7 +115,7 @@ fn strictly(request: &Value, name: &ModelName) -> Verdict {
     turns::strictly(list(&request["messages"]), name)
 }
 
-/// What depends on the model.
+/// Checks that depend on the model.
 fn generation(request: &Value, name: &ModelName) -> Verdict {
     let is_given = |field: &str| given(request, field).is_some();
     if is_given("reasoning_effort") {

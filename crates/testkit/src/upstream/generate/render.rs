@@ -1,4 +1,4 @@
-//! A reply as Gemini writes it: one document, or a stream of documents that end their lines with CRLF.
+//! Renders a reply in Gemini's format: one document, or a stream of documents with CRLF line ends.
 
 use serde_json::{Value, json};
 
@@ -11,14 +11,14 @@ use super::super::script::Step;
 pub(super) struct GenerateVoice<'a> {
     pub id: String,
     pub memory: &'a Memory,
-    /// Hands out thought signatures.
+    /// Whether thought signatures are issued.
     pub signs: bool,
     pub numbers_calls: bool,
-    /// A stream without `alt=sse` is one JSON list.
+    /// Whether the stream is one JSON array, as without `alt=sse`.
     pub as_list: bool,
 }
 
-/// A piece of the answer: its parts and the tokens they are.
+/// A chunk of the answer: its parts and their token counts.
 struct Piece {
     parts: Vec<Value>,
     completion: u64,
@@ -73,7 +73,7 @@ impl GenerateVoice<'_> {
         seal
     }
 
-    /// The first of parallel calls carries the signature.
+    /// The calls; the first of parallel calls carries the signature.
     fn calls(&self, reply: &Reply) -> Vec<Piece> {
         let piece = |(index, call): (usize, &super::super::reply::ToolCall)| {
             let mut part = json!({"functionCall": {"name": call.name, "args": call.arguments()}});
@@ -96,7 +96,7 @@ impl GenerateVoice<'_> {
         };
         let said = |text: &String| Piece { parts: vec![json!({"text": text})], completion: 1, reasoning: 0 };
         let mut pieces: Vec<Piece> = reply.reasoning.iter().map(thought).collect();
-        // What a filter holds back is counted, not shown.
+        // Filtered content is counted but not shown.
         let shown = !matches!(reply.stop, Stop::Filter | Stop::Refusal);
         let hidden = if shown { 0 } else { reply.content.len() as u64 };
         if shown {
@@ -123,7 +123,7 @@ impl GenerateVoice<'_> {
         chunks
     }
 
-    /// A blocked candidate has no content, and a blocked prompt no candidate.
+    /// The document. A blocked candidate has no content, a blocked prompt no candidate.
     fn envelope(&self, reply: &Reply, parts: Vec<Value>, finish: Option<&str>, totals: (u64, u64)) -> Value {
         let mut document = match reply.stop {
             Stop::Refusal => json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
@@ -145,7 +145,7 @@ impl GenerateVoice<'_> {
     }
 }
 
-/// Thoughts stand beside the candidates' tokens.
+/// The usage; thoughts are counted separately from the candidates' tokens.
 fn usage(reply: &Reply, (completion, reasoning): (u64, u64)) -> Value {
     if reply.usage == UsageStyle::Weird {
         return json!({"promptTokenCount": -5, "candidatesTokenCount": 1e30, "totalTokenCount": "many"});

@@ -1,4 +1,4 @@
-//! The subset of JSON schema that Gemini's own schema fields take.
+//! The subset of JSON Schema that Gemini's own schema fields accept.
 
 use serde_json::Value;
 

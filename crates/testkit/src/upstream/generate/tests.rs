@@ -1,4 +1,4 @@
-//! Gemini: every refusal, thought signatures, framing, and the bill.
+//! Tests of Gemini: every error, thought signatures, framing, and the bill.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The contents of a request to Gemini: roles, parts, calls and responses, thought signatures.
+//! Validates the contents of a Gemini request: roles, parts, calls and responses, thought signatures.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ const BESIDE_DATA: [&str; 8] = [
     "speechMetadata",
 ];
 
-/// What stands in for a signature that another model's call cannot have.
+/// Accepted placeholders for the signature of another model's call.
 const PASSES: [&str; 2] = ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];
 
 pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> Verdict {
@@ -174,7 +174,7 @@ fn pairing(contents: &[Value]) -> Verdict {
     }
 }
 
-/// In the current turn the first call of every step brings back its signature.
+/// Requires the signature on the first call of every step in the current turn.
 fn signatures(contents: &[Value]) -> Verdict {
     let asks =
         |content: &Value| content["role"] != "model" && of_kind(content, "functionResponse").is_empty();

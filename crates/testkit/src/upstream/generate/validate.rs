@@ -1,4 +1,4 @@
-//! What Gemini refuses: fields, enums, limits, tools, what a generation lacks.
+//! Validates a Gemini request: fields, enums, limits, tools, features a generation lacks.
 
 use std::collections::HashSet;
 

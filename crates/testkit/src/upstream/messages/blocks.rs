@@ -1,4 +1,4 @@
-//! The content blocks of Messages: which role may hold which, their members, images.
+//! Validates the content blocks of Messages: allowed roles, members, images.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Calls and their results in Messages: consecutive turns of a role are one, and results answer the turn before.
+//! Pairs calls and results in Messages: consecutive turns of a role are merged, and results answer the turn before.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::refusal::{Refusal, Verdict, is_name};
 use super::refuse;
 
-/// The content as blocks, whichever way it was written.
+/// The content as blocks, also if it is a string.
 pub(super) fn blocks(message: &Value) -> Vec<Value> {
     match &message["content"] {
         Value::String(text) => vec![json!({"type": "text", "text": text})],
@@ -16,7 +16,7 @@ pub(super) fn blocks(message: &Value) -> Vec<Value> {
     }
 }
 
-/// System turns stand outside the alternation.
+/// Merges consecutive turns of a role; system turns are skipped.
 pub(super) fn merged(messages: &[Value]) -> Vec<(&str, Vec<Value>)> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in messages {
@@ -50,7 +50,7 @@ pub(super) fn validate(messages: &[Value]) -> Verdict {
     if open.is_empty() { Ok(()) } else { Err(unanswered(messages.len(), &open)) }
 }
 
-/// The results stand first, answer each call of the turn before once, and nothing else.
+/// Checks that results come first and answer each call of the previous turn exactly once.
 fn answered(index: usize, content: &[Value], open: &mut Vec<String>) -> Verdict {
     let mut others = false;
     for block in content {

@@ -1,4 +1,4 @@
-//! A reply as Anthropic's Messages write it: one message, or the events that build it.
+//! Renders a reply in Anthropic's Messages format: one message, or the events that build it.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::super::script::Step;
 pub(super) struct MessagesVoice<'a> {
     pub id: String,
     pub memory: &'a Memory,
-    /// Newer generations sign their thinking and leave its text out.
+    /// Whether thinking text is shown; newer generations only send the signature.
     pub shows_thinking: bool,
 }
 
@@ -104,7 +104,7 @@ impl MessagesVoice<'_> {
         vec![Step::send(start), Step::send(event(&json!({"type": "ping"})))]
     }
 
-    /// Adds the usage: the buckets of the input are disjoint here.
+    /// Adds the usage, whose input buckets are disjoint.
     fn tell(&self, target: &mut Value, reply: &Reply, output: u64) {
         let (five_minutes, hour) = reply.cache_writes;
         let uncached = reply.prompt_tokens - reply.cached_tokens - five_minutes - hour;
@@ -124,7 +124,7 @@ impl MessagesVoice<'_> {
         target["usage"] = usage;
     }
 
-    /// Signs what is shown; only that text will be taken back under this signature.
+    /// The thinking block. Its signature is only accepted back with the same text.
     fn thinking(&self, reply: &Reply) -> Value {
         let seal = encode(&format!("thinking:{}:{}", self.id, reply.redacted));
         if reply.redacted {
@@ -183,7 +183,7 @@ impl Writer {
         self.steps.push(Step::costing(delta, completion, reasoning));
     }
 
-    /// Reasoning that the last event stands for without showing it.
+    /// Bills reasoning that is not shown to the last event.
     fn charge(&mut self, tokens: u64) {
         if let Some(Step::Send { completion, reasoning, .. }) = self.steps.last_mut() {
             (*completion, *reasoning) = (tokens, tokens);
@@ -196,7 +196,7 @@ impl Writer {
     }
 }
 
-/// Named by its type.
+/// An event named by its type.
 fn event(data: &Value) -> Bytes {
     format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default()).into()
 }

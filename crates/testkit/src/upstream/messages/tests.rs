@@ -1,4 +1,4 @@
-//! Messages: every refusal, signatures, and the bill.
+//! Tests of Messages: every error, signatures, and the bill.
 
 use serde_json::{Value, json};
 

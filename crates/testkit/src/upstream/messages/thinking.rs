@@ -1,4 +1,4 @@
-//! Thinking in Messages: who may be asked for it, and which blocks are taken back.
+//! Validates thinking in Messages: supported models, and the blocks that are accepted back.
 
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ fn enabled(request: &Value, thinking: &Value, claude: Claude) -> Verdict {
     Ok(())
 }
 
-/// What does not go together with thinking.
+/// Rejects parameters that are incompatible with thinking.
 fn companions(request: &Value) -> Verdict {
     if given(request, "temperature").is_some_and(|value| value.as_f64() != Some(1.0)) {
         return Err(refuse("", "`temperature` may only be set to 1 when thinking is enabled."));
@@ -89,7 +89,7 @@ fn companions(request: &Value) -> Verdict {
     Ok(())
 }
 
-/// The turn whose calls are being answered began with its thinking.
+/// Requires that the turn whose calls are being answered begins with its thinking.
 fn leading(messages: &[Value]) -> Verdict {
     let turns = merged(messages);
     let [.., (_, calls), (_, results)] = turns.as_slice() else { return Ok(()) };
@@ -105,7 +105,7 @@ fn leading(messages: &[Value]) -> Verdict {
     Ok(())
 }
 
-/// Only what was issued, with the text it was issued for.
+/// Accepts only issued signatures with their original text.
 fn signatures(messages: &[Value], memory: &Memory) -> Verdict {
     for (index, (_, content)) in merged(messages).iter().enumerate() {
         for (place, block) in content.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Tools in Messages, their choice, and the schemas that must be closed.
+//! Validates tools, tool choice, and the schemas that must be closed.
 
 use std::collections::HashSet;
 
@@ -43,7 +43,7 @@ pub(super) fn validate(request: &Value) -> Verdict {
         }
         match tool["type"].as_str() {
             None | Some("custom") => custom(tool, path, name),
-            // Tools of the provider's own carry the date of their version.
+            // The provider's own tools have a version date in their type.
             Some(kind) if is_dated(kind) => Ok(()),
             Some(kind) => Err(refuse(
                 path,
@@ -105,7 +105,7 @@ fn tool_choice(request: &Value) -> Verdict {
     Ok(())
 }
 
-/// Schemas the model is held to: every object is closed, and no limits on numbers and lengths.
+/// Checks a strict schema: every object is closed, and numbers and lengths have no limits.
 pub(super) fn closed(schema: &Value, path: &str) -> Verdict {
     let Some(object) = schema.as_object() else { return Ok(()) };
     let kind = schema["type"].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What Anthropic refuses at the top of a request: fields, limits, what a generation lacks.
+//! Validates the top level of a Messages request: fields, limits, features a generation lacks.
 
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ const FIELDS: [&str; 20] = [
     "speed",
 ];
 
-/// Only with an `anthropic-beta` header.
+/// Fields that require an `anthropic-beta` header.
 const BETA_FIELDS: [&str; 3] = ["context_management", "mcp_servers", "output_format"];
 
 const COUNTED_FIELDS: [&str; 9] = [
@@ -104,7 +104,7 @@ pub(super) fn count_tokens(request: &Value, name: &ModelName, beta: bool, memory
     substance(request, name, memory)
 }
 
-/// What counting and creating have in common.
+/// Checks shared by token counting and message creation.
 fn substance(request: &Value, name: &ModelName, memory: &Memory) -> Verdict {
     if name.whole.is_empty() {
         return Err(refuse("model", "Field required"));
@@ -216,7 +216,7 @@ fn output_config(request: &Value, claude: Claude) -> Verdict {
     tools::closed(&format["schema"], "output_config.format.schema")
 }
 
-/// Every mark of a cache breakpoint, but not members of that name in schemas and arguments.
+/// Counts cache breakpoints, ignoring members of that name in schemas and arguments.
 fn marks(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(marks).sum(),

@@ -1,4 +1,4 @@
-//! Set over the socket, met by the next call.
+//! Tests that a mood set over the socket applies to the next call.
 
 use super::super::Upstream;
 use super::super::tests::socket::ask;

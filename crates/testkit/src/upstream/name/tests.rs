@@ -1,4 +1,4 @@
-//! Names and the generations they stand for.
+//! Tests of names and their generations.
 
 use super::ModelName;
 

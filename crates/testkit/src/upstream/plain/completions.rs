@@ -1,4 +1,4 @@
-//! Completions of old: a prompt, and the text that follows it.
+//! Legacy completions: a prompt, and the text that follows it.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Embeddings: vectors that depend on the text alone.
+//! Embeddings: vectors that only depend on the text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use super::super::refusal::{Refusal, given};
 use super::super::reply::{Reply, UsageStyle};
 use super::super::script::Step;
 
-/// OpenAI's, and the `task` of others.
+/// OpenAI's fields, and the `task` of other vendors.
 const FIELDS: [&str; 6] = ["dimensions", "encoding_format", "input", "model", "task", "user"];
 const MOST_INPUTS: usize = 2048;
 const DIMENSIONS: u64 = 8;
@@ -38,7 +38,7 @@ pub(in super::super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<D
     Ok(Desk { asked, voice: Box::new(voice) })
 }
 
-/// A text, texts, tokens, or lists of tokens; a token counts as a word.
+/// Reads a text, texts, tokens, or lists of tokens; a token counts as a word.
 fn inputs(request: &Value) -> Result<Vec<String>, Refusal> {
     let words = |tokens: &[Value]| tokens.iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
     let inputs = match given(request, "input").ok_or_else(|| missing("input"))? {

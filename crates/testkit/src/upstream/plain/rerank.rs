@@ -1,4 +1,4 @@
-//! Rerank: documents in the order of the words they share with the query.
+//! Rerank: documents ordered by the number of words they share with the query.
 
 use serde_json::{Value, json};
 

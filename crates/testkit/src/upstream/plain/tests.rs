@@ -1,4 +1,4 @@
-//! Embeddings, rerank and completions: answers, refusals, and the bill.
+//! Tests of embeddings, rerank and completions: answers, errors, and the bill.
 
 use serde_json::{Value, json};
 

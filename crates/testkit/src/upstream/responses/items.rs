@@ -1,4 +1,4 @@
-//! The items of a response's input: types, roles, members, ids, and sealed reasoning.
+//! Validates the input items of a response: types, roles, members, ids, and sealed reasoning.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::super::memory::Memory;
 use super::super::openai::{invalid, members, missing, one_of};
 use super::super::refusal::{Refusal, Verdict, decode, given, list};
 
-/// Types whose members are nobody's business here.
+/// Item types whose members are not checked.
 const OTHER_TYPES: [&str; 22] = [
     "additional_tools",
     "apply_patch_call",
@@ -169,7 +169,7 @@ fn output(output: &Value, path: &str) -> Verdict {
     }
 }
 
-/// Known by its seal, or by its id when it was stored.
+/// Validates reasoning, which is identified by its seal, or by its id if it was stored.
 fn reasoning(item: &Value, path: &str, memory: &Memory) -> Verdict {
     members(item, path, &["type", "id", "summary", "content", "encrypted_content", "status"])?;
     if !item["summary"].is_array() {

@@ -1,4 +1,4 @@
-//! Stored responses: read, listed, deleted, cancelled; compacted and counted.
+//! Stored responses: retrieval, listing, deletion, cancellation; compaction and token counting.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::super::refusal::{Refusal, encode};
 use super::super::script::Billed;
 use super::{admit, read};
 
-/// Everything below `/v1/responses/{id}`.
+/// Handles everything below `/v1/responses/{id}`.
 pub(in super::super) fn manage(visit: &Visit<'_>, method: &str, rest: &str) -> Result<Value, Refusal> {
     bearer(visit)?;
     let (id, action) = rest.split_once('/').unwrap_or((rest, ""));
@@ -34,7 +34,7 @@ fn is_waiting(stored: &Stored) -> bool {
     stored.document["background"] == true && stored.looked < 2 && stored.document["status"] != "cancelled"
 }
 
-/// In the background it is in progress at the first look and done at the second.
+/// Retrieves a response. A background response is in progress at the first read and completed at the second.
 fn look(visit: &Visit<'_>, id: &str, stored: &mut Stored) -> Value {
     stored.looked += 1;
     visit.memory.store(id, stored.clone());
@@ -87,7 +87,7 @@ pub(in super::super) fn input_tokens(visit: &Visit<'_>, request: &Value) -> Resu
     Ok(json!({"object": "response.input_tokens", "input_tokens": tokens}))
 }
 
-/// The user's messages stay; the rest becomes one sealed item.
+/// Compacts a conversation: user messages are kept, the rest becomes one sealed item.
 pub(in super::super) fn compact(visit: &Visit<'_>, request: &Value) -> Result<(Value, Billed), Refusal> {
     bearer(visit)?;
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());

@@ -1,10 +1,10 @@
-//! Calls and outputs in the conversation of a response, and reasoning that needs what followed it.
+//! Pairs calls and outputs in a response's conversation, and reasoning with the item that follows it.
 
 use serde_json::Value;
 
 use super::super::refusal::{Refusal, Verdict};
 
-/// `before` items belong to earlier responses.
+/// Checks the pairing; the first `before` items belong to earlier responses.
 pub(super) fn validate(items: &[Value], before: usize) -> Verdict {
     let kind = |item: &Value| item["type"].as_str().unwrap_or_default().to_owned();
     let mut open: Vec<&str> = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn validate(items: &[Value], before: usize) -> Verdict {
     }
 }
 
-/// Reasoning comes back together with the message or the call that it led to.
+/// Requires that reasoning is followed by the message or call it led to.
 fn follows(items: &[Value], index: usize, place: usize) -> Verdict {
     let next = items[index + 1..].iter().find(|item| item["type"] != "reasoning");
     let led_to = |item: &Value| {

@@ -1,4 +1,4 @@
-//! A reply as a response object.
+//! Renders a reply as a response object.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(super) struct ResponsesVoice<'a> {
     pub created: u64,
     pub request: Value,
     pub memory: &'a Memory,
-    /// The items of this request alone.
+    /// The items of this request only.
     pub own_input: Vec<Value>,
     /// The whole conversation so far.
     pub context: Vec<Value>,
@@ -54,7 +54,7 @@ impl Voice for ResponsesVoice<'_> {
         writer.steps
     }
 
-    /// The error as an event of its own.
+    /// Sends the error as a separate event.
     fn failing_start(&self, reply: &Reply) -> Vec<Step> {
         let mut writer = Writer::default();
         writer.response("response.created", self.envelope(reply, "in_progress", Vec::new()));
@@ -66,7 +66,7 @@ impl Voice for ResponsesVoice<'_> {
         writer.steps
     }
 
-    /// The error inside the response.
+    /// Sends the error inside the response.
     fn failing_end(&self, reply: &Reply, sent: usize) -> Step {
         let mut writer = Writer { sequence: sent, ..Writer::default() };
         writer.response("response.failed", self.failing_document(reply));
@@ -141,7 +141,7 @@ impl ResponsesVoice<'_> {
         })
     }
 
-    /// A summary when one was asked for, and the sealed content when that was.
+    /// The reasoning item, with a summary and sealed content if requested.
     fn reasoning(&self, reply: &Reply) -> Value {
         let summary = match given(&self.request["reasoning"], "summary") {
             Some(_) => vec![json!({"type": "summary_text", "text": reply.reasoning.concat()})],

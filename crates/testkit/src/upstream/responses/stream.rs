@@ -1,4 +1,4 @@
-//! The events of a response, numbered in their order.
+//! Writes the events of a response with their sequence numbers.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ pub(super) struct Writer {
     pub sequence: usize,
 }
 
-/// What an event belongs to.
+/// The item or part an event belongs to.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     output_index: usize,
     item_id: &'a Value,
-    /// The index of the part, under the name its kind has for it.
+    /// Name of the part's index member, which depends on its type.
     part: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! Responses: every refusal, the event set, the lifecycle, and the bill.
+//! Tests of the Responses API: every error, the event set, the lifecycle, and the bill.
 
 use serde_json::{Value, json};
 

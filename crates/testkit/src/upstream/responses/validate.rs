@@ -1,4 +1,4 @@
-//! What OpenAI refuses at the top of a request for a response.
+//! Validates the top level of a Responses API request.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A text is told in two lives, in every dialect's own way of being asked to go on.
+//! Tests that a text is completed in two attempts, with every format's way of continuing.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The table of behaviours, in every dialect.
+//! Tests of the behaviours in every format.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) const HEADERS: [(&str, &str); 5] = [
 pub(super) const DIALECTS: [&str; 6] = ["chat", "azure", "ollama", "responses", "messages", "generate"];
 const PIXEL: &str = "AAAA";
 
-/// The request of a dialect, its image included when asked for.
+/// A request in the given format, optionally with an image.
 pub(super) fn request(dialect: &str, model: &str, stream: bool, image: bool) -> (String, Value) {
     let path = match dialect {
         "chat" => "/v1/chat/completions".to_owned(),
@@ -62,7 +62,7 @@ pub(super) async fn ask(upstream: &Upstream, dialect: &str, model: &str, stream:
     ask_with(upstream, "POST", &path, &HEADERS, &body.to_string()).await
 }
 
-/// The answer's text, wherever the dialect puts it.
+/// The answer's text in any format.
 fn text(answer: &Value) -> String {
     let places = [
         "/choices/0/message/content",

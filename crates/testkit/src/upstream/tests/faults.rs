@@ -1,4 +1,4 @@
-//! The faults a gateway must survive, each in every dialect.
+//! Tests of the faults, each in every format.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::every_dialect::{DIALECTS, HEADERS, ask, request};
 use super::socket::{self, ask_with, send_with};
 use crate::upstream::Upstream;
 
-/// What ends a stream, or says something, in any dialect.
+/// Terminal events and content, in any format.
 const ENDS: [&str; 4] = ["[DONE]", "message_stop", "response.completed", "finishReason"];
 const SAID: [&str; 2] = ["Hello", "from "];
 

@@ -1,4 +1,4 @@
-//! A client without manners, and what it heard.
+//! A raw socket client and the response it received.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -10,7 +10,7 @@ pub(in crate::upstream) struct Heard {
     pub status: u16,
     pub head: String,
     pub body: String,
-    /// The read failed instead of ending.
+    /// Whether the read failed instead of ending.
     pub broken: bool,
 }
 
@@ -23,7 +23,7 @@ impl Heard {
         self.body.lines().filter_map(|line| line.strip_prefix("data: ")).collect()
     }
 
-    /// The refusal's message, after its status was looked at.
+    /// Checks the status and returns the error message.
     #[track_caller]
     pub fn refused(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.body);
@@ -40,7 +40,7 @@ impl Heard {
         self.data().iter().filter_map(|data| serde_json::from_str(data).ok()).collect()
     }
 
-    /// Of a stream in the chat format.
+    /// The text of a stream in the chat format.
     pub fn text(&self) -> String {
         self.chunks().iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect()
     }
@@ -94,7 +94,7 @@ pub(in crate::upstream) async fn ask_with(
     Heard { status, head: head.to_owned(), body, broken }
 }
 
-/// An unfinished chunked body is marked so that tests can see it.
+/// Decodes a chunked body; an unfinished one is marked for the tests.
 fn dechunk(mut rest: &str) -> String {
     let mut body = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {
@@ -108,7 +108,7 @@ fn dechunk(mut rest: &str) -> String {
     body + "UNFINISHED"
 }
 
-/// The base with these members set; `null` takes one away.
+/// The base with these members set; `null` removes one.
 pub(in crate::upstream) fn with(base: &Value, changes: &Value) -> Value {
     let mut changed = base.clone();
     for (name, value) in changes.as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! A whole answer: what the gateway reads from it and the two members it adds.
+//! Reads a complete chat completion and splices in the two members the gateway adds.
 
 use std::ops::Range;
 
@@ -25,13 +25,13 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
     Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
 }
 
-/// `provider` and `latency` replaced or appended; the rest is the upstream's.
+/// Replaces or appends `provider` and `latency`; the rest is forwarded unchanged.
 pub fn splice_answer(body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
     let mut patch = Patch::new();
     let latency = format!("\"{}ms\"", served.latency_ms);
     let provider = json::quote(served.provider);
     let known = (answer.object.get(body, "provider"), answer.object.get(body, "latency"));
-    // Nearly always neither is there, and one piece holds both.
+    // The common case: neither member is present, and one insertion adds both.
     if let (None, None) = known {
         let both = ["\"provider\":", &provider, ",\"latency\":", &latency].concat();
         patch.insert_member(&answer.object, both);
@@ -53,7 +53,7 @@ fn answer_bytes(body: &[u8], choices: Range<usize>) -> usize {
     messages.map(|message| text_bytes(body, message)).sum()
 }
 
-/// The bytes of what a message or a delta says. Reasoning that is given twice, as text and as details, counts once.
+/// Counts the text bytes of a message or delta. Reasoning that is given twice, as text and as details, counts once.
 pub(super) fn text_bytes(body: &[u8], message: Range<usize>) -> usize {
     let Ok(message) = json::scan_within(body, message) else { return 0 };
     let length = |value: &Range<usize>| match &body[value.clone()] {

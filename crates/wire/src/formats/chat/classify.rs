@@ -1,4 +1,4 @@
-//! What a stream event is, found by looking for a few keys; parsed only where that leaves doubt.
+//! Classifies stream events by searching for a few keys; an event is parsed only if that is inconclusive.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,7 +9,8 @@ use super::answer::text_bytes;
 use crate::codec::{Class, Seen};
 use crate::json::{self, Object};
 
-/// In JSON a quote inside a string is always escaped, so that `"usage"` followed by a colon can only be a key.
+/// Searchers for JSON keys. A quote inside a JSON string is always escaped, so `"usage"` followed by a colon can only
+/// be a key.
 struct Keys {
     usage: Finder<'static>,
     delta: Finder<'static>,
@@ -37,7 +38,7 @@ pub fn classify(data: &[u8]) -> Seen {
     at_a_glance(data).unwrap_or_else(|| examine(data))
 }
 
-/// The ordinary case: one choice with some text in its delta, no usage.
+/// Classifies the common case without parsing: one choice with text in its delta, no usage.
 fn at_a_glance(data: &[u8]) -> Option<Seen> {
     let keys = &*KEYS;
     let delta = after_key(data, 0, &keys.delta)?;
@@ -54,7 +55,7 @@ fn at_a_glance(data: &[u8]) -> Option<Seen> {
     Some(Seen { class: Class::Content, usage: None, finish, content_bytes })
 }
 
-/// Where the value of the next such key begins.
+/// Position of the value of the next occurrence of this key.
 fn after_key(data: &[u8], from: usize, key: &Finder<'_>) -> Option<usize> {
     let mut at = from;
     loop {
@@ -66,7 +67,8 @@ fn after_key(data: &[u8], from: usize, key: &Finder<'_>) -> Option<usize> {
     }
 }
 
-/// The first such member that is a string with something in it: where it ends, and how long its text is.
+/// The first member with this key that is a non-empty string: the position of its closing quote and the length of its
+/// text.
 fn filled_string(data: &[u8], from: usize, key: &Finder<'_>) -> Option<(usize, usize)> {
     let mut at = from;
     loop {
@@ -80,7 +82,7 @@ fn filled_string(data: &[u8], from: usize, key: &Finder<'_>) -> Option<(usize, u
     }
 }
 
-/// Where the string whose inside begins at `from` has its closing quote, and how long its text is.
+/// Position of the closing quote of the string whose content begins at `from`, and the length of its text.
 fn string_end(data: &[u8], from: usize) -> Option<(usize, usize)> {
     let mut at = from;
     let mut escaped = false;
@@ -95,7 +97,7 @@ fn string_end(data: &[u8], from: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// Once usage is asked for, every chunk says `"usage":null`.
+/// Whether the key has a value other than null. Once usage is requested, every chunk contains `"usage":null`.
 fn has_value(data: &[u8], key: &Finder<'_>) -> bool {
     let mut from = 0;
     while let Some(at) = after_key(data, from, key) {
@@ -139,7 +141,7 @@ fn examine(data: &[u8]) -> Seen {
     seen
 }
 
-/// At the top; Groq also has it in `x_groq`, Moonshot in the choice.
+/// Finds the usage object: at the top level, in Groq's `x_groq`, or in a choice as at Moonshot.
 fn find_usage(data: &[u8], object: &Object, choices: &[Range<usize>]) -> Option<Range<usize>> {
     let is_object = |range: &Range<usize>| data[range.start] == b'{';
     let inside =

@@ -1,10 +1,10 @@
-//! A provider's whole answer, read into the canonical model: one chunk that says everything.
+//! Decodes a complete chat completion into the canonical model; it is handled as a single chunk.
 
 use domain::canon::{Collector, Reply};
 use domain::fault::{self, Fault};
 
-use super::follow::Follower;
-use super::said::Chunk;
+use super::message::Chunk;
+use super::stream_decoder::StreamDecoder;
 use crate::codec::Decoding;
 
 pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
@@ -18,10 +18,10 @@ pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
         return Err(fault::upstream_invalid_response(&decoding.provider, "its answer has no choices"));
     }
     let mut events = Vec::new();
-    let mut follower = Follower::whole(decoding.clone());
-    follower.take(chunk, &mut events)?;
-    follower.end(&mut events);
-    decoding.mint = follower.into_mint();
+    let mut decoder = StreamDecoder::whole(decoding.clone());
+    decoder.take(chunk, &mut events)?;
+    decoder.end(&mut events);
+    decoding.mint = decoder.into_mint();
     let mut collector = Collector::default();
     events.iter().for_each(|event| collector.take(event));
     Ok(collector.finish())

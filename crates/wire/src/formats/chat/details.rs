@@ -1,4 +1,4 @@
-//! `reasoning_details`: entries that carry thoughts, and the state by which a model knows them again.
+//! `reasoning_details`: entries with reasoning text and the opaque state that the provider needs back.
 
 use domain::call::Format;
 use domain::canon::{Opaque, Origin, Thinking};
@@ -8,15 +8,15 @@ const TEXT: &str = "reasoning.text";
 const SUMMARY: &str = "reasoning.summary";
 const ENCRYPTED: &str = "reasoning.encrypted";
 
-/// One entry, taken apart.
+/// One parsed entry.
 #[derive(Debug)]
 pub struct Detail {
     pub text: String,
-    /// What it belongs to: a tool call, or a name that only its provider knows.
+    /// Id of a tool call the entry belongs to, or a name that only the provider knows.
     pub id: Option<String>,
     state: Option<String>,
     encrypted: bool,
-    /// The entry but for its text.
+    /// The entry without its text.
     entry: Map<String, Value>,
 }
 
@@ -35,24 +35,24 @@ impl Detail {
         }
     }
 
-    /// Its text may stand beside it instead of inside.
+    /// Whether this is a signed text entry, whose text may be given outside the entry.
     pub fn is_text(&self) -> bool {
         !self.encrypted && self.state.is_some()
     }
 
-    /// The state of a call, as the model `model` made it.
+    /// The opaque state of a tool call made by `model`.
     pub fn opaque_of_call(&self, model: &str) -> Option<Opaque> {
         self.opaque(model, &["id"], false)
     }
 
-    /// The state of a thought; `told` when there is readable text to it.
+    /// The opaque state of a reasoning block; `told` if the block has readable text.
     pub fn opaque_of_thought(&self, model: &str, told: bool) -> Option<Opaque> {
         let mut opaque = self.opaque(model, &[], self.encrypted && told)?;
         opaque.whole |= opaque.origin.format == Format::Chat && self.encrypted && !told;
         Some(opaque)
     }
 
-    /// The state alone, unless the entry has more to it than is `known`, or must be kept `entire`.
+    /// The bare state, or the entry as JSON if it has members besides the `known` ones or must be kept `entire`.
     fn opaque(&self, model: &str, known: &[&str], entire: bool) -> Option<Opaque> {
         let state = self.state.as_deref()?;
         if let Some(sealed) = Opaque::unseal(state) {
@@ -69,13 +69,13 @@ impl Detail {
     }
 }
 
-/// A thought as its state remembers it, or else as it was echoed.
+/// A thinking block with the text stored in its state, or else with the echoed text.
 pub fn thought(text: String, mut opaque: Option<Opaque>) -> Thinking {
     let vouched = opaque.as_mut().and_then(|opaque| opaque.text.take());
     Thinking { text: vouched.unwrap_or(text), opaque }
 }
 
-/// For the client, which may not be able to read it: a state of another format is sealed.
+/// Renders a thinking block for the client. State of another format is sealed, because the client cannot read it.
 pub fn for_client(text: &str, opaque: Option<&Opaque>) -> Vec<Map<String, Value>> {
     let Some(opaque) = opaque else { return vec![plain(text)] };
     if opaque.origin.format == Format::Chat {
@@ -84,7 +84,7 @@ pub fn for_client(text: &str, opaque: Option<&Opaque>) -> Vec<Map<String, Value>
     vec![sealed(text, &opaque.seal(), opaque.whole)]
 }
 
-/// For the model that made it.
+/// Renders a thinking block for the model that produced it.
 pub fn for_provider(text: &str, opaque: &Opaque) -> Vec<Map<String, Value>> {
     match serde_json::from_str(&opaque.data) {
         Ok(Value::Object(mut entry)) => {
@@ -105,11 +105,11 @@ pub fn for_provider(text: &str, opaque: &Opaque) -> Vec<Map<String, Value>> {
     }
 }
 
-/// The state of a call, under the call's id.
+/// The opaque state of a tool call, under the call's id.
 pub fn of_call(id: &str, opaque: &Opaque, provider: bool) -> Map<String, Value> {
     let mut entries = if provider { for_provider("", opaque) } else { for_client("", Some(opaque)) };
     let mut entry = entries.pop().unwrap_or_default();
-    // A signature alone would be taken for a thought without text.
+    // An entry with only a signature would be read as a thinking block without text.
     if let Some(signature) = entry.shift_remove("signature") {
         entry.insert("type".into(), ENCRYPTED.into());
         entry.insert("data".into(), signature);

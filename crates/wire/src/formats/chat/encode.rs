@@ -1,4 +1,4 @@
-//! A prompt of any format, as a request to a provider of chat completions.
+//! Encodes a prompt of any format as a chat completions request.
 
 mod messages;
 mod parts;
@@ -13,7 +13,7 @@ use crate::codec::{Encoded, Target};
 use crate::formats::SHARED;
 use crate::vendors::{Rules, StreamUsage};
 
-/// The tool that stands in for a JSON schema where the model knows none.
+/// The tool that emulates a JSON schema for models without schema support.
 pub const SCHEMA_TOOL: &str = "json_output";
 
 pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Encoded {
@@ -51,7 +51,7 @@ struct Encoder<'a> {
     body: Map<String, Value>,
     dropped: Dropped,
     schema_tool: Option<String>,
-    /// What the model is told about the form of its answer where it can neither take a schema nor be made to call.
+    /// Instruction about the form of the answer, for models that support neither schemas nor forced tool calls.
     instruction: Option<String>,
 }
 
@@ -70,12 +70,12 @@ impl Encoder<'_> {
         self.dropped.field(field, self.prompt.format);
     }
 
-    /// The client wrote chat completions itself: what it wrote is what the provider is meant to read.
+    /// Whether the client itself wrote chat completions, so that its members are forwarded as written.
     fn is_native(&self) -> bool {
         self.prompt.format == Format::Chat
     }
 
-    /// What only the client's format knows.
+    /// Forwards members that only the client's format has, or records them as dropped.
     fn extra(&mut self) {
         let shared = self.prompt.format == Format::Responses && self.target.vendor.quirks.cache_keys;
         for (name, value) in &self.prompt.extra {

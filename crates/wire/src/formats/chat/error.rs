@@ -1,21 +1,21 @@
-//! A provider's error, in an answer or inside a stream, as a fault of ours.
+//! Converts a provider's error, in a response or inside a stream, into a fault.
 
 mod credentials;
 
-use domain::fault::{self, Blame, Fault, FaultKind, Recourse};
+use domain::fault::{self, Blame, Fault, FaultKind, RetryScope};
 use serde_json::Value;
 
 use credentials::mask_credentials;
 
 const MESSAGE_LIMIT: usize = 2_000;
 
-/// An error answer. Its text is shown only when it is a readable error object, never as raw bytes.
+/// Reads an error response. Its text is shown only if it is a readable error object, never as raw bytes.
 pub fn read_error(status: u16, body: &[u8], provider: &str) -> Fault {
     let value = serde_json::from_slice(body).unwrap_or(Value::Null);
     from_parts(status, Parts::read(&value), provider)
 }
 
-/// An error object inside a stream event.
+/// Reads an error object inside a stream event.
 pub fn read_stream_error(data: &[u8], provider: &str) -> Fault {
     let Ok(value) = serde_json::from_slice::<Value>(data) else {
         return fault::upstream_invalid_response(provider, "an event is not JSON");
@@ -46,7 +46,7 @@ fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
     });
     if status == 529 {
         return Fault::new(503, FaultKind::Provider, "overloaded", message)
-            .recourse(Recourse::Here)
+            .retry_scope(RetryScope::SameTarget)
             .upstream_status(status);
     }
     let kind = match status {
@@ -58,22 +58,22 @@ fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
     let code = parts.code.unwrap_or_else(|| "upstream_error".into());
     let mut fault = Fault::new(status, kind, code, message).upstream_status(status);
     fault.param = parts.param;
-    fault.recourse = match status {
-        402 => Recourse::Exhausted,
-        429 if is_exhausted(&fault.code) => Recourse::Exhausted,
-        429 => Recourse::ElsewhereFirst,
-        408 | 409 | 425 | 500 | 502..=504 => Recourse::Here,
-        404 | 413 | 500.. => Recourse::Elsewhere,
-        _ => Recourse::Nowhere,
+    fault.retry_scope = match status {
+        402 => RetryScope::QuotaExhausted,
+        429 if is_exhausted(&fault.code) => RetryScope::QuotaExhausted,
+        429 => RetryScope::OtherTargetFirst,
+        408 | 409 | 425 | 500 | 502..=504 => RetryScope::SameTarget,
+        404 | 413 | 500.. => RetryScope::OtherTarget,
+        _ => RetryScope::Never,
     };
-    // Unpaid bills and limits on the gateway's own account are nothing the client could mend.
+    // Billing problems and limits of the gateway's own account are not the client's fault.
     if matches!(status, 402 | 408 | 425 | 429) {
         fault.blame = Blame::Upstream;
     }
     fault
 }
 
-/// Waiting does not help: the account has to be paid for, or its limit raised.
+/// Whether retrying is pointless because the account's quota or billing limit is exhausted.
 fn is_exhausted(code: &str) -> bool {
     matches!(
         code,
@@ -90,7 +90,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// `{"error":{…}}`, `{"error":"…"}`, `[{"error":…}]`, `{"message":…}`, `{"detail":…}` and what they nest.
+    /// Reads `{"error":{…}}`, `{"error":"…"}`, `[{"error":…}]`, `{"message":…}`, `{"detail":…}` and their nested forms.
     fn read(value: &Value) -> Self {
         let value = value.get(0).unwrap_or(value);
         let error = match value.get("error") {

@@ -1,4 +1,4 @@
-//! A client's chat request, read into the canonical model.
+//! Parses a client's chat request into the canonical model.
 
 mod content;
 mod members;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::codec::Request;
 use members::{Members, wrong};
 
-/// They say where and how the request travels, not what is asked.
+/// Members that control transport and storage and are not part of the prompt.
 const TRANSPORT: [&str; 4] = ["model", "stream", "stream_options", "store"];
 
 pub fn parse(request: &Request) -> Result<Prompt, Fault> {
@@ -32,7 +32,7 @@ pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     for name in TRANSPORT {
         members.take(name);
     }
-    // A string is the gateway's own hint; an object belongs to the provider.
+    // A string is the gateway's own hint; an object is meant for the provider.
     if members.peek("provider").is_some_and(Value::is_string) {
         members.take("provider");
     }
@@ -65,7 +65,8 @@ fn sampling(members: &mut Members) -> Result<Sampling, Fault> {
     })
 }
 
-/// OpenAI does not know it; servers that do take -1 for "no limit", which is left to them.
+/// Reads `top_k`, which OpenAI does not have. Servers that do accept -1 for "no limit", which is left in place for
+/// them.
 fn top_k(members: &mut Members) -> Option<u64> {
     let top_k = members.peek("top_k")?.as_u64()?;
     members.take("top_k");

@@ -1,4 +1,4 @@
-//! A canonical answer as a whole chat completion.
+//! Renders a canonical answer as a complete chat completion.
 
 use bytes::Bytes;
 use domain::canon::{Content, Reply, Tool, ToolCall};
@@ -50,7 +50,7 @@ fn message(reply: &Reply, tools: &[Tool]) -> (Map<String, Value>, Held) {
                 calls.push(write_call(call, tools));
                 states.extend(call.opaque.as_ref().map(|state| details::of_call(&call.id, state, false)));
             }
-            // Nothing of these is in an answer that chat completions could show.
+            // Chat completions cannot express these.
             Content::Image(_)
             | Content::Document(_)
             | Content::Audio(_)
@@ -90,7 +90,8 @@ fn numbered(entries: Vec<Map<String, Value>>) -> Value {
     entries.into_iter().enumerate().map(number).collect()
 }
 
-/// A client that declared a custom tool is called with plain input, however the provider was.
+/// Whether the call is rendered as a custom tool call: a client that declared a custom tool gets plain input, even if
+/// the provider was offered a function.
 pub fn is_custom(call_is_custom: bool, name: &str, tools: &[Tool]) -> bool {
     let declared =
         |tool: &Tool| matches!(tool, Tool::Custom(_)) && tool.flat_name().is_some_and(|flat| flat == name);

@@ -1,4 +1,4 @@
-//! A client's chat request: the few fields the gateway acts on, the body kept as it came.
+//! Reads the few fields of a chat request the gateway acts on; the body is kept unchanged.
 
 use bytes::Bytes;
 use domain::call::Format;

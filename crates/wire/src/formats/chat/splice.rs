@@ -1,4 +1,4 @@
-//! The request as a provider gets it: the client's body with the few edits that must be made.
+//! Builds the upstream request from the client's body and the necessary edits.
 
 use std::ops::Range;
 
@@ -54,7 +54,7 @@ impl Edits<'_> {
         }
     }
 
-    /// Accounting needs the usage chunk, whether or not the client wants to see it.
+    /// Requests the usage chunk for accounting, whether or not the client wants it.
     fn ask_for_usage(&mut self) {
         let request = self.request;
         match self.vendor.quirks.stream_usage {
@@ -115,7 +115,7 @@ impl Edits<'_> {
         }
     }
 
-    /// Role `developer` becomes `system` where the provider knows only that.
+    /// Replaces the role `developer` by `system` for providers that do not have it.
     fn roles(&mut self) {
         let body = &self.request.body;
         let Some(index) = self.request.places.messages.filter(|_| !self.vendor.quirks.developer_role) else {
@@ -134,7 +134,7 @@ impl Edits<'_> {
         if collected.is_err() {
             return;
         }
-        // Each edit costs a piece of the outgoing chain: beyond a few, one copy of the messages is cheaper.
+        // Each edit adds a slice to the outgoing chain; beyond a few, copying the messages once is cheaper.
         if roles.len() <= MOST_ROLE_EDITS {
             roles.into_iter().for_each(|role| self.patch.replace(role, Bytes::from_static(b"\"system\"")));
             return;
@@ -152,7 +152,7 @@ impl Edits<'_> {
 
 const MOST_ROLE_EDITS: usize = 64;
 
-/// The position of the message's role where that is `developer`.
+/// Position of the message's role if it is `developer`.
 fn developer_role(body: &[u8], message: Range<usize>) -> Option<Range<usize>> {
     let message = json::scan_within(body, message).ok()?;
     let role = message.get(body, "role")?.value.clone();

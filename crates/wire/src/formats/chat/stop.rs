@@ -1,16 +1,17 @@
-//! Why an answer ends, in the words of chat completions.
+//! Maps finish reasons of chat completions.
 
 use domain::canon::StopReason;
 use domain::fault::{self, Fault};
 
-/// What the answer held, for words that can mean two things.
+/// Content of the answer that disambiguates a finish reason.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Held {
     pub calls: bool,
     pub refusal: bool,
 }
 
-/// Words beyond OpenAI's own are those of Mistral, Z.ai, DeepSeek and servers that pass another format's through.
+/// Reads a finish reason. Values beyond OpenAI's come from Mistral, Z.ai, DeepSeek and servers that forward those of
+/// another format.
 pub fn read(word: &str, held: Held, provider: &str) -> Result<StopReason, Fault> {
     Ok(match word {
         "length" | "max_tokens" | "model_length" => StopReason::MaxTokens,
@@ -31,7 +32,7 @@ pub fn write(reason: &StopReason, held: Held) -> &'static str {
         StopReason::MaxTokens => "length",
         StopReason::ToolCalls => "tool_calls",
         StopReason::ContentFilter => "content_filter",
-        // A refusal that is said in words is an answer like any other.
+        // A refusal with text counts as a regular answer.
         StopReason::Refusal if !held.refusal => "content_filter",
         StopReason::EndTurn | StopReason::StopSequence(_) | StopReason::Refusal | StopReason::PauseTurn => {
             "stop"

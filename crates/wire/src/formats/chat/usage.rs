@@ -1,4 +1,4 @@
-//! Usage as chat completions report it: read into disjoint buckets, written as totals with their parts.
+//! Usage of chat completions: read into disjoint buckets, written as totals with their parts.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::codec::number;
 use crate::count::count;
 use crate::json::{self, Object};
 
-/// `None` when it is no usage object or counts nothing.
+/// Reads a usage object; `None` if it is not one or has no counts.
 pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     let object = json::scan(usage_json).ok()?;
     let mut reader = Reader { body: usage_json, caveats: Vec::new() };
@@ -30,7 +30,7 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     Some(Usage { tokens, untold, reported_cost, caveat, ..Usage::default() })
 }
 
-/// Totals that include their parts, as OpenAI counts them.
+/// Writes totals that include their parts, as OpenAI counts them.
 pub fn write_usage(usage: &Usage) -> Value {
     let tokens = &usage.tokens;
     let mut written = json!({
@@ -93,7 +93,7 @@ impl Reader<'_> {
             .unwrap_or(0);
         let audio = detail(self, "audio_tokens").unwrap_or(0);
         let mut rest = completion;
-        // Some providers (xAI) count reasoning beside the completion instead of inside it: their total tells.
+        // Some providers (xAI) count reasoning beside the completion instead of inside it, which their total reveals.
         let beside = reasoning > 0 && total == Some(prompt + completion + reasoning);
         tokens.reasoning = if beside {
             reasoning
@@ -104,7 +104,7 @@ impl Reader<'_> {
         tokens.output = rest;
     }
 
-    /// Moves a part out of its whole; a part cannot be larger.
+    /// Moves a part out of its total; a part that exceeds it is cut and noted.
     fn take(&mut self, whole: &mut u64, part: u64, part_name: &str, whole_name: &str) -> u64 {
         let taken = part.min(*whole);
         if taken < part {
@@ -126,7 +126,7 @@ impl Reader<'_> {
         json::scan_within(self.body, value).ok()
     }
 
-    /// OpenRouter names a figure, Perplexity an object with a total.
+    /// Reads the cost: a number at OpenRouter, an object with a total at Perplexity.
     fn cost(&mut self, object: &Object) -> Option<Nanos> {
         let value = object.value(self.body, "cost")?;
         let usd = match json::scan_within(self.body, value.clone()) {

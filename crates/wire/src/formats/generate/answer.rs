@@ -1,4 +1,4 @@
-//! A whole answer, as far as the gateway reads it without translating it.
+//! Reads the fields of a complete answer that the gateway needs without translating it.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ fn said(body: &[u8], candidates: Range<usize>) -> usize {
     parts.map(|part| part_bytes(body, part)).sum()
 }
 
-/// Where the parts of a candidate's content are.
+/// Positions of the parts of a candidate's content.
 pub(super) fn candidate_parts(body: &[u8], candidate: Range<usize>) -> Vec<Range<usize>> {
     let content = json::scan_within(body, candidate).ok().and_then(|object| object.value(body, "content"));
     let parts = content

@@ -1,4 +1,4 @@
-//! The shape of an answer or of a piece of one, read without copying what is not kept.
+//! Wire types of an answer or a stream chunk, deserialised without copying.
 
 use std::borrow::Cow;
 
@@ -67,11 +67,11 @@ pub struct Feedback<'a> {
     pub block_reason: Option<Text<'a>>,
 }
 
-/// Borrowed wherever it has no escapes, also inside an `Option`, where a bare `Cow` would always be copied.
+/// A string that is borrowed if it has no escapes, also inside an `Option`, where a bare `Cow` would always be copied.
 #[derive(Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
-/// JSON text without the white space between its tokens: whole answers come indented.
+/// Removes the white space between JSON tokens: complete answers arrive indented.
 pub fn compact(json: &str) -> String {
     let mut written = String::with_capacity(json.len());
     let (mut inside, mut escaped, mut kept) = (false, false, 0);

@@ -1,4 +1,4 @@
-//! What a stream event is. There is one kind of event: a piece of the answer with running totals.
+//! Classifies stream events. There is one kind: a part of the answer with running totals.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -11,7 +11,8 @@ use crate::json;
 
 static RESPONSE_ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"responseId\""));
 
-/// Events are few and large, and each tells usage, so that a look at the structure costs no more than a guess.
+/// Classifies an event by scanning its structure. Events are few, large and all contain usage, so a byte search would
+/// not be cheaper.
 pub fn classify(data: &[u8]) -> Seen {
     match data.trim_ascii() {
         b"" | b"[DONE]" => return Seen::of(Class::Ignorable),
@@ -34,7 +35,7 @@ pub fn classify(data: &[u8]) -> Seen {
     seen
 }
 
-/// The upstream's id for its answer, if this event names one.
+/// The upstream's response id, if this event contains one.
 pub fn event_id(data: &[u8]) -> Option<String> {
     let at = RESPONSE_ID.find(data)? + RESPONSE_ID.needle().len();
     let value = data[at..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
@@ -58,7 +59,7 @@ fn examine(data: &[u8], candidate: Range<usize>, seen: &mut Seen) {
     }
 }
 
-/// A part that says nothing: an empty text and no state to send back.
+/// Whether a part is empty: no text and no state to send back.
 fn is_void(data: &[u8], part: Range<usize>) -> bool {
     let Ok(part) = json::scan_within(data, part) else { return false };
     let void = |key: &[u8], value: &[u8]| match key {
@@ -69,7 +70,7 @@ fn is_void(data: &[u8], part: Range<usize>) -> bool {
     part.members.iter().all(|member| void(&data[member.key.clone()], &data[member.value.clone()]))
 }
 
-/// Bytes of text, thought and arguments.
+/// Bytes of text, reasoning and call arguments.
 pub(super) fn part_bytes(data: &[u8], part: Range<usize>) -> usize {
     let Ok(part) = json::scan_within(data, part) else { return 0 };
     let string = |value: Range<usize>| json::decoded_len(&data[value]).saturating_sub(2);

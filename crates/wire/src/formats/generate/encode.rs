@@ -1,4 +1,4 @@
-//! A prompt in any client's words → the request Gemini takes.
+//! Encodes a prompt of any format as a Gemini request.
 
 mod config;
 mod contents;
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::codec::{Encoded, Target};
 use crate::vendors::Rules;
 
-/// The tool whose input is the answer, where a schema cannot be asked for itself.
+/// The tool whose input is the answer, for models that do not accept the schema directly.
 const STAND_IN: &str = "json_output";
 
 pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Encoded {
@@ -45,7 +45,7 @@ struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// The schema that has to be asked for as a tool's parameters.
+    /// The schema that has to be sent as a tool's parameters.
     fn stand_in(&self) -> Option<&'a Value> {
         let Some(OutputFormat::Schema { schema, .. }) = &self.prompt.output else { return None };
         let native = self.rules.native_schema && (self.rules.schema_with_tools || !self.has_tools());
@@ -63,7 +63,7 @@ impl<'a> Encoder<'a> {
         self.dropped.field(field, self.prompt.format);
     }
 
-    /// What the model has no place for, and what only the client's own format knows.
+    /// Drops fields that Gemini does not have, and members that only the client's format has.
     fn rest(&mut self) {
         let prompt = self.prompt;
         let missing = [
@@ -87,7 +87,7 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// Members of the two configs are kept by their path; everything else stands at the top.
+/// Inserts a value by its path: members of the configs are nested, everything else is at the top level.
 fn put(body: &mut Map<String, Value>, path: &str, value: Value) {
     let nested = path
         .split_once('.')

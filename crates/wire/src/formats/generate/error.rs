@@ -1,4 +1,4 @@
-//! An error as Google's APIs write it: `{"error":{code, message, status, details}}`, details saying what can be done.
+//! Reads a Google API error: `{"error":{code, message, status, details}}`.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn with_details(mut fault: Fault, body: &[u8], provider: &str) -> Fault {
     let value = serde_json::from_slice::<Value>(body).unwrap_or_default();
     let error = &value.get(0).unwrap_or(&value)["error"];
     for detail in error["details"].as_array().into_iter().flatten() {
-        // A wrong key is answered with 400, which would look like the client's mistake.
+        // An invalid key is answered with 400, which would otherwise look like a client error.
         if detail["reason"] == "API_KEY_INVALID" {
             let status = fault.upstream_status.map_or(400, u16::from);
             return chat::auth_failed(status, body, provider);
@@ -35,14 +35,14 @@ fn with_details(mut fault: Fault, body: &[u8], provider: &str) -> Fault {
     fault
 }
 
-/// `34s`, `0.5s`.
+/// Parses a duration such as `34s` or `0.5s`.
 fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::fault::Recourse;
+    use domain::fault::RetryScope;
 
     use super::*;
 
@@ -56,7 +56,7 @@ mod tests {
         let body = br#"[{"error":{"code":429,"message":"Quota.","status":"RESOURCE_EXHAUSTED","details":[
             {"violations":[]},{"retryDelay":"34.5s"}]}}]"#;
         let fault = read_error(429, body, "g");
-        assert_eq!((fault.status, fault.recourse != Recourse::Nowhere), (429, true));
+        assert_eq!((fault.status, fault.retry_scope != RetryScope::Never), (429, true));
         assert_eq!(fault.retry_after, Some(Duration::from_millis(34_500)));
         let body = br#"{"error":{"code":400,"message":"Bad.","details":[{"fieldViolations":[{"field":"contents[0]"}]}]}}"#;
         assert_eq!(read_error(400, body, "g").param.as_deref(), Some("contents[0]"));
@@ -65,7 +65,7 @@ mod tests {
             "g",
         );
         assert_eq!(
-            (fault.status, fault.message.as_str(), fault.recourse != Recourse::Nowhere),
+            (fault.status, fault.message.as_str(), fault.retry_scope != RetryScope::Never),
             (503, "Overloaded.", true)
         );
         assert_eq!(read_stream_error(b"<html>", "g").code, "upstream_invalid_response");

@@ -1,12 +1,12 @@
-//! Names of functions: what Gemini takes is narrower than what clients send.
+//! Function names: Gemini allows fewer characters than other formats.
 //!
-//! It wants a letter or underscore first, then letters, digits and `_.:-`, 64 characters in all. Whatever else a name
-//! has is escaped as `:XX`, byte by byte, so that the name can be had back from the model's call without a table.
+//! A name begins with a letter or underscore, followed by letters, digits and `_.:-`, 64 characters in all. Other bytes
+//! are escaped as `:XX`, so that the original name can be restored from the model's call without a table.
 
 use std::borrow::Cow;
 
 const LONGEST: usize = 64;
-/// Stands before a name that begins with a character which may not come first.
+/// Prefix for names whose first character is not allowed in first position.
 const LEAD: &str = "_::";
 
 pub fn sent(name: &str) -> Cow<'_, str> {
@@ -49,7 +49,8 @@ pub fn restored(name: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(name), Cow::Owned)
 }
 
-/// A colon stays one only where it cannot be taken for the beginning of an escape or of the lead.
+/// Whether the byte needs no escape. A colon is kept only if it cannot be read as the start of an escape or of the
+/// prefix.
 fn is_plain(bytes: &[u8], at: usize) -> bool {
     let legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(byte);
     match bytes.get(at) {
@@ -72,7 +73,7 @@ fn escaped(bytes: &[u8]) -> Option<u8> {
     Some(digit(high)? << 4 | digit(low)?)
 }
 
-/// Too long a name is cut, and told apart from its like by a print of the whole.
+/// Truncates a name that is too long and appends a hash of the full name, to keep names distinct.
 fn shortened(name: String) -> String {
     if name.len() <= LONGEST {
         return name;

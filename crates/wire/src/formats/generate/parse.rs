@@ -1,4 +1,4 @@
-//! A Gemini client's request, read into the canonical model.
+//! Parses a Gemini request into the canonical model.
 
 mod config;
 mod contents;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::codec::Request;
 use node::Node;
 
-/// What is read here or is mere transport; the rest is kept as written.
+/// Members that are parsed here or only concern transport; the others are kept as written.
 const KNOWN: &[&str] =
     &["contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model", "stream"];
 

@@ -1,4 +1,4 @@
-//! Parts of an answer, written straight into a buffer.
+//! Writes the parts of an answer directly into a buffer.
 
 use bytes::{BufMut as _, BytesMut};
 use domain::call::Format;
@@ -6,9 +6,9 @@ use domain::canon::Opaque;
 
 use crate::{custom, json};
 
-/// Text as a JSON string.
+/// Writes text as a JSON string.
 pub fn quote_into(out: &mut BytesMut, text: &str) {
-    // Writing into memory does not fail.
+    // Writing into memory cannot fail.
     let _ = serde_json::to_writer(out.writer(), text);
 }
 
@@ -22,7 +22,7 @@ pub fn text_part(out: &mut BytesMut, text: &str, thought: bool, signature: Optio
     out.extend_from_slice(b"}");
 }
 
-/// A call as far as it is known; its arguments are whole when it is written.
+/// A call under construction; it is written once its arguments are complete.
 #[derive(Clone, Debug, Default)]
 pub struct Call {
     pub id: String,
@@ -50,7 +50,7 @@ pub fn call_part(out: &mut BytesMut, call: &Call) {
     out.extend_from_slice(b"}");
 }
 
-/// State of this format goes out as it came, that of another sealed.
+/// Writes a signature: state of this format unchanged, state of another format sealed.
 fn sign(out: &mut BytesMut, signature: Option<&Opaque>) {
     let Some(opaque) = signature else { return };
     out.extend_from_slice(b",\"thoughtSignature\":");
@@ -60,7 +60,7 @@ fn sign(out: &mut BytesMut, signature: Option<&Opaque>) {
     }
 }
 
-/// Thoughts of another format ride on the call behind them as well, since clients of this one send back calls but no
+/// State of another format's thinking to attach to the next call, because Gemini clients send back calls but no
 /// thoughts.
 pub fn passenger(text: &str, opaque: &Opaque) -> Option<Opaque> {
     let foreign = opaque.origin.format != Format::Generate;

@@ -1,4 +1,4 @@
-//! A whole answer as a Gemini client reads it.
+//! Renders a complete answer for a Gemini client.
 
 use bytes::{Bytes, BytesMut};
 use domain::call::Format;
@@ -24,7 +24,7 @@ pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     out.freeze()
 }
 
-/// Who answered, and the answer's id: the members at the end of every answer and every piece of one.
+/// Writes the model and the response id, the last members of every answer and every stream chunk.
 pub(super) fn identity(id: Option<&str>, model: Option<&str>, rendering: &Rendering, out: &mut BytesMut) {
     out.extend_from_slice(b",\"modelVersion\":");
     quote_into(out, model.unwrap_or(&rendering.model));

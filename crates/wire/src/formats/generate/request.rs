@@ -1,4 +1,4 @@
-//! A client's request: the few fields the gateway acts on. Model and streaming are said in the URL, not here.
+//! Reads the few fields the gateway acts on. Model and streaming are in the URL, not in the body.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -15,7 +15,7 @@ pub fn peek(body: Bytes) -> Result<Request, Fault> {
         provider: object.position(&body, "provider"),
         ..Places::default()
     };
-    // The API takes one element for a list of one, and its own examples are written so.
+    // The API accepts a single element as a list of one, and its examples use that.
     let single = fields.value(places.messages).is_some_and(|value| fields.text(value).starts_with(b"{"));
     if !single {
         fields.filled(places.messages, "contents", "content")?;
@@ -52,7 +52,7 @@ fn limits(fields: &Fields<'_>) -> Result<(Option<u64>, Option<u64>), Fault> {
     ))
 }
 
-/// Protocol buffers in JSON have two names for every member of two words.
+/// Position of a member by either name: protobuf JSON allows camel case and snake case.
 fn either(body: &[u8], object: &Object, camel: &str, snake: &str) -> Option<usize> {
     object.position(body, camel).or_else(|| object.position(body, snake))
 }

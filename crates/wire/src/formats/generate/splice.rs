@@ -1,4 +1,4 @@
-//! The request as a provider of the same format gets it: without the gateway's own hint, else untouched.
+//! Builds the upstream request for a provider of the same format: only the gateway's own hint is removed.
 
 use bytes::Bytes;
 

@@ -1,12 +1,12 @@
-//! Why an answer ends, in Gemini's words and in ours.
+//! Maps Gemini's finish reasons from and to the canonical ones.
 
 use domain::canon::StopReason;
 
-/// What a finish reason means.
+/// The meaning of a finish reason.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Ending {
     Stop(StopReason),
-    /// The model wrote a call that nobody can read.
+    /// The output was malformed, such as an invalid call.
     Garbled,
 }
 
@@ -27,7 +27,7 @@ pub fn read(reason: &str) -> Ending {
         | "TOO_MANY_TOOL_CALLS"
         | "MISSING_THOUGHT_SIGNATURE"
         | "MALFORMED_RESPONSE" => return Ending::Garbled,
-        // STOP, and reasons that only say that there is no better one.
+        // STOP, and unspecific reasons.
         _ => StopReason::EndTurn,
     })
 }

@@ -1,7 +1,7 @@
-//! Usage as Gemini counts it, read into disjoint buckets and written back as its totals.
+//! Gemini's usage: read into disjoint buckets, written as totals.
 //!
-//! The prompt's count includes what came from a cache; the candidates' count leaves out the thoughts; what the
-//! provider's own tools read is counted beside both.
+//! The prompt count includes cached tokens, the candidates count excludes thoughts, and tokens read by the provider's
+//! own tools are counted separately.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::count::count;
 use crate::json::{self, Object};
 
-/// `None` when it is no usage object or counts nothing.
+/// Reads a usage object; `None` if it is not one or has no counts.
 pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     let object = json::scan(usage_json).ok()?;
     let mut reader = Reader { body: usage_json, caveats: Vec::new() };
@@ -41,7 +41,7 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     Some(Usage { tokens, untold, caveat, ..Usage::default() })
 }
 
-/// What was written to a cache is part of the prompt: the format has no word for it.
+/// Writes usage. Cache writes are part of the prompt count, because the format has no field for them.
 pub fn write_usage(usage: &Usage) -> Value {
     let tokens = &usage.tokens;
     let candidates = tokens.output.saturating_add(tokens.audio_output);
@@ -79,7 +79,7 @@ impl Reader<'_> {
         count(name, &self.body[object.value(self.body, name)?], &mut self.caveats)
     }
 
-    /// The tokens of sound among the modalities of a count.
+    /// The audio tokens in a list of counts per modality.
     fn audio(&mut self, object: &Object, name: &str) -> u64 {
         let Some(list) = object.value(self.body, name) else { return 0 };
         let entries = json::scan_array(self.body, list).unwrap_or_default();
@@ -95,7 +95,7 @@ impl Reader<'_> {
         self.count(&entry, "tokenCount").unwrap_or(0)
     }
 
-    /// Moves a part out of its whole; a part cannot be larger.
+    /// Moves a part out of its total; a part that exceeds it is cut and noted.
     fn take(&mut self, whole: &mut u64, part: u64, name: &str) -> u64 {
         let taken = part.min(*whole);
         if taken < part {

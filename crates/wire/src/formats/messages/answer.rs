@@ -1,4 +1,4 @@
-//! A whole answer, as far as the gateway reads it.
+//! Reads the fields of a complete answer that the gateway needs.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a stream event is: by its name where it has one, by its `type` otherwise; deltas are never parsed.
+//! Classifies stream events by event name, or by `type` if there is none; deltas are never parsed.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,7 +9,8 @@ use crate::codec::{Class, Seen};
 use crate::formats::chat;
 use crate::json::{self, Object};
 
-/// In JSON a quote inside a string is always escaped, so that `"text"` followed by a colon can only be a key.
+/// Searchers for JSON keys. A quote inside a JSON string is always escaped, so `"text"` followed by a colon can only be
+/// a key.
 struct Keys {
     start: Finder<'static>,
     delta: Finder<'static>,
@@ -47,13 +48,13 @@ pub fn classify(name: Option<&[u8]>, data: &[u8]) -> Seen {
     }
 }
 
-/// The upstream's id for its answer: only the first event names it, others name their blocks.
+/// The upstream's response id, which only the first event contains; the ids in other events are those of blocks.
 pub fn event_id(data: &[u8]) -> Option<String> {
     KEYS.start.find(data)?;
     chat::event_id(data)
 }
 
-/// The `type`, which stands first in all that Anthropic sends.
+/// The event's `type`, which is the first member in Anthropic's events.
 fn kind(data: &[u8]) -> Option<&[u8]> {
     if let Some(rest) = data.strip_prefix(b"{\"type\":\"") {
         return memchr::memchr(b'"', rest).map(|end| &rest[..end]);
@@ -75,7 +76,7 @@ fn delta_bytes(data: &[u8]) -> usize {
     keys.texts.iter().find_map(|key| string_length(inside, key)).unwrap_or(0)
 }
 
-/// How long the text of the first member of that name is, if it is a string.
+/// Length of the text of the first member with this name, if it is a string.
 fn string_length(data: &[u8], key: &Finder<'_>) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -110,7 +111,7 @@ fn usage_of_start(data: &[u8]) -> Option<Range<usize>> {
     usage_at(data, &within(data, &object, "message")?)
 }
 
-/// A text or a thought opens empty; anything else says something by its mere name.
+/// Classifies a block start. Text and thinking open empty; every other block has content by its type alone.
 fn block_start(data: &[u8]) -> Seen {
     let block = json::scan(data).ok().and_then(|object| within(data, &object, "content_block"));
     let Some(block) = block else { return Seen::of(Class::Content) };

@@ -1,4 +1,4 @@
-//! A whole answer of Anthropic's into the canonical model.
+//! Decodes a complete Anthropic answer into the canonical model.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ struct Answer<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// A block of an answer, or the beginning of one in a stream.
+/// A block of an answer, or the start of a block in a stream.
 #[derive(Deserialize)]
 pub(super) struct RawBlock<'a> {
     #[serde(borrow, rename = "type")]
@@ -68,7 +68,7 @@ pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
     Ok(reply)
 }
 
-/// Where a tool stood in for a schema, its call is the text of the answer and no call at all.
+/// The stop reason. If a tool emulated a schema, its call is the text of the answer and does not count as a call.
 pub(super) fn stop_of(
     reason: &str,
     sequence: Option<String>,

@@ -1,4 +1,5 @@
-//! A canonical request as Anthropic takes it: adapted to the model's generation, what cannot be said named.
+//! Encodes a canonical request for Anthropic, adapted to the model generation; unsupported parameters are recorded as
+//! dropped.
 
 mod block;
 mod cache;
@@ -22,10 +23,10 @@ use ids::Ids;
 use leftovers::Leftovers;
 use thinking::Plan;
 
-/// The most an image may have, in base64.
+/// Maximum size of an image, in base64 characters.
 const IMAGE_LIMIT: usize = 5 << 20;
 
-/// Anthropic takes no longer name of a user.
+/// Maximum length of a user id.
 const USER_LIMIT: usize = 256;
 
 struct Encoder<'a> {
@@ -95,7 +96,7 @@ impl Encoder<'_> {
         self.dropped.field(field, self.prompt.format);
     }
 
-    /// The client speaks this format too: what it wrote goes back as it was.
+    /// Whether the client uses this format too, so that its members are forwarded as written.
     fn own(&self) -> bool {
         self.prompt.format == Format::Messages
     }
@@ -105,7 +106,7 @@ impl Encoder<'_> {
         let takes = self.rules.sampling;
         let mut both = self.rules.temperature_with_top_p;
         match sampling.temperature {
-            // One is what every generation takes for granted.
+            // 1.0 is the default of every generation.
             Some(temperature) if !takes || thinking => {
                 if temperature != 1.0 {
                     self.drop(Field::Temperature);
@@ -144,7 +145,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Thinking, effort and the shape of the answer.
+    /// Writes thinking, effort and output format.
     fn output(&mut self, body: &mut Map<String, Value>, plan: &Plan) {
         if let Some(thinking) = &plan.thinking {
             let mut thinking = thinking.clone();
@@ -160,7 +161,7 @@ impl Encoder<'_> {
                 let schema = if self.own() { schema.clone() } else { schema::adapt(schema) };
                 config.insert("format".into(), json!({"type": "json_schema", "schema": schema}));
             }
-            // There is no such mode; what clients do with the answer is the same, so the model is asked.
+            // The format has no JSON mode, so an instruction asks the model for JSON.
             Some(OutputFormat::Json) => {
                 self.drop(Field::Output);
                 let asked =
@@ -178,7 +179,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Closed schemas are taken natively; a map with free keys would be closed with them and lose its meaning.
+    /// Whether the schema is sent natively. Native schemas are closed, and closing a map with free keys would change
+    /// its meaning.
     fn takes_schema(&self, schema: &Value) -> bool {
         self.rules.native_schema && (self.own() || !schema::is_open(schema))
     }

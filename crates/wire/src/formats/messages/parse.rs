@@ -1,4 +1,4 @@
-//! A client's request into the canonical model, checked; what is not modelled is kept by its path.
+//! Parses and validates a request into the canonical model; members without a canonical field are kept by their path.
 
 mod content;
 mod node;
@@ -62,7 +62,7 @@ fn messages(body: &mut Node, prompt: &mut Prompt) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Results of tools get a turn of their own, before the user's words: Anthropic wants them first.
+/// Adds a turn. Tool results get a turn of their own before the user's content, because Anthropic requires them first.
 fn push(turns: &mut Vec<Turn>, role: Role, parts: Vec<Part>) {
     let is_result = |part: &Part| matches!(part.content, Content::ToolResult(_));
     let (results, rest): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(is_result);

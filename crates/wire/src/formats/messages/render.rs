@@ -1,4 +1,4 @@
-//! A canonical answer as Anthropic's clients read it.
+//! Renders a canonical answer for Anthropic clients.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -29,7 +29,7 @@ pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     Bytes::from(serde_json::to_vec(&message).unwrap_or_default())
 }
 
-/// Words of refusal are text here; the reason says what they are.
+/// The stop reason. Refusals are rendered as text, so the stop reason has to mark them.
 pub(super) fn stop_of(stop: &StopReason, refused: bool) -> &StopReason {
     match stop {
         StopReason::EndTurn if refused => &StopReason::Refusal,
@@ -71,12 +71,12 @@ fn thought(thinking: &Thinking, rendering: &Rendering) -> Option<Value> {
     }
 }
 
-/// A signature that Gemini puts behind its text: it wants those of calls back, and not this one.
+/// Whether this is the signature Gemini sends after its text, which it does not need back, unlike those of calls.
 pub(super) fn is_afterthought(opaque: &Opaque) -> bool {
     opaque.whole && opaque.origin.format == Format::Generate
 }
 
-/// Nothing to read: a thought that the provider hid, or another format's bare state.
+/// Whether the block is rendered as redacted: hidden by the provider, or bare state of another format.
 pub(super) fn is_redacted(text: &str, opaque: &Opaque) -> bool {
     text.is_empty() && (opaque.whole || opaque.origin.format != Format::Messages)
 }
@@ -85,12 +85,12 @@ pub(super) fn redacted(opaque: &Opaque) -> Value {
     json!({"type": "redacted_thinking", "data": shown(opaque)})
 }
 
-/// State that another format wants back with its call stands right before it.
+/// The block with a call's state of another format, placed right before the call.
 pub(super) fn state_of_call(opaque: &Opaque) -> Option<Value> {
     (opaque.origin.format != Format::Messages).then(|| redacted(opaque))
 }
 
-/// As its own clients know it, or sealed for the way through them.
+/// The state as sent to the client: native state unchanged, that of other formats sealed.
 fn shown(opaque: &Opaque) -> String {
     match opaque.origin.format {
         Format::Messages => opaque.data.clone(),
@@ -98,7 +98,8 @@ fn shown(opaque: &Opaque) -> String {
     }
 }
 
-/// A thought that nobody signed is sealed all the same: so it is known again, and never sent to Anthropic as its own.
+/// The signature of a thinking block. Unsigned thinking is sealed too, so that it is recognised later and never sent to
+/// Anthropic as its own.
 pub(super) fn signature(opaque: Option<&Opaque>, rendering: &Rendering) -> String {
     match opaque {
         Some(opaque) => shown(opaque),

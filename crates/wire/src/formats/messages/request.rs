@@ -1,4 +1,4 @@
-//! A client's messages request: the few fields the gateway acts on, the body kept as it came.
+//! Reads the few fields of a Messages request the gateway acts on; the body is kept unchanged.
 
 use bytes::Bytes;
 use domain::call::Format;

@@ -1,7 +1,7 @@
-//! The model's name in native answers: the one the client asked for.
+//! Sets the model name in native answers to the requested one.
 //!
-//! Claude Code drops the thinking blocks of turns whose `model` is not the one it asks for, and Anthropic then refuses the
-//! next turn. `X-Gateway-Model` tells which target served.
+//! Claude Code drops the thinking blocks of turns whose `model` is not the one it requested, and Anthropic then rejects
+//! the next turn. `X-Gateway-Model` names the target that served.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::sse;
 
 static START: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"message_start\""));
 
-/// A whole message under the requested name.
+/// Renames the model in a complete message.
 pub fn in_answer(body: &Bytes, message: &Object, requested: &str) -> Vec<Bytes> {
     match rename(body, message, requested) {
         Some(patch) => patch.apply(body),
@@ -22,7 +22,7 @@ pub fn in_answer(body: &Bytes, message: &Object, requested: &str) -> Vec<Bytes> 
     }
 }
 
-/// The first event of a stream under the requested name; none for any other event, or if it has that name already.
+/// Renames the model in the first event of a stream; `None` for other events, or if the name is already right.
 pub fn in_start(event: &sse::Event, requested: &str) -> Option<Bytes> {
     let data = event.data();
     let is_start = match event.name() {

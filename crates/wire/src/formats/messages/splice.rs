@@ -1,4 +1,4 @@
-//! The request as a provider of the same format gets it: the client's body with the few edits that must be made.
+//! Builds the upstream request for a provider of the same format: the client's body with the necessary edits.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -30,10 +30,12 @@ pub fn splice(request: &Request, target: &Target<'_>) -> Vec<Bytes> {
     patch.apply(&request.body)
 }
 
-/// In JSON a quote inside a string is escaped, so that this text followed by a colon can only be a key.
+/// Searcher for a JSON key. A quote inside a JSON string is escaped, so this text followed by a colon can only be a
+/// key.
 static RESULT_ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"tool_use_id\""));
 
-/// Looks at the ids of results only: Anthropic takes no call without its result.
+/// Whether the body has tool ids that Anthropic rejects. Only the ids of results are checked, because a call without
+/// result is invalid anyway.
 fn has_illegal_tool_ids(body: &[u8]) -> bool {
     RESULT_ID.find_iter(body).any(|at| {
         let rest = body[at + RESULT_ID.needle().len()..].trim_ascii_start();
@@ -43,7 +45,7 @@ fn has_illegal_tool_ids(body: &[u8]) -> bool {
     })
 }
 
-/// Rare: a conversation that began on a provider whose ids Anthropic does not take.
+/// Maps tool ids, for a conversation that began on a provider whose ids Anthropic rejects.
 fn map_tool_ids(request: &Request, patch: &mut Patch) {
     let body = &request.body;
     let array = |range: Range<usize>| json::scan_array(body, range).unwrap_or_default();

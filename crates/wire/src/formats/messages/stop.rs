@@ -1,4 +1,4 @@
-//! Why an answer ends, in Anthropic's words and in ours.
+//! Maps Anthropic's stop reasons from and to the canonical ones.
 
 use domain::canon::StopReason;
 
@@ -13,7 +13,7 @@ pub fn read(reason: &str, sequence: Option<String>) -> StopReason {
     }
 }
 
-/// The reason, and the stop sequence where one is named.
+/// The stop reason, and the stop sequence if there is one.
 pub fn write(stop: &StopReason) -> (&'static str, Option<&str>) {
     match stop {
         StopReason::EndTurn => ("end_turn", None),

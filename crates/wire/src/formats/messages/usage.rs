@@ -1,4 +1,4 @@
-//! Usage as Anthropic reports it: input apart from cache reads and writes, thinking inside the output.
+//! Anthropic's usage: input excludes cache reads and writes, thinking is part of the output.
 
 use domain::usage::{Tokens, Untold, Usage};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::count::count;
 use crate::json::{self, Object};
 
-/// A stream tells the input first and the output last; what the later object does not say stays as it was.
+/// Reads usage. A stream reports the input first and the output last; values missing in the later object are kept.
 pub fn read_usage(raw: &[u8], so_far: Option<&Usage>) -> Option<Usage> {
     let object = json::scan(raw).ok()?;
     let mut reader =
@@ -22,7 +22,7 @@ pub fn read_usage(raw: &[u8], so_far: Option<&Usage>) -> Option<Usage> {
     let before = so_far.map_or(Untold { input: true, output: true }, |usage| usage.untold);
     let untold = Untold {
         input: before.input && input.is_none() && read.is_none() && written.is_none(),
-        // What was said at the beginning of a stream is not the end of it.
+        // A count from the start of the stream does not replace an unusable final one.
         output: output.is_none() && (before.output || object.value(raw, "output_tokens").is_some()),
     };
     let mut tokens = so_far.map(|usage| usage.tokens).unwrap_or_default();
@@ -36,7 +36,7 @@ pub fn read_usage(raw: &[u8], so_far: Option<&Usage>) -> Option<Usage> {
     Some(Usage { tokens, untold, caveat, ..Usage::default() })
 }
 
-/// The totals as Anthropic's clients read them.
+/// Writes usage as Anthropic reports it.
 pub fn write_usage(usage: &Usage) -> Value {
     let Tokens { input, audio_input, cache_read, cache_write_5m, cache_write_1h, .. } = usage.tokens;
     let mut object = json!({
@@ -60,7 +60,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Tokens written to the cache for five minutes and for an hour.
+    /// Tokens written to the five-minute and the one-hour cache.
     fn written(&mut self, object: &Object, so_far: Option<&Usage>) -> Option<(u64, u64)> {
         let total = self.count(object, "cache_creation_input_tokens");
         let split = object.value(self.raw, "cache_creation");

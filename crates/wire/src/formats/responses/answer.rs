@@ -1,4 +1,4 @@
-//! A whole answer: what the gateway reads from it, and the model's name as clients see it.
+//! Reads a complete answer and sets its model name for clients.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
     Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
 }
 
-/// Clients of the gateway know a model as `provider/model`; the rest is the upstream's.
+/// Sets the model to `provider/model`, as clients of the gateway know it; the rest is unchanged.
 pub fn splice_answer(body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
     let mut patch = Patch::new();
     let model = json::quote(&format!("{}/{}", served.provider, served.model));
@@ -36,7 +36,7 @@ pub fn splice_answer(body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<
     patch.apply(body)
 }
 
-/// Text, thoughts and arguments, two levels down at most.
+/// Bytes of text, reasoning and arguments, at most two levels deep.
 fn spoken_bytes(body: &[u8], output: Range<usize>) -> usize {
     let items = json::scan_array(body, output).unwrap_or_default();
     items.into_iter().map(|item| bytes_of(body, item)).sum()

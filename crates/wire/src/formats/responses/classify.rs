@@ -1,4 +1,4 @@
-//! What a stream event is, mostly told by its name.
+//! Classifies stream events, mostly by their names.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -50,7 +50,7 @@ fn of_kind(kind: &[u8], data: &[u8]) -> Seen {
     }
 }
 
-/// A message or a thought that has begun says nothing yet; a call already names its tool.
+/// Whether an added item has no content yet: a message or reasoning, as opposed to a call, which names its tool.
 fn is_empty_item(data: &[u8]) -> bool {
     let kind = || {
         let item = json::scan(data).ok()?.value(data, "item")?;

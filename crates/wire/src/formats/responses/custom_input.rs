@@ -1,16 +1,16 @@
-//! The plain input of a custom tool, taken out of `{"input":"…"}` while its fragments arrive.
+//! Extracts the plain input of a custom tool from `{"input":"…"}` while its fragments arrive.
 
 use crate::custom;
 
 const WRAPPING: &str = "{\"input\":\"";
 
-/// Where JSON tools stand in for custom ones, providers send the wrapping. What is streamed is the inside.
+/// Incremental unwrapper for custom tools that were sent to the provider as JSON tools.
 #[derive(Debug, Default)]
 pub struct Unwrapper {
     state: State,
-    /// What was read before the text began; all of it, where the shape is not the expected one.
+    /// Text read before the input begins; all of it if the object has another shape.
     held: String,
-    /// How much of the wrapping has been seen.
+    /// Number of bytes of the wrapping matched so far.
     matched: usize,
     /// The first half of a surrogate pair.
     high: Option<u32>,
@@ -18,7 +18,7 @@ pub struct Unwrapper {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// `{`, the key, the colon and the opening quote.
+    /// In `{`, the key, the colon or the opening quote.
     #[default]
     Before,
     Inside,
@@ -27,16 +27,16 @@ enum State {
         digits: u8,
         value: u32,
     },
-    /// The rest of the object says nothing.
+    /// After the input; the rest of the object is ignored.
     After,
-    /// No object: the text is the input itself.
+    /// Not an object: the text is the input itself.
     Plain,
-    /// Another object: only its end tells what it is.
+    /// Another object, which is interpreted at its end.
     Other,
 }
 
 impl Unwrapper {
-    /// The text that this fragment adds.
+    /// Returns the input text that this fragment adds.
     pub fn read(&mut self, fragment: &str) -> String {
         let mut text = String::new();
         let mut rest = fragment;
@@ -46,7 +46,7 @@ impl Unwrapper {
         text
     }
 
-    /// What is left to say at the end.
+    /// Returns the remaining text at the end.
     pub fn finish(&mut self) -> String {
         let mut text = String::new();
         self.flush_high(&mut text);
@@ -80,7 +80,7 @@ impl Unwrapper {
         let mut chars = rest.chars();
         let Some(next) = chars.next() else { return "" };
         self.held.push(next);
-        // Space may stand before each of the four tokens.
+        // White space is allowed before each of the four tokens.
         let between = matches!(self.matched, 0 | 1 | 8 | 9);
         if WRAPPING.as_bytes()[self.matched] as char == next {
             self.matched += 1;
@@ -140,7 +140,7 @@ impl Unwrapper {
         });
     }
 
-    /// One unit of UTF-16.
+    /// Handles one UTF-16 code unit.
     fn unit(&mut self, unit: u32, text: &mut String) {
         match (self.high.take(), unit) {
             (Some(high), 0xdc00..=0xdfff) => {
@@ -160,7 +160,7 @@ impl Unwrapper {
         }
     }
 
-    /// Half a pair that nothing completes.
+    /// Replaces an unpaired surrogate.
     fn flush_high(&mut self, text: &mut String) {
         if self.high.take().is_some() {
             text.push(char::REPLACEMENT_CHARACTER);

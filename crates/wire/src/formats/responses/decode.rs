@@ -1,4 +1,4 @@
-//! A provider's whole response as a canonical reply.
+//! Decodes a complete response into a canonical reply.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -41,7 +41,7 @@ pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
     })
 }
 
-/// What one item says.
+/// Decodes the parts of one item.
 pub fn parts_of(raw: &RawValue, decoding: &mut Decoding, parts: &mut Vec<Part>) -> Result<(), Fault> {
     match Reading::of(raw).map_err(|error| unreadable(decoding, &error))? {
         Reading::Message(item) => parts.extend(item.content.iter().flatten().map(|spoken| {

@@ -1,4 +1,4 @@
-//! The canonical prompt as a request to a provider that speaks responses.
+//! Encodes a canonical prompt as a Responses API request.
 
 mod items;
 mod tools;
@@ -12,11 +12,11 @@ use crate::codec::{Encoded, Target};
 use crate::formats::SHARED;
 use crate::vendors::{Rules, ThinkingStyle};
 
-/// The least the API takes.
+/// The API's minimum output limit.
 const MIN_OUTPUT: u64 = 16;
-/// The longest `user` the API takes.
+/// The API's maximum length of `user`.
 const USER_LIMIT: usize = 64;
-/// Stands in for a schema where a model has no other way.
+/// The tool that emulates a schema for models without schema support.
 const SCHEMA_TOOL: &str = "json_output";
 
 pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Encoded {
@@ -62,7 +62,7 @@ impl Encoder<'_> {
         self.dropped.field(field, self.prompt.format);
     }
 
-    /// The client wrote in this format, so that its words are the provider's.
+    /// Whether the client uses this format too, so that its values are forwarded as written.
     fn native(&self) -> bool {
         self.prompt.format == Format::Responses
     }
@@ -208,7 +208,8 @@ impl Encoder<'_> {
     }
 }
 
-/// OpenAI's own words are passed on; other formats' are kept to what every model of it takes.
+/// The effort. Values of OpenAI clients are forwarded; those of other formats are clamped to the range every model
+/// supports.
 fn effort(reasoning: &Reasoning, client: Format) -> Option<&'static str> {
     let own_words = matches!(client, Format::Chat | Format::Responses);
     if reasoning.enabled == Some(false) {
@@ -218,7 +219,7 @@ fn effort(reasoning: &Reasoning, client: Format) -> Option<&'static str> {
     Some(if own_words { effort } else { effort.clamp(Effort::Low, Effort::High) }.as_str())
 }
 
-/// Asked for only where the client wants to read it: some accounts may not.
+/// The reasoning summary, requested only if the client wants it, because some accounts are not allowed to.
 fn summary(reasoning: &Reasoning, client: Format) -> Option<&str> {
     match reasoning.summary.as_deref() {
         Some("none") => None,

@@ -1,11 +1,11 @@
-//! Errors inside a stream or inside a success: the event `error`, and the `error` of a response that failed.
+//! Reads errors inside a stream or a successful response: the `error` event, and the `error` of a failed response.
 
 use domain::fault::{self, Fault};
 use serde_json::{Value, json};
 
 use crate::formats::chat;
 
-/// Takes an event's data, a whole response or an error object.
+/// Reads the error from an event's data, a complete response or an error object.
 pub fn read_stream_error(data: &[u8], provider: &str) -> Fault {
     let Ok(mut value) = serde_json::from_slice::<Value>(data) else {
         return fault::upstream_invalid_response(provider, "an event is not JSON");
@@ -23,7 +23,7 @@ pub fn read_stream_error(data: &[u8], provider: &str) -> Fault {
     chat::read_stream_error(wrapped.as_bytes(), provider)
 }
 
-/// Codes that only this format knows; the rest are shared with chat.
+/// The status of error codes that only this format has; the others are shared with chat.
 fn status_of(code: &str) -> Option<u16> {
     Some(match code {
         "invalid_prompt" | "bio_policy" | "cyber_policy" | "image_content_policy_violation" => 400,

@@ -1,4 +1,4 @@
-//! What was said before: input as it is stored, and stored turns put in front of a new one.
+//! Conversation history: normalises input for storage and prepends stored turns to a new request.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use crate::json;
 use crate::splice::{Patch, concat};
 
-/// The input as a JSON array, exactly as sent; a string is one message of the user.
+/// The input as a JSON array, unchanged; a string becomes one user message.
 pub fn normalize_input(request_body: &[u8]) -> Result<Bytes, Fault> {
     let object = json::scan(request_body)?;
     input_items(request_body, object.value(request_body, "input"))
 }
 
-/// The same for a body that was scanned before, with its input at `range`.
+/// Like [`normalize_input`], for a scanned body with its input at `range`.
 pub fn input_items(request_body: &[u8], range: Option<Range<usize>>) -> Result<Bytes, Fault> {
     let Some(range) = range else { return Ok(Bytes::from_static(b"[]")) };
     let text = &request_body[range.clone()];
@@ -28,8 +28,8 @@ pub fn input_items(request_body: &[u8], range: Option<Range<usize>>) -> Result<B
     }
 }
 
-/// The request as if the client itself had sent all of its past: stored items first, no `previous_response_id`.
-/// `history` holds JSON arrays of items, oldest first; they are joined as texts and never parsed.
+/// Expands a request with its history: stored items first, no `previous_response_id`. `history` holds JSON arrays of
+/// items, oldest first; they are joined as text and never parsed.
 pub fn with_history(body: &Bytes, history: &[Bytes]) -> Bytes {
     let Ok(object) = json::scan(body) else { return body.clone() };
     let mut patch = Patch::new();
@@ -59,7 +59,7 @@ pub fn with_history(body: &Bytes, history: &[Bytes]) -> Bytes {
     concat(&patch.apply(body))
 }
 
-/// The text between the brackets of an array; none when the array is empty.
+/// The text between the brackets of an array; `None` if it is empty.
 fn array_content(array: &[u8]) -> Option<&[u8]> {
     let content = array.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?.trim_ascii();
     (!content.is_empty()).then_some(content)

@@ -1,4 +1,4 @@
-//! A provider's response and its items, typed and borrowed from the text they stand in.
+//! Wire types of a response and its items, borrowed from the body.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::codec::Decoding;
 
-/// In an `Option`, a bare `Cow` would always be copied.
+/// A borrowed string; inside an `Option`, a bare `Cow` would always be copied.
 #[derive(Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
@@ -66,7 +66,7 @@ pub struct Item<'a> {
     summary: Option<Vec<Spoken<'a>>>,
 }
 
-/// A part of a message or of a thought.
+/// A part of a message or of reasoning.
 #[derive(Deserialize)]
 pub struct Spoken<'a> {
     #[serde(rename = "type", borrow)]
@@ -94,7 +94,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Anything in a provider's answer that has not the shape it should have.
+/// The fault for an answer whose JSON does not have the expected shape.
 pub fn unreadable(decoding: &Decoding, error: &serde_json::Error) -> Fault {
     fault::upstream_invalid_response(&decoding.provider, &format!("its JSON is not as expected ({error})"))
 }
@@ -114,12 +114,12 @@ impl<'a> Reading<'a> {
 }
 
 impl Item<'_> {
-    /// The flat name.
+    /// The flat tool name, including the namespace.
     pub fn name(&self) -> String {
         canon::flat_name(Some(Text::of(&self.namespace)), Text::of(&self.name))
     }
 
-    /// What the result will refer to.
+    /// The id that the result will refer to.
     pub fn call_id(&self, decoding: &mut Decoding) -> String {
         let given = Text::owned(&self.call_id).or_else(|| Text::owned(&self.id));
         given.unwrap_or_else(|| decoding.mint.item("call_"))
@@ -135,7 +135,7 @@ impl Item<'_> {
         Some(Opaque { origin, data, whole: false, text: None })
     }
 
-    /// The summary, or the thought itself where there is no summary.
+    /// The summary, or the reasoning text if there is no summary.
     pub fn thought(&self) -> String {
         let spoken = [&self.summary, &self.content];
         let said = spoken.into_iter().flatten().find(|parts| !parts.is_empty());
@@ -155,7 +155,7 @@ impl Spoken<'_> {
 }
 
 impl Response<'_> {
-    /// Why it ended, given whether it holds calls or a refusal.
+    /// The stop reason, given whether the response has calls or a refusal.
     pub fn stop(&self, called: bool, refused: bool) -> StopReason {
         let reason = self.incomplete_details.as_ref().map_or("", |details| Text::of(&details.reason));
         match (Text::of(&self.status), reason) {

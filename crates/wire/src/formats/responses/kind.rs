@@ -1,11 +1,11 @@
-//! What an event calls itself: by its `event:` line, or by the `type` in its data.
+//! The type of an event, from its `event:` line or the `type` in its data.
 
 use std::borrow::Cow;
 
 use crate::json;
 use crate::sse;
 
-/// `None` when neither says anything of use.
+/// The event's type; `None` if neither is given.
 pub fn of<'a>(event: &'a sse::Event, data: &'a [u8]) -> Option<Cow<'a, [u8]>> {
     match event.name() {
         Some(name) if name.starts_with(b"response.") || name == b"error" => Some(Cow::Borrowed(name)),
@@ -13,7 +13,7 @@ pub fn of<'a>(event: &'a sse::Event, data: &'a [u8]) -> Option<Cow<'a, [u8]>> {
     }
 }
 
-/// Nearly every server writes `type` first.
+/// The `type` in the data, which nearly every server writes first.
 pub fn of_data(data: &[u8]) -> Option<Cow<'_, [u8]>> {
     if let Some(rest) = data.strip_prefix(b"{\"type\":\"") {
         let end = memchr::memchr2(b'"', b'\\', rest)?;

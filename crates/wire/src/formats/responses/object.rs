@@ -1,4 +1,4 @@
-//! The response object around the output: most of it repeats what the client asked.
+//! Renders the response object, most of which repeats the client's request.
 
 use domain::canon::StopReason;
 use domain::fault::Fault;
@@ -7,19 +7,19 @@ use serde_json::{Map, Value, json};
 use super::quoted::Quoted;
 use crate::codec::{EchoedRequest, Rendering};
 
-/// What stays the same from the first event to the last, written once.
+/// The constant parts of the response object, rendered once.
 pub struct Object {
     head: String,
     middle: String,
     tail: String,
 }
 
-/// How a response stands.
+/// The state of a response.
 pub enum State<'a> {
     InProgress,
     Ended {
         stop: &'a StopReason,
-        /// The output holds a refusal in the model's own words.
+        /// Whether the output contains a refusal.
         refused: bool,
     },
     Failed(&'a Fault),
@@ -59,7 +59,7 @@ impl Object {
         Self { head, middle, tail: echo.written }
     }
 
-    /// The whole object, given the items that are done.
+    /// Renders the complete object with the finished items.
     pub fn write<'a>(
         &self,
         state: &State<'_>,
@@ -96,7 +96,7 @@ impl State<'_> {
         }
     }
 
-    /// Why there is less than there could be.
+    /// The reason of an incomplete response.
     fn shortfall(&self) -> Option<&'static str> {
         match self {
             Self::Ended { stop: StopReason::MaxTokens, .. } => Some("max_output_tokens"),
@@ -120,7 +120,7 @@ impl Echo<'_> {
         }
     }
 
-    /// An object whose members have defaults of their own.
+    /// Writes an object member whose members have defaults.
     fn filled(&mut self, name: &str, mut value: Value) {
         let given = self.request.member(name);
         let given = given.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok());

@@ -1,4 +1,4 @@
-//! A client's request in full: JSON to the canonical prompt, with faults that name the field.
+//! Parses a complete request into the canonical prompt; faults name the field.
 
 mod content;
 mod items;
@@ -15,7 +15,7 @@ use crate::codec::Request;
 use items::Conversation;
 use node::Node;
 
-/// Says how the answer travels, is kept or is billed, and nothing about what it should be.
+/// Members that control transport and storage and are not part of the prompt.
 const TRANSPORT: &[&str] = &[
     "model",
     "provider",
@@ -56,7 +56,7 @@ pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     }
     tools::read(&mut root, among_items, &mut prompt)?;
     options::read(&mut root, &mut prompt)?;
-    // Worked on at once is what everybody gets who does not ask for anything else.
+    // False is the default and not kept.
     if root.boolean("background")? == Some(true) {
         root.keep("background", Value::Bool(true));
     }

@@ -1,10 +1,10 @@
-//! Text as a JSON string, written straight to where it goes.
+//! Writes text as a JSON string.
 
 use std::fmt::{Display, Formatter, Result, Write as _};
 
 use bytes::BytesMut;
 
-/// Quotes included.
+/// Formats text as a JSON string, with quotes.
 pub struct Quoted<'a>(pub &'a str);
 
 impl Display for Quoted<'_> {
@@ -32,7 +32,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// A buffer in memory takes whatever is written.
+/// Writes formatted text into the buffer; this cannot fail.
 pub fn put(out: &mut BytesMut, text: std::fmt::Arguments<'_>) {
     if let Some(text) = text.as_str() {
         out.extend_from_slice(text.as_bytes());

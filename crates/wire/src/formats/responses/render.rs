@@ -1,4 +1,4 @@
-//! A canonical reply as a whole response.
+//! Renders a canonical reply as a complete response.
 
 pub mod items;
 mod names;
@@ -10,7 +10,7 @@ use domain::canon::{Content, Reply, ToolCall};
 use super::custom_input::Unwrapper;
 use super::object::{Object, State};
 use super::write_usage;
-use crate::codec::{Mint, Rendering};
+use crate::codec::{IdGenerator, Rendering};
 use items::{Call, Message};
 pub use names::Names;
 
@@ -47,7 +47,7 @@ pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     object.write(&state, output.iter().map(String::as_str), usage.as_ref()).into()
 }
 
-fn render_call(call: &ToolCall, names: &Names, mint: &mut Mint, output: &mut Vec<String>) {
+fn render_call(call: &ToolCall, names: &Names, mint: &mut IdGenerator, output: &mut Vec<String>) {
     if let Some(opaque) = &call.opaque {
         output.push(items::reasoning(&mint.item("rs_"), "", Some(&items::call_state(opaque))));
     }

@@ -1,4 +1,4 @@
-//! A client's responses request: the few fields the gateway acts on, the body kept as it came.
+//! Reads the few fields of a Responses API request the gateway acts on; the body is kept unchanged.
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -22,7 +22,7 @@ pub fn peek(body: Bytes) -> Result<Request, Fault> {
         format: Format::Responses,
         model,
         stream,
-        // The terminal event always has it.
+        // The terminal event always has usage.
         include_usage: true,
         provider_hint,
         max_output,
@@ -48,7 +48,7 @@ fn places(body: &[u8], object: &Object) -> Places {
     }
 }
 
-/// What has a past, or a template at the provider, may come with nothing new.
+/// Checks `input`, which may be absent if the request refers to earlier turns or to a prompt template.
 fn check_input(fields: &Fields<'_>, place: Option<usize>) -> Result<(), Fault> {
     match fields.value(place).map(|value| fields.text(value)[0]) {
         Some(b'"' | b'[') => Ok(()),

@@ -1,4 +1,4 @@
-//! The request as a provider of the same format gets it: the client's body with the few edits that must be made.
+//! Builds the upstream request for a provider of the same format: the client's body with the necessary edits.
 
 use bytes::Bytes;
 

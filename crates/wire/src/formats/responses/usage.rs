@@ -1,11 +1,11 @@
-//! Usage as responses report it: read into disjoint buckets, and written with totals.
+//! Usage of the Responses API: read into disjoint buckets, written with totals.
 
 use domain::usage::Usage;
 use serde_json::{Value, json};
 
 use crate::formats::chat;
 
-/// `None` when it is no usage object or counts nothing. The names differ from those of chat, not the shape.
+/// Reads a usage object; `None` if it is not one or has no counts. It differs from chat's in names, not in shape.
 pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     chat::read_usage(usage_json)
 }

@@ -1,30 +1,29 @@
-//! What an entry holds of each kind of call, and what it must not hold.
+//! Tests of the contents of audit entries for each kind of call, and of what they must not contain.
 
 use http::Method;
 use serde_json::{Value, json};
 use testkit::Script;
 
 use super::{LOG, entries, logging};
-use crate::house::{self, House, MASTER, UPSTREAM_KEY, Wishes, question};
+use crate::app::{self, MASTER, TestApp, TestSettings, UPSTREAM_KEY, question};
 
 const OWN: &str = "an-own-secret-of-the-caller";
 
-async fn only(house: &House) -> Value {
-    let entry = entries(house, 1).await.remove(0);
-    let single =
-        house.get(format!("{LOG}/{}", entry["id"].as_str().unwrap())).send().await.expect_status(200);
+async fn only(app: &TestApp) -> Value {
+    let entry = entries(app, 1).await.remove(0);
+    let single = app.get(format!("{LOG}/{}", entry["id"].as_str().unwrap())).send().await.expect_status(200);
     assert_eq!(single.json(), entry);
     entry
 }
 
 #[tokio::test]
 async fn a_good_answer_is_kept_whole() {
-    house::each_with(logging, async |house| {
+    app::each_with(logging, async |app| {
         let alias = json!({"target": "openai/gpt-4o"});
-        house.put("/admin/api/v1/aliases/nick", alias).send().await.expect_status(201);
-        let call = house.chat("nick").header("x-request-id", "mine").header("user-agent", "agent/1");
+        app.put("/admin/api/v1/aliases/nick", alias).send().await.expect_status(201);
+        let call = app.chat("nick").header("x-request-id", "mine").header("user-agent", "agent/1");
         let answer = call.header("x-gateway-session-id", "s").send().await.expect_status(200);
-        let entry = only(&house).await;
+        let entry = only(&app).await;
         let expected = json!({
             "request_id": "mine", "method": "POST", "path": "/v1/chat/completions", "requested_model": "nick",
             "resolved_model": "gpt-4o", "provider": "openai", "provider_name": "openai", "alias_used": true,
@@ -49,7 +48,7 @@ async fn a_good_answer_is_kept_whole() {
 
 #[tokio::test]
 async fn a_stream_is_kept_as_it_was_sent_with_its_end() {
-    house::each_with(logging, async |house| {
+    app::each_with(logging, async |app| {
         for (path, model) in [
             ("/v1/chat/completions", "openai/text"),
             ("/v1/chat/completions", "anthropic/text"),
@@ -58,10 +57,10 @@ async fn a_stream_is_kept_as_it_was_sent_with_its_end() {
             let mut body = question(model);
             body["stream"] = json!(true);
             body["max_tokens"] = json!(100);
-            let answer = house.post(path, body).send().await.expect_status(200);
-            let all = house.refresher.store().audit();
-            house.drain().await.unwrap();
-            let page = house.get(format!("{LOG}?limit=1")).send().await.json();
+            let answer = app.post(path, body).send().await.expect_status(200);
+            let all = app.refresher.store().audit();
+            app.drain().await.unwrap();
+            let page = app.get(format!("{LOG}?limit=1")).send().await.json();
             let entry = &page["entries"][0];
             assert_eq!(entry["data"]["response_body"], answer.without_comments(), "{path} {model}");
             assert_eq!(
@@ -76,20 +75,19 @@ async fn a_stream_is_kept_as_it_was_sent_with_its_end() {
 
 #[tokio::test]
 async fn refusals_are_kept_with_their_true_reason() {
-    house::each_with(logging, async |house| {
-        let (_, expired) = house.key(json!({"name": "e", "expiry": "2020-01-01T00:00:00Z"})).await;
-        let (id, off) = house.key(json!({"name": "o"})).await;
-        house
-            .post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}))
+    app::each_with(logging, async |app| {
+        let (_, expired) = app.key(json!({"name": "e", "expiry": "2020-01-01T00:00:00Z"})).await;
+        let (id, off) = app.key(json!({"name": "o"})).await;
+        app.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}))
             .send()
             .await
             .expect_status(200);
         let mut answers = Vec::new();
         for key in [&*expired, &*off, "unknown-key-of-nobody"] {
-            answers.push(house.chat("openai/text").key(key).send().await.expect_status(401));
+            answers.push(app.chat("openai/text").key(key).send().await.expect_status(401));
         }
-        answers.push(house.post("/v1/messages", json!({})).body("not json").send().await.expect_status(400));
-        let all = entries(&house, 4).await;
+        answers.push(app.post("/v1/messages", json!({})).body("not json").send().await.expect_status(400));
+        let all = entries(&app, 4).await;
         for (entry, answer) in all.iter().zip(&answers) {
             assert_eq!(entry["data"]["response_body"], answer.json(), "{entry:#}");
             assert_eq!(entry["status_code"], answer.status);
@@ -104,17 +102,17 @@ async fn refusals_are_kept_with_their_true_reason() {
         for (entry, key) in all.iter().zip([&*expired, &*off, "unknown-key-of-nobody"]) {
             assert!(!entry.to_string().contains(key), "{entry:#}");
         }
-        house.receipts(1).await;
+        app.receipts(1).await;
     })
     .await;
 }
 
 #[tokio::test]
 async fn what_passes_through_is_kept_both_ways() {
-    house::each_with(logging, async |house| {
+    app::each_with(logging, async |app| {
         let path = "/p/openai/v1/chat/completions?a=1&key=hidden-in-the-query";
-        let answer = house.post(path, question("text")).send().await.expect_status(200);
-        let entry = only(&house).await;
+        let answer = app.post(path, question("text")).send().await.expect_status(200);
+        let entry = only(&app).await;
         assert_eq!(
             (&entry["path"], &entry["method"]),
             (&json!("/p/openai/v1/chat/completions"), &json!("POST"))
@@ -122,8 +120,8 @@ async fn what_passes_through_is_kept_both_ways() {
         assert_eq!(entry["data"]["query"], "a=1&key=***");
         assert_eq!(entry["data"]["request_body"], question("text"));
         assert_eq!(entry["data"]["response_body"], answer.json());
-        house.call(Method::GET, "/p/nobody/models").send().await.expect_status(404);
-        let refused = &entries(&house, 2).await[1];
+        app.call(Method::GET, "/p/nobody/models").send().await.expect_status(404);
+        let refused = &entries(&app, 2).await[1];
         assert_eq!(
             (&refused["method"], &refused["error_code"]),
             (&json!("GET"), &json!("provider_not_found"))
@@ -135,22 +133,22 @@ async fn what_passes_through_is_kept_both_ways() {
 
 #[tokio::test]
 async fn no_secret_is_kept_wherever_it_was_said() {
-    house::each_with(logging, async |house| {
-        let (_, key) = house.key(json!({"name": "a"})).await;
+    app::each_with(logging, async |app| {
+        let (_, key) = app.key(json!({"name": "a"})).await;
         let said = format!("{MASTER} {UPSTREAM_KEY} {key}");
         let mut body = question("openai/text");
         body["messages"][0]["content"] = json!(said);
-        let call = || house.post("/v1/chat/completions", body.clone()).key(&key);
+        let call = || app.post("/v1/chat/completions", body.clone()).key(&key);
         call().header("cookie", OWN).header("x-custom-token", OWN).header("x-note", &said).send().await;
         for path in ["/v1/chat/completions", "/p/openai/v1/chat/completions"] {
-            house.upstream.push(Script::status(
+            app.upstream.push(Script::status(
                 400,
                 "application/json",
                 format!("{{\"error\":{{\"message\":\"{said}\"}}}}"),
             ));
-            house.post(path, body.clone()).key(&key).send().await;
+            app.post(path, body.clone()).key(&key).send().await;
         }
-        let all = entries(&house, 3).await;
+        let all = entries(&app, 3).await;
         let text = json!(all).to_string();
         for secret in [MASTER, UPSTREAM_KEY, &key, OWN] {
             assert!(!text.contains(secret), "{secret} in {text}");
@@ -163,13 +161,13 @@ async fn no_secret_is_kept_wherever_it_was_said() {
 
 #[tokio::test]
 async fn bodies_are_cut_and_left_out_as_asked() {
-    let wishes = |bodies: bool, headers: bool| {
+    let settings = |bodies: bool, headers: bool| {
         move || {
-            let mut wishes: Wishes = logging();
-            wishes.policy.audit.bodies = bodies;
-            wishes.policy.audit.headers = headers;
-            wishes.policy.audit.body_limit = 1024;
-            wishes
+            let mut settings: TestSettings = logging();
+            settings.policy.audit.bodies = bodies;
+            settings.policy.audit.headers = headers;
+            settings.policy.audit.body_limit = 1024;
+            settings
         }
     };
     let long = {
@@ -177,18 +175,18 @@ async fn bodies_are_cut_and_left_out_as_asked() {
         body["messages"][0]["content"] = json!("é".repeat(4000));
         body
     };
-    house::each_with(wishes(true, false), async |house| {
-        house.post("/v1/chat/completions", long.clone()).send().await.expect_status(200);
-        let entry = only(&house).await;
+    app::each_with(settings(true, false), async |app| {
+        app.post("/v1/chat/completions", long.clone()).send().await.expect_status(200);
+        let entry = only(&app).await;
         let kept = entry["data"]["request_body"].as_str().unwrap();
         assert!((1020..=1024).contains(&kept.len()) && long.to_string().starts_with(kept), "{kept}");
         assert_eq!(entry["data"]["request_truncated"], true);
         assert_eq!(entry["data"].get("request_headers"), None);
     })
     .await;
-    house::each_with(wishes(false, true), async |house| {
-        house.post("/v1/chat/completions", long.clone()).send().await.expect_status(200);
-        let entry = only(&house).await;
+    app::each_with(settings(false, true), async |app| {
+        app.post("/v1/chat/completions", long.clone()).send().await.expect_status(200);
+        let entry = only(&app).await;
         assert_eq!((entry["data"].get("request_body"), entry["data"].get("response_body")), (None, None));
         assert!(entry["data"]["request_headers"].is_object());
     })
@@ -197,13 +195,13 @@ async fn bodies_are_cut_and_left_out_as_asked() {
 
 #[tokio::test]
 async fn headers_are_cut_and_those_of_unknown_callers_are_not_kept() {
-    house::each_with(logging, async |house| {
+    app::each_with(logging, async |app| {
         let long = "v".repeat(40_000);
-        let call = |key: &str| house.chat("openai/text").key(key).header("x-long", &long);
+        let call = |key: &str| app.chat("openai/text").key(key).header("x-long", &long);
         call(MASTER).header("x-other", "kept").send().await.expect_status(200);
-        let unknown = house.post("/v1/chat/completions?a=1", question("openai/text"));
+        let unknown = app.post("/v1/chat/completions?a=1", question("openai/text"));
         unknown.key("unknown-key").header("x-long", &long).send().await.expect_status(401);
-        let all = entries(&house, 2).await;
+        let all = entries(&app, 2).await;
         let headers = &all[0]["data"]["request_headers"];
         let kept = headers["x-long"].as_str().unwrap();
         assert!(kept.len() < 1100 && kept.ends_with('…'), "{}", kept.len());
@@ -221,15 +219,15 @@ async fn headers_are_cut_and_those_of_unknown_callers_are_not_kept() {
 
 #[tokio::test]
 async fn unknown_callers_cannot_fill_the_log() {
-    house::each_with(logging, async |house| {
+    app::each_with(logging, async |app| {
         for _ in 0..300 {
-            house.chat("openai/text").key("unknown-key").send().await.expect_status(401);
+            app.chat("openai/text").key("unknown-key").send().await.expect_status(401);
         }
-        while house.drain().await.unwrap() > 0 {}
-        let page = house.get(format!("{LOG}?limit=1")).send().await.expect_status(200).json();
+        while app.drain().await.unwrap() > 0 {}
+        let page = app.get(format!("{LOG}?limit=1")).send().await.expect_status(200).json();
         let kept = page["total"].as_u64().unwrap();
         assert!((200..290).contains(&kept), "{kept}");
-        let metrics = house.get("/metrics").send().await.expect_status(200).text();
+        let metrics = app.get("/metrics").send().await.expect_status(200).text();
         let dropped = format!("gatehouse_audit_entries_dropped_total {}", 300 - kept);
         assert!(metrics.contains(&dropped), "{dropped}");
     })

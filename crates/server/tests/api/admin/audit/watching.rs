@@ -1,4 +1,4 @@
-//! The live stream: entries as they come, replayed to whoever comes back.
+//! Tests of the live stream: entries as they happen, and replay after a reconnect.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
 use super::{STREAM, logging};
-use crate::house::{self, Call};
+use crate::app::{self, Call};
 
 struct Viewer {
     body: Body,
@@ -24,7 +24,7 @@ impl Viewer {
         Self { body: response.into_body(), heard: String::new() }
     }
 
-    /// The next event: its name, its id and its data; none at the end.
+    /// The next event: its name, id and data; `None` at the end.
     async fn event(&mut self) -> Option<(String, u64, Value)> {
         loop {
             if let Some((block, rest)) = self.heard.split_once("\n\n") {
@@ -48,20 +48,14 @@ impl Viewer {
 
 #[tokio::test]
 async fn entries_are_seen_as_they_come_and_again_by_who_comes_back() {
-    house::each_with(logging, async |house| {
+    app::each_with(logging, async |app| {
         let scopes = json!(["inference", "admin:audit:read"]);
-        let (team_id, team) = house.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
-        let mut viewer = Viewer::open(house.get(STREAM)).await;
-        let mut bound = Viewer::open(house.get(STREAM).key(&team)).await;
-        house.chat("openai/text").header("x-request-id", "one").send().await.expect_status(200);
-        house.chat("openai/text").header("x-request-id", "two").key(&team).send().await.expect_status(200);
-        house
-            .chat("openai/text")
-            .header("x-request-id", "three")
-            .key("nobody")
-            .send()
-            .await
-            .expect_status(401);
+        let (team_id, team) = app.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
+        let mut viewer = Viewer::open(app.get(STREAM)).await;
+        let mut bound = Viewer::open(app.get(STREAM).key(&team)).await;
+        app.chat("openai/text").header("x-request-id", "one").send().await.expect_status(200);
+        app.chat("openai/text").header("x-request-id", "two").key(&team).send().await.expect_status(200);
+        app.chat("openai/text").header("x-request-id", "three").key("nobody").send().await.expect_status(401);
         for (number, request) in [(1, "one"), (2, "two"), (3, "three")] {
             let (name, id, data) = viewer.event().await.unwrap();
             assert_eq!((name.as_str(), id, &data["request_id"]), ("entry", number, &json!(request)));
@@ -71,18 +65,17 @@ async fn entries_are_seen_as_they_come_and_again_by_who_comes_back() {
         }
         let (_, id, data) = bound.event().await.unwrap();
         assert_eq!((id, &data["request_id"]), (2, &json!("two")), "only what is below its path");
-        let mut again = Viewer::open(house.get(STREAM).header("last-event-id", "1")).await;
+        let mut again = Viewer::open(app.get(STREAM).header("last-event-id", "1")).await;
         assert_eq!(again.event().await.unwrap().1, 2);
-        let mut stranger = Viewer::open(house.get(format!("{STREAM}?last_event_id=99"))).await;
+        let mut stranger = Viewer::open(app.get(format!("{STREAM}?last_event_id=99"))).await;
         let (name, _, data) = stranger.event().await.unwrap();
         assert_eq!((name.as_str(), &data["reason"]), ("dropped", &json!("restarted")));
-        house
-            .post(format!("/admin/api/v1/auth-keys/{team_id}/deactivate"), json!({}))
+        app.post(format!("/admin/api/v1/auth-keys/{team_id}/deactivate"), json!({}))
             .send()
             .await
             .expect_status(200);
         assert!(bound.event().await.is_none(), "a key that is revoked is not told any more");
-        house.door.app().drain();
+        app.http_service.app().drain();
         assert!(viewer.event().await.is_none());
     })
     .await;

@@ -1,17 +1,17 @@
-//! What a key may use: its lists and its pool, on real calls.
+//! Tests of a key's lists and its pool on real calls.
 
 use serde_json::{Value, json};
 
 use crate::admin::each_furnished;
-use crate::house::{House, question};
+use crate::app::{TestApp, question};
 
 const OK: &str = "";
 const MODEL: &str = "key_model_access_denied";
 const PROVIDER: &str = "key_provider_access_denied";
 
-/// What becomes of a call: nothing when it is served, else the code of a 403.
-async fn outcome(house: &House, key: &str, body: Value) -> String {
-    let answer = house.post("/v1/chat/completions", body).key(key).send().await;
+/// The outcome of a call: empty if it is served, else the code of a 403.
+async fn outcome(app: &TestApp, key: &str, body: Value) -> String {
+    let answer = app.post("/v1/chat/completions", body).key(key).send().await;
     match answer.status {
         200 => String::new(),
         403 => answer.refusal().1,
@@ -21,7 +21,7 @@ async fn outcome(house: &House, key: &str, body: Value) -> String {
 
 #[tokio::test]
 async fn lists_allow_and_deny() {
-    each_furnished(async |house| {
+    each_furnished(async |app| {
         let cases: &[(Value, &str, &str)] = &[
             // No list is no limit.
             (json!({}), "openai/text", OK),
@@ -65,8 +65,8 @@ async fn lists_allow_and_deny() {
         for (lists, model, expected) in cases {
             let mut body = json!({"name": "limited"});
             body.as_object_mut().unwrap().extend(lists.as_object().unwrap().clone());
-            let (_, key) = house.key(body).await;
-            assert_eq!(outcome(&house, &key, question(model)).await, *expected, "{lists} {model}");
+            let (_, key) = app.key(body).await;
+            assert_eq!(outcome(&app, &key, question(model)).await, *expected, "{lists} {model}");
         }
     })
     .await;
@@ -74,14 +74,14 @@ async fn lists_allow_and_deny() {
 
 #[tokio::test]
 async fn a_list_may_name_aliases_combos_and_pools() {
-    each_furnished(async |house| {
+    each_furnished(async |app| {
         for (path, body) in [
             ("aliases/quick", json!({"target": "second/text"})),
             ("aliases/text-alias", json!({"target": "openai/long"})),
             ("combos/both", json!({"selectors": ["openai/text", "second/long"]})),
             ("pools/team", json!({"members": ["second"]})),
         ] {
-            house.put(format!("/admin/api/v1/{path}"), body).send().await.expect_status(201);
+            app.put(format!("/admin/api/v1/{path}"), body).send().await.expect_status(201);
         }
         let cases: &[(Value, &str, &str)] = &[
             (json!({"allowed_models": ["quick"]}), "quick", OK),
@@ -101,11 +101,11 @@ async fn a_list_may_name_aliases_combos_and_pools() {
         for (lists, model, expected) in cases {
             let mut body = json!({"name": "limited"});
             body.as_object_mut().unwrap().extend(lists.as_object().unwrap().clone());
-            let (_, key) = house.key(body).await;
-            assert_eq!(outcome(&house, &key, question(model)).await, *expected, "{lists} {model}");
+            let (_, key) = app.key(body).await;
+            assert_eq!(outcome(&app, &key, question(model)).await, *expected, "{lists} {model}");
         }
-        let (_, key) = house.key(json!({"name": "listed", "allowed_models": ["quick"]})).await;
-        let models = house.get("/v1/models").key(&key).send().await.expect_status(200).json();
+        let (_, key) = app.key(json!({"name": "listed", "allowed_models": ["quick"]})).await;
+        let models = app.get("/v1/models").key(&key).send().await.expect_status(200).json();
         let ids: Vec<_> =
             models["data"].as_array().unwrap().iter().map(|model| model["id"].clone()).collect();
         assert_eq!(ids, ["quick"]);
@@ -113,10 +113,9 @@ async fn a_list_may_name_aliases_combos_and_pools() {
         // Who holds a pattern for models cannot hand on a name that leads elsewhere.
         let scopes = json!(["inference", "admin:auth-keys:write"]);
         let maker = json!({"name": "maker", "scopes": scopes, "allowed_models": ["te*", "quick"]});
-        let (_, maker) = house.key(maker).await;
-        let make = |entry: &str| {
-            house.post(super::PATH, json!({"name": "x", "allowed_models": [entry]})).key(&maker)
-        };
+        let (_, maker) = app.key(maker).await;
+        let make =
+            |entry: &str| app.post(super::PATH, json!({"name": "x", "allowed_models": [entry]})).key(&maker);
         make("quick").send().await.expect_status(201);
         make("text").send().await.expect_status(201);
         let refused = make("text-alias").refusal().await;
@@ -127,10 +126,10 @@ async fn a_list_may_name_aliases_combos_and_pools() {
 
 #[tokio::test]
 async fn entries_that_match_nothing_are_named_in_warnings() {
-    each_furnished(async |house| {
+    each_furnished(async |app| {
         let body = json!({"name": "a", "allowed_models": ["openai/*", "second/text", "no-such-model"],
             "denied_models": ["gone/*"], "allowed_providers": ["openai", "nobody"]});
-        let created = house.post(super::PATH, body).send().await.expect_status(201).json();
+        let created = app.post(super::PATH, body).send().await.expect_status(201).json();
         let warned = |view: &Value| -> Vec<String> {
             let warnings = view["warnings"].as_array().unwrap().iter();
             warnings.map(|text| text.as_str().unwrap().split(" matches").next().unwrap().to_owned()).collect()
@@ -139,10 +138,10 @@ async fn entries_that_match_nothing_are_named_in_warnings() {
             ["allowed_providers: 'nobody'", "allowed_models: 'no-such-model'", "denied_models: 'gone/*'"];
         assert_eq!(warned(&created), expected);
         let path = format!("{}/{}", super::PATH, created["id"].as_str().unwrap());
-        assert_eq!(warned(&house.get(&path).send().await.json()), expected);
+        assert_eq!(warned(&app.get(&path).send().await.json()), expected);
         let edit =
             json!({"allowed_models": ["second/text"], "denied_models": null, "allowed_providers": null});
-        let edited = house.put(&path, edit).send().await.expect_status(200).json();
+        let edited = app.put(&path, edit).send().await.expect_status(200).json();
         assert_eq!(edited["warnings"], json!([]));
         assert_eq!(edited["allowed_models"], json!(["second/text"]));
     })
@@ -151,11 +150,11 @@ async fn entries_that_match_nothing_are_named_in_warnings() {
 
 #[tokio::test]
 async fn empty_strings_mean_none() {
-    each_furnished(async |house| {
+    each_furnished(async |app| {
         let empty = json!({"name": "a", "provider_pool_id": "", "tenant_id": "", "description": ""});
-        let created = house.post(super::PATH, empty.clone()).send().await.expect_status(201).json();
+        let created = app.post(super::PATH, empty.clone()).send().await.expect_status(201).json();
         let path = format!("{}/{}", super::PATH, created["id"].as_str().unwrap());
-        let edited = house.put(&path, empty).send().await.expect_status(200).json();
+        let edited = app.put(&path, empty).send().await.expect_status(200).json();
         for view in [created, edited] {
             assert_eq!((&view["provider_pool_id"], &view["tenant_id"]), (&Value::Null, &Value::Null));
             assert_eq!(view["description"], "");
@@ -166,47 +165,47 @@ async fn empty_strings_mean_none() {
 
 #[tokio::test]
 async fn an_edited_list_holds_from_the_next_call_on() {
-    each_furnished(async |house| {
-        let (id, key) = house.key(json!({"name": "a", "allowed_models": ["second/*"]})).await;
+    each_furnished(async |app| {
+        let (id, key) = app.key(json!({"name": "a", "allowed_models": ["second/*"]})).await;
         let edit = async |body: Value| {
-            house.put(format!("{}/{id}", super::PATH), body).send().await.expect_status(200);
+            app.put(format!("{}/{id}", super::PATH), body).send().await.expect_status(200);
         };
-        assert_eq!(outcome(&house, &key, question("openai/text")).await, MODEL);
+        assert_eq!(outcome(&app, &key, question("openai/text")).await, MODEL);
         edit(json!({"allowed_models": ["openai/*"]})).await;
-        assert_eq!(outcome(&house, &key, question("openai/text")).await, OK);
-        assert_eq!(outcome(&house, &key, question("second/text")).await, MODEL);
+        assert_eq!(outcome(&app, &key, question("openai/text")).await, OK);
+        assert_eq!(outcome(&app, &key, question("second/text")).await, MODEL);
         edit(json!({"allowed_models": []})).await;
-        assert_eq!(outcome(&house, &key, question("openai/text")).await, MODEL);
+        assert_eq!(outcome(&app, &key, question("openai/text")).await, MODEL);
         edit(json!({"allowed_models": null})).await;
-        assert_eq!(outcome(&house, &key, question("second/text")).await, OK);
+        assert_eq!(outcome(&app, &key, question("second/text")).await, OK);
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_pool_binds_by_its_name() {
-    each_furnished(async |house| {
+    each_furnished(async |app| {
         let pools = "/admin/api/v1/pools";
-        house.post(pools, json!({"name": "team", "members": ["second"]})).send().await.expect_status(201);
-        let (id, key) = house.key(json!({"name": "a", "provider_pool_id": "team"})).await;
-        assert_eq!(outcome(&house, &key, question("text")).await, OK);
-        assert_eq!(outcome(&house, &key, question("openai/text")).await, PROVIDER);
+        app.post(pools, json!({"name": "team", "members": ["second"]})).send().await.expect_status(201);
+        let (id, key) = app.key(json!({"name": "a", "provider_pool_id": "team"})).await;
+        assert_eq!(outcome(&app, &key, question("text")).await, OK);
+        assert_eq!(outcome(&app, &key, question("openai/text")).await, PROVIDER);
         for (provider, expected) in [("second", OK), ("openai", PROVIDER)] {
             let mut hinted = question("text");
             hinted["provider"] = json!(provider);
-            assert_eq!(outcome(&house, &key, hinted).await, expected, "hint {provider}");
+            assert_eq!(outcome(&app, &key, hinted).await, expected, "hint {provider}");
         }
         // The pool and the lists must agree.
         let keys = super::PATH;
-        let edit = async |body: Value| house.put(format!("{keys}/{id}"), body).send().await;
+        let edit = async |body: Value| app.put(format!("{keys}/{id}"), body).send().await;
         edit(json!({"allowed_providers": ["openai"]})).await.expect_status(200);
-        assert_eq!(outcome(&house, &key, question("text")).await, PROVIDER);
+        assert_eq!(outcome(&app, &key, question("text")).await, PROVIDER);
         edit(json!({"allowed_providers": null, "provider_pool_id": null})).await.expect_status(200);
-        assert_eq!(outcome(&house, &key, question("openai/text")).await, OK);
+        assert_eq!(outcome(&app, &key, question("openai/text")).await, OK);
 
         // A key that is off holds no pool, and is not switched on again without it.
         edit(json!({"provider_pool_id": "team", "enabled": false})).await.expect_status(200);
-        assert_eq!(house.call(http::Method::DELETE, format!("{pools}/team")).send().await.status, 204);
+        assert_eq!(app.call(http::Method::DELETE, format!("{pools}/team")).send().await.status, 204);
         edit(json!({"name": "b"})).await.expect_status(200);
         let refused = edit(json!({"enabled": true})).await.refusal();
         assert_eq!(refused, (400, "invalid_parameter".into(), Some("provider_pool_id".into())));

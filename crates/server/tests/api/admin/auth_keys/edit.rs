@@ -1,9 +1,9 @@
-//! Changing a key: what is absent stays, null clears, nobody grows by it.
+//! Tests of changing a key: absent fields stay, null clears, and no edit grants more rights than the editor has.
 
 use serde_json::{Value, json};
 
 use super::{PATH, works};
-use crate::house::{self, House};
+use crate::app::{self, TestApp};
 
 fn full() -> Value {
     json!({
@@ -14,11 +14,11 @@ fn full() -> Value {
     })
 }
 
-async fn edit(house: &House, id: &str, body: Value) -> Value {
-    house.put(format!("{PATH}/{id}"), body).send().await.expect_status(200).json()
+async fn edit(app: &TestApp, id: &str, body: Value) -> Value {
+    app.put(format!("{PATH}/{id}"), body).send().await.expect_status(200).json()
 }
 
-/// Two views of a key, but for the time of the change.
+/// Asserts that two views of a key are equal except for the time of the change.
 fn same(a: &Value, b: &Value, except: &[&str]) {
     for (field, value) in a.as_object().unwrap() {
         if field != "updated_at" && !except.contains(&field.as_str()) {
@@ -29,22 +29,22 @@ fn same(a: &Value, b: &Value, except: &[&str]) {
 
 #[tokio::test]
 async fn an_end_has_two_names_and_the_edited_one_counts() {
-    house::each(async |house| {
-        let (id, _) = house.key(full()).await;
+    app::each(async |app| {
+        let (id, _) = app.key(full()).await;
         let path = format!("{PATH}/{id}");
         for (name, year) in [("expiry", "2998"), ("expires_at", "2997")] {
-            let mut read = house.get(&path).send().await.json();
+            let mut read = app.get(&path).send().await.json();
             assert_eq!(read["expiry"], read["expires_at"]);
             read[name] = json!(format!("{year}-01-01T00:00:00Z"));
-            let written = edit(&house, &id, read).await;
+            let written = edit(&app, &id, read).await;
             let expected = json!(format!("{year}-01-01T00:00:00.000Z"));
             assert_eq!((&written["expiry"], &written["expires_at"]), (&expected, &expected));
         }
         let both = json!({"expiry": "2998-01-01T00:00:00Z", "expires_at": "2999-01-01T00:00:00Z"});
-        let refused = house.put(&path, both).send().await.refusal();
+        let refused = app.put(&path, both).send().await.refusal();
         assert_eq!(refused, (400, "invalid_parameter".into(), Some("expires_at".into())));
         let body = json!({"unknown": 1});
-        let refused = house.post(format!("{path}/deactivate"), body).send().await.refusal();
+        let refused = app.post(format!("{path}/deactivate"), body).send().await.refusal();
         assert_eq!(refused, (400, "unknown_parameter".into(), Some("unknown".into())));
     })
     .await;
@@ -52,22 +52,22 @@ async fn an_end_has_two_names_and_the_edited_one_counts() {
 
 #[tokio::test]
 async fn absent_stays_and_null_clears() {
-    house::each(async |house| {
-        let (id, key) = house.key(full()).await;
+    app::each(async |app| {
+        let (id, key) = app.key(full()).await;
         let path = format!("{PATH}/{id}");
-        let before = house.get(&path).send().await.json();
-        let changed = house.put(&path, json!({"name": " deploy "})).send().await;
+        let before = app.get(&path).send().await.json();
+        let changed = app.put(&path, json!({"name": " deploy "})).send().await;
         changed.snapshot("auth key edited");
         let changed = changed.json();
         assert_eq!(changed["name"], "deploy");
         same(&before, &changed, &["name"]);
-        assert!(works(&house, &key).await, "its value is the same");
+        assert!(works(&app, &key).await, "its value is the same");
 
         let cleared = json!({
             "description": null, "user_path": null, "tenant_id": null, "allowed_models": null, "denied_models": null,
             "allowed_providers": null, "rate_limits": null, "expires_at": null, "scopes": null,
         });
-        let cleared = edit(&house, &id, cleared).await;
+        let cleared = edit(&app, &id, cleared).await;
         let expected = json!({
             "description": "", "user_path": null, "tenant_id": null, "allowed_models": null, "denied_models": null,
             "allowed_providers": null, "rate_limits": {}, "expires_at": null, "scopes": ["inference"], "name": "deploy",
@@ -79,10 +79,10 @@ async fn absent_stays_and_null_clears() {
             "allowed_providers": ["a", "b"], "rate_limits": {"max_parallel_requests": 2}, "scopes": ["admin:read"],
             "expires_at": "2998-01-01T00:00:00Z",
         });
-        let set = edit(&house, &id, other.clone()).await;
+        let set = edit(&app, &id, other.clone()).await;
         same(&other, &set, &["user_path", "expires_at"]);
         assert_eq!((&set["user_path"], &set["expires_at"]), (&json!("/b/c"), &json!("2998-01-01T00:00:00.000Z")));
-        let facts = house.gateway.snapshot().keys.by_id(&id).unwrap().clone();
+        let facts = app.gateway.snapshot().keys.by_id(&id).unwrap().clone();
         assert_eq!(facts.lists.allowed_models, Some(vec![]), "it is in force");
     })
     .await;
@@ -90,29 +90,29 @@ async fn absent_stays_and_null_clears() {
 
 #[tokio::test]
 async fn what_was_read_can_be_edited_and_sent_back() {
-    house::each(async |house| {
-        let (id, key) = house.key(full()).await;
+    app::each(async |app| {
+        let (id, key) = app.key(full()).await;
         let path = format!("{PATH}/{id}");
-        house.post(format!("{path}/rotate"), json!({"overlap_seconds": 60})).send().await.expect_status(200);
-        house.chat("text").key(&key).send().await.expect_status(200);
-        house.receipts(1).await;
-        let read = house.get(&path).send().await;
+        app.post(format!("{path}/rotate"), json!({"overlap_seconds": 60})).send().await.expect_status(200);
+        app.chat("text").key(&key).send().await.expect_status(200);
+        app.receipts(1).await;
+        let read = app.get(&path).send().await;
         let etag = read.header("etag").unwrap().to_owned();
         let view = read.json();
         assert!(view["last_used_at"].is_string() && view["previous"][0]["valid_until"].is_string());
 
-        let again = house.put(&path, view.clone()).header("if-match", &etag).send().await.expect_status(200);
+        let again = app.put(&path, view.clone()).header("if-match", &etag).send().await.expect_status(200);
         assert_eq!((again.json(), again.header("etag")), (view.clone(), Some(&*etag)), "nothing changed");
         let mut edited = view.clone();
         edited["description"] = json!("edited");
-        let answer = house.put(&path, edited).header("if-match", &etag).send().await.expect_status(200);
+        let answer = app.put(&path, edited).header("if-match", &etag).send().await.expect_status(200);
         assert_ne!(answer.header("etag"), Some(&*etag));
         same(&view, &answer.json(), &["description"]);
-        assert!(works(&house, &key).await, "the earlier value is still one");
+        assert!(works(&app, &key).await, "the earlier value is still one");
 
-        let stale = house.put(&path, json!({"name": "x"})).header("if-match", &etag).refusal().await;
+        let stale = app.put(&path, json!({"name": "x"})).header("if-match", &etag).refusal().await;
         assert_eq!(stale, (412, "precondition_failed".into(), Some("If-Match".into())));
-        let before = house.get(&path).send().await.json();
+        let before = app.get(&path).send().await.json();
         for (field, value) in [
             ("redacted_value", json!("gk_x…y")),
             ("active", json!(false)),
@@ -120,14 +120,14 @@ async fn what_was_read_can_be_edited_and_sent_back() {
             ("deactivated_at", json!("2020-01-01T00:00:00Z")),
             ("warnings", json!(["x"])),
         ] {
-            let ignored = house.put(&path, json!({field: value})).send().await.expect_status(200).json();
+            let ignored = app.put(&path, json!({field: value})).send().await.expect_status(200).json();
             assert_eq!(ignored, before, "{field}");
         }
         for (field, value) in [
             ("id", json!("key_other")),
             ("previous", json!([{"redacted_value": "x", "valid_until": "2999-01-01T00:00:00Z"}])),
         ] {
-            let refused = house.put(&path, json!({field: value})).refusal().await;
+            let refused = app.put(&path, json!({field: value})).refusal().await;
             assert_eq!(refused, (400, "invalid_parameter".into(), Some(field.into())), "{field}");
         }
     })
@@ -136,31 +136,31 @@ async fn what_was_read_can_be_edited_and_sent_back() {
 
 #[tokio::test]
 async fn a_key_is_switched_off_and_on() {
-    house::each(async |house| {
-        let (id, key) = house.key(json!({"name": "a"})).await;
-        let off = edit(&house, &id, json!({"enabled": false})).await;
+    app::each(async |app| {
+        let (id, key) = app.key(json!({"name": "a"})).await;
+        let off = edit(&app, &id, json!({"enabled": false})).await;
         assert_eq!((&off["enabled"], &off["active"]), (&json!(false), &json!(false)));
-        assert!(off["deactivated_at"].is_string() && !works(&house, &key).await);
-        assert_eq!(edit(&house, &id, json!({"enabled": false})).await, off, "repeating it changes nothing");
+        assert!(off["deactivated_at"].is_string() && !works(&app, &key).await);
+        assert_eq!(edit(&app, &id, json!({"enabled": false})).await, off, "repeating it changes nothing");
         // As a form would send it: everything it has read, and one thing different.
         let mut form = off.clone();
         form["enabled"] = json!(true);
-        let on = edit(&house, &id, form).await;
+        let on = edit(&app, &id, form).await;
         assert_eq!(
             (&on["enabled"], &on["active"], &on["deactivated_at"]),
             (&json!(true), &json!(true), &Value::Null)
         );
-        assert!(works(&house, &key).await);
+        assert!(works(&app, &key).await);
     })
     .await;
 }
 
 #[tokio::test]
 async fn edits_are_checked_by_field() {
-    house::each(async |house| {
-        let (id, _) = house.key(json!({"name": "a"})).await;
+    app::each(async |app| {
+        let (id, _) = app.key(json!({"name": "a"})).await;
         let path = format!("{PATH}/{id}");
-        let before = house.get(&path).send().await.json();
+        let before = app.get(&path).send().await.json();
         let long = "x".repeat(2001);
         let deep = format!("/{}", "x".repeat(500));
         let cases = [
@@ -185,11 +185,11 @@ async fn edits_are_checked_by_field() {
         ];
         for (body, code, param) in cases {
             let shown = body.to_string();
-            let found = house.put(&path, body).refusal().await;
+            let found = app.put(&path, body).refusal().await;
             assert_eq!((found.0, &*found.1, found.2.as_deref()), (400, code, Some(param)), "{shown}");
         }
-        assert_eq!(house.get(&path).send().await.json(), before);
-        assert_eq!(house.put(format!("{PATH}/key_none"), json!({})).refusal().await.0, 404);
+        assert_eq!(app.get(&path).send().await.json(), before);
+        assert_eq!(app.put(format!("{PATH}/key_none"), json!({})).refusal().await.0, 404);
     })
     .await;
 }
@@ -197,12 +197,12 @@ async fn edits_are_checked_by_field() {
 /// Neither by an edit nor by a rotation does anybody get hold of more than it has.
 #[tokio::test]
 async fn an_editor_cannot_outgrow_itself() {
-    house::each(async |house| {
-        let editor = house.key_with(&["admin:auth-keys:write", "inference"]).await;
-        let (weak, _) = house.key(json!({"name": "weak"})).await;
-        let (strong, _) = house.key(json!({"name": "strong", "scopes": ["inference", "admin:write"]})).await;
+    app::each(async |app| {
+        let editor = app.key_with(&["admin:auth-keys:write", "inference"]).await;
+        let (weak, _) = app.key(json!({"name": "weak"})).await;
+        let (strong, _) = app.key(json!({"name": "strong", "scopes": ["inference", "admin:write"]})).await;
         let put =
-            async |id: &str, body: Value| house.put(format!("{PATH}/{id}"), body).key(&editor).send().await;
+            async |id: &str, body: Value| app.put(format!("{PATH}/{id}"), body).key(&editor).send().await;
         let refused = put(&weak, json!({"scopes": ["inference", "admin:usage:read"]})).await;
         assert_eq!(refused.refusal().1, "insufficient_scope");
         assert_eq!(refused.json()["error"]["required_scope"], "admin:usage:read");
@@ -211,7 +211,7 @@ async fn an_editor_cannot_outgrow_itself() {
             assert_eq!(put(&strong, body).await.refusal().1, "insufficient_scope");
         }
         let rotate =
-            async |id: &str| house.post(format!("{PATH}/{id}/rotate"), json!({})).key(&editor).send().await;
+            async |id: &str| app.post(format!("{PATH}/{id}/rotate"), json!({})).key(&editor).send().await;
         let refused = rotate(&strong).await;
         assert_eq!((refused.refusal().0, refused.json()["key"].clone()), (403, Value::Null));
         rotate(&weak).await.expect_status(200);
@@ -221,20 +221,20 @@ async fn an_editor_cannot_outgrow_itself() {
 
 #[tokio::test]
 async fn an_editor_bound_to_a_path_stays_there() {
-    house::each(async |house| {
+    app::each(async |app| {
         let body =
             json!({"name": "lead", "scopes": ["admin:auth-keys:write", "inference"], "user_path": "/team"});
-        let (_, lead) = house.key(body).await;
-        let (inside, _) = house.key(json!({"name": "inside", "user_path": "/team/a"})).await;
-        let (outside, _) = house.key(json!({"name": "outside", "user_path": "/other"})).await;
-        let (rootless, _) = house.key(json!({"name": "rootless"})).await;
+        let (_, lead) = app.key(body).await;
+        let (inside, _) = app.key(json!({"name": "inside", "user_path": "/team/a"})).await;
+        let (outside, _) = app.key(json!({"name": "outside", "user_path": "/other"})).await;
+        let (rootless, _) = app.key(json!({"name": "rootless"})).await;
         for id in [&outside, &rootless] {
             let path = format!("{PATH}/{id}");
-            assert_eq!(house.put(&path, json!({"name": "x"})).key(&lead).refusal().await.0, 404);
-            assert_eq!(house.post(format!("{path}/rotate"), json!({})).key(&lead).refusal().await.0, 404);
-            assert_eq!(house.get(format!("{path}/stats")).key(&lead).refusal().await.0, 404);
+            assert_eq!(app.put(&path, json!({"name": "x"})).key(&lead).refusal().await.0, 404);
+            assert_eq!(app.post(format!("{path}/rotate"), json!({})).key(&lead).refusal().await.0, 404);
+            assert_eq!(app.get(format!("{path}/stats")).key(&lead).refusal().await.0, 404);
         }
-        let put = async |body: Value| house.put(format!("{PATH}/{inside}"), body).key(&lead).send().await;
+        let put = async |body: Value| app.put(format!("{PATH}/{inside}"), body).key(&lead).send().await;
         for path in ["/", "/other", "/teams"] {
             let refused = put(json!({"user_path": path})).await.refusal();
             assert_eq!(refused, (403, "user_path_denied".into(), Some("user_path".into())), "{path}");
@@ -251,22 +251,22 @@ async fn an_editor_bound_to_a_path_stays_there() {
 /// Two that change different things at once both get what they want.
 #[tokio::test]
 async fn changes_at_the_same_time_do_not_undo_each_other() {
-    house::each(async |house| {
-        let (id, _) = house.key(json!({"name": "a"})).await;
-        let other = house.neighbour().await;
+    app::each(async |app| {
+        let (id, _) = app.key(json!({"name": "a"})).await;
+        let other = app.neighbour().await;
         let path = format!("{PATH}/{id}");
         for round in 0..5 {
             let (description, tenant) = (format!("d{round}"), format!("t{round}"));
             let answers = tokio::join!(
-                house.put(&path, json!({"description": description})).send(),
+                app.put(&path, json!({"description": description})).send(),
                 other.put(&path, json!({"tenant_id": tenant})).send(),
-                house.post(format!("{path}/rotate"), json!({})).send(),
+                app.post(format!("{path}/rotate"), json!({})).send(),
             );
             assert_eq!((answers.0.status, answers.1.status, answers.2.status), (200, 200, 200));
-            let view = house.get(&path).send().await.json();
+            let view = app.get(&path).send().await.json();
             assert_eq!((&view["description"], &view["tenant_id"]), (&json!(description), &json!(tenant)));
-            house.refresher.refresh().await.unwrap();
-            assert!(works(&house, answers.2.json()["key"].as_str().unwrap()).await);
+            app.refresher.refresh().await.unwrap();
+            assert!(works(&app, answers.2.json()["key"].as_str().unwrap()).await);
         }
     })
     .await;
@@ -275,13 +275,13 @@ async fn changes_at_the_same_time_do_not_undo_each_other() {
 /// What a key may not use, no key of its making may use.
 #[tokio::test]
 async fn a_limited_key_hands_its_limits_on() {
-    house::each(async |house| {
+    app::each(async |app| {
         let limits = json!({
             "name": "limited", "scopes": ["inference", "admin:auth-keys:write"], "allowed_providers": ["open*"],
             "allowed_models": ["openai/*"], "denied_models": ["*-mini"],
         });
-        let (own, limited) = house.key(limits).await;
-        let make = async |body: Value| house.post(PATH, body).key(&limited).send().await;
+        let (own, limited) = app.key(limits).await;
+        let make = async |body: Value| app.post(PATH, body).key(&limited).send().await;
         let made = make(json!({"name": "a"})).await.expect_status(201).json();
         for (field, list) in
             [("allowed_providers", ["open*"]), ("allowed_models", ["openai/*"]), ("denied_models", ["*-mini"])]
@@ -295,7 +295,7 @@ async fn a_limited_key_hands_its_limits_on() {
         assert_eq!(narrower["denied_models"], json!(["*"]), "one that covers the other is enough");
         let joined = make(json!({"name": "a", "denied_models": ["x"]})).await.expect_status(201).json();
         assert_eq!(joined["denied_models"], json!(["x", "*-mini"]));
-        let (wide, _) = house.key(json!({"name": "wide"})).await;
+        let (wide, _) = app.key(json!({"name": "wide"})).await;
         let wider = [
             (json!({"allowed_providers": ["*"]}), "key_provider_access_denied", "allowed_providers"),
             (json!({"allowed_models": ["openai/a", "gpt-5"]}), "key_model_access_denied", "allowed_models"),
@@ -307,15 +307,15 @@ async fn a_limited_key_hands_its_limits_on() {
             new["name"] = json!("x");
             assert_eq!(make(new).await.refusal(), expected, "{body}");
             // Nor does it free itself.
-            let refused = house.put(format!("{PATH}/{own}"), body.clone()).key(&limited).refusal().await;
+            let refused = app.put(format!("{PATH}/{own}"), body.clone()).key(&limited).refusal().await;
             assert_eq!(refused, expected, "{body}");
         }
         let cleared = json!({"allowed_models": null, "allowed_providers": null, "denied_models": null});
-        let kept = house.put(format!("{PATH}/{own}"), cleared).key(&limited).send().await.expect_status(200).json();
+        let kept = app.put(format!("{PATH}/{own}"), cleared).key(&limited).send().await.expect_status(200).json();
         assert_eq!((&kept["allowed_models"], &kept["denied_models"]), (&json!(["openai/*"]), &json!(["*-mini"])));
         // A key that may use more is beyond it.
-        assert_eq!(house.put(format!("{PATH}/{wide}"), json!({"name": "x"})).key(&limited).refusal().await.0, 403);
-        assert_eq!(house.post(format!("{PATH}/{wide}/rotate"), json!({})).key(&limited).refusal().await.0, 403);
+        assert_eq!(app.put(format!("{PATH}/{wide}"), json!({"name": "x"})).key(&limited).refusal().await.0, 403);
+        assert_eq!(app.post(format!("{PATH}/{wide}/rotate"), json!({})).key(&limited).refusal().await.0, 403);
     })
     .await;
 }

@@ -1,20 +1,20 @@
-//! The list: pages, filters, orders.
+//! Tests of the list of keys: pages, filters, orders.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::PATH;
-use crate::house::{self, House};
+use crate::app::{self, TestApp};
 
 #[tokio::test]
 async fn the_list_is_paged() {
-    house::each(async |house| {
+    app::each(async |app| {
         for number in 0..5 {
-            house.key(json!({"name": format!("key {number}")})).await;
+            app.key(json!({"name": format!("key {number}")})).await;
         }
         let page = async |query: &str| {
-            let list = house.get(format!("{PATH}?{query}")).send().await.expect_status(200).json();
+            let list = app.get(format!("{PATH}?{query}")).send().await.expect_status(200).json();
             assert_eq!(list["total"], 5);
             let entries = list["entries"].as_array().unwrap().iter();
             entries.map(|key| key["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -25,22 +25,22 @@ async fn the_list_is_paged() {
         for (query, param) in
             [("limit=0", "limit"), ("limit=201", "limit"), ("limit=x", "limit"), ("offset=-1", "offset")]
         {
-            let found = house.get(format!("{PATH}?{query}")).refusal().await;
+            let found = app.get(format!("{PATH}?{query}")).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
         }
     })
     .await;
 }
 
-async fn names(house: &House, key: &str, query: &str) -> Vec<String> {
-    let list = house.get(format!("{PATH}?{query}")).key(key).send().await.expect_status(200).json();
+async fn names(app: &TestApp, key: &str, query: &str) -> Vec<String> {
+    let list = app.get(format!("{PATH}?{query}")).key(key).send().await.expect_status(200).json();
     let entries = list["entries"].as_array().unwrap();
     assert_eq!(list["total"], entries.len(), "{query}");
     entries.iter().map(|key| key["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Five keys that differ in what can be asked for.
-async fn furnish(house: &House) {
+/// Creates five keys that differ in the fields that can be filtered.
+async fn furnish(app: &TestApp) {
     let keys = [
         json!({"name": "Alpha 100%", "description": "Über alles", "user_path": "/team/a", "tenant_id": "acme"}),
         json!({"name": "beta", "user_path": "/teams", "scopes": ["inference", "admin:usage:read"]}),
@@ -50,17 +50,17 @@ async fn furnish(house: &House) {
     ];
     for body in keys {
         let off = body["description"] == "off";
-        let (id, _) = house.key(body).await;
+        let (id, _) = app.key(body).await;
         if off {
-            house.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
+            app.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
         }
     }
 }
 
 #[tokio::test]
 async fn filters_say_which_and_sort_says_in_what_order() {
-    house::each(async |house| {
-        furnish(&house).await;
+    app::each(async |app| {
+        furnish(&app).await;
         let cases: &[(&str, &[&str])] = &[
             ("", &["alpha", "delta", "Gamma_1", "beta", "Alpha 100%"]),
             ("sort=created_at", &["Alpha 100%", "beta", "Gamma_1", "delta", "alpha"]),
@@ -87,10 +87,10 @@ async fn filters_say_which_and_sort_says_in_what_order() {
             ("search=alpha&user_path=/team&enabled=true&sort=name", &["Alpha 100%"]),
         ];
         for (query, expected) in cases {
-            assert_eq!(names(&house, house::MASTER, query).await, *expected, "{query}");
+            assert_eq!(names(&app, app::MASTER, query).await, *expected, "{query}");
         }
-        let id = house.get(PATH).send().await.json()["entries"][0]["id"].as_str().unwrap().to_uppercase();
-        assert_eq!(names(&house, house::MASTER, &format!("search={id}")).await, ["alpha"]);
+        let id = app.get(PATH).send().await.json()["entries"][0]["id"].as_str().unwrap().to_uppercase();
+        assert_eq!(names(&app, app::MASTER, &format!("search={id}")).await, ["alpha"]);
         let long = format!("search={}", "x".repeat(201));
         for (query, param) in [
             (&*long, "search"),
@@ -101,7 +101,7 @@ async fn filters_say_which_and_sort_says_in_what_order() {
             ("sort=age", "sort"),
             ("sort=--name", "sort"),
         ] {
-            let found = house.get(format!("{PATH}?{query}")).refusal().await;
+            let found = app.get(format!("{PATH}?{query}")).refusal().await;
             assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{query}");
         }
     })
@@ -110,14 +110,14 @@ async fn filters_say_which_and_sort_says_in_what_order() {
 
 #[tokio::test]
 async fn a_bound_admin_lists_its_subtree() {
-    house::each(async |house| {
-        furnish(&house).await;
+    app::each(async |app| {
+        furnish(&app).await;
         let body = json!({"name": "lead", "scopes": ["admin:auth-keys:read"], "user_path": "/team"});
-        let (_, lead) = house.key(body).await;
-        assert_eq!(names(&house, &lead, "").await, ["lead", "alpha", "Gamma_1", "Alpha 100%"]);
-        assert_eq!(names(&house, &lead, "user_path=/team/a").await, ["alpha", "Alpha 100%"]);
+        let (_, lead) = app.key(body).await;
+        assert_eq!(names(&app, &lead, "").await, ["lead", "alpha", "Gamma_1", "Alpha 100%"]);
+        assert_eq!(names(&app, &lead, "user_path=/team/a").await, ["alpha", "Alpha 100%"]);
         for path in ["/", "/teams"] {
-            let refused = house.get(format!("{PATH}?user_path={path}")).key(&lead).refusal().await;
+            let refused = app.get(format!("{PATH}?user_path={path}")).key(&lead).refusal().await;
             assert_eq!(refused, (403, "user_path_denied".into(), Some("user_path".into())), "{path}");
         }
     })
@@ -126,19 +126,19 @@ async fn a_bound_admin_lists_its_subtree() {
 
 #[tokio::test]
 async fn the_last_used_come_first() {
-    house::each(async |house| {
+    app::each(async |app| {
         let mut made = Vec::new();
         for name in ["a", "b", "c"] {
-            made.push(house.key(json!({"name": name, "scopes": ["inference", "admin:usage:read"]})).await);
+            made.push(app.key(json!({"name": name, "scopes": ["inference", "admin:usage:read"]})).await);
         }
         // One by a call, one by the admin API, one never.
-        house.chat("text").key(&made[1].1).send().await.expect_status(200);
-        house.receipts(1).await;
-        house.clock.advance(Duration::from_secs(60));
-        house.get("/admin/api/v1/usage/summary").key(&made[0].1).send().await.expect_status(200);
-        assert_eq!(names(&house, house::MASTER, "sort=-last_used_at").await, ["a", "b", "c"]);
-        assert_eq!(names(&house, house::MASTER, "sort=last_used_at").await, ["c", "b", "a"]);
-        let list = house.get(format!("{PATH}?sort=name")).send().await.json();
+        app.chat("text").key(&made[1].1).send().await.expect_status(200);
+        app.receipts(1).await;
+        app.clock.advance(Duration::from_secs(60));
+        app.get("/admin/api/v1/usage/summary").key(&made[0].1).send().await.expect_status(200);
+        assert_eq!(names(&app, app::MASTER, "sort=-last_used_at").await, ["a", "b", "c"]);
+        assert_eq!(names(&app, app::MASTER, "sort=last_used_at").await, ["c", "b", "a"]);
+        let list = app.get(format!("{PATH}?sort=name")).send().await.json();
         let used: Vec<bool> = list["entries"]
             .as_array()
             .unwrap()

@@ -1,4 +1,4 @@
-//! Rotation: a new value at once, the old one for as long as it was given.
+//! Tests of rotation: the new value is valid at once, the old one for the requested overlap.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{PATH, works};
-use crate::house::{self, House};
+use crate::app::{self, TestApp};
 
-async fn rotate(house: &House, id: &str, body: Value) -> (String, Value) {
-    let answer = house.post(format!("{PATH}/{id}/rotate"), body).send().await.expect_status(200).json();
+async fn rotate(app: &TestApp, id: &str, body: Value) -> (String, Value) {
+    let answer = app.post(format!("{PATH}/{id}/rotate"), body).send().await.expect_status(200).json();
     (answer["key"].as_str().unwrap().to_owned(), answer)
 }
 
 #[tokio::test]
 async fn a_rotated_key_has_another_value_and_is_the_same_key() {
-    house::each(async |house| {
+    app::each(async |app| {
         let (id, old) =
-            house.key(json!({"name": "ci", "user_path": "/ci", "allowed_models": ["openai/*"]})).await;
-        let before = house.get(format!("{PATH}/{id}")).send().await.json();
-        let answer = house.post(format!("{PATH}/{id}/rotate"), json!({"overlap_seconds": 0})).send().await;
+            app.key(json!({"name": "ci", "user_path": "/ci", "allowed_models": ["openai/*"]})).await;
+        let before = app.get(format!("{PATH}/{id}")).send().await.json();
+        let answer = app.post(format!("{PATH}/{id}/rotate"), json!({"overlap_seconds": 0})).send().await;
         answer.snapshot("auth key rotated");
         let rotated = answer.json();
         let new = rotated["key"].as_str().unwrap();
@@ -28,72 +28,71 @@ async fn a_rotated_key_has_another_value_and_is_the_same_key() {
         for field in ["id", "name", "user_path", "allowed_models", "scopes", "created_at", "expires_at"] {
             assert_eq!(rotated[field], before[field], "{field}");
         }
-        assert!(!works(&house, &old).await && works(&house, new).await);
+        assert!(!works(&app, &old).await && works(&app, new).await);
         let views = [format!("{PATH}/{id}"), PATH.to_owned(), "/admin/api/v1/changes".to_owned()];
         for view in views {
-            let text = house.get(view).send().await.text();
+            let text = app.get(view).send().await.text();
             assert!(!text.contains(new) && !text.contains(&old));
         }
         // A body is not needed: then the old value goes on for a day.
         for body in ["", "{}"] {
-            let call = house.call(Method::POST, format!("{PATH}/{id}/rotate")).body(body);
+            let call = app.call(Method::POST, format!("{PATH}/{id}/rotate")).body(body);
             let rotated = call.send().await.expect_status(200).json();
-            assert!(works(&house, rotated["key"].as_str().unwrap()).await && works(&house, new).await);
+            assert!(works(&app, rotated["key"].as_str().unwrap()).await && works(&app, new).await);
         }
-        house.clock.advance(Duration::from_secs(86_399));
-        assert!(works(&house, new).await);
-        house.clock.advance(Duration::from_secs(2));
-        assert!(!works(&house, new).await);
+        app.clock.advance(Duration::from_secs(86_399));
+        assert!(works(&app, new).await);
+        app.clock.advance(Duration::from_secs(2));
+        assert!(!works(&app, new).await);
     })
     .await;
 }
 
 #[tokio::test]
 async fn every_earlier_value_keeps_its_own_end() {
-    house::each(async |house| {
-        let (id, first) = house.key(json!({"name": "a"})).await;
-        let (second, view) = rotate(&house, &id, json!({"overlap_seconds": 600})).await;
+    app::each(async |app| {
+        let (id, first) = app.key(json!({"name": "a"})).await;
+        let (second, view) = rotate(&app, &id, json!({"overlap_seconds": 600})).await;
         assert_eq!(view["previous"].as_array().unwrap().len(), 1);
-        let (third, view) = rotate(&house, &id, json!({"overlap_seconds": 60})).await;
+        let (third, view) = rotate(&app, &id, json!({"overlap_seconds": 60})).await;
         assert_eq!(view["previous"].as_array().unwrap().len(), 2);
         assert!(!view.to_string().contains("digest"), "{view}");
-        let all =
-            async || [works(&house, &first).await, works(&house, &second).await, works(&house, &third).await];
+        let all = async || [works(&app, &first).await, works(&app, &second).await, works(&app, &third).await];
         assert_eq!(all().await, [true; 3]);
-        house.clock.advance(Duration::from_secs(61));
+        app.clock.advance(Duration::from_secs(61));
         assert_eq!(all().await, [true, false, true], "nobody wrote anything");
-        let shown = house.get(format!("{PATH}/{id}")).send().await.json();
+        let shown = app.get(format!("{PATH}/{id}")).send().await.json();
         assert_eq!(shown["previous"].as_array().unwrap().len(), 1, "what is over is not shown");
-        house.clock.advance(Duration::from_secs(540));
+        app.clock.advance(Duration::from_secs(540));
         assert_eq!(all().await, [false, false, true]);
 
         // Calls by any value are the same key's.
-        let (fourth, _) = rotate(&house, &id, json!({"overlap_seconds": 604_800})).await;
+        let (fourth, _) = rotate(&app, &id, json!({"overlap_seconds": 604_800})).await;
         for key in [&third, &fourth] {
-            house.chat("text").key(key).send().await.expect_status(200);
+            app.chat("text").key(key).send().await.expect_status(200);
         }
-        assert!(house.receipts(2).await.iter().all(|call| call["auth_key_id"] == id.as_str()));
+        assert!(app.receipts(2).await.iter().all(|call| call["auth_key_id"] == id.as_str()));
     })
     .await;
 }
 
 #[tokio::test]
 async fn the_end_of_a_key_is_the_end_of_all_its_values() {
-    house::each(async |house| {
+    app::each(async |app| {
         for ending in ["deactivate", "delete", "expire", "drop"] {
-            let (id, first) = house.key(json!({"name": ending})).await;
-            let (second, _) = rotate(&house, &id, json!({"overlap_seconds": 600})).await;
-            assert!(works(&house, &first).await && works(&house, &second).await);
+            let (id, first) = app.key(json!({"name": ending})).await;
+            let (second, _) = rotate(&app, &id, json!({"overlap_seconds": 600})).await;
+            assert!(works(&app, &first).await && works(&app, &second).await);
             let path = format!("{PATH}/{id}");
             let call = match ending {
-                "deactivate" => house.post(format!("{path}/deactivate"), json!({})),
-                "delete" => house.call(Method::DELETE, &path),
-                "expire" => house.put(&path, json!({"expiry": "2020-01-01T00:00:00Z"})),
-                _ => house.put(&path, json!({"previous": null})),
+                "deactivate" => app.post(format!("{path}/deactivate"), json!({})),
+                "delete" => app.call(Method::DELETE, &path),
+                "expire" => app.put(&path, json!({"expiry": "2020-01-01T00:00:00Z"})),
+                _ => app.put(&path, json!({"previous": null})),
             };
             assert!(call.send().await.status < 300);
-            assert!(!works(&house, &first).await, "{ending}");
-            assert_eq!(works(&house, &second).await, ending == "drop", "{ending}");
+            assert!(!works(&app, &first).await, "{ending}");
+            assert_eq!(works(&app, &second).await, ending == "drop", "{ending}");
         }
     })
     .await;
@@ -101,8 +100,8 @@ async fn the_end_of_a_key_is_the_end_of_all_its_values() {
 
 #[tokio::test]
 async fn rotations_are_bounded_and_checked() {
-    house::each(async |house| {
-        let (id, _) = house.key(json!({"name": "a"})).await;
+    app::each(async |app| {
+        let (id, _) = app.key(json!({"name": "a"})).await;
         let path = format!("{PATH}/{id}/rotate");
         for (body, param) in [
             (json!({"overlap_seconds": -1}), "overlap_seconds"),
@@ -110,37 +109,37 @@ async fn rotations_are_bounded_and_checked() {
             (json!({"overlap_seconds": "60"}), "overlap_seconds"),
             (json!({"overlap": 60}), "overlap"),
         ] {
-            let found = house.post(&path, body).refusal().await;
+            let found = app.post(&path, body).refusal().await;
             assert_eq!((found.0, found.2.as_deref()), (400, Some(param)));
         }
         let mut last = String::new();
         for _ in 0..5 {
-            last = rotate(&house, &id, json!({"overlap_seconds": 100})).await.0;
+            last = rotate(&app, &id, json!({"overlap_seconds": 100})).await.0;
         }
-        let refused = house.post(&path, json!({"overlap_seconds": 1})).refusal().await;
+        let refused = app.post(&path, json!({"overlap_seconds": 1})).refusal().await;
         assert_eq!((refused.0, &*refused.1), (409, "conflict"));
-        assert!(works(&house, &last).await);
-        let (newest, view) = rotate(&house, &id, json!({"overlap_seconds": 0})).await;
+        assert!(works(&app, &last).await);
+        let (newest, view) = rotate(&app, &id, json!({"overlap_seconds": 0})).await;
         assert_eq!(view["previous"].as_array().unwrap().len(), 5);
-        assert!(!works(&house, &last).await && works(&house, &newest).await);
-        house.clock.advance(Duration::from_secs(101));
-        rotate(&house, &id, json!({"overlap_seconds": 1})).await;
+        assert!(!works(&app, &last).await && works(&app, &newest).await);
+        app.clock.advance(Duration::from_secs(101));
+        rotate(&app, &id, json!({"overlap_seconds": 1})).await;
 
-        let stale = house.post(&path, json!({})).header("if-match", "\"1\"").refusal().await;
+        let stale = app.post(&path, json!({})).header("if-match", "\"1\"").refusal().await;
         assert_eq!(stale.0, 412);
-        house.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
-        assert_eq!(house.post(&path, json!({})).refusal().await.0, 409, "its new value would not work");
-        assert_eq!(house.post(format!("{PATH}/key_none/rotate"), json!({})).refusal().await.0, 404);
+        app.post(format!("{PATH}/{id}/deactivate"), json!({})).send().await.expect_status(200);
+        assert_eq!(app.post(&path, json!({})).refusal().await.0, 409, "its new value would not work");
+        assert_eq!(app.post(format!("{PATH}/key_none/rotate"), json!({})).refusal().await.0, 404);
     })
     .await;
 }
 
 #[tokio::test]
 async fn another_process_learns_of_it() {
-    house::each(async |house| {
-        let other = house.neighbour().await;
-        let (id, first) = house.key(json!({"name": "a"})).await;
-        let (second, _) = rotate(&house, &id, json!({"overlap_seconds": 60})).await;
+    app::each(async |app| {
+        let other = app.neighbour().await;
+        let (id, first) = app.key(json!({"name": "a"})).await;
+        let (second, _) = rotate(&app, &id, json!({"overlap_seconds": 60})).await;
         let following = other.refresher.clone().keep_following(Duration::from_millis(20));
         let following = other.gateway.tasks.spawn(following);
         let until = async |expected: [bool; 2]| {
@@ -153,9 +152,9 @@ async fn another_process_learns_of_it() {
             panic!("not {expected:?} in time");
         };
         until([true, true]).await;
-        house.clock.advance(Duration::from_secs(61));
+        app.clock.advance(Duration::from_secs(61));
         until([false, true]).await;
-        house.call(Method::DELETE, format!("{PATH}/{id}")).send().await.expect_status(204);
+        app.call(Method::DELETE, format!("{PATH}/{id}")).send().await.expect_status(204);
         until([false, false]).await;
         following.abort();
     })

@@ -1,4 +1,4 @@
-//! Calls under a budget: held while they are under way, settled at what they cost, refused when there is no room.
+//! Tests of calls under a budget: reserved while in progress, settled at their cost, refused without room.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use domain::money::{Cost, Nanos};
 use domain::receipt::Opening;
 use futures_util::future::join_all;
 use http_body_util::BodyExt as _;
-use pipeline::spending;
+use pipeline::budgets;
 use serde_json::{Value, json};
 use testkit::Script;
 
 use super::{BUDGETS, budget, each, set};
-use crate::house::{House, question};
+use crate::app::{TestApp, question};
 
-/// 100 tokens at most, at the price of gpt-4o: a tenth of a cent, and what the question costs.
+/// A request of at most 100 output tokens at the price of gpt-4o: a tenth of a cent, plus the cost of the input.
 fn bounded() -> Value {
     let mut body = question("openai/gpt-4o");
     body["max_tokens"] = json!(100);
@@ -27,21 +27,21 @@ fn streamed() -> Value {
     body
 }
 
-async fn figures(house: &House, path: &str) -> (f64, f64) {
-    let budget = budget(house, path).await;
+async fn figures(app: &TestApp, path: &str) -> (f64, f64) {
+    let budget = budget(app, path).await;
     (budget["spent"].as_f64().unwrap(), budget["reserved"].as_f64().unwrap())
 }
 
-/// Until nothing is held any more; what was spent then.
-async fn released(house: &House, path: &str) -> f64 {
+/// Waits until no reservation is left and returns the spending.
+async fn released(app: &TestApp, path: &str) -> f64 {
     // The first count of tokens reads its tables, which takes long in a debug build.
-    let deadline = house.clock.tick() + Duration::from_secs(60);
+    let deadline = app.clock.tick() + Duration::from_secs(60);
     loop {
-        let (spent, reserved) = figures(house, path).await;
+        let (spent, reserved) = figures(app, path).await;
         if reserved == 0.0 {
             return spent;
         }
-        assert!(house.clock.tick() < deadline, "{reserved} is still held");
+        assert!(app.clock.tick() < deadline, "{reserved} is still held");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -52,27 +52,26 @@ fn costs(rows: &[Value]) -> f64 {
 
 #[tokio::test]
 async fn a_call_without_room_is_told_when_there_will_be() {
-    each(async |house| {
-        set(&house, "/", "monthly", 5.0).await;
-        set(&house, "/team/a", "hourly", 0.0001).await;
-        let call =
-            || house.post("/v1/chat/completions", bounded()).header("x-gateway-user-path", "/team/a/x");
+    each(async |app| {
+        set(&app, "/", "monthly", 5.0).await;
+        set(&app, "/team/a", "hourly", 0.0001).await;
+        let call = || app.post("/v1/chat/completions", bounded()).header("x-gateway-user-path", "/team/a/x");
         let answer = call().send().await;
         let (status, code, _) = answer.refusal();
         assert_eq!((status, &*code), (429, "budget_exceeded"));
         let end: jiff::Timestamp =
-            budget(&house, "/team/a").await["period_end"].as_str().unwrap().parse().unwrap();
+            budget(&app, "/team/a").await["period_end"].as_str().unwrap().parse().unwrap();
         let wait: i64 = answer.header("retry-after").unwrap().parse().unwrap();
-        let expected = end.as_second() - house.clock.now().seconds();
+        let expected = end.as_second() - app.clock.now().seconds();
         assert!((wait - expected).abs() <= 1, "{wait} instead of {expected}");
         let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
         for part in ["hourly", "'/team/a'", "$0.0001 is left", "reserves up to $0.00", "retry after 2"] {
             assert!(message.contains(part), "{part} in {message}");
         }
-        assert!(house.upstream.requests().is_empty());
-        assert_eq!(figures(&house, "/").await, (0.0, 0.0), "all or nothing");
-        house.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
-        house.clock.advance(Duration::from_secs(3600));
+        assert!(app.upstream.requests().is_empty());
+        assert_eq!(figures(&app, "/").await, (0.0, 0.0), "all or nothing");
+        app.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
+        app.clock.advance(Duration::from_secs(3600));
         assert_eq!(call().send().await.status, 429, "the amount is what is too small");
     })
     .await;
@@ -80,23 +79,23 @@ async fn a_call_without_room_is_told_when_there_will_be() {
 
 #[tokio::test]
 async fn spent_is_what_the_ledger_says_at_every_moment() {
-    each(async |house| {
-        set(&house, "/", "monthly", 5.0).await;
+    each(async |app| {
+        set(&app, "/", "monthly", 5.0).await;
         for call in [bounded(), streamed(), question("openai/gpt-4o")] {
-            house.post("/v1/chat/completions", call).send().await.expect_status(200);
+            app.post("/v1/chat/completions", call).send().await.expect_status(200);
         }
-        let before = released(&house, "/").await;
-        let rows = house.receipts(3).await;
+        let before = released(&app, "/").await;
+        let rows = app.receipts(3).await;
         let total = costs(&rows);
         assert!((before - total).abs() < 1e-12, "{before} {total}");
-        assert_eq!(released(&house, "/").await, before, "booked, and still counted once");
-        let other = house.neighbour().await;
+        assert_eq!(released(&app, "/").await, before, "booked, and still counted once");
+        let other = app.neighbour().await;
         assert_eq!(figures(&other, "/").await, (before, 0.0), "a replica knows");
         other.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
         other.receipts(4).await;
-        spending::synchronise(&house.gateway, house.refresher.store()).await.unwrap();
-        assert!(figures(&house, "/").await.0 > before, "and is known of");
-        let again = house.restart().await;
+        budgets::synchronise(&app.gateway, app.refresher.store()).await.unwrap();
+        assert!(figures(&app, "/").await.0 > before, "and is known of");
+        let again = app.restart().await;
         assert_eq!(figures(&again, "/").await, figures(&other, "/").await);
     })
     .await;
@@ -104,16 +103,16 @@ async fn spent_is_what_the_ledger_says_at_every_moment() {
 
 #[tokio::test]
 async fn racing_calls_do_not_overspend() {
-    each(async |house| {
-        set(&house, "/", "daily", 0.01).await;
+    each(async |app| {
+        set(&app, "/", "daily", 0.01).await;
         let calls = (0..64).map(|number| {
-            house.post("/v1/chat/completions", if number % 2 == 0 { bounded() } else { streamed() }).send()
+            app.post("/v1/chat/completions", if number % 2 == 0 { bounded() } else { streamed() }).send()
         });
         let statuses: Vec<u16> = join_all(calls).await.iter().map(|answer| answer.status).collect();
         let served = statuses.iter().filter(|status| **status == 200).count();
         assert!(served > 0 && statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
-        let spent = released(&house, "/").await;
-        let rows = house.receipts(64).await;
+        let spent = released(&app, "/").await;
+        let rows = app.receipts(64).await;
         let booked: f64 = rows.iter().filter_map(|row| row["total_cost"].as_f64()).sum();
         assert!(spent <= 0.01 && (spent - booked).abs() < 1e-12, "{spent} {booked}");
     })
@@ -122,28 +121,28 @@ async fn racing_calls_do_not_overspend() {
 
 #[tokio::test]
 async fn what_is_held_is_given_back_however_a_call_ends() {
-    each(async |house| {
-        set(&house, "/", "daily", 1.0).await;
+    each(async |app| {
+        set(&app, "/", "daily", 1.0).await;
         // Under way: held at its worst.
-        house.upstream.push(Script::like("hang-mid-stream"));
-        let response = house.post("/v1/chat/completions", streamed()).open().await;
-        let (spent, held) = figures(&house, "/").await;
+        app.upstream.push(Script::like("hang-mid-stream"));
+        let response = app.post("/v1/chat/completions", streamed()).open().await;
+        let (spent, held) = figures(&app, "/").await;
         assert!(spent == 0.0 && held > 0.001, "{held}");
         let mut body = response.into_body();
         body.frame().await.unwrap().unwrap();
         drop(body);
-        let after_leaving = released(&house, "/").await;
+        let after_leaving = released(&app, "/").await;
         assert!(after_leaving > 0.0 && after_leaving < held);
         // The provider dies.
-        house.upstream.push(Script::like("cut-mid-stream"));
-        house.post("/v1/chat/completions", streamed()).send().await.expect_status(200);
-        let after_break = released(&house, "/").await;
+        app.upstream.push(Script::like("cut-mid-stream"));
+        app.post("/v1/chat/completions", streamed()).send().await.expect_status(200);
+        let after_break = released(&app, "/").await;
         assert!(after_break > after_leaving);
         // The provider refuses.
-        house.upstream.push(Script::like("unauthorized"));
-        assert!(house.post("/v1/chat/completions", bounded()).send().await.status >= 400);
-        assert_eq!(released(&house, "/").await, after_break, "nothing was consumed");
-        let rows = house.receipts(3).await;
+        app.upstream.push(Script::like("unauthorized"));
+        assert!(app.post("/v1/chat/completions", bounded()).send().await.status >= 400);
+        assert_eq!(released(&app, "/").await, after_break, "nothing was consumed");
+        let rows = app.receipts(3).await;
         let booked: f64 = rows.iter().filter_map(|row| row["total_cost"].as_f64()).sum();
         assert!((after_break - booked).abs() < 1e-12, "{after_break} {booked}");
     })
@@ -152,25 +151,25 @@ async fn what_is_held_is_given_back_however_a_call_ends() {
 
 #[tokio::test]
 async fn a_call_that_died_with_its_process_counts_at_its_reservation() {
-    each(async |house| {
+    each(async |app| {
         let strict = json!({"amount": 1.0, "on_tight": "refuse"});
-        house.put(format!("{BUDGETS}/%2Fteam/daily"), strict).send().await.expect_status(200);
+        app.put(format!("{BUDGETS}/%2Fteam/daily"), strict).send().await.expect_status(200);
         let opening: Opening = serde_json::from_value(json!({
-            "id": "0199-crashed", "request_id": "r", "at": house.clock.now(), "endpoint": "/v1/chat/completions",
+            "id": "0199-crashed", "request_id": "r", "at": app.clock.now(), "endpoint": "/v1/chat/completions",
             "requested_model": "gpt-4o", "model": "gpt-4o", "provider": "openai", "provider_name": "openai",
             "user_path": "/team/x",
         }))
         .unwrap();
         let cost = Cost { input: Nanos(100_000_000), output: Nanos(850_000_000) };
-        house.crash(&Opening { reserved_cost: Some(cost), ..opening });
-        house.receipts(1).await;
-        let (spent, reserved) = figures(&house, "/team").await;
+        app.crash(&Opening { reserved_cost: Some(cost), ..opening });
+        app.receipts(1).await;
+        let (spent, reserved) = figures(&app, "/team").await;
         assert_eq!((spent, reserved), (0.95, 0.0));
-        let call = house.post("/v1/chat/completions", bounded()).header("x-gateway-user-path", "/team");
+        let call = app.post("/v1/chat/completions", bounded()).header("x-gateway-user-path", "/team");
         call.send().await.expect_status(200);
         let mut dear = bounded();
         dear["max_tokens"] = json!(10_000);
-        let refused = house.post("/v1/chat/completions", dear).header("x-gateway-user-path", "/team").refusal().await;
+        let refused = app.post("/v1/chat/completions", dear).header("x-gateway-user-path", "/team").refusal().await;
         assert_eq!((refused.0, &*refused.1), (429, "budget_exceeded"));
     })
     .await;
@@ -178,55 +177,55 @@ async fn a_call_that_died_with_its_process_counts_at_its_reservation() {
 
 #[tokio::test]
 async fn a_reset_gives_room_again() {
-    each(async |house| {
-        set(&house, "/", "daily", 1.0).await;
-        house.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
-        let spent = released(&house, "/").await;
-        set(&house, "/", "daily", spent).await;
-        assert_eq!(house.post("/v1/chat/completions", bounded()).send().await.status, 429);
-        house.receipts(2).await;
-        let list = house.post(format!("{BUDGETS}/reset-one"), json!({"user_path": "/", "period": "daily"}));
+    each(async |app| {
+        set(&app, "/", "daily", 1.0).await;
+        app.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
+        let spent = released(&app, "/").await;
+        set(&app, "/", "daily", spent).await;
+        assert_eq!(app.post("/v1/chat/completions", bounded()).send().await.status, 429);
+        app.receipts(2).await;
+        let list = app.post(format!("{BUDGETS}/reset-one"), json!({"user_path": "/", "period": "daily"}));
         let list = list.send().await.expect_status(200).json();
         assert_eq!(list["budgets"][0]["spent"], 0.0);
         assert!(
             list["budgets"][0]["last_reset_at"].as_str().unwrap()
                 > list["budgets"][0]["period_start"].as_str().unwrap()
         );
-        set(&house, "/", "daily", 1.0).await;
-        house.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
-        assert!((released(&house, "/").await - spent).abs() < 1e-12);
+        set(&app, "/", "daily", 1.0).await;
+        app.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
+        assert!((released(&app, "/").await - spent).abs() < 1e-12);
     })
     .await;
 }
 
 #[tokio::test]
 async fn the_passthrough_is_budgeted_too() {
-    each(async |house| {
-        set(&house, "/", "daily", 5.0).await;
+    each(async |app| {
+        set(&app, "/", "daily", 5.0).await;
         let call = || {
-            house.post("/p/openai/v1/chat/completions", {
+            app.post("/p/openai/v1/chat/completions", {
                 let mut body = bounded();
                 body["model"] = json!("gpt-4o");
                 body
             })
         };
         call().send().await.expect_status(200);
-        let spent = released(&house, "/").await;
-        assert!((spent - costs(&house.receipts(1).await)).abs() < 1e-12 && spent > 0.0);
-        set(&house, "/", "daily", spent + 0.0001).await;
+        let spent = released(&app, "/").await;
+        assert!((spent - costs(&app.receipts(1).await)).abs() < 1e-12 && spent > 0.0);
+        set(&app, "/", "daily", spent + 0.0001).await;
         let answer = call().send().await;
         assert_eq!(answer.refusal().1, "budget_exceeded");
         // What costs nothing is not held up.
-        house.get("/p/openai/v1/models").send().await.expect_status(200);
+        app.get("/p/openai/v1/models").send().await.expect_status(200);
     })
     .await;
 }
 
 #[tokio::test]
 async fn nothing_passes_a_budget_unread() {
-    each(async |house| {
+    each(async |app| {
         // Enough for a short answer, and not for what a model can say at most.
-        set(&house, "/", "daily", 0.01).await;
+        set(&app, "/", "daily", 0.01).await;
         let long = "x".repeat(100_000);
         let messages = json!([{"role": "user", "content": "hello"}]);
         for (path, body) in [
@@ -238,19 +237,19 @@ async fn nothing_passes_a_budget_unread() {
             ("responses/compact", json!({"model": "gpt-4o", "input": "a"}).to_string()),
             ("chat/completions", json!({"messages": messages}).to_string()),
         ] {
-            let call = house.post(format!("/p/openai/v1/{path}"), serde_json::from_str(&body).unwrap());
+            let call = app.post(format!("/p/openai/v1/{path}"), serde_json::from_str(&body).unwrap());
             assert_eq!(call.refusal().await.1, "budget_exceeded", "{path}");
         }
-        assert!(house.upstream.requests().is_empty());
-        assert_eq!(figures(&house, "/").await, (0.0, 0.0));
-        house.post("/p/openai/v1/responses/input_tokens", json!({"model": "gpt-4o"})).send().await;
-        assert_eq!(house.upstream.requests().len(), 1, "what is only counted is not held up");
+        assert!(app.upstream.requests().is_empty());
+        assert_eq!(figures(&app, "/").await, (0.0, 0.0));
+        app.post("/p/openai/v1/responses/input_tokens", json!({"model": "gpt-4o"})).send().await;
+        assert_eq!(app.upstream.requests().len(), 1, "what is only counted is not held up");
         // One answer fits, many do not.
-        set(&house, "/", "daily", 0.4).await;
+        set(&app, "/", "daily", 0.4).await;
         let body = |more: Value| {
             let mut body = json!({"model": "gpt-4o", "messages": messages});
             body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            house.post("/p/openai/v1/chat/completions", body)
+            app.post("/p/openai/v1/chat/completions", body)
         };
         body(json!({})).send().await.expect_status(200);
         for more in [json!({"n": 100}), json!({"previous_response_id": "r"})] {
@@ -263,13 +262,13 @@ async fn nothing_passes_a_budget_unread() {
 
 #[tokio::test]
 async fn the_largest_of_all_bounds_is_held() {
-    each(async |house| {
+    each(async |app| {
         let strict = json!({"amount": 0.05, "on_tight": "refuse"});
-        house.put(format!("{BUDGETS}/%2F/daily"), strict).send().await.expect_status(200);
+        app.put(format!("{BUDGETS}/%2F/daily"), strict).send().await.expect_status(200);
         let chat = |more: Value| {
             let mut body = question("openai/gpt-4o");
             body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            house.post("/v1/chat/completions", body)
+            app.post("/v1/chat/completions", body)
         };
         chat(json!({"max_completion_tokens": 10, "max_tokens": 10})).send().await.expect_status(200);
         for more in [
@@ -282,13 +281,13 @@ async fn the_largest_of_all_bounds_is_held() {
         let text = |more: Value| {
             let mut body = json!({"model": "openai/gpt-4o", "prompt": "a", "max_tokens": 100});
             body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            house.post("/v1/completions", body)
+            app.post("/v1/completions", body)
         };
         for more in [json!({"best_of": 100}), json!({"prompt": vec!["a"; 100]})] {
             assert_eq!(text(more.clone()).refusal().await.1, "budget_exceeded", "{more}");
         }
         // No model says more than it can.
-        set(&house, "/", "daily", 0.5).await;
+        set(&app, "/", "daily", 0.5).await;
         chat(json!({"max_tokens": 1_000_000_000_000u64})).send().await.expect_status(200);
     })
     .await;
@@ -296,26 +295,26 @@ async fn the_largest_of_all_bounds_is_held() {
 
 #[tokio::test]
 async fn a_call_that_a_budget_refuses_takes_nothing_of_its_keys_limits() {
-    each(async |house| {
+    each(async |app| {
         let limited =
             json!({"name": "limited", "user_path": "/team/a", "rate_limits": {"requests_per_minute": 1}});
-        let (_, key) = house.key(limited).await;
-        set(&house, "/team", "daily", 0.0001).await;
+        let (_, key) = app.key(limited).await;
+        set(&app, "/team", "daily", 0.0001).await;
         for _ in 0..3 {
-            let answer = house.post("/v1/chat/completions", bounded()).key(&key).send().await;
+            let answer = app.post("/v1/chat/completions", bounded()).key(&key).send().await;
             assert_eq!(answer.refusal().1, "budget_exceeded");
             // Nor is it told what stands above its path.
             let message = answer.json()["error"]["message"].as_str().unwrap().to_owned();
             assert!(message.contains("'/team'") && !message.contains("spent"), "{message}");
         }
-        set(&house, "/team", "daily", 1.0).await;
-        house.post("/v1/chat/completions", bounded()).key(&key).send().await.expect_status(200);
-        let (_, asker) = house
+        set(&app, "/team", "daily", 1.0).await;
+        app.post("/v1/chat/completions", bounded()).key(&key).send().await.expect_status(200);
+        let (_, asker) = app
             .key(json!({"name": "asker", "user_path": "/team/a", "scopes": ["admin:read", "inference"]}))
             .await;
         let request = json!({"path": "/v1/chat/completions", "body": bounded()});
         let told =
-            house.post("/admin/api/v1/explain", request).key(&asker).send().await.expect_status(200).json();
+            app.post("/admin/api/v1/explain", request).key(&asker).send().await.expect_status(200).json();
         let room = &told["budgets"][0];
         assert_eq!(
             (&room["spent"], &room["amount"], &room["fits"]),
@@ -327,12 +326,12 @@ async fn a_call_that_a_budget_refuses_takes_nothing_of_its_keys_limits() {
 
 #[tokio::test]
 async fn an_explanation_shows_the_room_there_is() {
-    each(async |house| {
-        set(&house, "/", "monthly", 5.0).await;
-        set(&house, "/team", "hourly", 0.0001).await;
+    each(async |app| {
+        set(&app, "/", "monthly", 5.0).await;
+        set(&app, "/team", "hourly", 0.0001).await;
         let explain = async |path: &str| {
             let request = json!({"path": "/v1/chat/completions", "body": bounded(), "headers": {"X-Gateway-User-Path": path}});
-            house.post("/admin/api/v1/explain", request).send().await.expect_status(200).json()
+            app.post("/admin/api/v1/explain", request).send().await.expect_status(200).json()
         };
         let fits = explain("/other").await;
         assert_eq!((fits["budgets"].as_array().unwrap().len(), &fits["budgets"][0]["fits"]), (1, &json!(true)));
@@ -343,7 +342,7 @@ async fn an_explanation_shows_the_room_there_is() {
         assert_eq!(fits, [("/team", false), ("/", true)]);
         assert_eq!(refused["decision"]["error"]["code"], "budget_exceeded");
         assert_eq!(refused["upstream_request"], Value::Null);
-        let real = house.post("/v1/chat/completions", bounded()).header("x-gateway-user-path", "/team/a").send().await;
+        let real = app.post("/v1/chat/completions", bounded()).header("x-gateway-user-path", "/team/a").send().await;
         assert_eq!(real.json()["error"]["message"], refused["decision"]["error"]["message"]);
     })
     .await;

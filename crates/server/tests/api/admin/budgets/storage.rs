@@ -1,47 +1,47 @@
-//! Budgets while storage is away: open by default, closed where that is asked for, and never a 401.
+//! Tests of budgets while storage is down: open by default, closed if configured, and never a 401.
 
 use std::time::Duration;
 
+use pipeline::budgets;
 use pipeline::gateway::Policy;
-use pipeline::spending;
 use serde_json::json;
 
 use super::{BUDGETS, set};
-use crate::house::{self, House, Wishes};
+use crate::app::{self, TestApp, TestSettings};
 
-fn impatient(closed: bool) -> Wishes {
+fn impatient(closed: bool) -> TestSettings {
     let policy = Policy { budgets_closed: closed, ..Policy::default() };
-    Wishes { policy, store_timeout: Duration::from_millis(300), ..Wishes::enterprise() }
+    TestSettings { policy, store_timeout: Duration::from_millis(300), ..TestSettings::enterprise() }
 }
 
-async fn lose_storage(house: &House) {
-    set(house, "/team", "daily", 1.0).await;
-    house.refresher.store().close().await;
-    let synchronise = async || spending::synchronise(&house.gateway, house.refresher.store()).await;
+async fn lose_storage(app: &TestApp) {
+    set(app, "/team", "daily", 1.0).await;
+    app.refresher.store().close().await;
+    let synchronise = async || budgets::synchronise(&app.gateway, app.refresher.store()).await;
     assert!(synchronise().await.is_err());
-    house.chat("openai/gpt-4o").header("x-gateway-user-path", "/team").send().await.expect_status(200);
+    app.chat("openai/gpt-4o").header("x-gateway-user-path", "/team").send().await.expect_status(200);
     tokio::time::sleep(Duration::from_millis(5_100)).await;
     assert!(synchronise().await.is_err());
     for (method, path) in
         [("GET", ""), ("GET", "/settings"), ("PUT", "/%2Fteam/daily"), ("DELETE", "/%2Fteam/daily")]
     {
         let body = json!({"amount": 2});
-        let call = house.call(method.parse().unwrap(), format!("{BUDGETS}{path}")).json(body);
+        let call = app.call(method.parse().unwrap(), format!("{BUDGETS}{path}")).json(body);
         assert_eq!(call.refusal().await.0, 503, "{method} {path}");
     }
 }
 
 #[tokio::test]
 async fn open_goes_on_by_what_this_process_knows() {
-    house::each_with(
+    app::each_with(
         || impatient(false),
-        async |house| {
-            lose_storage(&house).await;
+        async |app| {
+            lose_storage(&app).await;
             let call = |tokens: u64| {
-                let mut body = house::question("openai/gpt-4o");
+                let mut body = app::question("openai/gpt-4o");
                 body["max_tokens"] = json!(tokens);
                 body["n"] = json!(if tokens > 10 { 100 } else { 1 });
-                house.post("/v1/chat/completions", body).header("x-gateway-user-path", "/team").send()
+                app.post("/v1/chat/completions", body).header("x-gateway-user-path", "/team").send()
             };
             call(10).await.expect_status(200);
             assert_eq!(call(200_000).await.status, 429, "what is known still counts");
@@ -52,11 +52,11 @@ async fn open_goes_on_by_what_this_process_knows() {
 
 #[tokio::test]
 async fn closed_refuses_on_budgeted_paths_alone() {
-    house::each_with(
+    app::each_with(
         || impatient(true),
-        async |house| {
-            lose_storage(&house).await;
-            let call = || house.chat("openai/gpt-4o");
+        async |app| {
+            lose_storage(&app).await;
+            let call = || app.chat("openai/gpt-4o");
             let (status, code, _) = call().header("x-gateway-user-path", "/team/a").refusal().await;
             assert_eq!((status, &*code), (503, "budget_check_failed"));
             call().header("x-gateway-user-path", "/other").send().await.expect_status(200);

@@ -1,22 +1,22 @@
-//! UNPRICED_POLICY=deny: what has no price is not called, by whatever name and whichever way.
+//! Tests of UNPRICED_POLICY=deny: models without a price are refused under every name and on every route.
 
 use serde_json::json;
 
 use super::{PATH, each_served_with};
-use crate::house::{Wishes, question};
+use crate::app::{TestSettings, question};
 
-fn strict() -> Wishes {
-    let mut wishes = Wishes::default();
-    wishes.policy.unpriced_denied = true;
-    wishes
+fn strict() -> TestSettings {
+    let mut settings = TestSettings::default();
+    settings.policy.unpriced_denied = true;
+    settings
 }
 
 #[tokio::test]
 async fn a_model_without_a_price_is_refused_until_it_has_one() {
-    each_served_with(strict, async |house| {
-        house.chat("gpt-4o").send().await.expect_status(200);
+    each_served_with(strict, async |app| {
+        app.chat("gpt-4o").send().await.expect_status(200);
         for model in ["openai/text", "second/text", "second/long"] {
-            let refused = house.chat(model).send().await;
+            let refused = app.chat(model).send().await;
             assert_eq!(
                 refused.refusal(),
                 (403, "model_access_denied".into(), Some("model".into())),
@@ -28,17 +28,13 @@ async fn a_model_without_a_price_is_refused_until_it_has_one() {
         }
         let explained =
             json!({"method": "POST", "path": "/v1/chat/completions", "body": question("second/text")});
-        let explained = house.post("/admin/api/v1/explain", explained).send().await.expect_status(200);
+        let explained = app.post("/admin/api/v1/explain", explained).send().await.expect_status(200);
         assert!(explained.text().contains("model_access_denied"), "{}", explained.text());
         // Of two that serve a model, the one with a price does.
-        house
-            .put(format!("{PATH}/second/text"), json!({"per_request": 0.01}))
-            .send()
-            .await
-            .expect_status(201);
+        app.put(format!("{PATH}/second/text"), json!({"per_request": 0.01})).send().await.expect_status(201);
         let pool = json!({"name": "both", "members": ["openai", "second"]});
-        house.post("/admin/api/v1/pools", pool).send().await.expect_status(201);
-        let answer = house.chat("both/text").send().await.expect_status(200);
+        app.post("/admin/api/v1/pools", pool).send().await.expect_status(201);
+        let answer = app.chat("both/text").send().await.expect_status(200);
         assert_eq!(answer.header("x-gateway-provider"), Some("second"));
         assert_eq!(answer.header("x-gateway-cost-usd"), Some("0.010000000"));
     })
@@ -47,26 +43,26 @@ async fn a_model_without_a_price_is_refused_until_it_has_one() {
 
 #[tokio::test]
 async fn the_passthrough_follows() {
-    each_served_with(strict, async |house| {
+    each_served_with(strict, async |app| {
         let path = "/p/openai/chat/completions";
-        house.post(path, question("gpt-4o")).send().await.expect_status(200);
-        let refused = house.post(path, question("text")).send().await;
+        app.post(path, question("gpt-4o")).send().await.expect_status(200);
+        let refused = app.post(path, question("text")).send().await;
         assert_eq!(refused.refusal(), (403, "model_access_denied".into(), Some("model".into())));
-        let unreadable = house.post(path, json!({"messages": []})).send().await;
+        let unreadable = app.post(path, json!({"messages": []})).send().await;
         assert_eq!(unreadable.refusal().1, "model_access_denied");
         assert!(unreadable.text().contains("readably"), "{}", unreadable.text());
         // Reading costs nothing.
-        house.get("/p/openai/models").send().await.expect_status(200);
+        app.get("/p/openai/models").send().await.expect_status(200);
     })
     .await;
 }
 
 #[tokio::test]
 async fn allowed_they_are_flagged() {
-    each_served_with(Wishes::default, async |house| {
-        house.chat("second/text").send().await.expect_status(200);
-        house.chat("openai/gpt-4o").send().await.expect_status(200);
-        let entries = house.receipts(2).await;
+    each_served_with(TestSettings::default, async |app| {
+        app.chat("second/text").send().await.expect_status(200);
+        app.chat("openai/gpt-4o").send().await.expect_status(200);
+        let entries = app.receipts(2).await;
         let shown = |index: usize| {
             let entry = &entries[index];
             (entry["caveat"].clone(), entry["cost_source"].clone(), entry["total_cost"].is_null())

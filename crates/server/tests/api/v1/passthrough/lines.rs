@@ -1,4 +1,5 @@
-//! Both bodies on real sockets: sent on as they arrive, held back by whoever is slow, cut where they break.
+//! Tests of streamed bodies on real sockets: forwarded as they arrive, with back-pressure, and aborted where they
+//! break.
 
 use std::time::Duration;
 
@@ -7,19 +8,19 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::house::{self, House, Line, MASTER, Wishes};
+use crate::app::{self, Line, MASTER, TestApp, TestSettings};
 
-/// A provider that the test itself plays.
-async fn played(house: &House) -> TcpListener {
+/// A provider that the test itself implements.
+async fn played(app: &TestApp) -> TcpListener {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
     let body = json!({"name": "played", "type": "openai_compatible", "base_url": base_url, "models": ["m"]});
-    house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+    app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
     listener
 }
 
-fn wishes() -> Wishes {
-    Wishes { allow_private: true, loopback_listener: true, ..Wishes::default() }
+fn settings() -> TestSettings {
+    TestSettings { allow_private: true, loopback_listener: true, ..TestSettings::default() }
 }
 
 async fn until(stream: &mut TcpStream, wanted: &str) -> String {
@@ -36,9 +37,9 @@ async fn until(stream: &mut TcpStream, wanted: &str) -> String {
 
 #[tokio::test]
 async fn bodies_pass_both_ways_as_they_come() {
-    house::each_with(wishes, async |house| {
-        let listener = played(&house).await;
-        let listening = house.listen().await;
+    app::each_with(settings, async |app| {
+        let listener = played(&app).await;
+        let listening = app.listen().await;
         let mut client = Line::open(listening.address).await;
         let head = format!(
             "PUT /p/played/v1/upload HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {MASTER}\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -67,16 +68,16 @@ async fn bodies_pass_both_ways_as_they_come() {
         drop(provider);
         let heard = client.hear_out().await;
         assert!(!heard.contains("\r\n0\r\n\r\n"), "cut without a terminator: {heard}");
-        house.receipts(1).await;
+        app.receipts(1).await;
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_slow_client_holds_the_provider_back() {
-    house::each_with(wishes, async |house| {
-        let listener = played(&house).await;
-        let listening = house.listen().await;
+    app::each_with(settings, async |app| {
+        let listener = played(&app).await;
+        let listening = app.listen().await;
         let mut client = Line::open(listening.address).await;
         client
             .say(format!("GET /p/played/file HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {MASTER}\r\n\r\n"))
@@ -106,7 +107,7 @@ async fn a_slow_client_holds_the_provider_back() {
             let _ = provider.read_to_end(&mut rest).await;
         });
         gone.await.unwrap();
-        house.receipts(1).await;
+        app.receipts(1).await;
     })
     .await;
 }

@@ -1,4 +1,4 @@
-//! The provider's credential does not come back, however the provider repeats it.
+//! Tests that the provider's credential is never returned to the client, however the provider repeats it.
 
 use std::io::Write as _;
 
@@ -6,7 +6,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 use http::Method;
 use testkit::{Answer as Scripted, Script, Step};
 
-use crate::house::{self, House, UPSTREAM_KEY, question};
+use crate::app::{self, TestApp, UPSTREAM_KEY, question};
 
 fn encoded(encoding: &str, text: &[u8]) -> Vec<u8> {
     let level = flate2::Compression::fast();
@@ -38,13 +38,13 @@ fn answer(kind: &str, steps: Vec<Step>, headers: &[(&str, &str)]) -> Script {
     })
 }
 
-async fn get(house: &House) -> house::Answer {
-    house.get("/p/openai/v1/echo").send().await
+async fn get(app: &TestApp) -> app::Answer {
+    app.get("/p/openai/v1/echo").send().await
 }
 
 #[tokio::test]
 async fn a_secret_is_masked_in_any_chunks_and_media_type() {
-    house::each(async |house| {
+    app::each(async |app| {
         let text = format!("before {UPSTREAM_KEY} after {}", &UPSTREAM_KEY[..9]);
         let masked = text.replace(UPSTREAM_KEY, &"*".repeat(UPSTREAM_KEY.len()));
         for kind in ["application/json", "text/event-stream", "application/octet-stream", "image/png", ""] {
@@ -52,38 +52,38 @@ async fn a_secret_is_masked_in_any_chunks_and_media_type() {
                 let wait = Step::Wait(std::time::Duration::from_millis(2));
                 let pieces = text.as_bytes().chunks(size);
                 let steps = pieces.flat_map(|piece| [Step::send(piece.to_vec()), wait.clone()]).collect();
-                house.upstream.push(answer(kind, steps, &[]));
-                let found = get(&house).await.expect_status(200);
+                app.upstream.push(answer(kind, steps, &[]));
+                let found = get(&app).await.expect_status(200);
                 assert_eq!(found.text(), masked, "{kind} {size}");
             }
         }
         let body = text.clone().into_bytes();
-        house.upstream.push(Script::status(200, "application/octet-stream", body));
-        assert_eq!(get(&house).await.text(), masked, "with its length announced");
+        app.upstream.push(Script::status(200, "application/octet-stream", body));
+        assert_eq!(get(&app).await.text(), masked, "with its length announced");
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_compressed_answer_is_decoded_metered_and_masked() {
-    house::each(async |house| {
+    app::each(async |app| {
         let body = format!(
             r#"{{"id":"c1","choices":[],"said":"{UPSTREAM_KEY}","usage":{{"prompt_tokens":7,"completion_tokens":3}}}}"#
         );
         for encoding in ["gzip", "deflate", "br"] {
             let packed = encoded(encoding, body.as_bytes());
             for status in [200, 400] {
-                house.upstream.push(Script::Exact(Scripted {
+                app.upstream.push(Script::Exact(Scripted {
                     status,
                     headers: vec![("content-encoding".into(), encoding.into())],
                     ..Scripted::whole(packed.clone())
                 }));
-                let found = house.post("/p/openai/v1/chat/completions", question("text")).send().await;
+                let found = app.post("/p/openai/v1/chat/completions", question("text")).send().await;
                 assert_eq!((found.status, found.header("content-encoding")), (status, None));
                 assert!(!found.text().contains(UPSTREAM_KEY), "{}", found.text());
             }
         }
-        let rows = house.receipts(6).await;
+        let rows = app.receipts(6).await;
         assert_eq!((&rows[0]["input_tokens"], &rows[0]["output_tokens"]), (&7.into(), &3.into()), "{:#}", rows[0]);
         assert_eq!(rows[0]["estimated"], false);
     })
@@ -92,24 +92,24 @@ async fn a_compressed_answer_is_decoded_metered_and_masked() {
 
 #[tokio::test]
 async fn an_encoding_that_cannot_be_decoded_is_refused_and_estimated() {
-    house::each(async |house| {
+    app::each(async |app| {
         for (status, encoding) in [(200, "compress"), (206, "br"), (200, "gzip, br"), (206, "gzip")] {
-            house.upstream.push(Script::Exact(Scripted {
+            app.upstream.push(Script::Exact(Scripted {
                 status,
                 headers: vec![("content-encoding".into(), encoding.into())],
                 ..Scripted::whole(UPSTREAM_KEY)
             }));
-            let found = house.post("/p/openai/v1/chat/completions", question("text")).refusal().await;
+            let found = app.post("/p/openai/v1/chat/completions", question("text")).refusal().await;
             assert_eq!((found.0, &*found.1), (502, "upstream_invalid_response"), "{encoding}");
         }
-        let rows = house.receipts(4).await;
+        let rows = app.receipts(4).await;
         assert!(rows.iter().all(|row| row["input_tokens"].as_u64().unwrap() > 0), "{rows:#?}");
         // A head alone has nothing to decode.
-        house.upstream.push(Script::Exact(Scripted {
+        app.upstream.push(Script::Exact(Scripted {
             headers: vec![("content-encoding".into(), "br".into())],
             ..Scripted::default()
         }));
-        let head = house.call(Method::HEAD, "/p/openai/v1/echo").send().await;
+        let head = app.call(Method::HEAD, "/p/openai/v1/echo").send().await;
         assert_eq!((head.status, head.header("content-encoding")), (200, Some("br")));
     })
     .await;
@@ -117,11 +117,11 @@ async fn an_encoding_that_cannot_be_decoded_is_refused_and_estimated() {
 
 #[tokio::test]
 async fn a_header_that_repeats_the_credential_stays_behind() {
-    house::each(async |house| {
+    app::each(async |app| {
         let echo = format!("<https://x/?key={UPSTREAM_KEY}>");
         let headers = [("link", &*echo), ("request-id", UPSTREAM_KEY), ("etag", "\"v1\"")];
-        house.upstream.push(answer("application/json", vec![Step::send("{}")], &headers));
-        let found = get(&house).await.expect_status(200);
+        app.upstream.push(answer("application/json", vec![Step::send("{}")], &headers));
+        let found = get(&app).await.expect_status(200);
         assert_eq!((found.header("link"), found.header("request-id")), (None, None));
         assert_eq!(found.header("etag"), Some("\"v1\""));
     })

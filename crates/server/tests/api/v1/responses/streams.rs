@@ -1,21 +1,21 @@
-//! The events of a response: native ones framed, translated ones complete, broken ones saying so.
+//! Tests of response events: framing of native streams, completeness of translated ones, errors in broken ones.
 
 use serde_json::{Value, json};
 use testkit::Script;
 
 use super::{ANTHROPIC, OPENAI, PATH};
-use crate::house::{self, Answer, Client, House, UPSTREAMS, Wishes, input};
+use crate::app::{self, Answer, Client, TestApp, TestSettings, UPSTREAMS, input};
 
-async fn stream(house: &House, model: &str, more: Value) -> Answer {
+async fn stream(app: &TestApp, model: &str, more: Value) -> Answer {
     let mut body = input(model, "How are you?");
     body["stream"] = json!(true);
     for (name, value) in more.as_object().unwrap() {
         body[name] = value.clone();
     }
-    house.post(PATH, body).send().await.expect_status(200)
+    app.post(PATH, body).send().await.expect_status(200)
 }
 
-/// Every event is named as its type says, and numbered without a gap.
+/// Asserts that every event's name equals its type and that the sequence numbers have no gap.
 #[track_caller]
 fn check_framing(answer: &Answer) -> Vec<(String, Value)> {
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));
@@ -48,10 +48,10 @@ const ONE_TEXT: [&str; 9] = [
 
 #[tokio::test]
 async fn every_provider_streams_the_whole_set_of_events() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             let model = format!("{upstream}text");
-            let answer = stream(&house, &model, json!({})).await;
+            let answer = stream(&app, &model, json!({})).await;
             let events = check_framing(&answer);
             assert_eq!(names(&events), ONE_TEXT, "{model}");
             Client::Responses.check_end(&answer);
@@ -86,12 +86,12 @@ async fn every_provider_streams_the_whole_set_of_events() {
 
 #[tokio::test]
 async fn tool_calls_and_reasoning_have_their_events() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let tool = json!({"type": "function", "name": "get_weather", "description": "Weather", "strict": false,
             "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}});
         for upstream in UPSTREAMS {
             let model = format!("{upstream}parallel-tools");
-            let answer = stream(&house, &model, json!({"tools": [tool]})).await;
+            let answer = stream(&app, &model, json!({"tools": [tool]})).await;
             let events = check_framing(&answer);
             Client::Responses.check_end(&answer);
             let done: Vec<&Value> = events
@@ -122,7 +122,7 @@ async fn tool_calls_and_reasoning_have_their_events() {
             "openai/gpt-5-mini~reasoning".to_owned(),
             "groq/deepseek-r1~reasoning".to_owned(),
         ] {
-            let answer = stream(&house, &model, reasoning.clone()).await;
+            let answer = stream(&app, &model, reasoning.clone()).await;
             let events = check_framing(&answer);
             let order = names(&events);
             assert!(order.contains(&"reasoning_summary_text.delta"), "{model}: {order:?}");
@@ -137,31 +137,31 @@ async fn tool_calls_and_reasoning_have_their_events() {
 
 #[tokio::test]
 async fn native_events_pass_unchanged_but_for_their_framing() {
-    house::each(async |house| {
+    app::each(async |app| {
         let created = r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","status":"in_progress","model":"text","output":[]}}"#;
         let delta = r#"{"type":"response.output_text.delta","sequence_number":1, "delta":"caf\u00e9","x_extra":[1.50]}"#;
         let done = r#"{"type":"response.completed","sequence_number":2,"response":{"id":"resp_1","status":"completed","model":"text","output":[],"usage":{"input_tokens":3,"output_tokens":1,"total_tokens":4}}}"#;
-        house.upstream.push(Script::stream([
+        app.upstream.push(Script::stream([
             format!("data: {created}\r\n\r\n"),
             format!("event: response.output_text.delta\ndata: {delta}\n\n"),
             format!("data: {done}\n\n"),
         ]));
-        let answer = stream(&house, "openai/text", json!({})).await;
+        let answer = stream(&app, "openai/text", json!({})).await;
         assert!(answer.text().contains(&format!("event: response.output_text.delta\ndata: {delta}\n\n")), "{}", answer.text());
         let events = check_framing(&answer);
         assert_eq!(names(&events), ["created", "output_text.delta", "completed"]);
         Client::Responses.check_end(&answer);
-        assert_eq!(house.receipts(1).await[0]["input_tokens"], 3);
+        assert_eq!(app.receipts(1).await[0]["input_tokens"], 3);
     })
     .await;
 }
 
 #[tokio::test]
 async fn done_follows_every_end_that_the_provider_told() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             let model = format!("{upstream}max-tokens");
-            let answer = stream(&house, &model, json!({"max_output_tokens": 16})).await;
+            let answer = stream(&app, &model, json!({"max_output_tokens": 16})).await;
             let events = check_framing(&answer);
             let (name, last) = events.last().unwrap();
             assert_eq!(
@@ -172,7 +172,7 @@ async fn done_follows_every_end_that_the_provider_told() {
             assert_eq!(last["response"]["incomplete_details"]["reason"], "max_output_tokens", "{model}");
             assert!(answer.text().ends_with("data: [DONE]\n\n"), "{model}");
         }
-        let failed = stream(&house, &format!("{OPENAI}error-after-content"), json!({})).await;
+        let failed = stream(&app, &format!("{OPENAI}error-after-content"), json!({})).await;
         let events = failed.named_events();
         assert_eq!(events.last().unwrap().0, "response.failed", "the provider's own end");
         assert!(failed.text().ends_with("data: [DONE]\n\n"), "{}", failed.text());
@@ -182,26 +182,22 @@ async fn done_follows_every_end_that_the_provider_told() {
 
 #[tokio::test]
 async fn a_stream_is_not_read_back_but_gone_on_from() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let (_, key) = house.key(json!({"name": "a"})).await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let (_, key) = app.key(json!({"name": "a"})).await;
         for upstream in UPSTREAMS {
             let model = format!("{upstream}text");
             let mut body = input(&model, "My name is Ada.");
             body["stream"] = json!(true);
-            let answer = house.post(PATH, body).key(&key).send().await.expect_status(200);
+            let answer = app.post(PATH, body).key(&key).send().await.expect_status(200);
             let id = answer.named_events().last().unwrap().1["response"]["id"].as_str().unwrap().to_owned();
             for rest in ["", "/input_items"] {
-                assert_eq!(
-                    house.get(format!("{PATH}/{id}{rest}")).key(&key).refusal().await.0,
-                    404,
-                    "{model}"
-                );
+                assert_eq!(app.get(format!("{PATH}/{id}{rest}")).key(&key).refusal().await.0, 404, "{model}");
             }
             for next in [ANTHROPIC, OPENAI] {
                 let mut body = input(&format!("{next}text"), "What is my name?");
                 body["previous_response_id"] = json!(id);
-                house.post(PATH, body).key(&key).send().await.expect_status(200);
-                let requests = house.upstream.requests();
+                app.post(PATH, body).key(&key).send().await.expect_status(200);
+                let requests = app.upstream.requests();
                 let sent = String::from_utf8_lossy(&requests.last().unwrap().body).into_owned();
                 let kept_there = sent.contains(&id);
                 assert!(kept_there || sent.contains("My name is Ada."), "{model} then {next}: {sent}");
@@ -218,10 +214,10 @@ async fn a_stream_is_not_read_back_but_gone_on_from() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_off_says_so() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             for fault in ["cut-mid-stream", "reset-mid-stream", "eof-mid-stream"] {
-                let answer = stream(&house, &format!("{upstream}{fault}"), json!({})).await;
+                let answer = stream(&app, &format!("{upstream}{fault}"), json!({})).await;
                 Client::Responses.check_broken(&answer);
                 let events = check_framing(&answer);
                 assert!(
@@ -231,14 +227,14 @@ async fn a_stream_that_breaks_off_says_so() {
                 );
             }
         }
-        let answer = stream(&house, &format!("{ANTHROPIC}error-after-content"), json!({})).await;
+        let answer = stream(&app, &format!("{ANTHROPIC}error-after-content"), json!({})).await;
         Client::Responses.check_broken(&answer);
         // A turn that failed is nothing to go on from.
         let id = answer.named_events()[0].1["response"]["id"].clone();
         let mut next = input(&format!("{ANTHROPIC}text"), "And now?");
         next["previous_response_id"] = id;
-        let (_, key) = house.key(json!({"name": "a"})).await;
-        assert_eq!(house.post(PATH, next).key(&key).refusal().await.0, 404);
+        let (_, key) = app.key(json!({"name": "a"})).await;
+        assert_eq!(app.post(PATH, next).key(&key).refusal().await.0, 404);
     })
     .await;
 }

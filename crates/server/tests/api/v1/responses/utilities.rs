@@ -1,12 +1,12 @@
-//! What belongs to a response beside its creation: cancelling, compacting, counting, work in the background.
+//! Tests of the other routes of a response: cancelling, compacting, counting, background work.
 
 use serde_json::{Value, json};
 
 use super::{ANTHROPIC, OPENAI, PATH, create, id};
-use crate::house::{self, UPSTREAMS, Wishes, input};
+use crate::app::{self, TestSettings, UPSTREAMS, input};
 
 #[track_caller]
-fn check_unsupported(answer: &house::Answer, operation: &str) {
+fn check_unsupported(answer: &app::Answer, operation: &str) {
     assert_eq!(answer.refusal(), (501, "unsupported_response_operation".into(), None));
     let error = &answer.json()["error"];
     assert_eq!((&error["type"], &error["param"]), (&json!("invalid_request_error"), &Value::Null));
@@ -16,48 +16,47 @@ fn check_unsupported(answer: &house::Answer, operation: &str) {
 
 #[tokio::test]
 async fn what_a_provider_lacks_is_501() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let made = create(&house, &format!("{ANTHROPIC}text"), "How are you?").await;
-        let cancelled = house.post(format!("{PATH}/{}/cancel", id(&made)), json!({})).send().await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let made = create(&app, &format!("{ANTHROPIC}text"), "How are you?").await;
+        let cancelled = app.post(format!("{PATH}/{}/cancel", id(&made)), json!({})).send().await;
         check_unsupported(&cancelled, "cancel");
         let compacted =
-            house.post("/v1/responses/compact", input(&format!("{ANTHROPIC}text"), "hi")).send().await;
+            app.post("/v1/responses/compact", input(&format!("{ANTHROPIC}text"), "hi")).send().await;
         check_unsupported(&compacted, "compact");
-        house.get(format!("{PATH}/{}", id(&made))).send().await.expect_status(200);
-        assert_eq!(house.upstream.requests().len(), 1);
+        app.get(format!("{PATH}/{}", id(&made))).send().await.expect_status(200);
+        assert_eq!(app.upstream.requests().len(), 1);
     })
     .await;
 }
 
 #[tokio::test]
 async fn work_in_the_background_can_be_watched_and_cancelled() {
-    house::each(async |house| {
+    app::each(async |app| {
         let mut body = input(&format!("{OPENAI}text"), "Take your time.");
         body["background"] = json!(true);
         let status = async |path: &str| {
-            let answer = house.get(path).send().await.expect_status(200).json();
+            let answer = app.get(path).send().await.expect_status(200).json();
             assert_eq!(answer["model"], format!("{OPENAI}text"));
             answer["status"].as_str().unwrap().to_owned()
         };
-        let queued = house.post(PATH, body.clone()).send().await.expect_status(200).json();
+        let queued = app.post(PATH, body.clone()).send().await.expect_status(200).json();
         assert_eq!(queued["status"], "queued");
         let path = format!("{PATH}/{}", id(&queued));
         assert_eq!(status(&path).await, "in_progress");
         assert_eq!(status(&path).await, "completed");
-        let asked = house.upstream.requests().len();
+        let asked = app.upstream.requests().len();
         assert_eq!(status(&path).await, "completed");
-        assert_eq!(house.upstream.requests().len(), asked, "what is finished is not asked for again");
+        assert_eq!(app.upstream.requests().len(), asked, "what is finished is not asked for again");
 
-        let queued = house.post(PATH, body).send().await.expect_status(200).json();
+        let queued = app.post(PATH, body).send().await.expect_status(200).json();
         let path = format!("{PATH}/{}", id(&queued));
-        let cancelled =
-            house.post(format!("{path}/cancel"), json!({})).send().await.expect_status(200).json();
+        let cancelled = app.post(format!("{path}/cancel"), json!({})).send().await.expect_status(200).json();
         assert_eq!((&cancelled["id"], &cancelled["status"]), (&queued["id"], &json!("cancelled")));
         assert_eq!(cancelled["model"], format!("{OPENAI}text"));
         assert_eq!(status(&path).await, "cancelled");
 
-        let done = create(&house, &format!("{OPENAI}text"), "At once.").await;
-        let (code, ..) = house.post(format!("{PATH}/{}/cancel", id(&done)), json!({})).refusal().await;
+        let done = create(&app, &format!("{OPENAI}text"), "At once.").await;
+        let (code, ..) = app.post(format!("{PATH}/{}/cancel", id(&done)), json!({})).refusal().await;
         assert_eq!(code, 400, "the provider's own word");
         assert_eq!(status(&format!("{PATH}/{}", id(&done))).await, "completed");
     })
@@ -66,10 +65,10 @@ async fn work_in_the_background_can_be_watched_and_cancelled() {
 
 #[tokio::test]
 async fn no_other_provider_works_in_the_background() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let mut body = input(&format!("{ANTHROPIC}text"), "Take your time.");
         body["background"] = json!(true);
-        let answer = house.post(PATH, body).send().await.expect_status(200);
+        let answer = app.post(PATH, body).send().await.expect_status(200);
         assert_eq!(answer.header("x-gateway-dropped-params"), Some("background"));
         assert_eq!(answer.json()["status"], "completed");
     })
@@ -78,14 +77,14 @@ async fn no_other_provider_works_in_the_background() {
 
 #[tokio::test]
 async fn a_conversation_is_compacted_by_the_provider_that_can() {
-    house::each(async |house| {
-        let call = house.post("/v1/responses/compact", input(&format!("{OPENAI}text"), "A long story."));
+    app::each(async |app| {
+        let call = app.post("/v1/responses/compact", input(&format!("{OPENAI}text"), "A long story."));
         let compacted = call.send().await.expect_status(200).json();
         assert_eq!(compacted["object"], "response.compaction");
         let sealed = compacted["output"].as_array().unwrap().last().unwrap();
         assert!(sealed["type"] == "compaction" && sealed["encrypted_content"].is_string(), "{compacted:#}");
-        let row = &house.receipts(1).await[0];
-        let line = &house.upstream.bill()[0];
+        let row = &app.receipts(1).await[0];
+        let line = &app.upstream.bill()[0];
         assert_eq!(row["input_tokens"].as_u64(), Some(line.prompt_tokens));
         assert_eq!(row["output_tokens"].as_u64(), Some(line.completion_tokens));
         assert_eq!(row["endpoint"], "/v1/responses/compact");
@@ -95,14 +94,14 @@ async fn a_conversation_is_compacted_by_the_provider_that_can() {
 
 #[tokio::test]
 async fn input_tokens_are_counted_there_or_estimated_here() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let count = async |model: &str| {
             let body = input(model, "one two three four five six");
-            house.post("/v1/responses/input_tokens", body).send().await.expect_status(200).json()
+            app.post("/v1/responses/input_tokens", body).send().await.expect_status(200).json()
         };
         let native = count(&format!("{OPENAI}text")).await;
         assert_eq!(native, json!({"object": "response.input_tokens", "input_tokens": 14}));
-        house.upstream.reset();
+        app.upstream.reset();
         for upstream in &UPSTREAMS[1..4] {
             let counted = count(&format!("{upstream}text")).await;
             assert_eq!(
@@ -112,8 +111,8 @@ async fn input_tokens_are_counted_there_or_estimated_here() {
             let tokens = counted["input_tokens"].as_u64().unwrap();
             assert!((6..60).contains(&tokens), "{counted}");
         }
-        assert!(house.upstream.requests().is_empty());
-        let refused = house.post("/v1/responses/input_tokens", json!({"input": "hi"})).refusal().await;
+        assert!(app.upstream.requests().is_empty());
+        let refused = app.post("/v1/responses/input_tokens", json!({"input": "hi"})).refusal().await;
         assert_eq!(refused, (400, "model_required".into(), Some("model".into())));
     })
     .await;
@@ -121,19 +120,19 @@ async fn input_tokens_are_counted_there_or_estimated_here() {
 
 #[tokio::test]
 async fn work_in_the_background_is_booked_once_with_the_providers_figures() {
-    house::each(async |house| {
+    app::each(async |app| {
         let mut body = input(&format!("{OPENAI}text"), "Take your time.");
         body["background"] = json!(true);
-        let made = house.post(PATH, body).send().await.expect_status(200).json();
+        let made = app.post(PATH, body).send().await.expect_status(200).json();
         assert_eq!(made["status"], "queued");
-        let rows = house.receipts(1).await;
-        let bill = house.upstream.bill();
+        let rows = app.receipts(1).await;
+        let bill = app.upstream.bill();
         let line = bill.first().unwrap();
         assert_eq!(rows[0]["provider_id"], made["id"]);
         let counted = (rows[0]["input_tokens"].as_u64(), rows[0]["output_tokens"].as_u64());
         assert_eq!(counted, (Some(line.prompt_tokens), Some(line.completion_tokens)), "{:#}", rows[0]);
         assert_eq!(rows[0]["estimated"], false, "{:#}", rows[0]);
-        let kept = house.get(format!("{PATH}/{}", id(&made))).send().await.expect_status(200).json();
+        let kept = app.get(format!("{PATH}/{}", id(&made))).send().await.expect_status(200).json();
         assert_eq!(kept["status"], "completed");
     })
     .await;

@@ -1,25 +1,25 @@
-//! One receipt for all who took part.
+//! Tests that a resumed stream has one receipt for all targets that took part.
 
 use http_body_util::BodyExt as _;
 use serde_json::json;
 use testkit::{Script, TALE};
 
 use super::{PAIRS, ask, check_whole, furnish, resuming};
-use crate::house::{self, Client};
+use crate::app::{self, Client};
 
 #[tokio::test]
 async fn a_resumed_stream_is_one_receipt_of_all_its_parts() {
-    house::each_with(resuming, async |house| {
-        furnish(&house).await;
+    app::each_with(resuming, async |app| {
+        furnish(&app).await;
         for (number, pair) in PAIRS.into_iter().enumerate() {
-            let answer = ask(&house, Client::Chat, pair, &["tale-cut-60", "tale-cut-60", "tale"]).await;
+            let answer = ask(&app, Client::Chat, pair, &["tale-cut-60", "tale-cut-60", "tale"]).await;
             check_whole(Client::Chat, &answer, TALE, 2, pair);
             assert!(answer.text().contains(" attempts=3 resumed=2\n"), "{}", answer.text());
-            let rows = house.receipts(number + 1).await;
+            let rows = app.receipts(number + 1).await;
             let row = rows.last().unwrap();
             assert_eq!((&row["status_code"], &row["estimated"]), (&json!(200), &json!(true)), "{row:#}");
             assert!(row["caveat"].as_str().is_some_and(|caveat| caveat.contains("resumed")), "{row:#}");
-            let bill = house.upstream.bill();
+            let bill = app.upstream.bill();
             let parts = &bill[bill.len() - 3..];
             assert_eq!(row["provider_id"], parts[2].id, "{row:#}");
             // Two of three parts are estimates.
@@ -40,15 +40,15 @@ async fn a_resumed_stream_is_one_receipt_of_all_its_parts() {
 
 #[tokio::test]
 async fn who_leaves_while_it_is_resumed_leaves_one_receipt() {
-    house::each_with(resuming, async |house| {
-        furnish(&house).await;
+    app::each_with(resuming, async |app| {
+        furnish(&app).await;
         for (number, pair) in PAIRS.into_iter().enumerate() {
             for script in ["tale-cut-60", "hang"] {
-                house.upstream.push(Script::like(script));
+                app.upstream.push(Script::like(script));
             }
             let mut body = Client::Chat.body(pair, "Tell me the tale.");
             body["stream"] = json!(true);
-            let response = house.post("/v1/chat/completions", body).open().await;
+            let response = app.post("/v1/chat/completions", body).open().await;
             let mut heard = String::new();
             let mut body = response.into_body();
             while let Ok(Some(Ok(frame))) =
@@ -58,11 +58,11 @@ async fn who_leaves_while_it_is_resumed_leaves_one_receipt() {
             }
             assert!(heard.contains("Once") && !heard.contains("[DONE]"), "{heard}");
             drop(body);
-            let rows = house.receipts(number + 1).await;
+            let rows = app.receipts(number + 1).await;
             let row = rows.last().unwrap();
             assert_eq!((&row["status_code"], &row["estimated"]), (&json!(499), &json!(true)), "{row:#}");
             assert!(row["output_tokens"].as_u64().is_some_and(|count| (5..60).contains(&count)), "{row:#}");
-            house.upstream.reset();
+            app.upstream.reset();
         }
     })
     .await;

@@ -1,4 +1,4 @@
-//! A slow target gets a competitor.
+//! Tests of hedging: a second attempt when the first target is slow.
 
 use std::time::Duration;
 
@@ -6,27 +6,30 @@ use pipeline::gateway::Policy;
 use serde_json::json;
 
 use super::{combo, each, served};
-use crate::house::Wishes;
+use crate::app::TestSettings;
 
-fn hedging(share: f64) -> impl Fn() -> Wishes {
-    move || Wishes { policy: Policy { hedge_max_share: share, ..Policy::default() }, ..Wishes::default() }
+fn hedging(share: f64) -> impl Fn() -> TestSettings {
+    move || TestSettings {
+        policy: Policy { hedge_max_share: share, ..Policy::default() },
+        ..TestSettings::default()
+    }
 }
 
 #[tokio::test]
 async fn the_faster_of_two_answers_and_the_other_is_cancelled() {
-    each(hedging(0.5), json!({}), async |house| {
-        combo(&house, "best", &["one/text", "two/text"]).await;
+    each(hedging(0.5), json!({}), async |app| {
+        combo(&app, "best", &["one/text", "two/text"]).await;
         for _ in 0..25 {
-            assert_eq!(served(&house.chat("best").send().await), (200, "one/text", "1"));
+            assert_eq!(served(&app.chat("best").send().await), (200, "one/text", "1"));
         }
-        for call in [house.chat("best"), house.stream("best")] {
-            house.upstream.push(testkit::Script::like("slow-3000"));
-            let begun = house.gateway.clock.tick();
+        for call in [app.chat("best"), app.stream("best")] {
+            app.upstream.push(testkit::Script::like("slow-3000"));
+            let begun = app.gateway.clock.tick();
             let answer = call.send().await;
             assert_eq!(served(&answer), (200, "two/text", "2"), "{}", answer.text());
-            assert!(house.gateway.clock.tick() - begun < Duration::from_secs(2));
+            assert!(app.gateway.clock.tick() - begun < Duration::from_secs(2));
         }
-        let rows = house.receipts(27).await;
+        let rows = app.receipts(27).await;
         assert!(rows.iter().all(|row| row["status_code"] == 200 && row["estimated"] == false), "{rows:#?}");
         assert_eq!(rows[26]["provider_name"], "two");
     })
@@ -35,15 +38,15 @@ async fn the_faster_of_two_answers_and_the_other_is_cancelled() {
 
 #[tokio::test]
 async fn hedges_are_a_share_of_the_calls() {
-    each(hedging(0.05), json!({}), async |house| {
-        combo(&house, "best", &["one/text", "two/text"]).await;
+    each(hedging(0.05), json!({}), async |app| {
+        combo(&app, "best", &["one/text", "two/text"]).await;
         for _ in 0..25 {
-            house.chat("best").send().await.expect_status(200);
+            app.chat("best").send().await.expect_status(200);
         }
         let mut hedged = 0;
         for _ in 0..4 {
-            house.upstream.push(testkit::Script::like("slow-150"));
-            let answer = house.chat("best").send().await;
+            app.upstream.push(testkit::Script::like("slow-150"));
+            let answer = app.chat("best").send().await;
             hedged += i32::from(answer.header("x-gateway-attempts") == Some("2"));
         }
         assert_eq!(hedged, 1, "of 29 calls 5 % may be sent twice");
@@ -53,18 +56,18 @@ async fn hedges_are_a_share_of_the_calls() {
 
 #[tokio::test]
 async fn who_is_outrun_in_the_middle_of_its_answer_is_paid_for_its_prompt() {
-    each(hedging(0.5), json!({}), async |house| {
-        combo(&house, "best", &["one/text", "two/text"]).await;
+    each(hedging(0.5), json!({}), async |app| {
+        combo(&app, "best", &["one/text", "two/text"]).await;
         for _ in 0..25 {
-            house.chat("best").send().await.expect_status(200);
+            app.chat("best").send().await.expect_status(200);
         }
         for (call, behaviour) in
-            [(house.chat("best"), "hang-after-head"), (house.stream("best"), "hang-before-content")]
+            [(app.chat("best"), "hang-after-head"), (app.stream("best"), "hang-before-content")]
         {
-            house.upstream.push(testkit::Script::like(behaviour));
+            app.upstream.push(testkit::Script::like(behaviour));
             assert_eq!(served(&call.send().await), (200, "two/text", "2"), "{behaviour}");
         }
-        let rows = house.receipts(27).await;
+        let rows = app.receipts(27).await;
         let input = |row: &serde_json::Value| row["input_tokens"].as_u64().unwrap();
         for row in &rows[25..] {
             assert_eq!(
@@ -83,23 +86,23 @@ async fn who_is_outrun_in_the_middle_of_its_answer_is_paid_for_its_prompt() {
 
 #[tokio::test]
 async fn a_client_that_leaves_two_who_had_begun_pays_both() {
-    each(hedging(0.5), json!({}), async |house| {
-        combo(&house, "best", &["one/text", "two/text"]).await;
+    each(hedging(0.5), json!({}), async |app| {
+        combo(&app, "best", &["one/text", "two/text"]).await;
         let leave = async |behaviours: &[&str]| {
             // A second attempt of an earlier call may still be on its way; it would take a script of this one.
             tokio::time::sleep(Duration::from_millis(200)).await;
-            behaviours.iter().for_each(|behaviour| house.upstream.push(testkit::Script::like(behaviour)));
-            let left = tokio::time::timeout(Duration::from_millis(500), house.chat("best").send());
+            behaviours.iter().for_each(|behaviour| app.upstream.push(testkit::Script::like(behaviour)));
+            let left = tokio::time::timeout(Duration::from_millis(500), app.chat("best").send());
             assert!(left.await.is_err(), "{behaviours:?}");
         };
         // Nobody knows yet what is slow.
         leave(&["hang-after-head"]).await;
         for _ in 0..25 {
-            house.chat("best").send().await.expect_status(200);
+            app.chat("best").send().await.expect_status(200);
         }
         leave(&["hang-after-head", "hang-after-head"]).await;
         leave(&["hang", "hang-after-head"]).await;
-        let rows = house.receipts(28).await;
+        let rows = app.receipts(28).await;
         let input = |row: &serde_json::Value| row["input_tokens"].as_u64().unwrap();
         assert!(input(&rows[0]) > 0, "{:#}", rows[0]);
         assert_eq!(input(&rows[26]), 2 * input(&rows[27]), "{:#}", rows[26]);

@@ -1,4 +1,4 @@
-//! Answers that a provider began and nobody got: they are booked beside the one that the client got.
+//! Tests of responses that a provider started and no client received: they are charged together with the delivered one.
 
 use std::time::Duration;
 
@@ -7,34 +7,34 @@ use serde_json::{Value, json};
 use testkit::Script;
 
 use super::{combo, served};
-use crate::house::{self, House, Wishes};
+use crate::app::{self, TestApp, TestSettings};
 
-/// In dollars for a token of input and of output.
+/// US dollars per input and output token of the expensive target.
 const DEAR: (f64, f64) = (2.5e-6, 10e-6);
 
-fn wishes() -> Wishes {
+fn settings() -> TestSettings {
     let short = Duration::from_millis(400);
     let policy = Policy { first_event_timeout: short, stream_idle_timeout: short, ..Policy::default() };
-    Wishes { policy, loopback_listener: true, vendors: &[], ..Wishes::default() }
+    TestSettings { policy, loopback_listener: true, vendors: &[], ..TestSettings::default() }
 }
 
-/// A dear target and a cheap one that stands in for it.
-async fn each(test: impl AsyncFn(House)) {
-    each_with(wishes, test).await;
+/// Runs a test with an expensive target and a cheap fallback.
+async fn each(test: impl AsyncFn(TestApp)) {
+    each_with(settings, test).await;
 }
 
-async fn each_with(wishes: impl Fn() -> Wishes, test: impl AsyncFn(House)) {
-    house::each_with(wishes, async |house| {
+async fn each_with(settings: impl Fn() -> TestSettings, test: impl AsyncFn(TestApp)) {
+    app::each_with(settings, async |app| {
         for name in ["one", "two"] {
             let body = json!({
-                "name": name, "type": "openai", "base_url": house.upstream.base_url(), "api_key": "sk-of-the-tests",
+                "name": name, "type": "openai", "base_url": app.upstream.base_url(), "api_key": "sk-of-the-tests",
                 "resilience": {"max_retries": 0, "breaker_failures": 100, "total_timeout_ms": 500},
                 "models": ["gpt-4o", "gpt-4o-mini"],
             });
-            house.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+            app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
         }
-        combo(&house, "best", &["one/gpt-4o", "two/gpt-4o-mini"]).await;
-        test(house).await;
+        combo(&app, "best", &["one/gpt-4o", "two/gpt-4o-mini"]).await;
+        test(app).await;
     })
     .await;
 }
@@ -43,7 +43,7 @@ fn number(row: &Value, name: &str) -> f64 {
     row[name].as_f64().unwrap_or_else(|| panic!("{name}: {row:#}"))
 }
 
-/// What a row has beyond the call that it is compared with: tokens of input and of output.
+/// The input and output tokens of a row beyond those of the call it is compared with.
 fn beyond(row: &Value, plain: &Value) -> (f64, f64) {
     let more = |name| number(row, name) - number(plain, name);
     let (input, output) = (more("input_tokens"), more("output_tokens"));
@@ -52,15 +52,15 @@ fn beyond(row: &Value, plain: &Value) -> (f64, f64) {
     (input, output)
 }
 
-async fn ask(house: &House, stream: bool) -> house::Answer {
-    let call = if stream { house.stream("best") } else { house.chat("best") };
+async fn ask(app: &TestApp, stream: bool) -> app::Answer {
+    let call = if stream { app.stream("best") } else { app.chat("best") };
     call.send().await
 }
 
 #[tokio::test]
 async fn an_answer_that_was_lost_is_booked_at_its_own_price() {
-    each(async |house| {
-        house.chat("two/gpt-4o-mini").send().await.expect_status(200);
+    each(async |app| {
+        app.chat("two/gpt-4o-mini").send().await.expect_status(200);
         let cases = [
             (false, "truncated-json"),
             (false, "bad-json"),
@@ -74,10 +74,10 @@ async fn an_answer_that_was_lost_is_booked_at_its_own_price() {
             (true, "bad-sse"),
         ];
         for (stream, behaviour) in cases {
-            house.upstream.push(Script::like(behaviour));
-            assert_eq!(served(&ask(&house, stream).await), (200, "two/gpt-4o-mini", "2"), "{behaviour}");
+            app.upstream.push(Script::like(behaviour));
+            assert_eq!(served(&ask(&app, stream).await), (200, "two/gpt-4o-mini", "2"), "{behaviour}");
         }
-        let rows = house.receipts(1 + cases.len()).await;
+        let rows = app.receipts(1 + cases.len()).await;
         let (plain, rows) = rows.split_first().unwrap();
         assert_eq!((&plain["estimated"], &plain["caveat"]), (&json!(false), &Value::Null));
         for (row, (stream, behaviour)) in rows.iter().zip(cases) {
@@ -94,13 +94,13 @@ async fn an_answer_that_was_lost_is_booked_at_its_own_price() {
 
 #[tokio::test]
 async fn what_a_lost_answer_says_of_itself_is_believed() {
-    each(async |house| {
-        house.chat("two/gpt-4o-mini").send().await.expect_status(200);
+    each(async |app| {
+        app.chat("two/gpt-4o-mini").send().await.expect_status(200);
         let usage =
             json!({"id": "x", "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}});
-        house.upstream.push(Script::status(200, "application/json", usage.to_string()));
-        assert_eq!(served(&house.chat("best").send().await), (200, "two/gpt-4o-mini", "2"));
-        let rows = house.receipts(2).await;
+        app.upstream.push(Script::status(200, "application/json", usage.to_string()));
+        assert_eq!(served(&app.chat("best").send().await), (200, "two/gpt-4o-mini", "2"));
+        let rows = app.receipts(2).await;
         assert_eq!(beyond(&rows[1], &rows[0]), (100.0, 7.0));
         assert_eq!((&rows[1]["caveat"], &rows[1]["estimated"]), (&json!("an answer was lost"), &json!(true)));
     })
@@ -109,15 +109,15 @@ async fn what_a_lost_answer_says_of_itself_is_believed() {
 
 #[tokio::test]
 async fn what_was_never_begun_costs_nothing() {
-    each(async |house| {
+    each(async |app| {
         let behaviours = ["error-500", "error-in-stream", "html", "reset-before-head", "hang"];
         for behaviour in behaviours {
             for stream in [false, true] {
-                house.upstream.push(Script::like(behaviour));
-                assert_eq!(served(&ask(&house, stream).await), (200, "two/gpt-4o-mini", "2"), "{behaviour}");
+                app.upstream.push(Script::like(behaviour));
+                assert_eq!(served(&ask(&app, stream).await), (200, "two/gpt-4o-mini", "2"), "{behaviour}");
             }
         }
-        for row in house.receipts(2 * behaviours.len()).await {
+        for row in app.receipts(2 * behaviours.len()).await {
             assert_eq!((&row["estimated"], &row["caveat"]), (&json!(false), &Value::Null), "{row:#}");
             assert_eq!(number(&row, "input_tokens"), 12.0);
         }
@@ -127,18 +127,18 @@ async fn what_was_never_begun_costs_nothing() {
 
 #[tokio::test]
 async fn what_was_lost_is_booked_when_nobody_answers_or_the_client_leaves() {
-    each(async |house| {
+    each(async |app| {
         let push = |behaviours: [&str; 2]| {
-            behaviours.iter().for_each(|behaviour| house.upstream.push(Script::like(behaviour)));
+            behaviours.iter().for_each(|behaviour| app.upstream.push(Script::like(behaviour)));
         };
         push(["truncated-json", "error-500"]);
-        assert_eq!(ask(&house, false).await.status, 500);
+        assert_eq!(ask(&app, false).await.status, 500);
         push(["truncated-json", "truncated-json"]);
-        assert_eq!(ask(&house, false).await.status, 502);
+        assert_eq!(ask(&app, false).await.status, 502);
         push(["truncated-json", "hang"]);
-        let left = tokio::time::timeout(Duration::from_millis(300), ask(&house, false)).await;
+        let left = tokio::time::timeout(Duration::from_millis(300), ask(&app, false)).await;
         assert!(left.is_err());
-        let rows = house.receipts(3).await;
+        let rows = app.receipts(3).await;
         let inputs: Vec<f64> = rows.iter().map(|row| number(row, "input_tokens")).collect();
         assert!(inputs[0] > 0.0, "{rows:#?}");
         assert!(inputs[1] == 2.0 * inputs[0] && inputs[2] > inputs[0], "{rows:#?}");
@@ -154,18 +154,18 @@ async fn what_was_lost_is_booked_when_nobody_answers_or_the_client_leaves() {
 
 #[tokio::test]
 async fn a_budget_without_room_for_what_was_lost_and_another_ends_the_call_with_what_went_wrong() {
-    let wishes = || Wishes { edition: Wishes::enterprise().edition, ..wishes() };
-    each_with(wishes, async |house| {
+    let settings = || TestSettings { edition: TestSettings::enterprise().edition, ..settings() };
+    each_with(settings, async |app| {
         let budget = async |amount: f64| {
-            let call = house.put("/admin/api/v1/budgets/%2F/daily", json!({"amount": amount}));
+            let call = app.put("/admin/api/v1/budgets/%2F/daily", json!({"amount": amount}));
             call.send().await.expect_status(200);
         };
         let ask = async |behaviour: &str| {
-            house.upstream.push(Script::like(behaviour));
-            let mut body = house::question("best");
+            app.upstream.push(Script::like(behaviour));
+            let mut body = app::question("best");
             // A tenth of a cent of the dear one.
             body["max_tokens"] = json!(100);
-            house.post("/v1/chat/completions", body).send().await
+            app.post("/v1/chat/completions", body).send().await
         };
         budget(0.002).await;
         assert_eq!(served(&ask("error-500").await), (200, "two/gpt-4o-mini", "2"), "who refuses is not paid");
@@ -174,7 +174,7 @@ async fn a_budget_without_room_for_what_was_lost_and_another_ends_the_call_with_
         assert_eq!(lost.refusal().1, "upstream_invalid_response");
         budget(1.0).await;
         assert_eq!(served(&ask("truncated-json").await), (200, "two/gpt-4o-mini", "2"));
-        let rows = house.receipts(3).await;
+        let rows = app.receipts(3).await;
         assert!(
             number(&rows[1], "total_cost") > 0.0 && number(&rows[1], "total_cost") < 0.001,
             "{:#}",

@@ -1,16 +1,16 @@
-//! What is in a conversation, between any client and any model: images, schemas, instructions, stop reasons.
+//! Tests of content in translated conversations: images, schemas, instructions, stop reasons.
 
 use pipeline::gateway::Policy;
 use serde_json::{Value, json};
 
 use super::is_native;
-use crate::house::{self, Answer, CLIENTS, Client, UPSTREAMS, Wishes};
+use crate::app::{self, Answer, CLIENTS, Client, TestSettings, UPSTREAMS};
 
-/// One pixel, 68 bytes.
+/// A PNG of one pixel, 68 bytes.
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR4nGNgAAIAAAUAAXpeqz8AAAAASUVORK5CYII=";
 
-/// A question about an image, and the path of the image in it.
+/// A request with an image, and the path of the image in it.
 fn with_image(client: Client, model: &str, data: &str) -> (Value, &'static str) {
     let url = format!("data:image/png;base64,{data}");
     let mut body = client.body(model, "");
@@ -44,12 +44,12 @@ fn with_image(client: Client, model: &str, data: &str) -> (Value, &'static str) 
 
 #[tokio::test]
 async fn an_image_arrives_whole() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for client in CLIENTS {
             for upstream in UPSTREAMS {
                 let model = format!("{upstream}see");
                 let (body, _) = with_image(client, &model, PIXEL);
-                let answer = client.send(&house, &model, false, body).send().await;
+                let answer = client.send(&app, &model, false, body).send().await;
                 assert_eq!(answer.status, 200, "{client:?} {model}: {}", answer.text());
                 assert_eq!(client.text(&answer), "I see 1 images: image/png 68 bytes", "{client:?} {model}");
             }
@@ -60,16 +60,18 @@ async fn an_image_arrives_whole() {
 
 #[tokio::test]
 async fn an_image_that_cannot_be_is_named() {
-    let wishes =
-        || Wishes { policy: Policy { body_limit: 64 << 20, ..Policy::default() }, ..Wishes::every_dialect() };
-    house::each_with(wishes, async |house| {
+    let settings = || TestSettings {
+        policy: Policy { body_limit: 64 << 20, ..Policy::default() },
+        ..TestSettings::every_dialect()
+    };
+    app::each_with(settings, async |app| {
         let large = "A".repeat(28 << 20);
         for client in CLIENTS {
             for upstream in UPSTREAMS.into_iter().filter(|upstream| !is_native(client, upstream)).take(1) {
                 for data in ["%%", "", &large] {
                     let model = format!("{upstream}see");
                     let (body, path) = with_image(client, &model, data);
-                    let answer = client.send(&house, &model, false, body).send().await;
+                    let answer = client.send(&app, &model, false, body).send().await;
                     assert_eq!(answer.status, 400, "{client:?} {}: {}", data.len(), answer.text());
                     assert!(answer.text().contains(path), "{client:?} {}: {}", data.len(), answer.text());
                     if !matches!(client, Client::Messages | Client::Generate) {
@@ -78,7 +80,7 @@ async fn an_image_that_cannot_be_is_named() {
                 }
             }
         }
-        assert!(house.upstream.requests().is_empty(), "nothing of that was sent on");
+        assert!(app.upstream.requests().is_empty(), "nothing of that was sent on");
     })
     .await;
 }
@@ -109,12 +111,12 @@ fn with_schema(client: Client, model: &str) -> Value {
     body
 }
 
-/// An older Claude has no field for a schema: a forced tool stands in for it, and nobody notices.
+/// Models for schema tests. Older Claude models have no schema parameter, so a forced tool replaces it.
 const SCHEMA_MODELS: [&str; 2] = ["anthropic/claude-3-5-sonnet~", "gemini/gemini-3-pro~"];
 
 #[tokio::test]
 async fn a_schema_is_kept_to() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for client in CLIENTS {
             for upstream in UPSTREAMS.into_iter().chain(SCHEMA_MODELS) {
                 if client == Client::Messages && upstream == SCHEMA_MODELS[0] {
@@ -123,8 +125,7 @@ async fn a_schema_is_kept_to() {
                 }
                 for stream in [false, true] {
                     let model = format!("{upstream}schema");
-                    let answer =
-                        client.send(&house, &model, stream, with_schema(client, &model)).send().await;
+                    let answer = client.send(&app, &model, stream, with_schema(client, &model)).send().await;
                     assert_eq!(answer.status, 200, "{client:?} {model} {stream}: {}", answer.text());
                     let text = client.text(&answer);
                     let of = format!("{client:?} {model} {stream}: {text} in {}", answer.text());
@@ -138,7 +139,7 @@ async fn a_schema_is_kept_to() {
     .await;
 }
 
-/// How each dialect says: finished, cut short, calls a tool.
+/// The values of each format for: finished, truncated, tool call.
 fn ends(client: Client) -> [&'static str; 3] {
     match client {
         Client::Chat => ["stop", "length", "tool_calls"],
@@ -167,15 +168,14 @@ fn stop_reason(client: Client, answer: &Answer, stream: bool) -> String {
 
 #[tokio::test]
 async fn every_dialect_says_why_it_ended() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for client in CLIENTS {
             for upstream in UPSTREAMS {
                 for (behaviour, expected) in ["text", "max-tokens", "tools"].into_iter().zip(ends(client)) {
                     for stream in [false, true] {
                         let model = format!("{upstream}{behaviour}");
                         let body = super::with_tool_and_thought(client, &model);
-                        let answer =
-                            client.send(&house, &model, stream, body).send().await.expect_status(200);
+                        let answer = client.send(&app, &model, stream, body).send().await.expect_status(200);
                         let said = stop_reason(client, &answer, stream);
                         assert_eq!(said, expected, "{client:?} {model} {stream}: {}", answer.text());
                     }
@@ -189,7 +189,7 @@ async fn every_dialect_says_why_it_ended() {
 /// Instructions in every place a client has for them reach the model, in their order and before the question.
 #[tokio::test]
 async fn instructions_arrive_in_order() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for client in CLIENTS {
             for upstream in UPSTREAMS {
                 let model = format!("{upstream}text");
@@ -218,11 +218,11 @@ async fn instructions_arrive_in_order() {
                         body["systemInstruction"] = json!({"parts": parts});
                     }
                 }
-                let answer = client.send(&house, &model, false, body).send().await;
+                let answer = client.send(&app, &model, false, body).send().await;
                 assert_eq!(answer.status, 200, "{client:?} {model}: {}", answer.text());
                 assert!(client.text(&answer).ends_with("You said: The question."), "{}", answer.text());
                 let sent: Value =
-                    serde_json::from_slice(&house.upstream.requests().last().unwrap().body).unwrap();
+                    serde_json::from_slice(&app.upstream.requests().last().unwrap().body).unwrap();
                 // What stands beside the turns is read before them, wherever a dialect writes it.
                 let order = ["instructions", "system", "systemInstruction", "input", "messages", "contents"];
                 let read: String = order.iter().map(|member| sent[*member].to_string()).collect();

@@ -1,13 +1,13 @@
-//! Between any client and any model, when something is wrong: with the request, with the answer, with the line.
+//! Tests of faults in translated calls: invalid requests, invalid responses, broken connections.
 
 use serde_json::{Value, json};
 
 use super::is_native;
-use crate::house::{self, CLIENTS, Client, House, UPSTREAMS, Wishes};
+use crate::app::{self, CLIENTS, Client, TestApp, TestSettings, UPSTREAMS};
 
 #[tokio::test]
 async fn a_stream_that_dies_ends_in_the_clients_own_error() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let mut count = 0;
         for client in CLIENTS {
             for upstream in UPSTREAMS {
@@ -20,7 +20,7 @@ async fn a_stream_that_dies_ends_in_the_clients_own_error() {
                         continue;
                     }
                     let model = format!("{upstream}{fault}");
-                    let answer = client.ask(&house, &model, true).send().await;
+                    let answer = client.ask(&app, &model, true).send().await;
                     assert_eq!(answer.status, 200, "{client:?} {model}: {}", answer.text());
                     let text = client.text(&answer);
                     assert!(text.starts_with("Hello from the "), "{client:?} {model}: {}", answer.text());
@@ -29,7 +29,7 @@ async fn a_stream_that_dies_ends_in_the_clients_own_error() {
                 }
             }
         }
-        for row in house.receipts(count).await {
+        for row in app.receipts(count).await {
             assert_eq!(row["estimated"], true, "{row:#}");
             assert!(row["status_code"].as_u64() >= Some(500), "{row:#}");
         }
@@ -39,13 +39,13 @@ async fn a_stream_that_dies_ends_in_the_clients_own_error() {
 
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_is_502() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for client in CLIENTS {
             for upstream in UPSTREAMS {
                 for fault in ["html", "bad-json", "empty-body"] {
                     for stream in [false, true] {
                         let model = format!("{upstream}{fault}");
-                        let answer = client.ask(&house, &model, stream).send().await;
+                        let answer = client.ask(&app, &model, stream).send().await;
                         let of = format!("{client:?} {model} {stream}: {} {}", answer.status, answer.text());
                         assert_eq!(answer.status, 502, "{of}");
                         let expected = if client == Client::Messages {
@@ -66,12 +66,12 @@ async fn an_answer_that_cannot_be_read_is_502() {
 /// Documents that are JSON and not an answer.
 #[tokio::test]
 async fn an_answer_of_another_kind_is_502() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for client in CLIENTS {
             for upstream in UPSTREAMS.into_iter().filter(|upstream| !is_native(client, upstream)) {
                 for body in ["{}", "[]", "null", r#"{"choices":5,"output":5,"content":5,"candidates":5}"#] {
-                    house.upstream.push(testkit::Script::status(200, "application/json", body));
-                    let answer = client.ask(&house, &format!("{upstream}text"), false).send().await;
+                    app.upstream.push(testkit::Script::status(200, "application/json", body));
+                    let answer = client.ask(&app, &format!("{upstream}text"), false).send().await;
                     assert_eq!(answer.status, 502, "{client:?} {upstream} {body}: {}", answer.text());
                 }
             }
@@ -82,7 +82,7 @@ async fn an_answer_of_another_kind_is_502() {
 
 #[tokio::test]
 async fn an_error_before_content_has_its_real_status() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for client in CLIENTS {
             for upstream in UPSTREAMS {
                 for stream in [false, true] {
@@ -95,7 +95,7 @@ async fn an_error_before_content_has_its_real_status() {
                         ("unauthorized", 502..503),
                     ] {
                         let model = format!("{upstream}{fault}");
-                        let answer = client.ask(&house, &model, stream).send().await;
+                        let answer = client.ask(&app, &model, stream).send().await;
                         let of = format!("{client:?} {model} {stream}: {} {}", answer.status, answer.text());
                         assert!(expected.contains(&answer.status), "{of}");
                         client.refusal(&answer);
@@ -112,8 +112,8 @@ async fn an_error_before_content_has_its_real_status() {
     .await;
 }
 
-async fn refused(house: &House, client: Client, model: &str, body: Value) -> (u16, String) {
-    let answer = client.send(house, model, false, body).send().await;
+async fn refused(app: &TestApp, client: Client, model: &str, body: Value) -> (u16, String) {
+    let answer = client.send(app, model, false, body).send().await;
     let place = match client {
         Client::Messages => {
             assert_eq!(answer.anthropic_error(), "invalid_request_error", "{}", answer.text());
@@ -125,7 +125,7 @@ async fn refused(house: &House, client: Client, model: &str, body: Value) -> (u1
     (answer.status, place)
 }
 
-/// A bad request, and where in it the fault lies. Messages have no `param`: there the message names the place.
+/// Invalid requests and the param of their fault. The Messages format has no `param`: its message names the field.
 fn bad_requests(client: Client, model: &str) -> Vec<(Value, &'static str)> {
     let body = client.body(model, "hi");
     let with = |field: &str, value: Value| {
@@ -195,12 +195,12 @@ fn bad_requests(client: Client, model: &str) -> Vec<(Value, &'static str)> {
 
 #[tokio::test]
 async fn bad_input_is_named_by_its_path() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for client in CLIENTS {
             for upstream in UPSTREAMS.into_iter().filter(|upstream| !is_native(client, upstream)) {
                 let model = format!("{upstream}text");
                 for (body, path) in bad_requests(client, &model) {
-                    let (status, place) = refused(&house, client, &model, body.clone()).await;
+                    let (status, place) = refused(&app, client, &model, body.clone()).await;
                     let named = if client == Client::Messages {
                         place.contains(path)
                     } else {
@@ -213,7 +213,7 @@ async fn bad_input_is_named_by_its_path() {
                 }
             }
         }
-        assert!(house.upstream.requests().is_empty(), "{:?}", house.upstream.requests());
+        assert!(app.upstream.requests().is_empty(), "{:?}", app.upstream.requests());
     })
     .await;
 }

@@ -1,4 +1,4 @@
-//! Streams between any client and any model, in time: nothing is held back, silence is bridged, nobody waits for ever.
+//! Tests of the timing of translated streams: no buffering, heartbeats during silence, timeouts.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use http_body_util::BodyExt as _;
 use pipeline::gateway::Policy;
 use serde_json::json;
 
-use crate::house::{self, CLIENTS, Client, House, UPSTREAMS, Wishes};
+use crate::app::{self, CLIENTS, Client, TestApp, TestSettings, UPSTREAMS};
 
-/// Reads until this has come; the rest of the body is dropped with what is returned.
+/// Reads the body until it contains `expected`.
 async fn read_until(body: &mut axum::body::Body, expected: &str, of: &str) {
     let mut text = String::new();
     while !text.contains(expected) {
@@ -19,8 +19,8 @@ async fn read_until(body: &mut axum::body::Body, expected: &str, of: &str) {
     }
 }
 
-async fn open(house: &House, client: Client, model: &str) -> axum::body::Body {
-    let response = client.ask(house, model, true).open().await;
+async fn open(app: &TestApp, client: Client, model: &str) -> axum::body::Body {
+    let response = client.ask(app, model, true).open().await;
     assert_eq!(response.status(), 200, "{client:?} {model}");
     response.into_body()
 }
@@ -28,18 +28,18 @@ async fn open(house: &House, client: Client, model: &str) -> axum::body::Body {
 /// The provider has said three words and is silent: the client has all three. Then it leaves.
 #[tokio::test]
 async fn nothing_is_held_back_and_who_leaves_stops_the_provider() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let mut count = 0;
         for client in CLIENTS {
             for upstream in UPSTREAMS {
                 let model = format!("{upstream}hang-mid-stream");
-                let mut body = open(&house, client, &model).await;
+                let mut body = open(&app, client, &model).await;
                 read_until(&mut body, "the ", &format!("{client:?} {model}")).await;
                 drop(body);
                 count += 1;
             }
         }
-        for row in house.receipts(count).await {
+        for row in app.receipts(count).await {
             assert_eq!((&row["status_code"], &row["estimated"]), (&json!(499), &json!(true)), "{row:#}");
             assert!(
                 row["input_tokens"].as_u64() > Some(0) && row["output_tokens"].as_u64() > Some(0),
@@ -47,8 +47,8 @@ async fn nothing_is_held_back_and_who_leaves_stops_the_provider() {
             );
         }
         let begun = tokio::time::Instant::now();
-        while house.upstream.bill().iter().any(|line| !line.cancelled) {
-            assert!(begun.elapsed() < Duration::from_secs(2), "{:#?}", house.upstream.bill());
+        while app.upstream.bill().iter().any(|line| !line.cancelled) {
+            assert!(begun.elapsed() < Duration::from_secs(2), "{:#?}", app.upstream.bill());
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     })
@@ -57,15 +57,15 @@ async fn nothing_is_held_back_and_who_leaves_stops_the_provider() {
 
 #[tokio::test]
 async fn silence_is_bridged_in_every_dialect() {
-    let wishes = || Wishes {
+    let settings = || TestSettings {
         policy: Policy { stream_heartbeat: Duration::from_millis(50), ..Policy::default() },
-        ..Wishes::every_dialect()
+        ..TestSettings::every_dialect()
     };
-    house::each_with(wishes, async |house| {
+    app::each_with(settings, async |app| {
         let pairs = CLIENTS.iter().flat_map(|client| UPSTREAMS.map(|upstream| (*client, upstream)));
         join_all(pairs.map(async |(client, upstream)| {
             let model = format!("{upstream}slow-180");
-            let answer = client.ask(&house, &model, true).send().await.expect_status(200);
+            let answer = client.ask(&app, &model, true).send().await.expect_status(200);
             assert!(answer.text().starts_with(": keep-alive\n\n"), "{client:?} {model}: {}", answer.text());
             assert_eq!(client.text(&answer), "Hello from the upstream. You said: How are you today?");
             client.check_end(&answer);
@@ -75,34 +75,34 @@ async fn silence_is_bridged_in_every_dialect() {
     .await;
 }
 
-async fn check_patience(house: &House, client: Client, upstream: &str) {
+async fn check_patience(app: &TestApp, client: Client, upstream: &str) {
     for (fault, stream) in
         [("hang", false), ("hang", true), ("hang-after-head", false), ("hang-after-head", true)]
     {
         let model = format!("{upstream}{fault}");
-        let answer = client.ask(house, &model, stream).send().await;
+        let answer = client.ask(app, &model, stream).send().await;
         let expected = if client == Client::Messages { "api_error" } else { "upstream_timeout" };
         assert_eq!(client.refusal(&answer), (504, expected.into()), "{client:?} {model} {stream}");
     }
-    let answer = client.ask(house, &format!("{upstream}hang-mid-stream"), true).send().await;
+    let answer = client.ask(app, &format!("{upstream}hang-mid-stream"), true).send().await;
     client.check_broken(&answer.expect_status(200));
 }
 
 #[tokio::test]
 async fn nobody_waits_for_ever() {
     const PATIENCE: Duration = Duration::from_millis(700);
-    let wishes = || Wishes {
+    let settings = || TestSettings {
         policy: Policy {
             first_event_timeout: PATIENCE,
             stream_idle_timeout: PATIENCE,
             request_timeout: PATIENCE,
             ..Policy::default()
         },
-        ..Wishes::every_dialect()
+        ..TestSettings::every_dialect()
     };
-    house::each_with(wishes, async |house| {
+    app::each_with(settings, async |app| {
         let pairs = CLIENTS.iter().flat_map(|client| UPSTREAMS.map(|upstream| (*client, upstream)));
-        join_all(pairs.map(|(client, upstream)| check_patience(&house, client, upstream))).await;
+        join_all(pairs.map(|(client, upstream)| check_patience(&app, client, upstream))).await;
     })
     .await;
 }

@@ -1,14 +1,14 @@
-//! What a model thought, kept for it: signatures across tool loops, sealed state that only its maker is shown.
+//! Tests of reasoning state: signatures kept across tool loops, and encrypted state that only its own model receives.
 
 use serde_json::{Value, json};
 
-use crate::house::{self, Answer, Client, House, Wishes};
+use crate::app::{self, Answer, Client, TestApp, TestSettings};
 
 const CLAUDE: &str = "anthropic/claude-sonnet-4-5~parallel-tools";
 const GEMINI: &str = "gemini/gemini-3-pro~parallel-tools";
 const MARK: &str = "ghs1_";
 
-/// A chat request of a client that knows tools and nothing of signatures.
+/// A chat request of a client that supports tools and no signatures.
 fn chat(model: &str) -> Value {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     json!({
@@ -18,7 +18,7 @@ fn chat(model: &str) -> Value {
     })
 }
 
-/// The assistant's turn as a plain chat client keeps it: content and calls, nothing else.
+/// The tool calls of an assistant turn, as a plain chat client keeps them.
 fn calls_of(answer: &Answer, stream: bool) -> Vec<Value> {
     if !stream {
         return answer.json()["choices"][0]["message"]["tool_calls"].as_array().unwrap().clone();
@@ -48,11 +48,11 @@ fn with_results(mut body: Value, calls: &[Value]) -> Value {
     body
 }
 
-fn sent(house: &House) -> Value {
-    serde_json::from_slice(&house.upstream.requests().last().unwrap().body).unwrap()
+fn sent(app: &TestApp) -> Value {
+    serde_json::from_slice(&app.upstream.requests().last().unwrap().body).unwrap()
 }
 
-/// The signature the provider was given back.
+/// The signature that was sent back to the provider.
 fn signature(sent: &Value) -> Option<String> {
     let found = sent["messages"][1]["content"][0]["signature"].as_str();
     let parts = sent["contents"][1]["parts"].as_array().into_iter().flatten();
@@ -62,24 +62,24 @@ fn signature(sent: &Value) -> Option<String> {
 
 #[tokio::test]
 async fn a_chat_clients_tool_loop_gives_signatures_back() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for model in [CLAUDE, GEMINI] {
             for stream in [false, true] {
                 let answer =
-                    Client::Chat.send(&house, model, stream, chat(model)).send().await.expect_status(200);
+                    Client::Chat.send(&app, model, stream, chat(model)).send().await.expect_status(200);
                 let calls = calls_of(&answer, stream);
                 assert_eq!(calls.len(), 2, "{model} {stream}: {}", answer.text());
                 let next = with_results(chat(model), &calls);
-                let answer = Client::Chat.send(&house, model, stream, next).send().await.expect_status(200);
+                let answer = Client::Chat.send(&app, model, stream, next).send().await.expect_status(200);
                 let text = Client::Chat.text(&answer);
                 assert!(
                     text.starts_with("The tools said: ") && text.contains("sun 1"),
                     "{model} {stream}: {text}"
                 );
-                assert!(signature(&sent(&house)).is_some(), "{model} {stream}: {:#}", sent(&house));
+                assert!(signature(&sent(&app)).is_some(), "{model} {stream}: {:#}", sent(&app));
             }
         }
-        let claude = sent_to(&house, "/v1/messages");
+        let claude = sent_to(&app, "/v1/messages");
         let blocks = claude["messages"][1]["content"].as_array().unwrap();
         let kinds: Vec<&str> = blocks.iter().map(|block| block["type"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["thinking", "tool_use", "tool_use"]);
@@ -89,33 +89,33 @@ async fn a_chat_clients_tool_loop_gives_signatures_back() {
     .await;
 }
 
-fn sent_to(house: &House, path: &str) -> Value {
-    let requests = house.upstream.requests();
+fn sent_to(app: &TestApp, path: &str) -> Value {
+    let requests = app.upstream.requests();
     let request = requests.iter().rev().find(|request| request.path.starts_with(path)).unwrap();
     serde_json::from_slice(&request.body).unwrap()
 }
 
 #[tokio::test]
 async fn signatures_are_their_owners() {
-    house::each_with(Wishes::every_dialect, async |house| {
-        let (_, mine) = house.key(json!({"name": "mine"})).await;
-        let (_, theirs) = house.key(json!({"name": "theirs"})).await;
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let (_, mine) = app.key(json!({"name": "mine"})).await;
+        let (_, theirs) = app.key(json!({"name": "theirs"})).await;
         for model in [CLAUDE, GEMINI] {
             let answer =
-                house.post("/v1/chat/completions", chat(model)).key(&mine).send().await.expect_status(200);
+                app.post("/v1/chat/completions", chat(model)).key(&mine).send().await.expect_status(200);
             let next = with_results(chat(model), &calls_of(&answer, false));
-            house.post("/v1/chat/completions", next.clone()).key(&mine).send().await.expect_status(200);
-            let own = signature(&sent(&house)).unwrap_or_else(|| panic!("{:#}", sent(&house)));
+            app.post("/v1/chat/completions", next.clone()).key(&mine).send().await.expect_status(200);
+            let own = signature(&sent(&app)).unwrap_or_else(|| panic!("{:#}", sent(&app)));
             // The conversation goes on for others too, without what is not theirs.
-            let answer = house.post("/v1/chat/completions", next).key(&theirs).send().await;
+            let answer = app.post("/v1/chat/completions", next).key(&theirs).send().await;
             assert_eq!(answer.status, 200, "{model}: {}", answer.text());
-            assert!(!sent(&house).to_string().contains(&own), "{model}: {:#}", sent(&house));
+            assert!(!sent(&app).to_string().contains(&own), "{model}: {:#}", sent(&app));
         }
     })
     .await;
 }
 
-/// A turn of a client that keeps its own history and lets nothing be stored, as Codex does.
+/// A turn of a client that keeps its own history and stores nothing, like Codex.
 fn stateless(model: &str, input: Value) -> Value {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     json!({
@@ -127,11 +127,11 @@ fn stateless(model: &str, input: Value) -> Value {
 
 #[tokio::test]
 async fn encrypted_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for model in [CLAUDE, GEMINI] {
             let mut items = vec![json!({"role": "user", "content": "How is the weather?"})];
             let body = stateless(model, json!(items));
-            let answer = house.post("/v1/responses", body).send().await.expect_status(200).json();
+            let answer = app.post("/v1/responses", body).send().await.expect_status(200).json();
             let output = answer["output"].as_array().unwrap().clone();
             let mut reasoning = output.iter().filter(|item| item["type"] == "reasoning");
             let sealed = reasoning.find_map(|item| item["encrypted_content"].as_str());
@@ -143,10 +143,10 @@ async fn encrypted_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
                     json!({"type": "function_call_output", "call_id": call["call_id"], "output": "sun"}),
                 );
             }
-            let next = house.post("/v1/responses", stateless(model, json!(items))).send().await;
+            let next = app.post("/v1/responses", stateless(model, json!(items))).send().await;
             assert_eq!(next.status, 200, "{model}: {}", next.text());
             assert!(Client::Responses.text(&next).contains("The tools said: "), "{}", next.text());
-            assert!(signature(&sent(&house)).is_some(), "{model}: {:#}", sent(&house));
+            assert!(signature(&sent(&app)).is_some(), "{model}: {:#}", sent(&app));
 
             for other in [
                 "openai/gpt-5-mini~parallel-tools",
@@ -154,9 +154,9 @@ async fn encrypted_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
                 if model == CLAUDE { GEMINI } else { CLAUDE },
                 "anthropic/claude-opus-4-8~parallel-tools",
             ] {
-                let next = house.post("/v1/responses", stateless(other, json!(items))).send().await;
+                let next = app.post("/v1/responses", stateless(other, json!(items))).send().await;
                 assert_eq!(next.status, 200, "{model} then {other}: {}", next.text());
-                let sent = sent(&house).to_string();
+                let sent = sent(&app).to_string();
                 assert!(!sent.contains(MARK) && !sent.contains(sealed), "{model} then {other}: {sent}");
             }
         }
@@ -167,11 +167,11 @@ async fn encrypted_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
 /// What the gateway keeps for a conversation goes on only to the model that made it.
 #[tokio::test]
 async fn stored_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         for model in [CLAUDE, GEMINI] {
             let mut body = stateless(model, json!("How is the weather?"));
             body["store"] = json!(true);
-            let first = house.post("/v1/responses", body).send().await.expect_status(200).json();
+            let first = app.post("/v1/responses", body).send().await.expect_status(200).json();
             let output = first["output"].as_array().unwrap().iter();
             let results: Vec<Value> = output
                 .filter(|item| item["type"] == "function_call")
@@ -180,9 +180,9 @@ async fn stored_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
             for next in [model, "openai/gpt-5-mini~parallel-tools", "groq/llama-3.3-70b~parallel-tools"] {
                 let mut body = stateless(next, json!(results));
                 body["previous_response_id"] = first["id"].clone();
-                let answer = house.post("/v1/responses", body).send().await;
+                let answer = app.post("/v1/responses", body).send().await;
                 assert_eq!(answer.status, 200, "{model} then {next}: {}", answer.text());
-                let sent = sent(&house);
+                let sent = sent(&app);
                 assert!(!sent.to_string().contains(MARK), "{model} then {next}: {sent:#}");
                 assert_eq!(signature(&sent).is_some(), next == model, "{model} then {next}: {sent:#}");
             }
@@ -194,7 +194,7 @@ async fn stored_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
 /// A thinking block made elsewhere, shown to a client of messages, and sent back by it.
 #[tokio::test]
 async fn foreign_thinking_is_sealed_for_messages_clients() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let body = |model: &str| {
             json!({
                 "model": model, "max_tokens": 4096, "thinking": {"type": "enabled", "budget_tokens": 1024},
@@ -203,7 +203,7 @@ async fn foreign_thinking_is_sealed_for_messages_clients() {
             })
         };
         for model in [GEMINI, CLAUDE, "openai/gpt-5-codex~parallel-tools"] {
-            let said = house.post("/v1/messages", body(model)).send().await.expect_status(200).json();
+            let said = app.post("/v1/messages", body(model)).send().await.expect_status(200).json();
             let content = said["content"].as_array().unwrap();
             let results: Vec<Value> = content
                 .iter()
@@ -216,9 +216,9 @@ async fn foreign_thinking_is_sealed_for_messages_clients() {
                 let turns = body["messages"].as_array_mut().unwrap();
                 turns.push(json!({"role": "assistant", "content": content}));
                 turns.push(json!({"role": "user", "content": results}));
-                let answer = house.post("/v1/messages", body).send().await;
+                let answer = app.post("/v1/messages", body).send().await;
                 assert_eq!(answer.status, 200, "{model} then {next}: {}", answer.text());
-                assert!(!sent(&house).to_string().contains(MARK), "{model} then {next}: {:#}", sent(&house));
+                assert!(!sent(&app).to_string().contains(MARK), "{model} then {next}: {:#}", sent(&app));
             }
         }
     })
@@ -228,19 +228,15 @@ async fn foreign_thinking_is_sealed_for_messages_clients() {
 /// Redacted thoughts have nothing to read and are given back as they came.
 #[tokio::test]
 async fn redacted_thinking_round_trips() {
-    house::each_with(Wishes::every_dialect, async |house| {
+    app::each_with(TestSettings::every_dialect, async |app| {
         let model = "anthropic/claude-sonnet-4-5~redacted";
         let mut items = vec![json!({"role": "user", "content": "Think."})];
-        let answer = house
-            .post("/v1/responses", stateless(model, json!(items)))
-            .send()
-            .await
-            .expect_status(200)
-            .json();
+        let answer =
+            app.post("/v1/responses", stateless(model, json!(items))).send().await.expect_status(200).json();
         items.extend(answer["output"].as_array().unwrap().iter().cloned());
         items.push(json!({"role": "user", "content": "And now?"}));
-        house.post("/v1/responses", stateless(model, json!(items))).send().await.expect_status(200);
-        let sent = sent(&house);
+        app.post("/v1/responses", stateless(model, json!(items))).send().await.expect_status(200);
+        let sent = sent(&app);
         let block = &sent["messages"][1]["content"][0];
         assert_eq!(block["type"], "redacted_thinking", "{sent:#}");
         assert!(block["data"].as_str().is_some_and(|data| !data.starts_with(MARK)), "{sent:#}");

@@ -1,4 +1,4 @@
-//! Answers are read and marked without being re-serialised.
+//! Tests that answers are read and edited without being re-serialised.
 
 use crate::codec::Served;
 use crate::formats::chat::answer::{read_answer, splice_answer};

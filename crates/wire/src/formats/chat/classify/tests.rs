@@ -1,4 +1,4 @@
-//! One line per kind of event seen in the wild.
+//! Tests of event classification, one line per kind of event observed at providers.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn check(data: &str, class: Class, finish: bool, content_bytes: usize) -> Seen {
     seen
 }
 
-/// A chunk as OpenAI frames it, around the inside of its only choice.
+/// A chunk as OpenAI frames it, around the content of its only choice.
 fn chunk(choice: &str) -> String {
     format!(
         r#"{{"id":"chatcmpl-9","object":"chat.completion.chunk","created":1700000000,"model":"gpt-4o","system_fingerprint":"fp_1","choices":[{{"index":0,{choice}}}],"usage":null}}"#
@@ -127,7 +127,7 @@ fn errors_are_errors() {
 }
 
 proptest! {
-    /// The glance is a shortcut, never another opinion.
+    /// The fast path must agree with the full parse.
     #[test]
     fn a_glance_agrees_with_the_full_look(text in ".{1,40}", reason in prop::option::of("[a-z]{1,5}"), early: bool, key in 0..3usize) {
         let key = ["content", "reasoning_content", "reasoning"][key];

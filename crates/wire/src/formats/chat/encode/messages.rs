@@ -1,4 +1,4 @@
-//! Turns as messages.
+//! Encodes turns as chat messages.
 
 use domain::call::Format;
 use domain::canon::{Content, Field, Part, Role, ToolResult, Turn};
@@ -9,7 +9,7 @@ use super::parts::plain_text;
 use super::tools::call_id;
 use crate::formats::chat::details;
 
-/// Stands for thoughts that nobody kept.
+/// Placeholder for reasoning that was not kept.
 const UNKNOWN_THOUGHTS: &str = "(not kept)";
 
 impl Encoder<'_> {
@@ -19,7 +19,7 @@ impl Encoder<'_> {
         for turn in &self.prompt.turns {
             begun |= !matches!(turn.role, Role::System | Role::Developer);
             match turn.role {
-                // Some models take instructions at the beginning only.
+                // Some models accept instructions only at the beginning.
                 Role::System | Role::Developer if begun && !self.rules.system_turns => {
                     self.spoken("user", turn, &mut messages);
                 }
@@ -85,7 +85,7 @@ impl Encoder<'_> {
             true => Value::Null,
             false => self.words(&words),
         };
-        // A turn of thoughts alone that this model cannot read says nothing to it.
+        // A turn that only holds reasoning this model cannot read is omitted.
         let empty = content == "" && !turn.parts.is_empty();
         message.insert("content".into(), content);
         if !refusals.is_empty() {
@@ -101,7 +101,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Only what this very model thought, or what a server without signatures wants to hear again.
+    /// Adds reasoning that this model produced, or unsigned reasoning for servers that expect it back.
     fn thoughts(&mut self, turn: &Turn, message: &mut Map<String, Value>) {
         let (mut told, mut entries) = (Vec::new(), Vec::new());
         let fits = |opaque: &domain::canon::Opaque| opaque.fits(Format::Chat, self.target.model);
@@ -124,7 +124,7 @@ impl Encoder<'_> {
         }
         told.retain(|text| !text.is_empty());
         let called = turn.parts.iter().any(|part| matches!(part.content, Content::ToolCall(_)));
-        // Such servers refuse a call without its thoughts, even where another model made it.
+        // These servers reject a tool call without reasoning, even if another model made it.
         if told.is_empty() && called {
             told.push(UNKNOWN_THOUGHTS);
         }
@@ -136,7 +136,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Members of a message that only one format knows.
+    /// Adds message members that only chat completions have; those of other formats are dropped.
     fn foreign_members(&mut self, turn: &Turn, message: &mut Map<String, Value>) {
         for part in &turn.parts {
             match &part.content {
@@ -149,7 +149,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// One message per result; what is no text follows all of them, as words of the user.
+    /// Writes one message per tool result; content other than text follows them all in a user message.
     fn results(&mut self, parts: &[Part], messages: &mut Vec<Value>) {
         let mut shown: Vec<Value> = Vec::new();
         for part in parts {

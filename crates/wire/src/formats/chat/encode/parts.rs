@@ -1,4 +1,4 @@
-//! Parts of a user's message: text, pictures, sound and files.
+//! Encodes the parts of a user message: text, images, audio and files.
 
 use domain::call::Format;
 use domain::canon::{Content, Media, Part, Source};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Encoder;
 
 impl Encoder<'_> {
-    /// One string where all is text: some servers take nothing else. Chat's own clients keep their parts.
+    /// Joins text parts into one string, because some servers accept nothing else. Chat's own clients keep their parts.
     pub(super) fn words(&mut self, parts: &[&Part]) -> Value {
         let native = self.is_native();
         let apart = native && (parts.len() > 1 || parts.iter().any(|part| part.cache.is_some()));
@@ -24,7 +24,7 @@ impl Encoder<'_> {
         texts.join("\n\n").into()
     }
 
-    /// What a user may send beside words.
+    /// Encodes parts that may include media.
     pub(super) fn mixed(&mut self, parts: &[&Part]) -> Value {
         if parts.iter().all(|part| plain_text(part).is_some()) {
             return self.words(parts);
@@ -32,7 +32,7 @@ impl Encoder<'_> {
         parts.iter().filter_map(|part| self.part(part)).collect()
     }
 
-    /// None, and the part named, when chat completions cannot say it.
+    /// Encodes a part; `None`, and the part recorded as dropped, if chat completions cannot express it.
     pub(super) fn part(&mut self, part: &Part) -> Option<Value> {
         let value = match &part.content {
             Content::Text(text) => Some(json!({"type": "text", "text": text})),
@@ -69,7 +69,7 @@ impl Encoder<'_> {
                 }
                 Some(json!({"type": "file", "file": file}))
             }
-            // An id is known to the provider that gave it.
+            // A file id is only valid at the provider that issued it.
             Source::File(id) if matches!(self.prompt.format, Format::Chat | Format::Responses) => {
                 let mut file = json!({"file_id": id});
                 if let Some(name) = &media.name {
@@ -82,7 +82,7 @@ impl Encoder<'_> {
     }
 }
 
-/// The text of a part that is text.
+/// The text of a text part or a text document.
 pub(super) fn plain_text(part: &Part) -> Option<String> {
     match &part.content {
         Content::Text(text) => Some(text.clone()),

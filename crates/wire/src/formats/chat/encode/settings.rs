@@ -1,4 +1,4 @@
-//! How the answer is to be made: limits, sampling, effort, labels. Adapted to what the model takes.
+//! Encodes limits, sampling, reasoning effort and labels, adapted to what the model accepts.
 
 use domain::call::Format;
 use domain::canon::{Effort, Field, Reasoning};
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Encoder;
 use crate::vendors::ThinkingStyle;
 
-/// OpenAI refuses longer names of users.
+/// OpenAI's maximum length of `user`.
 const USER_LIMIT: usize = 64;
 const LEAST_TEMPERATURE: f64 = 0.01;
 
@@ -26,7 +26,7 @@ impl Encoder<'_> {
 
     fn limit(&mut self) {
         let Some(mut limit) = self.prompt.max_output else { return };
-        // Limits are written for the model a client knows; more than a model can say is refused.
+        // Clients set limits for the model they know; a limit above this model's maximum would be rejected.
         if let Some(most) = self.target.max_output.filter(|_| !self.is_native()) {
             limit = limit.min(most);
         }
@@ -37,7 +37,7 @@ impl Encoder<'_> {
     fn temperature(&mut self) {
         let Some(wanted) = self.prompt.sampling.temperature else { return };
         if !self.rules.sampling {
-            // The default is what the model does anyway.
+            // The default value needs no parameter.
             if wanted != 1.0 {
                 self.drop_field(Field::Temperature);
             }
@@ -97,7 +97,7 @@ impl Encoder<'_> {
         let Some(reasoning) = &self.prompt.reasoning else { return };
         let Some(wanted) = wanted(reasoning) else { return };
         if self.rules.thinking != ThinkingStyle::Effort {
-            // A model that cannot be told to think is not told to stop either.
+            // A model without reasoning control needs no request to disable it.
             if wanted != Wanted::None {
                 self.drop_field(Field::Reasoning);
             }
@@ -114,7 +114,7 @@ impl Encoder<'_> {
                 false => self.set("user", user.as_str()),
             }
         }
-        // Labels and tiers mean the same to OpenAI's two formats, and something else or nothing to the others.
+        // Metadata and service tiers have the same meaning in both OpenAI formats and another or none elsewhere.
         let kindred = matches!(prompt.format, Format::Chat | Format::Responses);
         match &prompt.metadata {
             Some(_) if !kindred => self.drop_field(Field::Metadata),
@@ -134,7 +134,7 @@ enum Wanted {
     Some(Effort),
 }
 
-/// Nothing when it is left to the model.
+/// The requested effort; `None` if it is left to the model.
 fn wanted(reasoning: &Reasoning) -> Option<Wanted> {
     if reasoning.enabled == Some(false) {
         return Some(Wanted::None);
@@ -146,7 +146,7 @@ fn wanted(reasoning: &Reasoning) -> Option<Wanted> {
     effort.map(Wanted::Some)
 }
 
-/// The nearest word the model knows: not more than was asked for, if there is such a one.
+/// The closest effort name the model supports: not above the requested effort, if there is one.
 fn word(wanted: Wanted, known: &[&'static str]) -> Option<&'static str> {
     let rank = |word: &str| Effort::parse(word).map_or(0, |effort| 1 + effort as u8);
     let thinks = || known.iter().copied().filter(|word| *word != "none");

@@ -1,4 +1,4 @@
-//! Tools, the choice among them, their calls, and the form of the answer.
+//! Encodes tools, tool choice, tool calls and the output format.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ impl Encoder<'_> {
         }
         self.set("tools", tools);
         match forced {
-            // Where other tools may be called first, some tool must be.
+            // Other tools may be called before the schema tool, so any tool call is required instead of this one.
             true if own && prompt.tool_choice != Some(ToolChoice::None) => {
                 self.set("tool_choice", "required")
             }
@@ -49,7 +49,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Where the model cannot be told to choose among some tools, it is shown no others.
+    /// Whether the tool is offered. A model without `allowed_tools` is offered only the tools the choice allows.
     fn is_chosen(&self, tool: &Tool) -> bool {
         match (&self.prompt.tool_choice, tool.flat_name()) {
             (Some(ToolChoice::Among { names, .. }), Some(name)) if !self.takes_allowed() => {
@@ -80,7 +80,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// A call as an assistant's message says it.
+    /// A tool call as part of an assistant message.
     pub(super) fn call(&self, call: &ToolCall) -> Value {
         let id = call_id(&call.id, self.target.vendor.quirks.call_ids);
         let name = call.name.as_str();
@@ -103,7 +103,7 @@ impl Encoder<'_> {
         }
         match &tool.parameters {
             Some(parameters) => drop(function.insert("parameters".into(), parameters.clone())),
-            // Servers that compile schemas want one.
+            // Servers that compile schemas require one.
             None if !self.is_native() => {
                 function.insert("parameters".into(), json!({"type": "object", "properties": {}}));
             }
@@ -117,7 +117,7 @@ impl Encoder<'_> {
         whole
     }
 
-    /// Written back for those who wrote it; nobody else knows it.
+    /// Writes a cache mark back for chat clients; for other clients it is dropped.
     pub(super) fn cache_mark(&mut self, mark: Option<CacheMark>, value: &mut Value) {
         let Some(mark) = mark else { return };
         if !self.is_native() {
@@ -161,7 +161,7 @@ impl Encoder<'_> {
         named(if custom { "custom" } else { "function" }, name)
     }
 
-    /// The form of the answer; the tool that stands in for it where the model knows no schemas.
+    /// Sets the output format. Returns the tool that emulates a schema if the model does not support schemas.
     fn output(&mut self) -> Option<Value> {
         let (name, description, schema, strict) = match &self.prompt.output {
             None => return None,
@@ -216,7 +216,7 @@ fn custom_tool(tool: &CustomTool) -> Value {
     json!({"type": "custom", "custom": custom})
 }
 
-/// `{type, syntax, definition}` as chat completions nest it.
+/// A grammar nested as chat completions requires.
 fn nested_grammar(format: &Value) -> Value {
     match format.as_object() {
         Some(members) if members.contains_key("definition") => {
@@ -231,14 +231,14 @@ fn nested_grammar(format: &Value) -> Value {
     }
 }
 
-/// Letters, digits, `_` and `-`, at most 64 of them, at least one.
+/// Restricts a schema name to letters, digits, `_` and `-`, with 1 to 64 characters.
 fn schema_name(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
     let name: String = name.chars().map(fit).take(64).collect();
     if name.is_empty() { "answer".to_owned() } else { name }
 }
 
-/// A call's id as the vendor takes it: its own, or another that is made from it and always the same.
+/// A call id the vendor accepts: the original, or a deterministic replacement derived from it.
 pub(super) fn call_id(id: &str, ids: CallIds) -> Cow<'_, str> {
     const LENGTH: usize = 9;
     let fits = match ids {

@@ -1,4 +1,4 @@
-//! Upstream errors keep what the client can use and lose what it must not see.
+//! Tests that upstream errors keep what the client can use and omit what it must not see.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn check(status: u16, body: &str, expected: (u16, FaultKind, &str, &str, bool)) 
     let fault = read_error(status, body.as_bytes(), "acme");
     let (expected_status, kind, code, message, retryable) = expected;
     assert_eq!(
-        (fault.status, fault.kind, &*fault.code, &*fault.message, fault.recourse != Recourse::Nowhere),
+        (fault.status, fault.kind, &*fault.code, &*fault.message, fault.retry_scope != RetryScope::Never),
         (expected_status, kind, code, message, retryable)
     );
     fault
@@ -104,7 +104,7 @@ fn errors_inside_streams_find_their_status() {
     ] {
         let fault = read_stream_error(data.as_bytes(), "acme");
         assert_eq!(
-            (fault.status, &*fault.code, fault.recourse != Recourse::Nowhere),
+            (fault.status, &*fault.code, fault.retry_scope != RetryScope::Never),
             (status, code, retryable),
             "{data}"
         );

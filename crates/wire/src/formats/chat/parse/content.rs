@@ -1,4 +1,4 @@
-//! What a message contains: a string, or an array of parts.
+//! Parses message content: a string, or an array of parts.
 
 use domain::canon::{Content, Media, Part, Source};
 use domain::fault::Fault;
@@ -8,14 +8,14 @@ use crate::embedded;
 
 use super::members::{Members, wrong};
 
-/// What may stand in a message's content.
+/// The kinds of parts allowed in a message's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Allowed {
     /// System messages.
     Text,
-    /// The user's words and the results of tools.
+    /// User messages and tool results.
     Media,
-    /// The model's own words.
+    /// Assistant messages.
     Spoken,
 }
 
@@ -29,7 +29,7 @@ impl Allowed {
     }
 }
 
-/// `place` is the message's; a string is one part, an array as many as it has.
+/// Reads the content of the message at `place`: a string is one part.
 pub fn read(value: Value, place: &str, allowed: Allowed) -> Result<Vec<Part>, Fault> {
     let place = format!("{place}.content");
     match value {
@@ -45,7 +45,7 @@ pub fn read(value: Value, place: &str, allowed: Allowed) -> Result<Vec<Part>, Fa
 
 fn read_part(value: Value, place: String, allowed: Allowed) -> Result<Part, Fault> {
     let mut part = match value {
-        // Some clients write bare strings between parts.
+        // Some clients put bare strings between the parts.
         Value::String(text) => return Ok(Part::text(text).at(place)),
         other => Members::of(other, place.clone())?,
     };
@@ -63,7 +63,7 @@ fn read_part(value: Value, place: String, allowed: Allowed) -> Result<Part, Faul
 }
 
 fn read_image(mut part: Members) -> Result<Media, Fault> {
-    // Some clients write the address itself where its object belongs.
+    // Some clients write the URL where its object belongs.
     let (url, detail, path) = match part.take("image_url") {
         Some(Value::String(url)) => (url, None, part.path("image_url")),
         Some(value) => {
@@ -108,7 +108,7 @@ fn read_file(mut file: Members) -> Result<Media, Fault> {
     Ok(Media { source: Source::Data(data), media_type: Some(media_type), detail: None, name })
 }
 
-/// `image/png;base64,AAAA` → its type and its data.
+/// Splits `image/png;base64,AAAA` into media type and data.
 fn split_data_url(rest: &str) -> Option<(String, String)> {
     let (head, data) = rest.split_once(',')?;
     let media_type = head.strip_suffix(";base64")?;

@@ -1,11 +1,11 @@
-//! Members of a JSON object in a client's body: taken one by one, typed, null as absent, faults that name the path.
+//! Members of a JSON object in a client's body: taken one by one, typed, null as absent, faults with the path.
 
 use domain::canon::CacheMark;
 use domain::fault::{self, Fault};
 use serde_json::{Map, Value};
 
 pub struct Members {
-    /// Where the object stands; empty for the body itself.
+    /// Path of the object; empty for the body itself.
     path: String,
     map: Map<String, Value>,
 }
@@ -87,7 +87,7 @@ impl Members {
         }
     }
 
-    /// Claude's mark, which clients of other formats write too: on a part or on a tool.
+    /// Takes Anthropic's `cache_control` from a part or tool; clients of other formats send it too.
     pub fn cache_mark(&mut self) -> Option<CacheMark> {
         let mark = self.take("cache_control")?;
         match mark["ttl"].as_str() {
@@ -101,14 +101,14 @@ impl Members {
         fault::invalid_parameter(&path, format!("'{path}' is missing."))
     }
 
-    /// The value is none of those allowed.
+    /// The fault for a value that is not one of those allowed.
     pub fn unknown(&self, name: &str, found: &str, allowed: &str) -> Fault {
         let path = self.path(name);
         let shown: String = found.chars().take(64).collect();
         fault::invalid_parameter(&path, format!("'{path}' is '{shown}'; allowed are {allowed}."))
     }
 
-    /// What was not taken; nulls say nothing.
+    /// The members that were not taken, without nulls.
     pub fn rest(mut self) -> Map<String, Value> {
         self.map.retain(|_, value| !value.is_null());
         self.map

@@ -1,4 +1,4 @@
-//! Messages into turns: one each, but results of tools that follow one another share one.
+//! Parses messages into turns: one each, except that consecutive tool results share one.
 
 use domain::call::Format;
 use domain::canon::{Content, Part, Role, Thinking, ToolCall, ToolResult, Turn};
@@ -21,7 +21,7 @@ pub fn read(messages: Vec<Value>) -> Result<Vec<Turn>, Fault> {
 
 struct Reader {
     turns: Vec<Turn>,
-    /// Names of the calls that were made in the legacy way, which has no ids.
+    /// Names of the legacy function calls, which have no ids.
     functions: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The id that stands for the latest legacy call of a function. A second call needs another than the first.
+    /// The generated id of the latest legacy call of a function. Repeated calls of a function get distinct ids.
     fn function_id(&self, name: &str, place: &str) -> Result<String, Fault> {
         match self.functions.iter().filter(|called| *called == name).count() {
             0 => {
@@ -122,14 +122,14 @@ impl Reader {
     }
 }
 
-/// A mark on the message is one on its last part.
+/// Applies a cache mark on the message to its last part.
 fn mark(parts: &mut [Part], message: &mut Members) {
     if let (Some(mark), Some(last)) = (message.cache_mark(), parts.last_mut()) {
         last.cache.get_or_insert(mark);
     }
 }
 
-/// Members of a message that only this format knows, `name` among them: each a part of its own.
+/// Keeps message members that only this format has, including `name`, each as a part of its own.
 fn keep_rest(parts: &mut Vec<Part>, message: Members, place: &str) {
     for (name, value) in message.rest() {
         let void =
@@ -166,7 +166,7 @@ fn read_calls(message: &mut Members) -> Result<Vec<Part>, Fault> {
     calls.into_iter().enumerate().map(read).collect()
 }
 
-/// Thoughts come first in a turn. State that names a call goes to that call.
+/// Reads reasoning, which comes first in a turn. State that names a tool call is attached to that call.
 fn read_thinking(message: &mut Members, calls: &mut [Part], place: &str) -> Result<Vec<Part>, Fault> {
     let plain = message.string("reasoning_content")?;
     let plain = match message.take("reasoning") {
@@ -185,7 +185,7 @@ fn read_thinking(message: &mut Members, calls: &mut [Part], place: &str) -> Resu
             continue;
         }
         let told = !detail.text.is_empty();
-        // A state without words belongs to the words before it.
+        // State without text belongs to the text before it.
         if let Some((last, _)) = thoughts.last_mut().filter(|(last, _)| last.opaque.is_none() && !told) {
             let text = std::mem::take(&mut last.text);
             *last = details::thought(text, detail.opaque_of_thought("", true));

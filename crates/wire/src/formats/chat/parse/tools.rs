@@ -1,4 +1,4 @@
-//! Tools, the choice among them, and the form of the answer.
+//! Parses tools, tool choice and the output format.
 
 use domain::call::Format;
 use domain::canon::{CustomTool, ForeignTool, FunctionTool, OutputFormat, Prompt, Tool, ToolChoice};
@@ -11,7 +11,7 @@ pub fn read(members: &mut Members, prompt: &mut Prompt) -> Result<(), Fault> {
     for (index, tool) in members.array("tools")?.unwrap_or_default().into_iter().enumerate() {
         prompt.tools.push(read_tool(tool, format!("tools[{index}]"))?);
     }
-    // Before there were tools there were functions.
+    // Legacy functions.
     for (index, function) in members.array("functions")?.unwrap_or_default().into_iter().enumerate() {
         let function = Members::of(function, format!("functions[{index}]"))?;
         prompt.tools.push(Tool::Function(read_function(function)?));
@@ -46,7 +46,7 @@ fn read_tool(value: Value, path: String) -> Result<Tool, Fault> {
                 format: custom.take("format").map(flat_grammar),
             }))
         }
-        // One that the provider runs itself.
+        // A tool that the provider runs itself.
         _ => Ok(Tool::Foreign(ForeignTool { format: Format::Chat, place: path, value })),
     }
 }
@@ -66,7 +66,7 @@ fn read_function(mut function: Members) -> Result<FunctionTool, Fault> {
     })
 }
 
-/// Chat nests the grammar one level deeper than the form that is kept: `{type, syntax, definition}`.
+/// Flattens a grammar to the canonical form `{type, syntax, definition}`; chat nests it one level deeper.
 fn flat_grammar(mut format: Value) -> Value {
     let Some(Value::Object(mut grammar)) = format.as_object_mut().and_then(|it| it.shift_remove("grammar"))
     else {

@@ -1,4 +1,4 @@
-//! What a chat request may say.
+//! Tests of the fields of a chat request.
 
 use super::*;
 

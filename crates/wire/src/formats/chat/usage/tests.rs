@@ -1,4 +1,4 @@
-//! Each provider's way of counting ends in the same disjoint buckets.
+//! Tests that every provider's usage is read into the same disjoint buckets.
 
 use proptest::prelude::*;
 

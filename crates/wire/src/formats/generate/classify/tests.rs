@@ -1,4 +1,4 @@
-//! Stream events are told apart, and usage is found.
+//! Tests of event classification and usage detection.
 
 use super::*;
 
@@ -33,6 +33,6 @@ fn usage_and_id_are_found() {
     assert_eq!(check(data, Class::Lifecycle, false, 0).as_deref(), Some(r#"{"promptTokenCount": 5}"#));
     assert_eq!(event_id(data.as_bytes()).as_deref(), Some("r-1"));
     assert_eq!(event_id(br#"{"responseId":""}"#), None);
-    // A name inside what the model says is no key.
+    // The key's name inside the model's text is not a key.
     assert_eq!(event_id(br#"{"text":"\"responseId\":\"x\""}"#), None);
 }

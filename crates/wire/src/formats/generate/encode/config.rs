@@ -1,4 +1,4 @@
-//! The generation config: limits, sampling, the answer's form, thinking.
+//! Encodes the generation config: limits, sampling, output format, thinking.
 
 use domain::call::Format;
 use domain::canon::{Effort, Field, OutputFormat, Reasoning};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Encoder;
 use crate::vendors::ThinkingStyle;
 
-/// More stop sequences than this are refused.
+/// Maximum number of stop sequences.
 const STOPS: usize = 5;
 
 impl Encoder<'_> {
@@ -42,7 +42,7 @@ impl Encoder<'_> {
     fn sampling(&mut self, config: &mut Map<String, Value>) {
         let sampling = &self.prompt.sampling;
         let temperature = sampling.temperature.map(|value| value.min(self.rules.max_temperature));
-        // Their seed has 32 bits; another number would not make the same answer again.
+        // Gemini's seed has 32 bits; a truncated seed would not reproduce the answer.
         let seed = sampling.seed.filter(|seed| i32::try_from(*seed).is_ok());
         let top_p = sampling.top_p.filter(|_| self.rules.temperature_with_top_p || temperature.is_none());
         let values = [
@@ -113,7 +113,7 @@ impl Encoder<'_> {
         config
     }
 
-    /// The nearest word the model knows, rather more thought than less.
+    /// The closest thinking level the model supports, rounded up.
     fn level(&self, reasoning: &Reasoning) -> Option<Effort> {
         let wanted = if reasoning.enabled == Some(false) {
             Effort::Minimal
@@ -138,7 +138,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Clients of other formats see thoughts unless they said otherwise; Gemini's have to ask.
+    /// Whether thoughts are included. Clients of other formats get them unless they opted out; Gemini clients have to
+    /// opt in.
     fn shows_thoughts(&self, reasoning: &Reasoning) -> Option<bool> {
         let wanted = reasoning.summary.as_deref().map(|word| word != "none");
         match self.prompt.format {

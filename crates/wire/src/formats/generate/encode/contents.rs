@@ -1,4 +1,5 @@
-//! Turns → contents: the user and the model alternate, and results follow their calls in number, order and name.
+//! Encodes turns as contents: user and model alternate, and results follow their calls with the same number, order and
+//! names.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use super::Encoder;
 use super::parts::{text, with_signature};
 use crate::formats::generate::names;
 
-/// Documented to stand for the signature of a call that another model made.
+/// Documented placeholder for the signature of a call that another model made.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,11 +19,11 @@ pub(super) enum Side {
     Model,
 }
 
-/// Contents as they grow; parts of the same side go into the same content.
+/// Contents under construction; consecutive parts of the same role share a content.
 #[derive(Default)]
 pub(super) struct Contents {
     list: Vec<(Side, Vec<Value>)>,
-    /// Results that stand behind their calls already, by turn and part.
+    /// Results already placed after their calls, by turn and part.
     placed: HashSet<(usize, usize)>,
 }
 
@@ -34,7 +35,8 @@ impl Contents {
         }
     }
 
-    /// Gemini checks the first call of every step since the user last spoke; earlier ones it trusts.
+    /// Adds placeholder signatures. Gemini validates the first call of every step since the last user message, not
+    /// earlier ones.
     fn vouch(&mut self) {
         let is = |part: &Value, member: &str| part.get(member).is_some();
         let spoke = self.list.iter().rposition(|(side, parts)| {
@@ -84,7 +86,7 @@ impl Encoder<'_> {
         if self.rules.wants_signatures {
             contents.vouch();
         }
-        // Without contents there is no request: instructions alone are then what the user says.
+        // Contents are required: a prompt with only instructions is sent as a user message.
         if contents.list.is_empty() {
             system.drain(..).for_each(|part| contents.push(Side::User, part));
         }
@@ -107,7 +109,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// A run of the model's turns, then the results of all its calls.
+    /// Encodes a run of model turns, followed by the results of all their calls.
     fn model_turns(&mut self, start: usize, end: usize, contents: &mut Contents) {
         let turns: &[Turn] = &self.prompt.turns;
         let parts: Vec<&Part> = turns[start..end].iter().flat_map(|turn| &turn.parts).collect();
@@ -121,7 +123,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Calls that were never answered get an answer that says so, since the numbers must match.
+    /// Writes the result of a call. Unanswered calls get a placeholder result, because the numbers must match.
     fn result_of(&mut self, call: &ToolCall, after: usize, contents: &mut Contents) {
         let turns = &self.prompt.turns;
         for (at, turn) in turns.iter().enumerate().skip(after) {
@@ -145,7 +147,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// A second result of the same call has no place; anything else in such a turn is the user's.
+    /// Encodes the rest of a tool turn: a second result for the same call is dropped, other parts become user content.
     fn other_results(&mut self, at: usize, contents: &mut Contents) {
         let turn = &self.prompt.turns[at];
         for (index, part) in turn.parts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Parts → parts: words, media, calls and their results, and the signatures that belong to them.
+//! Encodes parts: text, media, calls, results, and their signatures.
 
 use domain::call::Format;
 use domain::canon::{Content, Field, Media, Opaque, Part, Source, Thinking, ToolCall, ToolResult};
@@ -34,7 +34,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Words and media, whoever says them; nothing for what is empty or cannot be said.
+    /// Encodes text and media of either role; `None` if the part is empty or cannot be expressed.
     fn plain(&mut self, part: &Part) -> Option<Value> {
         match &part.content {
             Content::Text(words) | Content::Refusal(words) => (!words.is_empty()).then(|| text(words)),
@@ -54,8 +54,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// The model's own words. A signature that stands alone goes with the call behind it, or the text before it, or
-    /// else in an empty part of its own.
+    /// Encodes the model's parts. A separate signature is attached to the call after it or the text before it, or else
+    /// gets an empty part of its own.
     pub(super) fn model_parts(&mut self, parts: &[&Part]) -> Vec<Value> {
         let mut written: Vec<Value> = Vec::new();
         let mut held: Option<String> = None;
@@ -141,7 +141,7 @@ impl Encoder<'_> {
     }
 }
 
-/// On the text it follows at once, else alone.
+/// Attaches a signature to the text directly before it, or else adds an empty part for it.
 fn place(signature: Option<String>, written: &mut Vec<Value>) {
     let Some(signature) = signature else { return };
     match written.last_mut() {
@@ -164,7 +164,7 @@ fn function_call(call: &ToolCall) -> Value {
     json!({"functionCall": {"id": call.id, "name": names::sent(&call.name), "args": args}})
 }
 
-/// A response is an object: what is none is put into one.
+/// Wraps a result in an object, as the API requires.
 fn response(words: &str, is_error: bool) -> Value {
     if is_error {
         return json!({ "error": words });
@@ -175,7 +175,7 @@ fn response(words: &str, is_error: bool) -> Value {
     }
 }
 
-/// The media type of base64 by its first letters.
+/// The media type of base64 data, detected by its first characters.
 fn sniffed(data: &str) -> Option<&'static str> {
     const KINDS: [(&str, &str); 5] = [
         ("iVBORw0", "image/png"),

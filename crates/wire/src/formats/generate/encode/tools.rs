@@ -1,4 +1,4 @@
-//! Tools and how they may be called.
+//! Encodes tools and the tool choice.
 
 use domain::call::Format;
 use domain::canon::{self, Field, FunctionTool, Tool, ToolChoice};
@@ -67,14 +67,14 @@ impl Encoder<'_> {
             ToolChoice::Required => json!({"mode": "ANY"}),
             ToolChoice::Named(name) => among("ANY", [name.as_str()]),
             ToolChoice::Among { names, required: true } => among("ANY", names.iter().map(String::as_str)),
-            // AUTO takes no names; this mode does, and lets the model answer in words just as well.
+            // AUTO accepts no names. VALIDATED does, and still lets the model answer with text.
             ToolChoice::Among { names, required: false } => {
                 among("VALIDATED", names.iter().map(String::as_str))
             }
         })
     }
 
-    /// The answer itself is a call, so that some call must be made; which ones may be is the client's choice.
+    /// Calling config if the answer itself is a call: some call is required, and the client's choice limits which ones.
     fn calling_for_answer(&self) -> Value {
         let own: Vec<String> = self.prompt.tools.iter().filter_map(Tool::flat_name).collect();
         let own = own.iter().map(String::as_str);

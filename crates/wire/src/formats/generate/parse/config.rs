@@ -1,4 +1,4 @@
-//! The generation config: limits, sampling, the answer's form, thinking.
+//! Parses the generation config: limits, sampling, output format, thinking.
 
 use domain::canon::{Effort, OutputFormat, Prompt, Reasoning};
 use domain::fault::Fault;
@@ -82,7 +82,7 @@ fn output(config: &Node<'_>, prompt: &mut Prompt) -> Result<(), Fault> {
                 },
             });
         }
-        // Enumerations as bare text, and what may come: this format's own.
+        // Other media types, such as enumerations as plain text, only exist in this format and are kept as written.
         Some(_) => {
             for name in ["responseMimeType", "responseSchema", "responseJsonSchema"] {
                 if let Some(value) = config.get(name) {

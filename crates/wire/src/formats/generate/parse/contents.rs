@@ -1,4 +1,4 @@
-//! Contents → turns. A content of the user that answers calls becomes turns of results and turns of words.
+//! Parses contents into turns. User content with function responses becomes tool turns and user turns.
 
 use domain::call::Format;
 use domain::canon::{Content, Opaque, Part, Prompt, Role, Thinking, ToolCall, ToolResult, Turn};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::media;
 use super::node::Node;
 
-/// Parts that only this format knows; they stay as they are and go to no other.
+/// Parts that only this format has; they are kept unchanged and not sent to other formats.
 const FOREIGN: &[&str] =
     &["executableCode", "codeExecutionResult", "toolCall", "toolResponse", "videoMetadata"];
 
@@ -36,7 +36,7 @@ struct Reader {
     calls: Vec<Called>,
 }
 
-/// A call that was made, and whether a result has answered it.
+/// A call and whether it was answered by a result.
 struct Called {
     id: String,
     name: String,
@@ -123,7 +123,8 @@ impl Reader {
         Ok(())
     }
 
-    /// A call the client gave no id gets one from its place, the same whenever the conversation is sent again.
+    /// Reads a call. A missing id is derived from its position, so that it is the same whenever the conversation is
+    /// sent again.
     fn call(&mut self, index: usize, node: &Node<'_>) -> Result<ToolCall, Fault> {
         let name = node.required("name")?.text()?.to_owned();
         let id = node.get("id").map(|id| id.text()).transpose()?.filter(|id| !id.is_empty());
@@ -149,7 +150,7 @@ impl Reader {
     fn result(&mut self, node: &Node<'_>) -> Result<ToolResult, Fault> {
         let name = node.required("name")?.text()?;
         let id = node.get("id").map(|id| id.text()).transpose()?;
-        // Some clients number the results of calls that had no id: then the name and the order tell.
+        // Some clients number the results of calls without an id: those are matched by name and order.
         let position = id
             .and_then(|id| self.calls.iter().rposition(|call| call.id == id))
             .or_else(|| self.calls.iter().position(|call| call.name == name && !call.answered));
@@ -176,7 +177,7 @@ impl Reader {
     }
 }
 
-/// A response is an object; one that only wraps the output or an error is unwrapped.
+/// Reads a response object; one that only wraps an output or an error is unwrapped.
 fn said(response: &Node<'_>) -> Result<(String, bool), Fault> {
     let members = response.members()?;
     let plain = |value: &Value| match value {
@@ -191,7 +192,7 @@ fn said(response: &Node<'_>) -> Result<(String, bool), Fault> {
     })
 }
 
-/// Thoughts come in pieces, the state last: together they are one thought.
+/// Adds a thinking part. Consecutive pieces are merged into one; the last one carries the state.
 fn push_thinking(text: &str, signature: Option<&str>, node: &Node<'_>, parts: &mut Vec<Part>) {
     let mut thinking = Thinking { text: text.to_owned(), opaque: None };
     let last = parts.last().map(|part| &part.content);
@@ -211,8 +212,8 @@ fn push_thinking(text: &str, signature: Option<&str>, node: &Node<'_>, parts: &m
     parts.push(Part::new(Content::Thinking(thinking)).at(node.path.clone()));
 }
 
-/// State of another format rides on the call, because clients drop thoughts from what they send back; there it
-/// belongs to the thinking that came before the call.
+/// Adds a call. State of another format is attached to the call because Gemini clients do not send thoughts back; it is
+/// restored as thinking before the call.
 fn push_call(mut call: ToolCall, opaque: Option<Opaque>, node: &Node<'_>, parts: &mut Vec<Part>) {
     let known = |opaque: &Opaque| {
         parts.iter().any(|part| match &part.content {

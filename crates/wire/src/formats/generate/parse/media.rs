@@ -1,4 +1,4 @@
-//! Media in a request: embedded data and files, told apart by their media type.
+//! Parses media in a request: embedded data and files, distinguished by media type.
 
 use domain::call::Format;
 use domain::canon::{Content, Media, Source};
@@ -8,7 +8,7 @@ use crate::embedded;
 
 use super::node::Node;
 
-/// `None` when the part carries no media at all.
+/// Reads the media of a part; `None` if it has none.
 pub fn read(node: &Node<'_>) -> Result<Option<Content>, Fault> {
     let media_type = |node: &Node<'_>| -> Result<Option<String>, Fault> {
         Ok(node.get("mimeType").map(|kind| kind.text()).transpose()?.map(str::to_ascii_lowercase))
@@ -37,7 +37,7 @@ pub fn read(node: &Node<'_>) -> Result<Option<Content>, Fault> {
     }))
 }
 
-/// What can be fetched by anyone is an address; the rest is a file only its provider has.
+/// The source of a file: a publicly reachable URL, or else a file that only its provider has.
 fn address(uri: &str) -> Source {
     let public = uri.starts_with("https://") || uri.starts_with("http://");
     if public && !uri.contains("/v1beta/files/") {
@@ -47,7 +47,7 @@ fn address(uri: &str) -> Source {
     }
 }
 
-/// How closely to look, in the words other formats have for it.
+/// The media resolution, in the terms other formats use for image detail.
 fn detail(node: &Node<'_>) -> Result<Option<String>, Fault> {
     let Some(resolution) = node.get("mediaResolution") else { return Ok(None) };
     let Some(level) = resolution.get("level") else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! A JSON value together with the path the client wrote it at, so that every fault can name its place.
+//! A JSON value with its path in the client's request, for use in faults.
 
 use domain::fault::{self, Fault};
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ impl<'a> Node<'a> {
         Self { value, path: String::new() }
     }
 
-    /// A member by its name in camel case, which the client may have written in snake case; null is absent.
+    /// A member by its camel-case name, which the client may have written in snake case; null counts as absent.
     pub fn get(&self, name: &str) -> Option<Node<'a>> {
         let members = self.value.as_object()?;
         let (key, value) = members
@@ -29,7 +29,7 @@ impl<'a> Node<'a> {
         self.get(name).ok_or_else(|| fault::invalid_parameter(path.clone(), format!("'{path}' is missing.")))
     }
 
-    /// The members that are none of these, by their names in camel case.
+    /// The members not in `known`, by their camel-case names.
     pub fn rest(&self, known: &[&str]) -> Vec<(String, &'a Value)> {
         let members = self.value.as_object().into_iter().flatten();
         let named = members.map(|(key, value)| (camel(key), value));
@@ -40,7 +40,7 @@ impl<'a> Node<'a> {
         self.value.as_object().ok_or_else(|| self.refuse("must be an object"))
     }
 
-    /// A list; the API takes a single object for a list of one.
+    /// A list; the API accepts a single object as a list of one.
     pub fn list(&self) -> Result<Vec<Node<'a>>, Fault> {
         match self.value {
             Value::Array(values) => {
@@ -64,7 +64,7 @@ impl<'a> Node<'a> {
         self.value.as_f64().ok_or_else(|| self.refuse("must be a number"))
     }
 
-    /// A whole number; clients also write it as a string or with a fraction of zero.
+    /// An integer; clients also send it as a string or with a zero fraction.
     pub fn integer(&self) -> Result<i64, Fault> {
         let whole = |number: &f64| number.fract() == 0.0 && number.abs() < 9e15;
         let read = match self.value {
@@ -79,7 +79,7 @@ impl<'a> Node<'a> {
         read.filter(|number| *number > 0).ok_or_else(|| self.refuse("must be a whole number above 0"))
     }
 
-    /// `must` says what the value at this path has to be.
+    /// The fault for this path; `must` states the requirement.
     pub fn refuse(&self, must: &str) -> Fault {
         fault::invalid_parameter(self.path.clone(), format!("'{}' {must}.", self.path))
     }

@@ -1,4 +1,4 @@
-//! Gemini's own schema dialect → JSON Schema: types in capitals, `nullable`, counts as strings.
+//! Converts Gemini's schema dialect to JSON Schema: types in capitals, `nullable`, counts as strings.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ pub fn to_json_schema(schema: &Value) -> Value {
     for (key, value) in members {
         match key.as_str() {
             "nullable" => nullable = value.as_bool().unwrap_or(false),
-            // An order for the writer of the answer; JSON Schema has no such word.
+            // Output order of the properties, for which JSON Schema has no keyword.
             "propertyOrdering" | "property_ordering" => {}
             "type" if value == "TYPE_UNSPECIFIED" => {}
             "type" => {
@@ -69,7 +69,7 @@ fn lower(kind: &Value) -> Value {
     }
 }
 
-/// A keyword as JSON Schema spells it.
+/// The JSON Schema spelling of a keyword.
 fn word(key: &str) -> &str {
     match key {
         "additional_properties" => "additionalProperties",

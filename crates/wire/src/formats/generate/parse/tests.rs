@@ -1,4 +1,4 @@
-//! What clients send, and what is refused with the path of its place.
+//! Tests of request parsing: accepted requests, and faults with the path of the offending value.
 
 use bytes::Bytes;
 use domain::canon::{Content, Effort, OutputFormat, Role, Tool, ToolChoice};

@@ -1,4 +1,4 @@
-//! Tools and how they may be called.
+//! Parses tools and the tool choice.
 
 use domain::call::Format;
 use domain::canon::{ForeignTool, FunctionTool, Prompt, Tool, ToolChoice};
@@ -28,7 +28,7 @@ pub fn read(root: &Node<'_>, prompt: &mut Prompt) -> Result<(), Fault> {
     Ok(())
 }
 
-/// One element may declare functions and name tools of the provider's own.
+/// Reads one tool element, which may declare functions and also enable the provider's own tools.
 fn read_tool(node: &Node<'_>, tools: &mut Vec<Tool>) -> Result<(), Fault> {
     node.members()?;
     if let Some(declarations) = node.get("functionDeclarations") {

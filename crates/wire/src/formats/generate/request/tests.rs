@@ -1,4 +1,4 @@
-//! What is read from a request without translating it, and what is refused.
+//! Tests of the fields that are read without translation, and of rejected requests.
 
 use super::*;
 use crate::formats::generate::splice;

@@ -1,4 +1,4 @@
-//! Totals into buckets and back.
+//! Tests that totals are read into buckets and written back.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! One line per kind of event, with and without its name.
+//! Tests of event classification, one line per kind of event, with and without its name.
 
 use super::*;
 

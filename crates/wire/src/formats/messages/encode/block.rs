@@ -1,4 +1,4 @@
-//! Parts as blocks. What a block cannot be made of is named by the place where the client wrote it.
+//! Encodes parts as blocks. Parts that cannot be expressed are recorded as dropped, with their path.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -66,7 +66,7 @@ impl Encoder<'_> {
         None
     }
 
-    /// Another model's thoughts are not this one's to go on from.
+    /// Encodes thinking of this model; that of another model is omitted.
     fn thinking(&self, thinking: &Thinking) -> Option<Block> {
         let opaque = thinking.opaque.as_ref()?;
         if !opaque.fits(Format::Messages, self.target.model) {
@@ -109,7 +109,7 @@ impl Encoder<'_> {
                 (!blocks.is_empty()).then_some(Value::Array(blocks))
             }
         };
-        // A failure must say something.
+        // The content of a failed result must not be empty.
         let content = content.or_else(|| result.is_error.then(|| "The tool failed.".into()));
         if let Some(content) = content {
             told.insert("content".into(), content);
@@ -145,7 +145,7 @@ impl Encoder<'_> {
                 None | Some("application/pdf") => {
                     json!({"type": "base64", "media_type": "application/pdf", "data": data})
                 }
-                // Text files are taken only as text.
+                // Text files are only accepted as text.
                 Some(_) => plain(&String::from_utf8(STANDARD.decode(data).ok()?).ok()?),
             },
             source => self.elsewhere(source)?,
@@ -158,7 +158,7 @@ impl Encoder<'_> {
         Some(document)
     }
 
-    /// A file's id means something only to the provider that has the file.
+    /// Encodes a URL or file id. A file id is only valid at the provider that has the file.
     fn elsewhere(&self, source: &Source) -> Option<Value> {
         match source {
             Source::Url(url) => Some(json!({"type": "url", "url": url})),
@@ -168,7 +168,7 @@ impl Encoder<'_> {
     }
 }
 
-/// The kind of an image by the first bytes of its base64.
+/// The media type of an image, detected by the first characters of its base64.
 fn sniff(data: &str) -> &'static str {
     let kinds = [("/9j/", "image/jpeg"), ("R0lGOD", "image/gif"), ("UklGR", "image/webp")];
     kinds.into_iter().find(|(start, _)| data.starts_with(start)).map_or("image/png", |(_, kind)| kind)

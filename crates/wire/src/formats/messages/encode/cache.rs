@@ -1,11 +1,11 @@
-//! Cache marks: Anthropic takes four in one request.
+//! Limits cache marks: Anthropic accepts four per request.
 
 use serde_json::{Map, Value};
 
 const LIMIT: usize = 4;
 const MARK: &str = "cache_control";
 
-/// With more, the first stays, which covers what never changes, and the last three. True when some were cut.
+/// Keeps the first mark, which covers the stable prefix, and the last three. Returns true if marks were removed.
 pub(super) fn keep_four(body: &mut Map<String, Value>) -> bool {
     let mut count = 0;
     each_marked(body, &mut |_| count += 1);
@@ -22,7 +22,7 @@ pub(super) fn keep_four(body: &mut Map<String, Value>) -> bool {
     true
 }
 
-/// In the order of the cached prefix: tools, system, messages.
+/// Visits marked blocks in the order of the cached prefix: tools, system, messages.
 fn each_marked(body: &mut Map<String, Value>, act: &mut impl FnMut(&mut Map<String, Value>)) {
     for name in ["tools", "system"] {
         blocks(body.get_mut(name), act);

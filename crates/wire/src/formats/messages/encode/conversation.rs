@@ -1,4 +1,4 @@
-//! Turns as messages: system words lifted or placed, neighbours of one role merged, results first.
+//! Encodes turns as messages: system turns lifted or placed, adjacent messages of one role merged, tool results first.
 
 use domain::canon::{Part, Role, Turn};
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use super::Encoder;
 use super::block::{self, Block};
 use crate::vendors::ThinkingStyle;
 
-/// Said for a user where the model wants to hear one: before an assistant that begins, behind one that ends.
+/// Placeholder user messages: before a leading assistant message, and after a trailing one.
 const BEGIN: &str = "(The conversation begins.)";
 const GO_ON: &str = "Continue.";
 
@@ -15,7 +15,7 @@ const GO_ON: &str = "Continue.";
 pub(super) struct Conversation {
     pub(super) system: Vec<Value>,
     pub(super) messages: Vec<Value>,
-    /// The model would have to go on thinking from a turn that shows no thought.
+    /// Whether thinking must be disabled because the turn to continue does not begin with a thinking block.
     pub(super) bars_thinking: bool,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Conversation {
 struct Message {
     role: &'static str,
     blocks: Vec<Block>,
-    /// Members beside role and content.
+    /// Members besides role and content.
     members: Map<String, Value>,
 }
 
@@ -31,7 +31,7 @@ impl Encoder<'_> {
     pub(super) fn conversation(&mut self) -> Conversation {
         let turns = &self.prompt.turns;
         let lead = turns.iter().take_while(|turn| is_system(turn)).count();
-        // With nothing else to answer, the last instruction is the question.
+        // If there are only instructions, the last one is sent as the message to answer.
         let lead = if lead == turns.len() { lead.saturating_sub(1) } else { lead };
         let mut conversation = Conversation::default();
         for turn in &turns[..lead] {
@@ -57,7 +57,7 @@ impl Encoder<'_> {
 
     fn blocks(&mut self, turn: &Turn, role: Role) -> Vec<Block> {
         let mut blocks: Vec<Block> = turn.parts.iter().filter_map(|part| self.block(part, role)).collect();
-        // Thoughts come first. Anthropic's own clients have them where the model put them.
+        // Thinking blocks come first. Anthropic's own clients already send them in the model's order.
         if !self.own() && blocks.first().is_some_and(|first| !is_thought(first)) {
             blocks.sort_by_key(|block| !is_thought(block));
         }
@@ -81,8 +81,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Instructions amid the conversation: a system turn behind the user, where the model takes one there; else the
-    /// user's words, marked as what they are.
+    /// Encodes instructions amid the conversation: a system message after the user's if the model accepts it, otherwise
+    /// a marked user message.
     fn instruct(&mut self, turn: &Turn, messages: &mut Vec<Message>) {
         let blocks = self.blocks(turn, Role::System);
         let behind_user = messages.last().is_some_and(|last| matches!(last.role, "user" | "system"));
@@ -93,7 +93,7 @@ impl Encoder<'_> {
         self.push(messages, "user", blocks, turn);
     }
 
-    /// A conversation begins with the user. Most models also want it to end there.
+    /// Makes the conversation begin with a user message and, for models without prefill, end with one.
     fn mend(&self, messages: &mut Vec<Message>) {
         if messages.first().is_some_and(|first| first.role == "assistant") {
             messages.insert(0, Message::of_user(BEGIN));
@@ -106,7 +106,7 @@ impl Encoder<'_> {
                     text.truncate(text.trim_end().len());
                 }
             }
-            // A turn that was paused amid the provider's own tools goes on by itself.
+            // A turn paused during the provider's own tools continues without a user message.
             "text" | "thinking" | "redacted_thinking" => messages.push(Message::of_user(GO_ON)),
             _ => {}
         }
@@ -134,8 +134,8 @@ impl Message {
     }
 }
 
-/// A system turn stands before the assistant only. What stands before the user (an assistant's turn between them may have
-/// had nothing to say) becomes the user's words.
+/// Places system messages, which may only precede an assistant message. Those before a user message (the assistant
+/// message between them may have been empty) become part of it.
 fn with_instructions_placed(messages: Vec<Message>) -> Vec<Message> {
     let mut placed: Vec<Message> = Vec::with_capacity(messages.len());
     for message in messages {
@@ -174,13 +174,13 @@ fn is_thought(block: &Block) -> bool {
     matches!(kind(block), "thinking" | "redacted_thinking")
 }
 
-/// `messages[3]` of `messages[3].content[0]`.
+/// The message path `messages[3]` of `messages[3].content[0]`.
 fn message_place(part: &Part) -> &str {
     part.place.0.split_once(".content").map_or("", |(message, _)| message)
 }
 
-/// With a counted budget, a turn that is still under way must begin with a thought. It is under way while it waits for
-/// the results of its tools, and through all the messages that such results are between.
+/// Whether the turn in progress lacks a leading thinking block, which is required with a thinking budget. A turn is in
+/// progress while it waits for tool results, and spans all the messages separated only by such results.
 fn lacks_thought(messages: &[Message]) -> bool {
     let Some(mut at) = messages.iter().rposition(|message| message.role == "assistant") else { return false };
     let calls = |message: &Message| message.blocks.iter().any(|block| kind(block) == "tool_use");

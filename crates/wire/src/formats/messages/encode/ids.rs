@@ -1,4 +1,4 @@
-//! Ids of calls as Anthropic takes them: letters, digits, `_` and `-`, the same for a call and its result.
+//! Tool call ids as Anthropic accepts them (letters, digits, `_` and `-`), the same for a call and its result.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// A new call. Some servers number the calls of every turn anew; here each is called once.
+    /// The id of a new call. Some servers restart their numbering every turn; ids are made unique here.
     pub(super) fn call(&mut self, id: &str) -> String {
         let clean = clean(id);
         let mut unique = clean.clone();
@@ -24,7 +24,7 @@ impl Ids {
         unique
     }
 
-    /// The call that a result answers: the latest of that id.
+    /// The id of the call that a result answers: the latest one with that id.
     pub(super) fn result(&self, id: &str) -> String {
         self.given.get(id).cloned().unwrap_or_else(|| clean(id))
     }

@@ -1,4 +1,4 @@
-//! Members that no canonical field holds, kept by their path and put back where they stood.
+//! Members without a canonical field, kept by their path and restored when the request is encoded.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use domain::call::Format;
 use domain::canon::Prompt;
 use serde_json::{Map, Value};
 
-/// By the path of the object they belong to.
+/// The members, by the path of their object.
 #[derive(Default)]
 pub(super) struct Leftovers<'a>(HashMap<&'a str, Vec<(&'a str, &'a Value)>>);
 
 impl<'a> Leftovers<'a> {
-    /// Only a client of this format left any.
+    /// Collects the leftover members; only clients of this format have any.
     pub(super) fn of(prompt: &'a Prompt) -> Self {
         let mut leftovers = Self::default();
         if prompt.format == Format::Messages {

@@ -1,8 +1,8 @@
-//! JSON Schemas of other clients, bent to what Claude's structured outputs take.
+//! Adapts other clients' JSON Schemas to what Claude's structured outputs support.
 
 use serde_json::{Map, Value};
 
-/// Refused by the constrained decoder: told in words instead.
+/// Keywords that the constrained decoder rejects; they are moved into the description.
 const TOLD: [&str; 13] = [
     "minimum",
     "maximum",
@@ -19,7 +19,7 @@ const TOLD: [&str; 13] = [
     "maxProperties",
 ];
 
-/// Objects are closed, alternatives are `anyOf`, limits become part of the description.
+/// Adapts a schema: objects are closed, alternatives become `anyOf`, limits move into the description.
 pub(super) fn adapt(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => Value::Object(adapt_object(members)),
@@ -68,7 +68,7 @@ fn adapt_object(members: &Map<String, Value>) -> Map<String, Value> {
     adapted
 }
 
-/// Somewhere in it an object may have members of any name.
+/// Whether some object in the schema allows arbitrary member names.
 pub(super) fn is_open(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => {

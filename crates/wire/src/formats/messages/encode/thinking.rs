@@ -1,4 +1,4 @@
-//! How the model is told to think, and the limit of its answer, which must leave room for that.
+//! Plans the thinking settings and an output limit that leaves room for them.
 
 use domain::call::Format;
 use domain::canon::{Effort, Field, Reasoning};
@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 use super::Encoder;
 use crate::vendors::ThinkingStyle;
 
-/// Anthropic takes no smaller budget.
+/// Anthropic's minimum thinking budget.
 const LEAST_BUDGET: u64 = 1024;
-/// Where neither the client nor the catalogue names a limit.
+/// Output limit if neither the client nor the catalogue has one.
 const DEFAULT_ANSWER: u64 = 4096;
 
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) thinking: Option<Map<String, Value>>,
     pub(super) effort: Option<Effort>,
-    /// The client gets thinking it asked for.
+    /// Whether thinking is enabled.
     pub(super) on: bool,
     pub(super) max_tokens: u64,
 }
@@ -28,7 +28,7 @@ enum Wish {
 }
 
 impl Encoder<'_> {
-    /// `barred`: something in this request makes a counted budget impossible.
+    /// Plans thinking and output limit. `barred`: something in the request rules out a thinking budget.
     pub(super) fn plan(&mut self, barred: bool) -> Plan {
         let mut plan = Plan { max_tokens: self.max_tokens(), ..Plan::default() };
         let Some(reasoning) = &self.prompt.reasoning else { return plan };
@@ -58,7 +58,7 @@ impl Encoder<'_> {
         plan
     }
 
-    /// The client's own limit, or what the model can say.
+    /// The client's limit, or the model's maximum.
     fn max_tokens(&self) -> u64 {
         let most = self.target.max_output;
         match self.prompt.max_output {
@@ -76,7 +76,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// A counted budget: the answer's limit must be above it.
+    /// Sets a thinking budget, which must be below the output limit.
     fn spend(&mut self, reasoning: &Reasoning, plan: &mut Plan) {
         let wanted = reasoning.budget.or(reasoning.effort.map(Effort::budget));
         let wanted = wanted.unwrap_or(Effort::Medium.budget()).max(LEAST_BUDGET);
@@ -89,7 +89,7 @@ impl Encoder<'_> {
         } else if limit >= 2 * LEAST_BUDGET {
             (limit - LEAST_BUDGET, limit)
         } else {
-            // The answer is to be short, which says nothing about the thoughts before it.
+            // The limit is meant for the answer, so the minimum budget is added to it.
             (LEAST_BUDGET, limit + LEAST_BUDGET)
         };
         if self.target.max_output.is_some_and(|most| max_tokens > most.max(limit)) {
@@ -103,7 +103,8 @@ impl Encoder<'_> {
         (plan.thinking, plan.on, plan.max_tokens) = (Some(thinking), true, max_tokens);
     }
 
-    /// Newer models keep their thoughts to themselves unless asked; chat clients cannot ask, and show what they get.
+    /// Sets `display`. Newer models hide their thinking by default; chat clients have no option for it and show what
+    /// they get.
     fn with_display(&self, mut thinking: Map<String, Value>, reasoning: &Reasoning) -> Map<String, Value> {
         let display = match reasoning.summary.as_deref() {
             Some("none") => Some("omitted"),
@@ -119,7 +120,8 @@ impl Encoder<'_> {
     }
 }
 
-/// Anthropic's own clients may name an effort without asking for thinking; elsewhere the effort is the request.
+/// Whether thinking is requested. Anthropic's own clients may set an effort without requesting thinking; for other
+/// clients the effort is the request.
 fn wish(reasoning: &Reasoning, client: Format) -> Wish {
     let steered = reasoning.effort.is_some() && client != Format::Messages;
     match reasoning.enabled {

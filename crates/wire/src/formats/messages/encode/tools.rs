@@ -1,4 +1,4 @@
-//! Tools, the choice among them, and the tool that stands in for a JSON schema.
+//! Encodes tools, tool choice, and the tool that emulates a JSON schema.
 
 use domain::call::Format;
 use domain::canon::{Field, FunctionTool, OutputFormat, Tool, ToolChoice};
@@ -11,7 +11,8 @@ use crate::custom;
 pub(super) const STAND_IN: &str = "json_output";
 
 impl Encoder<'_> {
-    /// For models that take no schema, unless a certain tool must be called: then there is no text to be shaped.
+    /// The schema tool, for models without schema support. It is not used if a specific tool is forced, because then
+    /// there is no text.
     pub(super) fn stand_in(&self) -> Option<Value> {
         let Some(OutputFormat::Schema { schema, description, .. }) = &self.prompt.output else { return None };
         if self.takes_schema(schema) || matches!(self.prompt.tool_choice, Some(ToolChoice::Named(_))) {
@@ -47,7 +48,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// A choice among some is made by offering only those.
+    /// Whether the tool is offered. A choice among some tools is expressed by offering only those.
     fn is_among(&self, tool: &Tool) -> bool {
         match &self.prompt.tool_choice {
             Some(ToolChoice::Among { names, .. }) => {
@@ -77,7 +78,7 @@ impl Encoder<'_> {
         }
         let parameters = object_schema(function.parameters.as_ref());
         match function.strict {
-            // All strict tools of a request share one small grammar, which other vendors' clients overrun.
+            // All strict tools of a request share one small grammar, which clients of other vendors exceed.
             Some(strict) if self.rules.native_schema && self.own() => {
                 tool.insert("strict".into(), strict.into());
             }
@@ -120,7 +121,7 @@ impl Encoder<'_> {
     }
 }
 
-/// A tool's input is always an object.
+/// The input schema of a tool, which must be an object.
 fn object_schema(schema: Option<&Value>) -> Value {
     match schema {
         Some(Value::Object(members)) if members.contains_key("type") => Value::Object(members.clone()),

@@ -1,4 +1,4 @@
-//! The blocks of a message.
+//! Parses the blocks of a message.
 
 use domain::call::Format;
 use domain::canon::{CacheMark, Content, Media, Opaque, Part, Role, Source, Thinking, ToolCall, ToolResult};
@@ -11,7 +11,7 @@ use super::node::{Node, elements, wrong};
 
 type Extra = Map<String, Value>;
 
-/// Content is a text or an array of blocks.
+/// Reads content, which is a string or an array of blocks.
 pub(super) fn parts(content: Value, place: &str, role: Role, extra: &mut Extra) -> Result<Vec<Part>, Fault> {
     let blocks = match content {
         Value::String(text) => return Ok(vec![Part::text(text).at(place)]),
@@ -63,7 +63,7 @@ fn allowed(role: Role) -> &'static str {
     }
 }
 
-/// Blocks that only Anthropic itself makes and understands.
+/// Whether the block type only exists at Anthropic.
 fn is_foreign(kind: &str, node: &Node) -> bool {
     match kind {
         "tool_use" | "tool_result" => false,
@@ -130,7 +130,7 @@ fn result(node: &mut Node, extra: &mut Extra) -> Result<ToolResult, Fault> {
     Ok(ToolResult { call_id, name: None, parts, is_error })
 }
 
-/// A state without data was sealed only to tell whose thought it is.
+/// Reads opaque state. State without data was only sealed to record its origin.
 fn state(text: &str) -> Option<Opaque> {
     Some(Opaque::open(text, Format::Messages)).filter(|opaque| !opaque.data.is_empty())
 }
@@ -154,14 +154,14 @@ fn call(node: &mut Node) -> Result<ToolCall, Fault> {
         input @ Value::Object(_) => input.to_string(),
         _ => return Err(wrong(node.at("input"), "an object")),
     };
-    // The model itself called it, as it nearly always does.
+    // `direct`, the common case, means that the model itself made the call.
     if let Some(caller) = node.take("caller").filter(|caller| caller["type"] != "direct") {
         node.put("caller", caller);
     }
     Ok(ToolCall { id, name, arguments, custom: false, opaque: None })
 }
 
-/// A state that Gemini wants back with its call was shown as a redacted thought right before it.
+/// Reattaches Gemini's call state, which was rendered as a redacted thinking block right before its call.
 fn reattach(parts: &mut Vec<Part>) {
     let mut index = 0;
     while index + 1 < parts.len() {

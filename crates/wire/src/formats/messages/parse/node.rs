@@ -1,4 +1,4 @@
-//! An object of the client's body with its path, from which known members are taken one by one.
+//! An object of the client's body with its path; known members are taken one by one.
 
 use domain::fault::{self, Fault};
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ impl Node {
         &self.path
     }
 
-    /// Null counts as absent, as the official clients have it.
+    /// Takes a member. Null counts as absent, as in the official clients.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.members.shift_remove(name).filter(|value| !value.is_null())
     }
@@ -98,12 +98,12 @@ impl Node {
         self.members.get(name)?.as_str()
     }
 
-    /// The kind of a block's source.
+    /// The type of a block's source.
     pub(super) fn peek_source(&self) -> Option<&str> {
         self.members.get("source")?.get("type")?.as_str()
     }
 
-    /// Gives back what was taken.
+    /// Puts a taken member back.
     pub(super) fn put(&mut self, name: &str, value: Value) {
         self.members.insert(name.to_owned(), value);
     }
@@ -112,7 +112,7 @@ impl Node {
         Value::Object(self.members)
     }
 
-    /// What was not taken, by its path: written back for Anthropic, named for whoever cannot be told.
+    /// Stores the remaining members by their path: restored for Anthropic, recorded as dropped for other formats.
     pub(super) fn rest(self, extra: &mut Map<String, Value>) {
         let Self { path, members } = self;
         for (name, value) in members.into_iter().filter(|(_, value)| !value.is_null()) {

@@ -1,11 +1,11 @@
-//! How the answer is to be made: limits, sampling, thinking, its shape.
+//! Parses limits, sampling, thinking and the output format.
 
 use domain::canon::{Effort, OutputFormat, Prompt, Reasoning};
 use domain::fault::Fault;
 
 use super::node::{Node, elements, wrong};
 
-/// Anthropic's formats have no name; others want one.
+/// Name of the output schema: Anthropic has none, other formats require one.
 const SCHEMA_NAME: &str = "output";
 
 pub(super) fn settings(body: &mut Node, prompt: &mut Prompt) -> Result<(), Fault> {

@@ -1,4 +1,4 @@
-//! The tools a model may call, and whether it must.
+//! Parses tools and the tool choice.
 
 use domain::call::Format;
 use domain::canon::{ForeignTool, FunctionTool, Prompt, Tool, ToolChoice};

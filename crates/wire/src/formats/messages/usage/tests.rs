@@ -1,4 +1,4 @@
-//! Reading, merging and writing what a call consumed.
+//! Tests of reading, merging and writing usage.
 
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn a_stream_tells_it_in_two_parts() {
     assert_eq!(first.tokens, expected);
     let last = read(r#"{"output_tokens":42}"#, Some(&first));
     assert_eq!(last.tokens, Tokens { output: 42, ..expected });
-    // Newer streams repeat the input, without the split of what was written.
+    // Newer streams repeat the input, without the split of the cache writes.
     let last = read(
         r#"{"input_tokens":11,"cache_creation_input_tokens":30,"cache_read_input_tokens":6,"output_tokens":42}"#,
         Some(&first),

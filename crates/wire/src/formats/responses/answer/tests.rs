@@ -1,4 +1,4 @@
-//! What is read from a whole answer, and what is changed in it.
+//! Tests of the fields read from a complete answer and of the edits made to it.
 
 use super::*;
 use crate::splice::concat;

@@ -1,4 +1,4 @@
-//! Every kind of event has its class, with or without its name.
+//! Tests that every kind of event is classified, with or without its name.
 
 use bytes::Bytes;
 

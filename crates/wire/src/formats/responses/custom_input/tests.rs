@@ -1,10 +1,10 @@
-//! The inside of the wrapping comes out whole, however it is cut and however it is escaped.
+//! Tests that the input is extracted intact however it is split and escaped.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Every character as `\uXXXX`, beyond the first plane as a pair.
+/// Every character as `\uXXXX`, those beyond the basic plane as a surrogate pair.
 fn escaped(text: &str) -> String {
     let units: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
     format!("{{ \"input\" :\n\"{units}\" , \"more\": [1] }}")

@@ -1,4 +1,4 @@
-//! Turns as input items.
+//! Encodes turns as input items.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ pub(super) fn write(encoder: &mut Encoder<'_>, turns: &[Turn]) -> Vec<Value> {
 
 struct Writer<'a, 'b, 'c> {
     encoder: &'a mut Encoder<'c>,
-    /// Ids of calls whose results are those of a custom tool.
+    /// Ids of the custom tool calls, whose results have their own item type.
     custom: HashSet<&'b str>,
     items: Vec<Value>,
 }
@@ -119,19 +119,19 @@ impl Writer<'_, '_, '_> {
         };
         let embedded = matches!(media.source, Source::Data(_)) && !self.encoder.native();
         let name = media.name.as_deref().or(embedded.then_some("document.pdf"));
-        // An address or an id already names the file.
+        // A URL or file id already identifies the file.
         if let Some(name) = name.filter(|_| embedded || self.encoder.native()) {
             written["filename"] = name.into();
         }
         Some(written)
     }
 
-    /// Ids of files mean something only where they were made.
+    /// Whether file ids are valid: they only are at the provider that issued them.
     fn knows_files(&self) -> bool {
         matches!(self.encoder.prompt.format, Format::Chat | Format::Responses)
     }
 
-    /// Another model's thoughts are not ours to replay, and bare text no model takes back.
+    /// Encodes reasoning of this model. That of another model, or without state, cannot be sent.
     fn thinking(&self, thinking: &Thinking) -> Option<Value> {
         let opaque = thinking.opaque.as_ref()?;
         if !opaque.fits(Format::Responses, self.encoder.target.model) {

@@ -1,4 +1,4 @@
-//! Tools, flat as this format has them, those of a namespace together.
+//! Encodes tools, flat as this format requires, and grouped by namespace.
 
 use domain::call::Format;
 use domain::canon::{self, CustomTool, Field, FunctionTool, OutputFormat, Tool, ToolChoice};
@@ -54,7 +54,7 @@ pub(super) fn write(encoder: &mut Encoder<'_>) {
     }
 }
 
-/// The API takes tools for strict unless told otherwise; clients of other formats mean the opposite.
+/// Encodes a function. The API defaults to strict, clients of other formats expect the opposite.
 fn write_function(tool: &FunctionTool, native: bool) -> Value {
     let mut written = json!({"type": "function", "name": tool.name});
     if let Some(description) = &tool.description {
@@ -83,7 +83,7 @@ fn write_custom(tool: &CustomTool) -> Value {
     written
 }
 
-/// Neighbours of one namespace are written in one group.
+/// Adds a tool to its namespace; adjacent tools of one namespace share a group.
 fn add_to(written: &mut Vec<Value>, namespace: &str, tool: Value) {
     if let Some(last) = written.last_mut()
         && last["type"] == "namespace"
@@ -92,7 +92,7 @@ fn add_to(written: &mut Vec<Value>, namespace: &str, tool: Value) {
     {
         return tools.push(tool);
     }
-    // The API wants a description; the canonical model keeps those of the tools only.
+    // The API requires a description, which the canonical model only has for tools.
     let description = format!("The tools of {namespace}.");
     written.push(json!({
         "type": "namespace", "name": namespace, "description": description, "tools": [tool],
@@ -125,7 +125,7 @@ fn named(flat: &str, tools: &[Tool]) -> Value {
     written
 }
 
-/// A flat name in its two halves, where its tool has a namespace.
+/// Splits a flat name into namespace and name if its tool has a namespace.
 pub(super) fn apart<'a>(tools: &'a [Tool], flat: &'a str) -> (Option<&'a str>, &'a str) {
     let found = tools.iter().find_map(|tool| {
         let (namespace, name) = match tool {

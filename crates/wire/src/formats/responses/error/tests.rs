@@ -1,4 +1,4 @@
-//! Both shapes of an error become the same fault.
+//! Tests that both shapes of an error become the same fault.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Stored turns stand in front, and the rest of the body stays as it was.
+//! Tests that stored turns are prepended and the rest of the body is unchanged.
 
 use super::*;
 

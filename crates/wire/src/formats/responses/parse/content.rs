@@ -1,4 +1,4 @@
-//! The parts of a message, of a tool's result or of a thought.
+//! Parses the parts of a message, a tool result or reasoning.
 
 use domain::canon::{Content, Media, Part, Source};
 use domain::fault::Fault;
@@ -8,7 +8,7 @@ use crate::embedded;
 
 use super::node::{Node, wrong};
 
-/// A string, or an array of parts.
+/// Reads content: a string, or an array of parts.
 pub fn read(owner: &mut Node, name: &str) -> Result<Vec<Part>, Fault> {
     let place = owner.path(name);
     match owner.any(name) {
@@ -90,7 +90,7 @@ fn audio(node: &mut Node) -> Result<Media, Fault> {
     Ok(Media { source: Source::Data(data), media_type: Some(media_type), detail: None, name: None })
 }
 
-/// `data:image/png;base64,…`, or an address on the net.
+/// Splits a data URL such as `data:image/png;base64,…`; anything else is a URL.
 fn address(mut url: String) -> (Source, Option<String>) {
     let embedded = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let Some((media_type, data)) = embedded else { return (Source::Url(url), None) };
@@ -99,7 +99,7 @@ fn address(mut url: String) -> (Source, Option<String>) {
     (Source::Data(url.split_off(start)), media_type)
 }
 
-/// Bare base64 says nothing about itself; its name may.
+/// Guesses the media type of bare base64 from the file name.
 fn guess(name: Option<&str>) -> Option<String> {
     let (_, ending) = name?.rsplit_once('.')?;
     Some(match ending.to_ascii_lowercase().as_str() {

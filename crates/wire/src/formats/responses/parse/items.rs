@@ -1,4 +1,4 @@
-//! Input items, gathered into turns.
+//! Parses input items into turns.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::content;
 use super::node::{Node, wrong};
 
-/// Items of tools that the provider runs or that only this format knows, spoken by the model.
+/// Item types of provider-run tools, and others that only this format has, from the assistant.
 const FOREIGN_CALLS: &[&str] = &[
     "file_search_call",
     "web_search_call",
@@ -29,7 +29,7 @@ const FOREIGN_CALLS: &[&str] = &[
     "context_compaction",
 ];
 
-/// The answers to them, and what else a client adds.
+/// The corresponding results, and other items that clients add.
 const FOREIGN_RESULTS: &[&str] = &[
     "computer_call_output",
     "local_shell_call_output",
@@ -42,11 +42,11 @@ const FOREIGN_RESULTS: &[&str] = &[
 
 pub struct Conversation {
     turns: Vec<Turn>,
-    /// State that may belong to the call that follows it.
+    /// State that may belong to the next call.
     waiting: Option<(Opaque, String)>,
-    /// Calls of foreign tools; a result of theirs is foreign as well.
+    /// Ids of calls of foreign tools; their results are foreign as well.
     foreign: HashSet<String>,
-    /// Tools that came among the items, and where.
+    /// Tools found among the items, with their paths.
     tools: Vec<(String, Value)>,
 }
 
@@ -67,12 +67,12 @@ impl Conversation {
         (self.turns, self.tools)
     }
 
-    /// A turn of its own.
+    /// Adds a separate turn.
     pub fn say(&mut self, role: Role, parts: Vec<Part>) {
         self.turns.push(Turn::new(role, parts));
     }
 
-    /// What the model said in a row is one turn, and so are the results it got in a row.
+    /// Adds parts; consecutive parts of the same role share a turn.
     fn add(&mut self, role: Role, parts: Vec<Part>) {
         match self.turns.last_mut() {
             Some(turn) if turn.role == role => turn.parts.extend(parts),
@@ -187,7 +187,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// No call follows: the state came late and belongs to the call before it, or is a thought of its own.
+    /// Places pending state if no call follows: on the call before it, or as reasoning of its own.
     fn settle(&mut self) {
         let Some((opaque, place)) = self.waiting.take() else { return };
         let last = self.turns.last_mut().and_then(|turn| turn.parts.last_mut());

@@ -1,11 +1,11 @@
-//! An object of a client's body whose members are taken one by one, typed, with faults that name their path.
+//! An object of a client's body; members are taken one by one, typed, and faults name their path.
 
 use domain::fault::{self, Fault};
 use serde_json::{Map, Value};
 
 pub struct Node {
     members: Map<String, Value>,
-    /// Its own path; empty at the top.
+    /// The object's path; empty at the top level.
     pub place: String,
 }
 
@@ -32,12 +32,12 @@ impl Node {
         fault::invalid_parameter(path, message)
     }
 
-    /// Null counts as absent.
+    /// Takes a member; null counts as absent.
     pub fn any(&mut self, name: &str) -> Option<Value> {
         self.members.shift_remove(name).filter(|value| !value.is_null())
     }
 
-    /// Puts back what was taken.
+    /// Puts a taken member back.
     pub fn keep(&mut self, name: &str, value: Value) {
         self.members.insert(name.to_owned(), value);
     }
@@ -90,7 +90,7 @@ impl Node {
         self.any(name).map(|value| Self::new(value, path)).transpose()
     }
 
-    /// What nobody took, but for these.
+    /// The remaining members, without these.
     pub fn rest(mut self, except: &[&str]) -> Map<String, Value> {
         self.members.retain(|name, value| !value.is_null() && !except.contains(&name.as_str()));
         self.members

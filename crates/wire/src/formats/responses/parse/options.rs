@@ -1,4 +1,4 @@
-//! How the answer should be: its form, its length, its randomness, how much is thought.
+//! Parses output format, limits, sampling and reasoning.
 
 use domain::canon::{Effort, OutputFormat, Prompt, Reasoning};
 use domain::fault::Fault;

@@ -1,4 +1,4 @@
-//! Tools and which of them may be called.
+//! Parses tools and the tool choice.
 
 use domain::call::Format;
 use domain::canon::{self, CustomTool, ForeignTool, FunctionTool, Prompt, Tool, ToolChoice};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::node::{Node, wrong};
 
-/// `among_items` are tools that stood in the input, with their places.
+/// Reads the tools. `among_items` are those found in the input, with their paths.
 pub fn read(root: &mut Node, among_items: Vec<(String, Value)>, prompt: &mut Prompt) -> Result<(), Fault> {
     let listed = root.array("tools")?.unwrap_or_default().into_iter().enumerate();
     let listed = listed.map(|(index, tool)| (format!("tools[{index}]"), tool));
@@ -67,7 +67,7 @@ fn read_tool(value: Value, place: String, outer: Option<&str>, tools: &mut Vec<T
     Ok(())
 }
 
-/// `None` for a tool that the provider runs itself: no other format can say that.
+/// Reads the tool choice; `None` for a tool that the provider runs itself, which other formats cannot express.
 fn read_choice(value: Value) -> Result<Option<ToolChoice>, Fault> {
     let mut node = Node::new(value, "tool_choice")?;
     Ok(Some(match node.needed("type")?.as_str() {

@@ -1,10 +1,10 @@
-//! Output items as JSON text; without their content while they are in progress.
+//! Renders output items as JSON; items in progress have no content.
 
 use domain::call::Format;
 use domain::canon::Opaque;
 
 use super::Names;
-use crate::codec::Mint;
+use crate::codec::IdGenerator;
 use crate::formats::responses::quoted::Quoted;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// A part of a message.
+    /// The content part of a message.
     pub fn part(self, text: &str) -> String {
         match self {
             Self::Text => {
@@ -34,7 +34,7 @@ pub fn message(id: &str, message: Message, text: Option<&str>) -> String {
     format!(r#"{{"id":{id},"type":"message","status":"{status}","content":[{content}],"role":"assistant"}}"#)
 }
 
-/// A thought, readable as a summary.
+/// A reasoning item with its text as the summary.
 pub fn reasoning(id: &str, text: &str, state: Option<&str>) -> String {
     let summary = if text.is_empty() { String::new() } else { summary_part(text) };
     let state = state.map(|state| format!(r#","encrypted_content":{}"#, Quoted(state))).unwrap_or_default();
@@ -45,7 +45,7 @@ pub fn summary_part(text: &str) -> String {
     format!(r#"{{"type":"summary_text","text":{}}}"#, Quoted(text))
 }
 
-/// State as the client echoes it: this format's own as it is; another's sealed, with the text it vouches for.
+/// State for the client: native state unchanged, that of another format sealed with its text.
 pub fn state(opaque: &Opaque, text: &str) -> String {
     if opaque.origin.format == Format::Responses {
         return opaque.data.clone();
@@ -54,22 +54,22 @@ pub fn state(opaque: &Opaque, text: &str) -> String {
     Opaque { text, ..opaque.clone() }.seal()
 }
 
-/// State of a call: the empty text tells it from the state of a thought.
+/// The state of a call; the empty text distinguishes it from the state of reasoning.
 pub fn call_state(opaque: &Opaque) -> String {
     Opaque { text: Some(String::new()), ..opaque.clone() }.seal()
 }
 
-/// A call, as far as it is known when it begins.
+/// A tool call item.
 pub struct Call {
     pub id: String,
     pub custom: bool,
     pub name: String,
-    /// Everything but status and arguments, as members.
+    /// All members except status and arguments, as JSON.
     members: String,
 }
 
 impl Call {
-    pub fn new(call_id: &str, flat_name: &str, custom: bool, names: &Names, mint: &mut Mint) -> Self {
+    pub fn new(call_id: &str, flat_name: &str, custom: bool, names: &Names, mint: &mut IdGenerator) -> Self {
         let (namespace, name, takes_text) = names.of(flat_name);
         let custom = custom || takes_text;
         let (prefix, kind) = if custom { ("ctc_", "custom_tool_call") } else { ("fc_", "function_call") };
@@ -85,7 +85,7 @@ impl Call {
         Self { id, custom, name: name.to_owned(), members }
     }
 
-    /// Arguments are JSON: where the model gave none, an empty object.
+    /// Renders the item. Missing arguments of a completed function call become an empty object.
     pub fn item(&self, arguments: Option<&str>) -> String {
         let status = if arguments.is_some() { "completed" } else { "in_progress" };
         let (field, arguments) = match arguments {

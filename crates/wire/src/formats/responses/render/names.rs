@@ -1,4 +1,4 @@
-//! Which tools of the client are not called by plain JSON and a plain name.
+//! Maps flat tool names to namespace and name for tools that are custom or have a namespace.
 
 use domain::canon::Tool;
 

@@ -1,4 +1,4 @@
-//! Totals outside, disjoint buckets inside, and the way there and back.
+//! Tests that totals are read into disjoint buckets and written back.
 
 use domain::usage::Tokens;
 use proptest::prelude::*;

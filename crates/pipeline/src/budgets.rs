@@ -1,0 +1,265 @@
+//! Budget admission: the worst-case cost of a call is held against every budget on its path until the call is settled,
+//! so that spent and held amounts together never exceed a budget, at any concurrency.
+
+pub mod alerts;
+mod clamp_history;
+mod index;
+mod refusal;
+mod reported_prefixes;
+mod rules;
+mod runs;
+mod state;
+mod synchronise;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use domain::caller::Caller;
+use domain::capability::Capability;
+use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
+use domain::money::Nanos;
+use domain::resources::budget::BudgetKey;
+use domain::user_path::UserPath;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::gateway::Gateway;
+use index::Index;
+use state::BudgetState;
+
+pub use clamp_history::{Clamp, ClampHistory, KeyAndModel};
+pub use reported_prefixes::{Prefix, ReportedPrefixes};
+pub use rules::{Rule, Rules};
+pub use state::{Exceeded, Headroom, Status};
+pub use synchronise::{install, keep_synchronising, synchronise};
+
+/// The time without an answer from the ledger after which `budgets_closed` refuses calls.
+const PATIENCE: Duration = Duration::from_secs(5);
+const NO_TROUBLE: u64 = u64::MAX;
+
+/// The amounts spent and held of every budget.
+pub struct Budgets {
+    /// `None` while there are no budgets; most calls only check this.
+    index: ArcSwapOption<Index>,
+    state: Mutex<BudgetState>,
+    /// The monotonic time, in microseconds, since when the ledger has not answered.
+    trouble: AtomicU64,
+    /// Notified when a threshold was crossed.
+    crossed: Notify,
+    /// Notified when a window has changed, so that the ledger is read at once.
+    turned: Notify,
+    clamps: ClampHistory,
+    prefixes: ReportedPrefixes,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Self {
+            index: ArcSwapOption::empty(),
+            state: Mutex::default(),
+            trouble: AtomicU64::new(NO_TROUBLE),
+            crossed: Notify::new(),
+            turned: Notify::new(),
+            clamps: ClampHistory::default(),
+            prefixes: ReportedPrefixes::default(),
+        }
+    }
+}
+
+/// The properties of a call that decide which budgets apply. Windows go by the arrival time, as the ledger does.
+#[derive(Clone, Debug)]
+pub struct BudgetScope {
+    pub at: Timestamp,
+    pub tenant: Option<Arc<str>>,
+    pub user_path: UserPath,
+    /// The agent run that the call belongs to.
+    pub run: Option<Arc<str>>,
+}
+
+/// The worst-case cost of a call, held until the call is settled. Dropping it releases the amount.
+pub struct Hold {
+    budgets: Arc<Budgets>,
+    number: u64,
+    /// Whether the receipt of this call will be booked in the ledger.
+    kept: bool,
+    open: bool,
+}
+
+impl Hold {
+    pub fn clamps(&self) -> &ClampHistory {
+        &self.budgets.clamps
+    }
+
+    /// Holds more for another attempt at the call; false if a budget has no room for it.
+    pub fn extend(&mut self, more: Nanos) -> bool {
+        self.budgets.state.lock().extend(self.number, more)
+    }
+
+    /// Replaces the hold by the actual cost, which is zero if the call has no price. `receipt` is the id it is booked
+    /// under.
+    pub fn settle(mut self, receipt: &str, cost: Option<Nanos>) {
+        self.open = false;
+        let cost = cost.unwrap_or_default();
+        let crossed = self.budgets.state.lock().settle(self.number, receipt, cost, self.kept);
+        if crossed {
+            self.budgets.crossed.notify_one();
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if self.open {
+            self.budgets.state.lock().release(self.number);
+        }
+    }
+}
+
+/// The budget scope of a call, if any budget applies. Fails with 503 if such a budget cannot be read or, under
+/// `budgets_closed`, if the ledger has not answered for too long.
+pub fn budgeted(
+    gateway: &Gateway,
+    scope: impl FnOnce() -> BudgetScope,
+) -> Result<Option<BudgetScope>, Fault> {
+    let budgets = &gateway.budgets;
+    if budgets.index.load().is_none() {
+        return Ok(None);
+    }
+    let scope = scope();
+    if !budgets.covers(&scope) {
+        return Ok(None);
+    }
+    if budgets.is_closed(&scope) {
+        return Err(fault::budget_unreadable());
+    }
+    if gateway.policy.budgets_closed && budgets.is_lost(gateway.clock.tick()) {
+        return Err(fault::budget_check_failed());
+    }
+    Ok(Some(scope))
+}
+
+/// Holds an amount against every budget on the path, or against none.
+pub fn hold(gateway: &Gateway, scope: &BudgetScope, worst: Option<Nanos>) -> Result<Hold, Box<Exceeded>> {
+    let budgets = &gateway.budgets;
+    let now = gateway.clock.now();
+    // The windows are turned and the amount is held under one lock, so that the check and the hold see the same
+    // windows. The synchroniser is woken after the lock is released.
+    let (taken, turned) = {
+        let mut state = budgets.state.lock();
+        state.turn_covering(scope, now);
+        (state.hold(scope.clone(), worst), state.take_turned())
+    };
+    if turned {
+        budgets.turned.notify_one();
+    }
+    let number = taken?;
+    Ok(Hold { budgets: budgets.clone(), number, kept: gateway.policy.accounting, open: true })
+}
+
+/// Records the thresholds that a refused call of at least this cost crosses, and wakes the alert task.
+pub fn exhausted(gateway: &Gateway, scope: &BudgetScope, need: Option<Nanos>) {
+    let budgets = &gateway.budgets;
+    let crossed = {
+        let mut state = budgets.state.lock();
+        state.exhausted(scope, need.unwrap_or_default());
+        state.has_crossings()
+    };
+    if crossed {
+        budgets.crossed.notify_one();
+    }
+}
+
+/// Whether a budget applies to the call.
+pub fn concerns(gateway: &Gateway, scope: &BudgetScope) -> bool {
+    gateway.budgets.covers(scope)
+}
+
+/// Whether a caller may see the figures of a budget: one that is bound to a user path or a tenant sees only its own.
+pub fn is_visible(gateway: &Gateway, caller: &Caller, key: &BudgetKey) -> bool {
+    let known = gateway.capabilities.has(Capability::Identity);
+    let tenant = caller.key().filter(|_| known).and_then(|key| key.tenant_id.as_deref());
+    let own = caller.key().and_then(|key| key.user_path.as_ref());
+    own.is_none_or(|own| own.covers(&key.user_path)) && (tenant.is_none() || tenant == key.tenant.as_deref())
+}
+
+/// The error for a call that does not fit. It contains figures only if the caller may see them.
+pub fn refused(gateway: &Gateway, hearer: &Caller, exceeded: &Exceeded) -> Fault {
+    refusal::exceeded(exceeded, gateway.clock.now(), is_visible(gateway, hearer, &exceeded.rule.key))
+}
+
+/// The headroom of every budget on the path, and the budget without room for a call of this cost. Holds nothing.
+pub fn look(
+    gateway: &Gateway,
+    scope: &BudgetScope,
+    worst: Option<Nanos>,
+) -> (Vec<Headroom>, Option<Box<Exceeded>>) {
+    let budgets = &gateway.budgets;
+    if budgets.index.load().is_none() {
+        return (Vec::new(), None);
+    }
+    let mut state = budgets.state.lock();
+    state.turn_covering(scope, gateway.clock.now());
+    state.look(scope, worst)
+}
+
+impl Budgets {
+    fn covers(&self, scope: &BudgetScope) -> bool {
+        let index = self.index.load();
+        let covers = |index: &Arc<Index>| index.covering(scope).next().is_some() || index.is_closed(scope);
+        index.as_ref().is_some_and(covers)
+    }
+
+    fn is_closed(&self, scope: &BudgetScope) -> bool {
+        self.index.load().as_ref().is_some_and(|index| index.is_closed(scope))
+    }
+
+    pub fn clamps(&self) -> &ClampHistory {
+        &self.clamps
+    }
+
+    pub fn prefixes(&self) -> &ReportedPrefixes {
+        &self.prefixes
+    }
+
+    /// The current status of every budget.
+    pub fn statuses(&self, now: Timestamp) -> Vec<Status> {
+        self.turn(now);
+        self.state.lock().statuses(now)
+    }
+
+    /// Turns every window to the wall clock, and has the ledger read at once if one has changed.
+    fn turn(&self, now: Timestamp) {
+        let mut state = self.state.lock();
+        state.turn(now);
+        if state.take_turned() {
+            self.turned.notify_one();
+        }
+    }
+
+    fn is_lost(&self, tick: Duration) -> bool {
+        let since = self.trouble.load(Ordering::Relaxed);
+        since != NO_TROUBLE && tick.saturating_sub(Duration::from_micros(since)) > PATIENCE
+    }
+
+    /// Records the start of a ledger query. The time of an earlier query without an answer is kept.
+    fn asks(&self, tick: Duration) {
+        let now = u64::try_from(tick.as_micros()).unwrap_or(NO_TROUBLE - 1);
+        _ = self.trouble.compare_exchange(NO_TROUBLE, now, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    fn answered(&self) {
+        self.trouble.store(NO_TROUBLE, Ordering::Relaxed);
+    }
+}
+
+impl store::BookingListener for Budgets {
+    fn booked(&self, ids: &mut dyn Iterator<Item = &str>) {
+        self.state.lock().booked(ids);
+    }
+}

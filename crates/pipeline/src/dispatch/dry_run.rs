@@ -1,0 +1,152 @@
+//! Simulates a dispatch: makes its decisions in the same order, but takes, sends and records nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::call::{Format, Surface};
+use domain::canon::Dropped;
+use domain::fault::{self, Fault};
+use http::{HeaderMap, Method};
+
+use super::call_context::CallContext;
+use super::failover_plan::{FailoverPlan, RetryContext};
+use super::outbound::{self, PreparedRequest, ResponseMode};
+use crate::health::Availability;
+use crate::receive::Call;
+use crate::snapshot::routes::Lane;
+
+pub struct Foreseen {
+    /// One for each target, in the order of the plan.
+    pub prospects: Vec<TargetOutlook>,
+    /// Positions in the plan of the targets that would be tried, each if those before it fail.
+    pub would_try: Vec<usize>,
+    /// The first request that would be sent.
+    pub departure: Option<RequestPreview>,
+    /// The error for the client, if nothing would be sent.
+    pub fault: Option<Fault>,
+}
+
+/// The outlook for one target, whatever happens at those before it.
+pub struct TargetOutlook {
+    pub availability: Availability,
+    /// The format of the request to the target, and whether it is translated; `None` if the target cannot be called.
+    pub dialect: Option<Dialect>,
+    pub dropped: Dropped,
+    /// The reason why the target cannot be called.
+    pub fault: Option<Fault>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    Native,
+    Translated(Format),
+}
+
+/// A request as it would be sent.
+pub struct RequestPreview {
+    /// The position of the target in the plan.
+    pub place: usize,
+    pub method: Method,
+    /// `None` for a built-in model.
+    pub url: Option<String>,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+/// The state of the simulated failover.
+struct Walk {
+    course: FailoverPlan,
+    would_try: Vec<usize>,
+    departure: Option<RequestPreview>,
+}
+
+pub fn dry_run(call: &Call, lanes: &[Arc<Lane>], occasion: &dyn CallContext, now: Duration) -> Foreseen {
+    let course = FailoverPlan::new(lanes.to_vec());
+    let mut walk = Walk { course, would_try: Vec::new(), departure: None };
+    let mut prospects = Vec::with_capacity(lanes.len());
+    for (place, lane) in lanes.iter().enumerate() {
+        let availability = lane.health.availability(now);
+        let leaving = outbound::prepare(call, lane, occasion);
+        let (dialect, dropped, fault) = match &leaving {
+            Ok(leaving) => (Some(dialect(leaving)), leaving.dropped(), undialled(lane)),
+            Err(fault) => (None, Dropped::default(), Some(fault.clone())),
+        };
+        walk.visit(place, availability, leaving, fault.as_ref(), (call, lane, occasion, now));
+        prospects.push(TargetOutlook { availability, dialect, dropped, fault });
+    }
+    let Walk { course, would_try, departure } = walk;
+    let fault = departure.is_none().then(|| course.verdict(now));
+    Foreseen { prospects, would_try, departure, fault }
+}
+
+impl Walk {
+    fn visit(
+        &mut self,
+        place: usize,
+        availability: Availability,
+        leaving: Result<PreparedRequest, Fault>,
+        undialled: Option<&Fault>,
+        (call, lane, occasion, now): (&Call, &Lane, &dyn CallContext, Duration),
+    ) {
+        if !availability.admits() {
+            self.course.pass_over(&availability);
+            return;
+        }
+        let leaving = match leaving {
+            Ok(leaving) => leaving,
+            Err(fault) => {
+                self.course.lacks(fault);
+                return;
+            }
+        };
+        self.would_try.push(place);
+        let Some(fault) = undialled else {
+            self.departure.get_or_insert_with(|| depart(place, leaving, call, lane));
+            self.course.move_on();
+            return;
+        };
+        let gateway = occasion.gateway();
+        // With no time left nothing is retried: that would change neither the targets nor the final error.
+        let moment = RetryContext {
+            left: Duration::ZERO,
+            chance: 0.0,
+            retries: &gateway.policy.retries,
+            budget: &gateway.retry_budget,
+            active: 0,
+            now,
+        };
+        self.course.failed(fault.clone(), &moment);
+    }
+}
+
+fn dialect(leaving: &PreparedRequest) -> Dialect {
+    match (&leaving.passage, leaving.surface) {
+        (ResponseMode::Translated(_), Surface::Converse(format)) => Dialect::Translated(format),
+        _ => Dialect::Native,
+    }
+}
+
+/// The error of an instance that cannot be dialled as it is configured.
+fn undialled(lane: &Lane) -> Option<Fault> {
+    let core = &lane.instance;
+    let reason = core.destination.as_ref().err().filter(|_| core.vendor.answer.is_none())?;
+    Some(fault::upstream_unreachable(&lane.target.instance, reason))
+}
+
+fn depart(place: usize, mut leaving: PreparedRequest, call: &Call, lane: &Lane) -> RequestPreview {
+    let body = wire::splice::concat(&leaving.body);
+    let Ok(destination) = lane.instance.destination.clone() else {
+        return RequestPreview { place, method: Method::POST, url: None, headers: HeaderMap::new(), body };
+    };
+    let outbound = outbound::build(destination, &mut leaving, call, lane);
+    let destination = &outbound.destination;
+    let url = format!("{}{}{}", destination.origin(), destination.base_path(), outbound.path_and_query);
+    RequestPreview {
+        place,
+        method: outbound.method,
+        url: Some(url),
+        headers: outbound.headers.to_map(),
+        body,
+    }
+}

@@ -1,0 +1,66 @@
+//! The rate limit headers of a response, and the error of a refused call.
+
+use std::time::Duration;
+
+use domain::fault::{self, Fault};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::bound::Bound;
+use super::counts::LimitStatus;
+
+const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const SCOPE: HeaderName = HeaderName::from_static("x-ratelimit-scope");
+
+/// The limit that is reported to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimitHeaders {
+    bound: Bound,
+    limit: u64,
+    remaining: u64,
+    /// Whole seconds: until more remains, or until a refused call can be retried. For `tokens_per_minute`, until the
+    /// bucket is full.
+    reset: u64,
+}
+
+impl From<LimitStatus> for RateLimitHeaders {
+    fn from(standing: LimitStatus) -> Self {
+        let LimitStatus { bound, limit, remaining, reset, wait } = standing;
+        let wait = wait.filter(|_| bound != Bound::TokensPerMinute);
+        Self { bound, limit, remaining, reset: seconds(wait.unwrap_or(reset)) }
+    }
+}
+
+impl RateLimitHeaders {
+    pub fn write(&self, headers: &mut HeaderMap) {
+        headers.insert(LIMIT, HeaderValue::from(self.limit));
+        headers.insert(REMAINING, HeaderValue::from(self.remaining));
+        headers.insert(RESET, HeaderValue::from(self.reset));
+        headers.insert(SCOPE, HeaderValue::from_static(self.bound.name()));
+    }
+}
+
+/// Rounds up to whole seconds, so that a retry after that time is not too early.
+pub fn seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}
+
+/// The error for a call that a limit refuses.
+pub fn refusal(standing: &LimitStatus) -> Fault {
+    let LimitStatus { bound, limit, wait, .. } = *standing;
+    let wait = wait.unwrap_or_default();
+    let limited = match bound {
+        Bound::RequestsPerMinute => "requests per minute",
+        Bound::RequestsPerDay => "requests per day",
+        Bound::TokensPerMinute => "tokens per minute",
+        Bound::TokensPerDay => "tokens per day",
+        Bound::ParallelRequests => "parallel requests",
+    };
+    let retry = match bound {
+        Bound::ParallelRequests => "Retry when one of them has ended.".to_owned(),
+        _ => format!("Retry in {} s.", seconds(wait)),
+    };
+    let message = format!("Rate limit reached: {limit} {limited} for this key. {retry}");
+    fault::rate_limit_exceeded(message).retry_after(wait)
+}

@@ -1,0 +1,94 @@
+//! Receipts that the journal could not write, kept in memory until it can: a full disk must not lose charges.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use domain::receipt::Receipt;
+use parking_lot::Mutex;
+use store::Journal;
+
+/// Limits on memory. Beyond these the oldest receipt is dropped and an error is logged.
+const MOST: usize = 100_000;
+const MOST_BYTES: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
+
+#[derive(Default)]
+pub struct PendingReceipts(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    receipts: VecDeque<(Receipt, usize)>,
+    bytes: usize,
+}
+
+impl PendingReceipts {
+    /// Queues a receipt without the audited bodies, to save memory.
+    pub fn keep(&self, mut receipt: Receipt) {
+        receipt.audit = receipt.audit.map(|audited| Box::new(audited.without_bodies()));
+        let size = size_of::<Receipt>() + serde_json::to_vec(&receipt).map_or(0, |json| json.len());
+        let mut kept = self.0.lock();
+        while (kept.receipts.len() >= MOST || kept.bytes + size > MOST_BYTES)
+            && let Some((lost, size)) = kept.receipts.pop_front()
+        {
+            kept.bytes -= size;
+            tracing::error!(
+                request_id = lost.request_id,
+                "receipt dropped: too many receipts wait for the journal"
+            );
+        }
+        kept.bytes += size;
+        kept.receipts.push_back((receipt, size));
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.lock().receipts.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes receipts to the journal, oldest first, until one fails. The lock is held throughout, so that no receipt
+    /// is written twice.
+    pub fn retry(&self, journal: &Journal) {
+        let mut kept = self.0.lock();
+        while let Some((receipt, size)) = kept.receipts.front() {
+            if journal.close_call(receipt).is_err() {
+                return;
+            }
+            kept.bytes -= *size;
+            kept.receipts.pop_front();
+        }
+    }
+}
+
+pub async fn keep_retrying(gateway: std::sync::Arc<crate::gateway::Gateway>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        gateway.pending_receipts.retry(&gateway.journal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::receipt::Audited;
+
+    use super::*;
+
+    #[test]
+    fn bodies_are_not_kept_and_memory_has_an_end() {
+        let unwritten = PendingReceipts::default();
+        let audit = Audited { request_body: Some("x".repeat(1 << 18)), ..Audited::default() };
+        unwritten.keep(Receipt { audit: Some(Box::new(audit)), ..Receipt::default() });
+        {
+            let kept = unwritten.0.lock();
+            let audit = kept.receipts[0].0.audit.as_ref().unwrap();
+            assert!(kept.bytes < 10_000 && audit.request_body.is_none());
+            assert!(audit.request_truncated && !audit.response_truncated);
+        }
+        for _ in 0..6 {
+            unwritten.keep(Receipt { user_agent: "x".repeat(240 << 10), ..Receipt::default() });
+        }
+        assert_eq!(unwritten.len(), 4);
+        assert!(unwritten.0.lock().bytes <= MOST_BYTES);
+    }
+}

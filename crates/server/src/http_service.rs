@@ -1,0 +1,188 @@
+//! The service in front of the router: assigns request ids, catches panics and handles CORS.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::IntoResponse as _;
+use bytes::Bytes;
+use domain::ids;
+use futures_util::FutureExt as _;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http_body::{Frame, SizeHint};
+use pipeline::arrival::RequestId;
+use pipeline::reply::{REQUEST_ID, ReplyBody};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tower::Service as _;
+
+use crate::inference::chat;
+use crate::{App, azure, client_address, cors, fault, shell};
+
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// The top-level HTTP service around the router; one per process, cloned per connection.
+#[derive(Clone)]
+pub struct HttpService {
+    app: Arc<App>,
+    router: Router,
+    /// The full path of chat completions, by far the most called route: served without the router.
+    chat_path: Arc<str>,
+    /// `BASE_PATH`, the prefix of every route, without a trailing slash.
+    base_path: Arc<str>,
+}
+
+/// Facts about a request that handlers read from its extensions.
+#[derive(Clone)]
+pub struct RequestContext {
+    pub request_id: RequestId,
+    pub client_ip: Option<IpAddr>,
+    /// The connection's slot. A handler that takes the connection over (WebSocket) keeps it.
+    pub place: Option<Arc<ConnectionSlot>>,
+}
+
+/// A slot of the connection limit: while it is held, the connection counts and a graceful shutdown waits for it.
+pub struct ConnectionSlot {
+    _permit: OwnedSemaphorePermit,
+    _token: TaskTrackerToken,
+}
+
+impl ConnectionSlot {
+    pub fn new(permit: OwnedSemaphorePermit, token: TaskTrackerToken) -> Arc<Self> {
+        Arc::new(Self { _permit: permit, _token: token })
+    }
+}
+
+/// A response body: from the pipeline, or from axum.
+pub enum Outgoing {
+    Reply(ReplyBody),
+    Framework(Body),
+}
+
+impl HttpService {
+    pub fn new(app: Arc<App>) -> Self {
+        let router = crate::router::routes(app.clone());
+        let base_path: Arc<str> = app.config.base_path.trim_end_matches('/').into();
+        let chat_path = format!("{base_path}{}", chat::PATH).into();
+        Self { app, router, chat_path, base_path }
+    }
+
+    pub fn app(&self) -> &Arc<App> {
+        &self.app
+    }
+
+    pub async fn answer<B>(
+        &self,
+        request: Request<B>,
+        client_ip: Option<IpAddr>,
+        place: Option<Arc<ConnectionSlot>>,
+    ) -> Result<Response<Outgoing>, Infallible>
+    where
+        B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
+    {
+        let request_id = self.request_id(&request);
+        let origin = cors::allowed_origin(&self.app.config.cors_origins, request.headers());
+        if let Some(preflight) = cors::preflight(&request, origin.as_ref()) {
+            return Ok(stamp(preflight.map(Outgoing::Framework), &request_id));
+        }
+        let trusted = &self.app.config.trusted_proxies;
+        let client_ip = client_ip.map(|peer| client_address::resolve(peer, request.headers(), trusted));
+        let visit = RequestContext { request_id: request_id.clone(), client_ip, place };
+        // Unwind safety is asserted because the request's state is dropped together with the panicked future.
+        let served = AssertUnwindSafe(self.serve(request, visit)).catch_unwind().await;
+        let mut response = served.unwrap_or_else(|_| {
+            tracing::error!(request_id = request_id.as_str(), "handler panicked");
+            fault::answer(domain::fault::internal_error()).into_response().map(Outgoing::Framework)
+        });
+        cors::expose(response.headers_mut(), origin);
+        forbid_buffering(response.headers_mut());
+        Ok(stamp(response, &request_id))
+    }
+
+    /// Answers a rejected request without routing it, and closes the connection because the bytes that follow cannot be
+    /// trusted.
+    pub(crate) fn refuse<B>(&self, request: &Request<B>, fault: domain::fault::Fault) -> Response<Outgoing> {
+        let request_id = self.request_id(request);
+        let problem = shell::in_dialect_of(request.uri(), request_id.as_str(), fault::answer(fault));
+        let mut response = problem.into_response().map(Outgoing::Framework);
+        response.headers_mut().insert(http::header::CONNECTION, http::HeaderValue::from_static("close"));
+        stamp(response, &request_id)
+    }
+
+    /// The client's request id if it is usable, else a new one.
+    fn request_id<B>(&self, request: &Request<B>) -> RequestId {
+        let gateway = &self.app.gateway;
+        RequestId::accept(request.headers().get(REQUEST_ID))
+            .unwrap_or_else(|| RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy)))
+    }
+
+    async fn serve<B>(&self, mut request: Request<B>, visit: RequestContext) -> Response<Outgoing>
+    where
+        B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
+    {
+        azure::rewrite(&mut request, &self.base_path);
+        if request.method() == http::Method::POST && request.uri().path() == &*self.chat_path {
+            // Boxed: the connection moves the future it polls several times.
+            return Box::pin(chat::complete(&self.app, visit, request)).await;
+        }
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(visit);
+        match self.router.clone().call(request).await {
+            Ok(response) => response.map(Outgoing::Framework),
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// Forbids proxies, above all nginx, to buffer event streams. Set here for every route: inference, passthrough, replays
+/// and the admin API all stream.
+fn forbid_buffering(headers: &mut HeaderMap) {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let essence = kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if essence.eq_ignore_ascii_case(b"text/event-stream") {
+        headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
+    }
+}
+
+fn stamp(mut response: Response<Outgoing>, request_id: &RequestId) -> Response<Outgoing> {
+    response.headers_mut().entry(REQUEST_ID).or_insert_with(|| request_id.header());
+    response
+}
+
+impl http_body::Body for Outgoing {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match self.get_mut() {
+            Self::Reply(body) => Pin::new(body).poll_frame(context).map_err(axum::Error::new),
+            Self::Framework(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Reply(body) => body.is_end_stream(),
+            Self::Framework(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Reply(body) => body.size_hint(),
+            Self::Framework(body) => body.size_hint(),
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! Test harness: a whole gateway in one process with store, journal, egress and routes, assembled like the executable.
+
+mod answer;
+mod call;
+mod clock;
+mod databases;
+mod dialect;
+mod line;
+mod log;
+mod socket;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use domain::capability::{Capabilities, Edition};
+use domain::clock::Clock;
+use domain::ids::Entropy;
+use domain::receipt::Opening;
+use domain::resources::auth_key;
+use domain::resources::budget;
+use domain::resources::provider::{Provider, Resilience, Source};
+use domain::secret::Secret;
+use egress::{Egress, EgressConfig};
+use http::Method;
+use pipeline::gateway::{Gateway, Policy};
+use pipeline::inventory::Inventory;
+use pipeline::refresh::{Refresher, StaticConfig};
+use pipeline::snapshot::Snapshot;
+use serde_json::{Value, json};
+use server::{App, Config, HttpService, ListenConfig};
+use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
+use tempfile::TempDir;
+use testkit::{SeededEntropy, Upstream};
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, watch};
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
+
+pub use answer::{Answer, check_envelope, check_snapshot, pretty};
+pub use call::Call;
+pub use clock::ShiftedClock;
+pub use dialect::{CLIENTS, Client, UPSTREAMS, input, message};
+pub use line::Line;
+pub use log::CapturedLog;
+pub use socket::Socket;
+
+pub const MASTER: &str = "master-key-of-the-tests";
+pub const UPSTREAM_KEY: &str = "sk-upstream-secret-7890";
+
+/// Settings that a test may change.
+pub struct TestSettings {
+    pub policy: Policy,
+    pub config: Config,
+    pub allow_private: bool,
+    pub loopback_listener: bool,
+    pub store_timeout: Duration,
+    /// The provider types of the environment: one instance each, named after its type, at the scripted upstream.
+    pub vendors: &'static [&'static str],
+    pub demo: Option<bool>,
+    pub edition: Edition,
+    /// Configured budgets, in the format of `BUDGETS`.
+    pub budgets: &'static str,
+}
+
+impl Default for TestSettings {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            config: Config { version: "0.0.0-test", ..Config::default() },
+            allow_private: false,
+            loopback_listener: false,
+            store_timeout: Duration::from_secs(20),
+            vendors: &["openai"],
+            demo: None,
+            edition: Edition::Oss,
+            budgets: "",
+        }
+    }
+}
+
+impl TestSettings {
+    /// Settings with all capabilities.
+    pub fn enterprise() -> Self {
+        Self { edition: Edition::Enterprise, ..Self::default() }
+    }
+
+    /// Settings with one provider of every API format.
+    pub fn every_dialect() -> Self {
+        Self {
+            vendors: &["openai", "anthropic", "gemini", "groq", "jina", "azure", "ollama"],
+            ..Self::default()
+        }
+    }
+}
+
+pub struct TestApp {
+    pub upstream: Arc<Upstream>,
+    pub gateway: Arc<Gateway>,
+    pub refresher: Arc<Refresher>,
+    pub http_service: HttpService,
+    pub clock: Arc<ShiftedClock>,
+    pub backend: Backend,
+    drainer: Mutex<Drainer>,
+    vendors: &'static [&'static str],
+    budgets: &'static str,
+    /// The task that writes responses and idempotent answers to storage.
+    writer: Mutex<Option<(watch::Sender<bool>, JoinHandle<()>)>>,
+    directory: TempDir,
+}
+
+/// Runs a test on SQLite and on PostgreSQL, each time with a new app.
+pub async fn each(test: impl AsyncFn(TestApp)) {
+    each_with(TestSettings::default, test).await;
+}
+
+pub async fn each_with(settings: impl Fn() -> TestSettings, test: impl AsyncFn(TestApp)) {
+    databases::each(async |backend| test(TestApp::build(backend, settings()).await).await).await;
+}
+
+impl TestApp {
+    async fn build(backend: Backend, settings: TestSettings) -> Self {
+        let ground =
+            Ground { upstream: Arc::new(Upstream::start().await), clock: Default::default(), seed: 7 };
+        Self::build_on(backend, settings, ground).await
+    }
+
+    async fn build_on(backend: Backend, settings: TestSettings, ground: Ground) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let Ground { upstream, clock: shifted, seed } = ground;
+        let clock: Arc<dyn Clock> = shifted.clone();
+        let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(seed));
+        let config = StoreConfig {
+            backend: backend.clone(),
+            sealing_key: [42; 32],
+            operation_timeout: settings.store_timeout,
+            entropy: entropy.clone(),
+        };
+        let store = Store::open(config, clock.clone()).await.unwrap();
+        let journal = Journal::open(journal_config(&directory), clock.clone(), entropy.clone()).unwrap();
+        let tasks = TaskTracker::new();
+        let gateway = Arc::new(Gateway {
+            egress: Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap(),
+            clock,
+            entropy,
+            tasks,
+            journal: journal.clone(),
+            metrics: Default::default(),
+            traces: None,
+            policy: settings.policy,
+            capabilities: Capabilities { edition: settings.edition, single: Default::default() },
+            snapshot: ArcSwap::from_pointee(empty_snapshot()),
+            pending_receipts: Default::default(),
+            responses: store.responses().clone(),
+            reasoning_states: Default::default(),
+            retry_budget: Default::default(),
+            hedge_budget: Default::default(),
+            console: Default::default(),
+            audit: Default::default(),
+            limiter: Default::default(),
+            budgets: Default::default(),
+            key_uses: Default::default(),
+            user_paths: Default::default(),
+            idempotency: store.idempotency().clone(),
+            body_work: Default::default(),
+            unknown_callers: Default::default(),
+        });
+        let (stop, stopped) = watch::channel(false);
+        let (responses, keys) = (store.responses().clone(), store.idempotency().clone());
+        let writing = gateway.tasks.spawn(async move {
+            tokio::join!(responses.run(stopped.clone()), keys.run(stopped));
+        });
+        let instance = |vendor: &&str| (provider(vendor, &upstream), Source::Env);
+        let fixed = StaticConfig {
+            providers: settings.vendors.iter().map(instance).collect(),
+            demo: settings.demo,
+            allow_private: settings.allow_private,
+            loopback_listener: settings.loopback_listener,
+            combos: true,
+            budgets: budget::parse_list(settings.budgets).unwrap(),
+            secrets: vec![Secret::new(MASTER.to_owned())],
+        };
+        let refresher =
+            Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, Inventory::open(None)));
+        refresher.load().await.unwrap();
+        let app = App::new(gateway.clone(), refresher.clone(), settings.config);
+        Self {
+            upstream,
+            gateway,
+            refresher,
+            http_service: HttpService::new(app),
+            clock: shifted,
+            backend,
+            drainer: Mutex::new(Drainer::new(journal, store)),
+            vendors: settings.vendors,
+            budgets: settings.budgets,
+            writer: Mutex::new(Some((stop, writing))),
+            directory,
+        }
+    }
+
+    /// Starts another gateway on the same database, with the same providers, clock and settings.
+    pub async fn neighbour(&self) -> Self {
+        let settings = TestSettings {
+            policy: self.gateway.policy.clone(),
+            vendors: self.vendors,
+            edition: self.gateway.capabilities.edition,
+            budgets: self.budgets,
+            ..TestSettings::default()
+        };
+        let ground = Ground { upstream: self.upstream.clone(), clock: self.clock.clone(), seed: 8 };
+        Self::build_on(self.backend.clone(), settings, ground).await
+    }
+
+    /// Stops the gateway like a process and starts another on its database.
+    pub async fn restart(&self) -> Self {
+        let (stop, writing) = self.writer.lock().await.take().unwrap();
+        stop.send_replace(true);
+        writing.await.unwrap();
+        self.refresher.store().close().await;
+        self.neighbour().await
+    }
+
+    /// The data directory, which contains the journal.
+    pub fn data_directory(&self) -> &std::path::Path {
+        self.directory.path()
+    }
+
+    /// Changes the database directly, bypassing the gateway.
+    pub async fn sql(&self, statement: &str) {
+        use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
+        let statement = AssertSqlSafe(statement.to_owned());
+        match &self.backend {
+            Backend::Sqlite { path } => {
+                let address = format!("sqlite://{}", path.display());
+                let mut connection = SqliteConnection::connect(&address).await.unwrap();
+                connection.execute(statement).await.map(drop).unwrap();
+                connection.close().await.unwrap();
+            }
+            Backend::Postgres { url } => {
+                let mut connection = PgConnection::connect(url.reveal()).await.unwrap();
+                connection.execute(statement).await.map(drop).unwrap();
+                connection.close().await.unwrap();
+            }
+        }
+    }
+
+    /// Simulates another process on the same journal directory that crashes during this call.
+    pub fn crash(&self, opening: &Opening) {
+        let config = journal_config(&self.directory);
+        let journal =
+            Journal::open(config, self.gateway.clock.clone(), self.gateway.entropy.clone()).unwrap();
+        journal.open_call(opening.as_ref()).unwrap();
+    }
+
+    /// A request, by default with the master key.
+    pub fn call(&self, method: Method, path: impl Into<String>) -> Call<'_> {
+        Call::new(&self.http_service, method, path.into()).key(MASTER)
+    }
+
+    pub fn get(&self, path: impl Into<String>) -> Call<'_> {
+        self.call(Method::GET, path)
+    }
+
+    pub fn post(&self, path: impl Into<String>, body: Value) -> Call<'_> {
+        self.call(Method::POST, path).json(body)
+    }
+
+    pub fn put(&self, path: impl Into<String>, body: Value) -> Call<'_> {
+        self.call(Method::PUT, path).json(body)
+    }
+
+    /// A chat completion with the upstream's scripted model of that name.
+    pub fn chat(&self, model: &str) -> Call<'_> {
+        self.post("/v1/chat/completions", question(model))
+    }
+
+    pub fn stream(&self, model: &str) -> Call<'_> {
+        let mut body = question(model);
+        body["stream"] = json!(true);
+        self.post("/v1/chat/completions", body)
+    }
+
+    /// Creates a managed key; returns its id and its raw value.
+    pub async fn key(&self, body: Value) -> (String, String) {
+        let answer = self.post("/admin/api/v1/auth-keys", body).send().await.expect_status(201);
+        let created = answer.json();
+        (created["id"].as_str().unwrap().to_owned(), created["key"].as_str().unwrap().to_owned())
+    }
+
+    pub async fn key_with(&self, scopes: &[&str]) -> String {
+        self.key(json!({"name": "of the tests", "scopes": scopes})).await.1
+    }
+
+    pub async fn drain(&self) -> Result<usize, store::StoreError> {
+        self.drainer.lock().await.drain_once().await
+    }
+
+    /// The usage log, oldest first, once it has exactly `count` calls; fails if it has more.
+    pub async fn receipts(&self, count: usize) -> Vec<Value> {
+        let deadline = self.clock.tick() + Duration::from_secs(10);
+        loop {
+            self.drain().await.unwrap();
+            let found = self.usage_log().await;
+            assert!(found.len() <= count, "{} calls instead of {count}: {found:#?}", found.len());
+            if found.len() == count {
+                tokio::time::sleep(Duration::from_millis(30)).await;
+                self.drain().await.unwrap();
+                let later = self.usage_log().await;
+                assert_eq!(later.len(), count, "{later:#?}");
+                return later;
+            }
+            assert!(self.clock.tick() < deadline, "{} calls instead of {count}: {found:#?}", found.len());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn usage_log(&self) -> Vec<Value> {
+        let answer = self.get("/admin/api/v1/usage/log?limit=200").send().await.expect_status(200);
+        let mut entries = answer.json()["entries"].as_array().unwrap().clone();
+        entries.reverse();
+        entries
+    }
+
+    /// Serves the gateway on a real socket until the app is dropped.
+    pub async fn listen(&self) -> Listening {
+        self.listen_with(ListenConfig { grace: Duration::from_secs(5), ..ListenConfig::default() }).await
+    }
+
+    pub async fn listen_with(&self, config: ListenConfig) -> Listening {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopping) = watch::channel(false);
+        let http_service = self.http_service.clone();
+        let serving = self.gateway.tasks.spawn(async move {
+            server::serve(listener, http_service, config, stopping, &server::Workers::none()).await
+        });
+        Listening { address, stop, serving }
+    }
+}
+
+pub struct Listening {
+    pub address: std::net::SocketAddr,
+    pub stop: watch::Sender<bool>,
+    /// Returns the number of connections that were still open when the grace period ended.
+    pub serving: tokio::task::JoinHandle<usize>,
+}
+
+pub fn question(model: &str) -> Value {
+    json!({"model": model, "messages": [{"role": "user", "content": "How are you today?"}]})
+}
+
+/// The parts of an app that another app may share.
+struct Ground {
+    upstream: Arc<Upstream>,
+    clock: Arc<ShiftedClock>,
+    seed: u64,
+}
+
+/// An instance named after its type, at the URL where the upstream serves that type.
+pub fn provider(vendor: &str, upstream: &Upstream) -> Provider {
+    let base_url = match vendor {
+        "gemini" => format!("http://{}/v1beta", upstream.address()),
+        "azure" => format!("http://{}", upstream.address()),
+        "ollama" => format!("http://{}/ollama/v1", upstream.address()),
+        _ => upstream.base_url(),
+    };
+    Provider {
+        name: vendor.into(),
+        provider_type: vendor.into(),
+        api_key: Some(Secret::new(UPSTREAM_KEY.to_owned())),
+        base_url,
+        api_version: String::new(),
+        models: Vec::new(),
+        headers: Default::default(),
+        enabled: true,
+        priority: 0,
+        resilience: steadfast(),
+    }
+}
+
+/// Resilience without retries and without a circuit breaker, for tests of single responses.
+fn steadfast() -> Resilience {
+    Resilience { max_retries: Some(0), breaker_failures: Some(u32::MAX), ..Resilience::default() }
+}
+
+fn journal_config(directory: &TempDir) -> JournalConfig {
+    JournalConfig {
+        directory: directory.path().join("journal"),
+        segment_bytes: 64 << 20,
+        max_bytes: 1 << 30,
+        fsync: false,
+    }
+}
+
+fn empty_snapshot() -> Snapshot {
+    Snapshot {
+        revision: 0,
+        master: auth_key::digest(MASTER),
+        keys: Default::default(),
+        routes: Default::default(),
+        broken: Default::default(),
+    }
+}

@@ -1,0 +1,165 @@
+//! Renders canonical events as the full set of response events that the official clients expect.
+
+mod blocks;
+mod event_writer;
+
+use bytes::BytesMut;
+use domain::call::Format;
+use domain::canon::{Block, Delta, Event, Opaque, StopReason};
+use domain::fault::Fault;
+use serde_json::Value;
+
+use super::object::{Object, State};
+use super::render::{Names, items};
+use super::write_usage;
+use crate::codec::{IdGenerator, Renderer, Rendering};
+use crate::fault::responses_error;
+use blocks::Spoken;
+use event_writer::EventWriter;
+
+pub struct StreamRenderer {
+    object: Object,
+    mint: IdGenerator,
+    names: Names,
+    pen: EventWriter,
+    begun: bool,
+    /// Finished items, by their position in the output.
+    items: Vec<Option<String>>,
+    open: Vec<Slot>,
+    usage: Option<Value>,
+    stop: StopReason,
+    refused: bool,
+}
+
+struct Slot {
+    block: u32,
+    place: usize,
+    spoken: Spoken,
+}
+
+impl StreamRenderer {
+    pub fn new(rendering: Rendering) -> Self {
+        Self {
+            object: Object::new(&rendering),
+            names: Names::new(&rendering.tools),
+            mint: rendering.mint,
+            pen: EventWriter::default(),
+            begun: false,
+            items: Vec::new(),
+            open: Vec::new(),
+            usage: None,
+            stop: StopReason::EndTurn,
+            refused: false,
+        }
+    }
+}
+
+impl Renderer for StreamRenderer {
+    fn write(&mut self, event: &Event, out: &mut BytesMut) {
+        self.begin(out);
+        match event {
+            Event::Begin { .. } => {}
+            Event::Open { index, block } => self.open(*index, block, out),
+            Event::Delta { index, delta } => self.grow(*index, delta, out),
+            Event::Close { index } => self.close(*index, out),
+            Event::Usage { usage, .. } => self.usage = Some(write_usage(usage)),
+            Event::Finish { reason } => self.stop = reason.clone(),
+            Event::End => self.end(out),
+        }
+    }
+
+    fn fail(&mut self, fault: &Fault, out: &mut BytesMut) {
+        self.begin(out);
+        let response = self.response(&State::Failed(fault));
+        self.pen.event(out, "response.failed", format_args!(r#""response":{response}"#));
+        out.extend_from_slice(responses_error(fault, self.pen.sequence).as_bytes());
+    }
+}
+
+impl StreamRenderer {
+    fn begin(&mut self, out: &mut BytesMut) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let response = self.response(&State::InProgress);
+        for kind in ["response.created", "response.in_progress"] {
+            self.pen.event(out, kind, format_args!(r#""response":{response}"#));
+        }
+    }
+
+    fn response(&self, state: &State<'_>) -> String {
+        let done = self.items.iter().filter_map(Option::as_deref);
+        self.object.write(state, done, self.usage.as_ref())
+    }
+
+    fn open(&mut self, block: u32, opened: &Block, out: &mut BytesMut) {
+        let spoken = match opened {
+            Block::Text => Spoken::text(self.mint.item("msg_")),
+            Block::Refusal => {
+                self.refused = true;
+                Spoken::refusal(self.mint.item("msg_"))
+            }
+            Block::Thinking => Spoken::thought(self.mint.item("rs_")),
+            Block::ToolCall { id, name, custom, opaque } => {
+                if let Some(opaque) = opaque {
+                    self.state_of_a_call(opaque, out);
+                }
+                let call = items::Call::new(id, name, *custom, &self.names, &mut self.mint);
+                Spoken::call(call, *custom)
+            }
+            Block::Foreign { format: Format::Responses, value } => {
+                return self.whole_item(&value.to_string(), out);
+            }
+            Block::Foreign { .. } => return,
+        };
+        let place = self.items.len();
+        self.items.push(None);
+        spoken.open(place, &mut self.pen, out);
+        self.open.push(Slot { block, place, spoken });
+    }
+
+    fn grow(&mut self, block: u32, delta: &Delta, out: &mut BytesMut) {
+        let Some(slot) = self.open.iter_mut().rfind(|slot| slot.block == block) else { return };
+        match delta {
+            Delta::Text(more) | Delta::Arguments(more) => {
+                slot.spoken.grow(more, slot.place, &mut self.pen, out);
+            }
+            Delta::Opaque(opaque) => slot.spoken.keep(opaque),
+        }
+    }
+
+    fn close(&mut self, block: u32, out: &mut BytesMut) {
+        let Some(index) = self.open.iter().rposition(|slot| slot.block == block) else { return };
+        let mut slot = self.open.remove(index);
+        let item = slot.spoken.close(slot.place, &mut self.pen, out);
+        self.pen.item(out, "done", slot.place, &item);
+        self.items[slot.place] = Some(item);
+        if let Some(opaque) = slot.spoken.late_state() {
+            self.state_of_a_call(&opaque, out);
+        }
+    }
+
+    /// Writes a call's state as a reasoning item, which clients send back with the calls that follow it.
+    fn state_of_a_call(&mut self, opaque: &Opaque, out: &mut BytesMut) {
+        let item = items::reasoning(&self.mint.item("rs_"), "", Some(&items::call_state(opaque)));
+        self.whole_item(&item, out);
+    }
+
+    fn whole_item(&mut self, item: &str, out: &mut BytesMut) {
+        let place = self.items.len();
+        self.pen.item(out, "added", place, item);
+        self.pen.item(out, "done", place, item);
+        self.items.push(Some(item.to_owned()));
+    }
+
+    fn end(&mut self, out: &mut BytesMut) {
+        let state = State::Ended { stop: &self.stop, refused: self.refused };
+        let response = self.response(&state);
+        let kind = match state.status() {
+            "incomplete" => "response.incomplete",
+            _ => "response.completed",
+        };
+        self.pen.event(out, kind, format_args!(r#""response":{response}"#));
+        out.extend_from_slice(b"data: [DONE]\n\n");
+    }
+}

@@ -1,0 +1,196 @@
+//! An open block of the answer: renders its events and the resulting item.
+
+use bytes::BytesMut;
+use domain::canon::Opaque;
+
+use super::event_writer::EventWriter;
+use crate::formats::responses::custom_input::Unwrapper;
+use crate::formats::responses::quoted::Quoted;
+use crate::formats::responses::render::items::{self, Call, Message};
+
+pub enum Spoken {
+    Message {
+        id: String,
+        message: Message,
+        text: String,
+    },
+    Thought {
+        id: String,
+        text: String,
+        state: Option<Opaque>,
+    },
+    Call {
+        call: Call,
+        arguments: String,
+        /// Unwraps the JSON arguments of a custom tool that was sent as a function.
+        unwrapper: Option<Unwrapper>,
+        late_state: Option<Opaque>,
+    },
+}
+
+impl Spoken {
+    pub fn text(id: String) -> Self {
+        Self::Message { id, message: Message::Text, text: String::new() }
+    }
+
+    pub fn refusal(id: String) -> Self {
+        Self::Message { id, message: Message::Refusal, text: String::new() }
+    }
+
+    pub fn thought(id: String) -> Self {
+        Self::Thought { id, text: String::new(), state: None }
+    }
+
+    /// Creates a call; `plain` if the deltas are the input itself.
+    pub fn call(call: Call, plain: bool) -> Self {
+        let unwrapper = (call.custom && !plain).then(Unwrapper::default);
+        Self::Call { call, arguments: String::new(), unwrapper, late_state: None }
+    }
+
+    pub fn open(&self, place: usize, pen: &mut EventWriter, out: &mut BytesMut) {
+        match self {
+            Self::Message { id, message, .. } => {
+                pen.item(out, "added", place, &items::message(id, *message, None));
+                let part = message.part("");
+                let members = format_args!(
+                    r#""item_id":"{id}","output_index":{place},"content_index":0,"part":{part}"#
+                );
+                pen.event(out, "response.content_part.added", members);
+            }
+            Self::Thought { id, .. } => pen.item(out, "added", place, &items::reasoning(id, "", None)),
+            Self::Call { call, .. } => pen.item(out, "added", place, &call.item(None)),
+        }
+    }
+
+    pub fn grow(&mut self, more: &str, place: usize, pen: &mut EventWriter, out: &mut BytesMut) {
+        match self {
+            Self::Message { id, message, text } => {
+                text.push_str(more);
+                let (kind, logprobs) = match message {
+                    Message::Text => ("response.output_text.delta", r#","logprobs":[]"#),
+                    Message::Refusal => ("response.refusal.delta", ""),
+                };
+                let delta = Quoted(more);
+                pen.event(
+                    out,
+                    kind,
+                    format_args!(
+                        r#""item_id":"{id}","output_index":{place},"content_index":0,"delta":{delta}{logprobs}"#
+                    ),
+                );
+            }
+            Self::Thought { id, text, .. } => {
+                if more.is_empty() {
+                    return;
+                }
+                if text.is_empty() {
+                    summary_event(pen, out, "part.added", id, place, "part", &items::summary_part(""));
+                }
+                text.push_str(more);
+                summary_event(pen, out, "text.delta", id, place, "delta", &Quoted(more));
+            }
+            Self::Call { call, arguments, unwrapper, .. } => match unwrapper {
+                Some(unwrapper) => tell(call, arguments, &unwrapper.read(more), place, pen, out),
+                None => tell(call, arguments, more, place, pen, out),
+            },
+        }
+    }
+
+    pub fn keep(&mut self, opaque: &Opaque) {
+        match self {
+            Self::Thought { state, .. } | Self::Call { late_state: state, .. } => {
+                *state = Some(opaque.clone())
+            }
+            Self::Message { .. } => {}
+        }
+    }
+
+    /// State that arrived after the call had begun.
+    pub fn late_state(&mut self) -> Option<Opaque> {
+        match self {
+            Self::Call { late_state, .. } => late_state.take(),
+            _ => None,
+        }
+    }
+
+    /// Writes all events up to the item's own and returns the item.
+    pub fn close(&mut self, place: usize, pen: &mut EventWriter, out: &mut BytesMut) -> String {
+        match self {
+            Self::Message { id, message, text } => {
+                let (kind, field, logprobs) = match message {
+                    Message::Text => ("response.output_text.done", "text", r#","logprobs":[]"#),
+                    Message::Refusal => ("response.refusal.done", "refusal", ""),
+                };
+                let at = format!(r#""item_id":"{id}","output_index":{place},"content_index":0"#);
+                pen.event(out, kind, format_args!(r#"{at},"{field}":{}{logprobs}"#, Quoted(text)));
+                let part = message.part(text);
+                pen.event(out, "response.content_part.done", format_args!(r#"{at},"part":{part}"#));
+                items::message(id, *message, Some(text))
+            }
+            Self::Thought { id, text, state } => {
+                if !text.is_empty() {
+                    summary_event(pen, out, "text.done", id, place, "text", &Quoted(text));
+                    summary_event(pen, out, "part.done", id, place, "part", &items::summary_part(text));
+                }
+                let state = state.as_ref().map(|opaque| items::state(opaque, text));
+                items::reasoning(id, text, state.as_deref())
+            }
+            Self::Call { call, arguments, unwrapper, .. } => {
+                if let Some(unwrapper) = unwrapper {
+                    tell(call, arguments, &unwrapper.finish(), place, pen, out);
+                } else if !call.custom && arguments.trim().is_empty() {
+                    arguments.clear();
+                    tell(call, arguments, "{}", place, pen, out);
+                }
+                finish_call(call, arguments, place, pen, out);
+                call.item(Some(arguments))
+            }
+        }
+    }
+}
+
+fn summary_event(
+    pen: &mut EventWriter,
+    out: &mut BytesMut,
+    what: &str,
+    id: &str,
+    place: usize,
+    field: &str,
+    value: &dyn std::fmt::Display,
+) {
+    let kind = match what {
+        "part.added" => "response.reasoning_summary_part.added",
+        "part.done" => "response.reasoning_summary_part.done",
+        "text.done" => "response.reasoning_summary_text.done",
+        _ => "response.reasoning_summary_text.delta",
+    };
+    let members =
+        format_args!(r#""item_id":"{id}","output_index":{place},"summary_index":0,"{field}":{value}"#);
+    pen.event(out, kind, members);
+}
+
+fn tell(call: &Call, told: &mut String, more: &str, place: usize, pen: &mut EventWriter, out: &mut BytesMut) {
+    if more.is_empty() {
+        return;
+    }
+    told.push_str(more);
+    let kind = if call.custom {
+        "response.custom_tool_call_input.delta"
+    } else {
+        "response.function_call_arguments.delta"
+    };
+    let (id, delta) = (&call.id, Quoted(more));
+    pen.event(out, kind, format_args!(r#""item_id":"{id}","output_index":{place},"delta":{delta}"#));
+}
+
+fn finish_call(call: &Call, told: &str, place: usize, pen: &mut EventWriter, out: &mut BytesMut) {
+    let at = format!(r#""item_id":"{}","output_index":{place}"#, call.id);
+    let told = Quoted(told);
+    if call.custom {
+        pen.event(out, "response.custom_tool_call_input.done", format_args!(r#"{at},"input":{told}"#));
+    } else {
+        let name = Quoted(&call.name);
+        let members = format_args!(r#"{at},"name":{name},"arguments":{told}"#);
+        pen.event(out, "response.function_call_arguments.done", members);
+    }
+}
