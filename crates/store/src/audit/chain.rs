@@ -1,29 +1,28 @@
-//! The links of a chain: HMAC-SHA256 over the link before and everything a row says, under a key that only we have.
+//! Links of a hash chain: HMAC-SHA256 over the previous link and the content of the row, with a derived key.
 
-use sha2::{Digest as _, Sha256};
+use hmac::{Hmac, Mac as _};
+use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use crate::StoreError;
 use crate::database::{Row, Value};
 
-const BLOCK: usize = 64;
-
 pub(crate) struct ChainKey(Zeroizing<[u8; 32]>);
 
-/// What is kept of a chain beside its rows.
+/// The stored state of a chain, besides its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChainRecord {
     pub chain: String,
-    /// Chains count up from 1, so that one that is gone is missed.
+    /// Chains are numbered from 1, so that a deleted chain is detected.
     pub number: i64,
     pub started_at: i64,
-    /// How many links there ever were.
+    /// Total number of links, including those of deleted rows.
     pub length: i64,
-    /// The last link.
+    /// The hash of the last link.
     pub head: String,
-    /// The oldest row that is left.
+    /// Sequence of the oldest row that is left.
     pub first_sequence: i64,
-    /// The link before it.
+    /// The hash of the link before that row.
     pub anchor: String,
     pub seal: String,
 }
@@ -33,7 +32,7 @@ impl ChainKey {
         Self(Zeroizing::new(hmac(sealing_key, |mac| mac.update(b"gatehouse audit chain v1"))))
     }
 
-    /// What the first link of a chain follows.
+    /// The hash that precedes the first link of a chain.
     pub fn root(&self, chain: &str) -> String {
         hex(&hmac(&self.0, |mac| {
             mac.update(b"root");
@@ -50,7 +49,7 @@ impl ChainKey {
         }))
     }
 
-    /// Vouches for the record of a chain: without it, whoever can write rows could cut off a tail.
+    /// Authenticates the record of a chain; without it, anyone who can write rows could cut off the end of the chain.
     pub fn seal(&self, record: &ChainRecord) -> String {
         let fields: [Value<'_>; 7] = [
             (&record.chain).into(),
@@ -85,36 +84,29 @@ impl ChainRecord {
     }
 }
 
-/// Each field says what it is and how long, so that no two rows are the same bytes.
-fn put(mac: &mut Sha256, value: &Value<'_>) {
+/// Hashes a field with its type and length, so that different rows never hash the same bytes.
+fn put(mac: &mut Hmac<Sha256>, value: &Value<'_>) {
     let text = match value {
         Value::Integer(Some(number)) => {
-            mac.update([1]);
-            return mac.update(number.to_le_bytes());
+            mac.update(&[1]);
+            return mac.update(&number.to_le_bytes());
         }
-        Value::Integer(None) | Value::Text(None) => return mac.update([0]),
+        Value::Integer(None) | Value::Text(None) => return mac.update(&[0]),
         Value::Text(Some(text)) => text,
         Value::Shared(text) => &***text,
     };
-    mac.update([2]);
-    mac.update((text.len() as u64).to_le_bytes());
+    mac.update(&[2]);
+    mac.update(&(text.len() as u64).to_le_bytes());
     mac.update(text.as_bytes());
 }
 
-/// RFC 2104, for keys that are no longer than a block.
-fn hmac(key: &[u8; 32], fill: impl FnOnce(&mut Sha256)) -> [u8; 32] {
-    let padded = |with: u8| {
-        let mut block = Zeroizing::new([with; BLOCK]);
-        block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
-        block
-    };
-    let mut inner = Sha256::new();
-    inner.update(*padded(0x36));
-    fill(&mut inner);
-    let mut outer = Sha256::new();
-    outer.update(*padded(0x5c));
-    outer.update(inner.finalize());
-    outer.finalize().into()
+fn hmac(key: &[u8; 32], fill: impl FnOnce(&mut Hmac<Sha256>)) -> [u8; 32] {
+    // HMAC fills a key that is shorter than a block of SHA-256 with zeros.
+    let mut block = Zeroizing::new([0; 64]);
+    block[..key.len()].copy_from_slice(key);
+    let mut mac = Hmac::<Sha256>::new((&*block).into());
+    fill(&mut mac);
+    mac.finalize().into_bytes().into()
 }
 
 fn hex(bytes: &[u8; 32]) -> String {
@@ -131,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_mac_is_the_standard_one() {
-        // RFC 4231, case 1 has a key of 20 bytes; zeros after it change nothing.
+        // The key of RFC 4231 test case 1 has 20 bytes; padding it with zeros does not change the result.
         let mut key = [0u8; 32];
         key[..20].fill(0x0b);
         let mac = hmac(&key, |mac| mac.update(b"Hi There"));
