@@ -8,7 +8,7 @@ const BANNED: [&str; 46] = [
     "Ahead",
     "Backlog",
     "Bell",
-    "SelectionContext",
+    "Circumstances",
     "Course",
     "Departure",
     "Door",
