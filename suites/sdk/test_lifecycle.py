@@ -159,7 +159,7 @@ def test_sighup_reloads_what_can_change_and_names_the_rest(start_gateway, upstre
     body = {"model": "demo-chat", "stream": True, "messages": [{"role": "user", "content": "x"}]}
     with stream.stream("POST", "/v1/chat/completions", json=body, headers=rig.bearer(old_key)) as running:
         log = reload(gateway, "configuration reloaded")
-        assert "needs a restart" in log and "server.body_size_limit" in log and new_key not in log
+        assert "restart required" in log and "server.body_size_limit" in log and new_key not in log
         assert running.read().endswith(b"data: [DONE]\n\n"), "a running call finishes"
     assert gateway.http.get("/v1/models", headers=rig.bearer(old_key)).status_code == 401
     models = gateway.http.get("/v1/models", headers=rig.bearer(new_key)).json()
