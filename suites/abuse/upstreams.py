@@ -3,11 +3,11 @@ down."""
 
 import datetime
 import json
+import multiprocessing
 import pathlib
 import selectors
 import socket
 import subprocess
-import threading
 import time
 
 import httpx
@@ -61,36 +61,45 @@ def request(model, stream):
 
 
 class SlowStreams:
-    """Streams with one event per second, each read to its end."""
+    """Streams with one event per second, each read to its end by another process: a thread of this one would take the
+    interpreter from the calls whose duration is measured."""
 
     def __init__(self, port, count):
-        self.selector = selectors.DefaultSelector()
-        self.answers, self.ended = {}, 0
-        for _ in range(count):
-            connection = socket.create_connection(("127.0.0.1", port), timeout=10)
-            connection.sendall(request("openai/drip-1000", True))
-            connection.setblocking(False)
-            self.answers[connection] = b""
-            self.selector.register(connection, selectors.EVENT_READ)
-        self.thread = threading.Thread(target=self.read)
-        self.thread.start()
-
-    def read(self):
-        deadline = time.monotonic() + 90
-        while self.ended < len(self.answers) and time.monotonic() < deadline:
-            for key, _ in self.selector.select(timeout=1):
-                data = key.fileobj.recv(65536)
-                self.answers[key.fileobj] += data
-                if not data or self.answers[key.fileobj].endswith(b"0\r\n\r\n"):
-                    self.ended += 1
-                    self.selector.unregister(key.fileobj)
+        context = multiprocessing.get_context("spawn")
+        self.results, results = context.Pipe(duplex=False)
+        self.process = context.Process(target=read_slow_streams, args=(port, count, results))
+        self.process.start()
+        results.close()
+        self.results.recv()
 
     def failures(self):
-        self.thread.join()
-        for connection, answer in self.answers.items():
-            connection.close()
-            if not answer.startswith(b"HTTP/1.1 200 ") or b"data: [DONE]" not in answer:
-                yield (answer[:40] + b" ... " + answer[-200:]).decode(errors="replace")
+        faults = self.results.recv()
+        self.process.join()
+        return faults
+
+
+def read_slow_streams(port, count, results):
+    """Opens the streams and sends None, reads them and sends what was wrong."""
+    selector = selectors.DefaultSelector()
+    answers, ended = {}, 0
+    for _ in range(count):
+        connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+        connection.sendall(request("openai/drip-1000", True))
+        connection.setblocking(False)
+        answers[connection] = b""
+        selector.register(connection, selectors.EVENT_READ)
+    results.send(None)
+    deadline = time.monotonic() + 90
+    while ended < count and time.monotonic() < deadline:
+        for key, _ in selector.select(timeout=1):
+            data = key.fileobj.recv(65536)
+            answers[key.fileobj] += data
+            if not data or answers[key.fileobj].endswith(b"0\r\n\r\n"):
+                ended += 1
+                selector.unregister(key.fileobj)
+    complete = lambda answer: answer.startswith(b"HTTP/1.1 200 ") and b"data: [DONE]" in answer
+    shown = lambda answer: (answer[:40] + b" ... " + answer[-200:]).decode(errors="replace")
+    results.send([shown(answer) for answer in answers.values() if not complete(answer)])
 
 
 def stalled_readers(port, count):

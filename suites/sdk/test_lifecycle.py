@@ -37,7 +37,8 @@ def test_without_a_master_key_one_is_made_and_nothing_is_open(start_gateway):
     assert gateway.http.get("/v1/models").status_code == 401
     files = [path for path in (gateway.directory / "data").rglob("*") if path.is_file()]
     keys = [path.read_text().strip() for path in files if "master" in path.name]
-    assert len(keys) == 1 and keys[0] in gateway.log()
+    assert len(keys) == 1
+    rig.eventually(lambda: keys[0] in gateway.log(), what="the key in the log")
     assert all(stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 for path in files if "key" in path.name)
     assert gateway.http.get("/v1/models", headers=rig.bearer(keys[0])).status_code == 200
     gateway.stop()
@@ -196,6 +197,7 @@ def test_the_start_names_the_master_key_in_force(start_gateway):
     (gateway.directory / "data" / "master.key").write_text("gm_left-over-0123456789\n")
     gateway.stop()
     gateway.start()
+    rig.eventually(lambda: "holds another master key" in gateway.log(), what="the warning in the log")
     log = gateway.log()
     assert f"from GATEWAY_MASTER_KEY (environment), ends in {rig.MASTER_KEY[-4:]}" in log
     assert "holds another master key, which is not in force" in log
@@ -207,8 +209,13 @@ def test_requests_are_logged_on_demand_with_the_clients_address(start_gateway, u
     headers = {"X-Request-Id": request_id, "X-Forwarded-For": "198.51.100.9, 203.0.113.7, 10.0.0.1"}
     with sdk(gateway) as client:
         client.chat.completions.create(model="openai/text", messages=user("a secret prompt"), extra_headers=headers)
-    lines = [json.loads(line) for line in gateway.log().splitlines() if line.startswith("{")]
-    [line] = [line for line in lines if line.get("request_id") == request_id and line["message"] == "request"]
+
+    def logged():
+        lines = [json.loads(line) for line in gateway.log().splitlines() if line.startswith("{") and line.endswith("}")]
+        return [line for line in lines if line.get("request_id") == request_id and line["message"] == "request"]
+
+    rig.eventually(logged, what="the request in the log")
+    [line] = logged()
     assert (line["client_ip"], line["status"], line["provider"]) == ("203.0.113.7", 200, "openai"), line
     assert line["key"] == "master_key" and line["path"] == "/v1/chat/completions" and line["model"] == "text"
     assert line["total_tokens"] > 0 and line["duration_ms"] > 0 and "a secret prompt" not in gateway.log()

@@ -42,25 +42,24 @@ pub fn afford(
     prepared: Prepared,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
-    let occasion = || ticket.budget_scope(&prepared.caller, &prepared.user_path);
-    let Some(occasion) = budgets::budgeted(gateway, occasion)? else { return Ok(prepared) };
+    let scope = || ticket.budget_scope(&prepared.caller, &prepared.user_path);
+    let Some(scope) = budgets::budgeted(gateway, scope)? else { return Ok(prepared) };
     let hold = |prepared: &Prepared| {
         let history = Pair::of(gateway, &prepared.caller, &prepared.plan);
-        fit(&prepared.plan, &prepared.call, &history, |worst| budgets::hold(gateway, &occasion, worst))
+        fit(&prepared.plan, &prepared.call, &history, |worst| budgets::hold(gateway, &scope, worst))
     };
     let misfit = match hold(&prepared) {
         Ok(fit) => return bounded(gateway, prepared, fit, ticket),
         Err(misfit) => misfit,
     };
-    budgets::exhausted(gateway, &occasion, misfit.need);
-    if let Some(plan) = downgraded(gateway, draw, &prepared, &misfit.exceeded) {
-        let prepared = Prepared { plan, ..prepared };
-        if let Ok(fit) = hold(&prepared) {
-            return bounded(gateway, prepared, fit, ticket);
-        }
-        return Err(budgets::refused(gateway, &prepared.caller, &misfit.exceeded));
+    budgets::exhausted(gateway, &scope, misfit.need);
+    let refusal = budgets::refused(gateway, &prepared.caller, &misfit.exceeded);
+    let Some(plan) = downgraded(gateway, draw, &prepared, &misfit.exceeded) else { return Err(refusal) };
+    let prepared = Prepared { plan, ..prepared };
+    match hold(&prepared) {
+        Ok(fit) => bounded(gateway, prepared, fit, ticket),
+        Err(_) => Err(refusal),
     }
-    Err(budgets::refused(gateway, &prepared.caller, &misfit.exceeded))
 }
 
 /// The key and model of a call, with access to their clamp history.

@@ -1,7 +1,6 @@
 //! A request as the server hands it to the pipeline: everything but the body, without types of the web framework.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::call::Surface;
@@ -81,12 +80,12 @@ pub fn user_path(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
 }
 
 /// Reads the id of the agent run that a call belongs to.
-pub fn run_id(headers: &HeaderMap) -> Result<Option<Arc<str>>, Fault> {
+pub fn run_id(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
     let Some(value) = headers.get("x-run-id") else { return Ok(None) };
     let text = value.to_str().ok().map(str::trim).filter(|text| (1..=200).contains(&text.len()));
     let refused =
         || fault::invalid_parameter("X-Run-Id", "'X-Run-Id' is 1 to 200 printable ASCII characters.");
-    text.map(|text| Some(Arc::from(text))).ok_or_else(refused)
+    text.map(Some).ok_or_else(refused)
 }
 
 pub fn query_value<'a>(query: &'a str, name: &str) -> Option<&'a str> {

@@ -82,6 +82,13 @@ pub struct BudgetScope {
     pub run: Option<Arc<str>>,
 }
 
+impl BudgetScope {
+    pub fn new(caller: &Caller, user_path: UserPath, at: Timestamp, run: Option<&str>) -> Self {
+        let tenant = caller.key().and_then(|key| key.tenant_id.clone());
+        Self { at, tenant, user_path, run: run.map(Arc::from) }
+    }
+}
+
 /// The worst-case cost of a call, held until the call is settled. Dropping it releases the amount.
 pub struct Hold {
     budgets: Arc<Budgets>,

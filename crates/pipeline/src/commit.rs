@@ -67,8 +67,9 @@ pub async fn stream(
         Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
         Err(_) => {
             let mut headers = HeaderMap::from_iter([(reply::REQUEST_ID, arrival.request_id.header())]);
-            if let Some(told) = early.account.and_then(|account| account.told(gateway.clock.tick())) {
-                told.write(&mut headers);
+            let limits = early.account.and_then(|account| account.rate_limit_headers(gateway.clock.tick()));
+            if let Some(limits) = limits {
+                limits.write(&mut headers);
             }
             headers.extend(early.clamped.map(|clamped| (reply::CLAMPED, clamped)));
             let format = arrival.surface.format();

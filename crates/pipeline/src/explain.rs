@@ -18,6 +18,7 @@ use store::Owner;
 
 use crate::afford::{self, Pair};
 use crate::arrival::{self, Arrival};
+use crate::budgets::BudgetScope;
 use crate::choose::Ranked;
 use crate::dispatch::{self, CallContext};
 use crate::gateway::Gateway;
@@ -158,25 +159,24 @@ impl Explainer<'_> {
         explanation: &mut Explanation,
     ) -> Result<(Box<Call>, Option<Fault>), Stop> {
         let gateway = self.gateway;
-        let tenant = caller.key().and_then(|key| key.tenant_id.clone());
         let run = arrival::run_id(&self.arrival.headers)?;
-        let occasion = budgets::BudgetScope { at: self.arrival.at, tenant, user_path, run };
+        let scope = BudgetScope::new(caller, user_path, self.arrival.at, run);
         let look = |plan: &Plan, explanation: &mut Explanation| {
             let history = Pair::of(gateway, caller, plan);
             afford::fit(plan, &call, &history, |worst| {
-                let (rooms, exceeded) = budgets::look(gateway, &occasion, worst);
+                let (rooms, exceeded) = budgets::look(gateway, &scope, worst);
                 explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
                 exceeded.map_or(Ok(()), Err)
             })
         };
-        match budgets::budgeted(gateway, || occasion.clone()) {
+        match budgets::budgeted(gateway, || scope.clone()) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 explanation.budgets = Some(Vec::new());
                 return Ok((call, None));
             }
             Err(fault) => {
-                let (rooms, _) = budgets::look(gateway, &occasion, None);
+                let (rooms, _) = budgets::look(gateway, &scope, None);
                 explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
                 return Ok((call, Some(fault)));
             }
@@ -185,7 +185,7 @@ impl Explainer<'_> {
         let mut refusal = None;
         if let Err(misfit) = &outcome {
             refusal = Some(budgets::refused(gateway, self.asker, &misfit.exceeded));
-            if let Some((selector, cheaper)) = self.downgraded(&call, caller, &occasion, &misfit.exceeded) {
+            if let Some((selector, cheaper)) = self.downgraded(&call, caller, &scope, &misfit.exceeded) {
                 let fits = look(&plan_of(&cheaper), explanation);
                 if fits.is_ok() {
                     explanation.downgraded_to = Some(selector);
@@ -204,11 +204,11 @@ impl Explainer<'_> {
         &self,
         call: &Call,
         caller: &Caller,
-        occasion: &budgets::BudgetScope,
+        scope: &BudgetScope,
         exceeded: &budgets::Exceeded,
     ) -> Option<(String, Vec<Ranked<Arc<Lane>>>)> {
         let selector = exceeded.downgrade_to.as_deref()?;
-        let access = Access::new(&self.gateway.policy, self.snapshot, caller, &occasion.user_path);
+        let access = Access::new(&self.gateway.policy, self.snapshot, caller, &scope.user_path);
         let asking = afford::downgrade(self.gateway, access, call, selector);
         let resolved = resolve::resolve(&asking, &mut ()).ok()?;
         let circumstances = call.circumstances(self.gateway, self.arrival.request_id.number(), false);

@@ -59,7 +59,7 @@ pub struct Account {
 
 impl Account {
     /// The rate limit headers of a call that is being answered.
-    pub fn told(&self, now: Duration) -> Option<RateLimitHeaders> {
+    pub fn rate_limit_headers(&self, now: Duration) -> Option<RateLimitHeaders> {
         self.tightest(1, now)
     }
 
@@ -165,7 +165,7 @@ pub fn preview(gateway: &Gateway, caller: &Caller) -> Option<LimitPreview> {
 }
 
 /// The rate limit headers of a call that takes nothing.
-pub fn told(gateway: &Gateway, key: &Arc<KeyFacts>) -> Option<RateLimitHeaders> {
+pub fn rate_limit_headers(gateway: &Gateway, key: &Arc<KeyFacts>) -> Option<RateLimitHeaders> {
     gateway.limiter.account(key).tightest(0, gateway.clock.tick())
 }
 

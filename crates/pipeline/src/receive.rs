@@ -23,6 +23,8 @@ use crate::resolve::access::Access;
 use crate::resolve::fallback::{Asks, Needs};
 use crate::responses::Previous;
 
+pub use output_bound::OUTPUT_LIMITS;
+
 /// Output tokens assumed if the request does not limit them.
 const ASSUMED_OUTPUT: u64 = 1024;
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::budgets::{Prefix, ReportedPrefixes};
 use crate::limit::TokenDemand;
-use crate::receive::Call;
+use crate::receive::{Call, OUTPUT_LIMITS};
 use crate::resolve::Plan;
 use crate::snapshot::routes::Lane;
 
@@ -87,14 +87,21 @@ pub fn thinking_budget(call: &Call) -> Option<u64> {
     of_messages.or_else(of_generate)
 }
 
+fn mentions(body: &[u8], text: &str) -> bool {
+    memchr::memmem::find(body, text.as_bytes()).is_some()
+}
+
 /// The rates that a request can incur, according to its body.
 fn incurs(body: &[u8], refers: bool) -> Incurs {
-    let mentions = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
-    if refers || hides_names(body) || NAMED.iter().any(|text| mentions(text)) {
+    if refers || hides_names(body) || NAMED.iter().any(|text| mentions(body, text)) {
         return Incurs::ALL;
     }
-    let cache_write = mentions("cache_control");
-    Incurs { cache_write, cache_write_1h: cache_write && mentions("ttl"), audio: mentions("audio") }
+    let cache_write = mentions(body, "cache_control");
+    Incurs {
+        cache_write,
+        cache_write_1h: cache_write && mentions(body, "ttl"),
+        audio: mentions(body, "audio"),
+    }
 }
 
 /// The input tokens of a continued conversation: the number that the provider reported for the earlier turns, plus a
@@ -102,8 +109,7 @@ fn incurs(body: &[u8], refers: bool) -> Incurs {
 /// time.
 fn reported_input(lane: &Lane, call: &Call, prefixes: &ReportedPrefixes) -> Option<u64> {
     let body = &call.request.body;
-    let mentions = |text: &&str| memchr::memmem::find(body, text.as_bytes()).is_some();
-    if refers(call) || NAMED.iter().any(mentions) {
+    if refers(call) || NAMED.iter().any(|text| mentions(body, text)) {
         return None;
     }
     let Prefix { tokens, rest } = prefixes.find((&lane.target.instance, &lane.target.model), body)?;
@@ -120,24 +126,22 @@ fn counted_input(lane: &Lane, call: &Call) -> Option<u64> {
     let body = &call.request.body;
     let target = &lane.target;
     let known = catalog::has_public_vocabulary(&target.provider_type, &target.model);
-    let mentions = |text: &&str| memchr::memmem::find(body, text.as_bytes()).is_some();
     if !known || body.len() > LONGEST_COUNTED || refers(call) || hides_names(body) {
         return None;
     }
-    if NAMED.iter().chain(&PICTURES).any(&mentions) || mentions(&"audio") {
+    if NAMED.iter().chain(&PICTURES).any(|text| mentions(body, text)) || mentions(body, "audio") {
         return None;
     }
     let count = catalog::count_tokens(&target.model, std::str::from_utf8(body).ok()?);
     Some(count + count / 16 + 64)
 }
 
-/// The output limit that the request sets; the largest, if it sets several.
+/// The output limit that the request sets; the largest, if it sets several, because the provider's API format decides which
+/// one is sent.
 pub fn asked(call: &Call) -> Option<u64> {
-    BOUNDS.iter().filter_map(|name| number(call, name)).chain(call.request.max_output).max()
+    OUTPUT_LIMITS.iter().filter_map(|name| number(call, name)).chain(call.request.max_output).max()
 }
 
-/// Names of the output limit. The provider's API format decides which one is sent, so the largest counts.
-const BOUNDS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 const REASONING: [&str; 4] = ["reasoning_effort", "reasoning", "thinking", "generationConfig"];
 /// Output allowed beyond the request's limit if reasoning is requested, which may have a budget of its own.
 const SHORTEST_THOUGHT: u64 = 1024;
@@ -216,7 +220,7 @@ const PICTURES: [&str; 5] =
 pub fn most_input(lane: &Lane, body: &[u8], refers: bool) -> u64 {
     let window = lane.facts.as_ref().and_then(|facts| facts.context_window);
     let count = |text: &str| memchr::memmem::find_iter(body, text.as_bytes()).count() as u64;
-    if refers || NAMED.iter().any(|text| count(text) > 0) || hides_names(body) {
+    if refers || NAMED.iter().any(|text| mentions(body, text)) || hides_names(body) {
         return window.unwrap_or(ASSUMED_WINDOW).max(body.len() as u64);
     }
     let pictures: u64 = PICTURES.iter().map(|text| count(text)).sum();

@@ -212,7 +212,7 @@ impl Ticket {
         });
         let run_id = arrival::run_id(&arrival.headers);
         if let Ok(Some(run_id)) = &run_id {
-            self.edit(|receipt| receipt.run_id = Some(run_id.to_string()));
+            self.edit(|receipt| receipt.run_id = Some((*run_id).to_owned()));
         }
         let path = arrival::user_path(&arrival.headers).and_then(|asked| caller.user_path(asked));
         if let Ok(path) = &path {

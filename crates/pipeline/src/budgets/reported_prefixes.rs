@@ -2,6 +2,7 @@
 //! prefix with every step, so that only the new part has to be bounded by its bytes.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher};
 
 use foldhash::HashMap;
@@ -35,6 +36,8 @@ pub struct ReportedPrefixes {
     hasher: foldhash::quality::RandomState,
 }
 
+type Hashes<'a> = (&'a str, Vec<(u64, usize)>);
+
 #[derive(Default)]
 struct Generations {
     young: HashMap<u64, u64>,
@@ -52,38 +55,40 @@ pub struct Prefix<'a> {
 impl ReportedPrefixes {
     /// Records the input tokens that a target, given by instance and model, reported for this request.
     pub fn record(&self, target: (&str, &str), body: &[u8], tokens: u64) {
-        let Some(hash) = self.hashes(target, body).and_then(|hashes| hashes.last().map(|(hash, _)| *hash))
-        else {
-            return;
-        };
+        let Some((_, hashes)) = self.hashes(target, body) else { return };
+        let Some((hash, _)) = hashes.last() else { return };
         let mut entries = self.entries.lock();
         if entries.young.len() >= GENERATION {
             entries.old = std::mem::take(&mut entries.young);
         }
-        entries.young.insert(hash, tokens);
+        entries.young.insert(*hash, tokens);
     }
 
     /// Finds the longest known prefix of this request.
     pub fn find<'a>(&self, target: (&str, &str), body: &'a [u8]) -> Option<Prefix<'a>> {
-        let hashes = self.hashes(target, body)?;
+        let (turns, hashes) = self.hashes(target, body)?;
         let entries = self.entries.lock();
         hashes.into_iter().rev().find_map(|(hash, end)| {
             let tokens = *entries.young.get(&hash).or_else(|| entries.old.get(&hash))?;
-            Some(Prefix { tokens, rest: turns(body)?.get(end..)?.as_bytes() })
+            Some(Prefix { tokens, rest: turns.get(end..)?.as_bytes() })
         })
     }
 
-    /// The hash of everything up to each turn, and the offset in the array where that turn ends.
-    fn hashes(&self, (instance, model): (&str, &str), body: &[u8]) -> Option<Vec<(u64, usize)>> {
+    /// The array of turns as raw JSON; the hash of everything up to each turn, and the offset in the array where that turn
+    /// ends.
+    fn hashes<'a>(&self, (instance, model): (&str, &str), body: &'a [u8]) -> Option<Hashes<'a>> {
         if body.len() > LONGEST {
             return None;
         }
-        let list = turns(body)?;
+        let members: BTreeMap<&str, &RawValue> = serde_json::from_slice(body).ok()?;
+        let is_turns =
+            |(name, value): &(&&str, &&RawValue)| TURNS.contains(name) && value.get().starts_with('[');
+        let list = members.iter().find(is_turns)?.1.get();
         let elements: Vec<&RawValue> = serde_json::from_str(list).ok()?;
         let mut hasher = self.hasher.build_hasher();
         write_part(&mut hasher, instance.as_bytes());
         write_part(&mut hasher, model.as_bytes());
-        for (name, value) in members(body)? {
+        for (name, value) in members {
             if !IGNORED.contains(&name) && !TURNS.contains(&name) {
                 write_part(&mut hasher, name.as_bytes());
                 write_part(&mut hasher, value.get().as_bytes());
@@ -95,21 +100,8 @@ impl ReportedPrefixes {
             let end = element.get().as_ptr() as usize + element.get().len() - start;
             (hasher.finish(), end)
         });
-        Some(hashed.collect())
+        Some((list, hashed.collect()))
     }
-}
-
-fn members(body: &[u8]) -> Option<Vec<(&str, &RawValue)>> {
-    let members: std::collections::BTreeMap<&str, &RawValue> = serde_json::from_slice(body).ok()?;
-    Some(members.into_iter().collect())
-}
-
-/// The array of turns, as raw JSON.
-fn turns(body: &[u8]) -> Option<&str> {
-    let members = members(body)?;
-    let found =
-        members.into_iter().find(|(name, value)| TURNS.contains(name) && value.get().starts_with('['));
-    found.map(|(_, value)| value.get())
 }
 
 /// Hashes one part. It is written in one piece, because a hasher distinguishes one write from two of the same bytes.

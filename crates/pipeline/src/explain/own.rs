@@ -4,8 +4,9 @@ use domain::caller::Caller;
 
 use super::shown;
 use super::view::{BudgetRoom, LimitView};
+use crate::budgets::{self, BudgetScope};
 use crate::gateway::Gateway;
-use crate::{budgets, limit};
+use crate::limit;
 
 /// The limits of the caller's key, and every budget on its path. Nothing is consumed. The figures of budgets above the
 /// caller's own path are left out.
@@ -13,13 +14,9 @@ pub fn limits_and_budgets(gateway: &Gateway, caller: &Caller) -> (Vec<LimitView>
     let limits = limit::preview(gateway, caller);
     let limits = limits.map(|preview| preview.standings.iter().map(shown::limit).collect());
     let key = caller.key();
-    let occasion = budgets::BudgetScope {
-        at: gateway.clock.now(),
-        tenant: key.and_then(|key| key.tenant_id.clone()),
-        user_path: key.and_then(|key| key.user_path.clone()).unwrap_or_default(),
-        run: None,
-    };
-    let (budgets, _) = budgets::look(gateway, &occasion, None);
+    let user_path = key.and_then(|key| key.user_path.clone()).unwrap_or_default();
+    let scope = BudgetScope::new(caller, user_path, gateway.clock.now(), None);
+    let (budgets, _) = budgets::look(gateway, &scope, None);
     let budgets = budgets
         .iter()
         .map(|room| shown::budget(room, budgets::is_visible(gateway, caller, &room.status.rule.key)));

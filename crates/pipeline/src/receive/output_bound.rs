@@ -12,7 +12,7 @@ use wire::splice::Patch;
 use super::Call;
 
 /// All names under which a provider may read the limit.
-const NAMES: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+pub const OUTPUT_LIMITS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 const CONFIGS: [&str; 2] = ["generationConfig", "generation_config"];
 const CONFIG_NAMES: [&str; 2] = ["maxOutputTokens", "max_output_tokens"];
 
@@ -39,7 +39,7 @@ impl Call {
 fn top_level(request: &Request, own: &str, bound: u64) -> Patch {
     let (object, body) = (&request.object, &request.body);
     let mut patch = Patch::new();
-    let mut given = NAMES.iter().filter_map(|name| object.value(body, name)).peekable();
+    let mut given = OUTPUT_LIMITS.iter().filter_map(|name| object.value(body, name)).peekable();
     if given.peek().is_some() {
         given.for_each(|value| patch.replace(value, bound.to_string()));
     } else if let Some(null) = object.get(body, own) {

@@ -1,7 +1,5 @@
 //! Rate limit permits and budget holds of a call in flight, released at settlement.
 
-use std::sync::Arc;
-
 use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::money::Nanos;
@@ -113,8 +111,9 @@ impl Ticket {
 
     /// Adds the rate limit headers, on success and on refusal alike.
     pub fn limits(&self, headers: &mut HeaderMap) {
-        let permitted = || self.holds.permit.as_ref().and_then(|permit| permit.account().told(self.now()));
-        let counted = || self.limited.as_ref().and_then(|key| limit::told(&self.gateway, key));
+        let permitted =
+            || self.holds.permit.as_ref().and_then(|permit| permit.account().rate_limit_headers(self.now()));
+        let counted = || self.limited.as_ref().and_then(|key| limit::rate_limit_headers(&self.gateway, key));
         if let Some(told) = self.holds.refused.or_else(permitted).or_else(counted) {
             told.write(headers);
         }
@@ -154,12 +153,10 @@ impl Ticket {
 
     /// The budget scope of the call.
     pub fn budget_scope(&self, caller: &Caller, user_path: &UserPath) -> BudgetScope {
-        BudgetScope {
-            at: self.receipt().map(|receipt| receipt.at).unwrap_or_default(),
-            tenant: caller.key().and_then(|key| key.tenant_id.clone()),
-            user_path: user_path.clone(),
-            run: self.receipt().and_then(|receipt| receipt.run_id.as_deref().map(Arc::from)),
-        }
+        let receipt = self.receipt();
+        let at = receipt.map(|receipt| receipt.at).unwrap_or_default();
+        let run = receipt.and_then(|receipt| receipt.run_id.as_deref());
+        BudgetScope::new(caller, user_path.clone(), at, run)
     }
 }
 

@@ -296,6 +296,11 @@ impl TestApp {
         self.drainer.lock().await.drain_once().await
     }
 
+    /// The body of the newest request that the upstream received.
+    pub fn last_upstream_request(&self) -> String {
+        String::from_utf8(self.upstream.requests().last().unwrap().body.clone()).unwrap()
+    }
+
     /// The usage log, oldest first, once it has exactly `count` calls; fails if it has more.
     pub async fn receipts(&self, count: usize) -> Vec<Value> {
         let deadline = self.clock.tick() + Duration::from_secs(10);

@@ -72,7 +72,7 @@ pub(super) async fn serve(
         ("GET", "/calls") => return Ok(ok(state.calls.told(model).to_string())),
         ("GET", "/requests") => return Ok(ok(requests_json(&state))),
         ("GET", "/mood") => return Ok(ok(state.temper.tell(state.bill.unfinished()).to_string())),
-        ("POST", "/mood") => return Ok(mood(&state, &raw, reset.clone())),
+        ("POST", "/mood") => return Ok(set_behaviour_override(&state, &raw, reset.clone())),
         ("POST", "/reset") => {
             state.reset();
             return Ok(ok("{}".into()));
@@ -121,7 +121,7 @@ async fn play(
     response.header("x-request-id", "req_scripted").body(body).map_err(io::Error::other)
 }
 
-fn mood(state: &UpstreamState, raw: &[u8], reset: ResetSwitch) -> Response<Playback> {
+fn set_behaviour_override(state: &UpstreamState, raw: &[u8], reset: ResetSwitch) -> Response<Playback> {
     let (status, said) = match state.temper.set(raw) {
         Ok(said) => (http::StatusCode::OK, said),
         Err(why) => (http::StatusCode::BAD_REQUEST, json!({"error": {"message": why}})),

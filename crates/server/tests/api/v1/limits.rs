@@ -25,7 +25,7 @@ fn number(answer: &Answer, name: &str) -> u64 {
 
 /// Scope, limit and remaining quota from the rate limit headers.
 #[track_caller]
-fn told(answer: &Answer) -> (&str, u64, u64) {
+fn rate_limit(answer: &Answer) -> (&str, u64, u64) {
     let scope = answer.header("x-ratelimit-scope").unwrap_or_else(|| panic!("{:?}", answer.headers));
     (scope, number(answer, "x-ratelimit-limit"), number(answer, "x-ratelimit-remaining"))
 }
@@ -34,7 +34,7 @@ fn told(answer: &Answer) -> (&str, u64, u64) {
 #[track_caller]
 fn check_refused(answer: &Answer, scope: &str) -> Duration {
     assert_eq!(answer.refusal(), (429, "rate_limit_exceeded".to_owned(), None), "{}", answer.text());
-    assert_eq!(told(answer).0, scope);
+    assert_eq!(rate_limit(answer).0, scope);
     assert!(answer.text().contains("Rate limit reached: "), "{}", answer.text());
     let after = number(answer, "retry-after");
     // Of the bucket it is the time until it is full.
@@ -74,7 +74,7 @@ async fn requests_are_counted_and_the_wait_is_exact() {
         let chat = || app.chat("text").key(&key);
         for remaining in [1, 0] {
             let answer = chat().send().await.expect_status(200);
-            assert_eq!(told(&answer), ("requests_per_minute", 2, remaining));
+            assert_eq!(rate_limit(&answer), ("requests_per_minute", 2, remaining));
             assert!((50..=60).contains(&number(&answer, "x-ratelimit-reset")), "{:?}", answer.headers);
         }
         let wait = check_refused(&chat().send().await, "requests_per_minute");
@@ -111,7 +111,7 @@ async fn tokens_per_minute_are_taken_by_estimate_and_corrected() {
             let mut large = question("text");
             large["max_tokens"] = json!(32000);
             let answer = app.post("/v1/chat/completions", large).key(&key).send().await.expect_status(200);
-            let (scope, limit, left) = told(&answer);
+            let (scope, limit, left) = rate_limit(&answer);
             assert_eq!((scope, limit), ("tokens_per_minute", 5000));
             assert!((3000..4500).contains(&left), "1,024 tokens of output are assumed: {:?}", answer.headers);
         };
@@ -121,7 +121,7 @@ async fn tokens_per_minute_are_taken_by_estimate_and_corrected() {
         };
         // The bucket refills while the test runs.
         let near = |answer: &Answer| {
-            let (scope, limit, left) = told(answer);
+            let (scope, limit, left) = rate_limit(answer);
             assert_eq!((scope, limit), ("tokens_per_minute", 5000));
             assert!((5000 - billed()..=5000).contains(&left), "{left}, billed {}", billed());
         };
@@ -188,7 +188,7 @@ async fn calls_refused_after_authentication_count_as_requests() {
         .map(|(place, case)| (4 - place as u64, case))
         {
             let answer = call.send().await.expect_status(status);
-            assert_eq!(told(&answer), ("requests_per_minute", 5, remaining), "{status}");
+            assert_eq!(rate_limit(&answer), ("requests_per_minute", 5, remaining), "{status}");
         }
         for _ in 0..3 {
             let wait = check_refused(&chat(question("text")).send().await, "requests_per_minute");
@@ -233,11 +233,11 @@ async fn so_many_at_a_time() {
             until_asked(&app, 1).await;
             let answer = app.chat("text").key(&key).send().await;
             assert_eq!(check_refused(&answer, "max_parallel_requests"), Duration::from_secs(1));
-            assert_eq!(told(&answer), ("max_parallel_requests", 1, 0));
+            assert_eq!(rate_limit(&answer), ("max_parallel_requests", 1, 0));
             app.chat("text").send().await.expect_status(200);
         };
         let (slow, ()) = tokio::join!(slow.send(), meanwhile);
-        assert_eq!(told(&slow.expect_status(200)), ("max_parallel_requests", 1, 1));
+        assert_eq!(rate_limit(&slow.expect_status(200)), ("max_parallel_requests", 1, 1));
         app.chat("text").key(&key).send().await.expect_status(200);
         app.chat("error-500").key(&key).send().await.expect_status(500);
         app.chat("text").key(&key).send().await.expect_status(200);
@@ -280,7 +280,7 @@ async fn a_head_that_leaves_early_carries_them_too() {
         let (_, key) = limited(&app, json!({"requests_per_minute": 10})).await;
         let answer = app.stream("slow-200").key(&key).send().await.expect_status(200);
         assert_eq!(answer.header("x-gateway-model"), None, "nobody has answered yet");
-        assert_eq!(told(&answer), ("requests_per_minute", 10, 9));
+        assert_eq!(rate_limit(&answer), ("requests_per_minute", 10, 9));
     })
     .await;
 }
@@ -300,7 +300,7 @@ async fn changed_limits_are_in_force_at_once() {
         chat().send().await.expect_status(200);
         check_refused(&chat().send().await, "requests_per_minute");
         set(json!({"requests_per_minute": 3})).await;
-        assert_eq!(told(&chat().send().await), ("requests_per_minute", 3, 1));
+        assert_eq!(rate_limit(&chat().send().await), ("requests_per_minute", 3, 1));
         set(json!({"requests_per_minute": 2})).await;
         check_refused(&chat().send().await, "requests_per_minute");
         set(json!({})).await;
@@ -331,9 +331,13 @@ async fn every_way_in_is_counted() {
             let (_, key) = limited(&app, json!({"requests_per_minute": 1})).await;
             let call = || app.post(path, body.clone()).key(&key);
             let answer = call().send().await.expect_status(200);
-            assert_eq!(told(&answer), ("requests_per_minute", 1, 0), "{path}");
+            assert_eq!(rate_limit(&answer), ("requests_per_minute", 1, 0), "{path}");
             let refused = call().send().await;
-            assert_eq!((refused.status, told(&refused)), (429, ("requests_per_minute", 1, 0)), "{path}");
+            assert_eq!(
+                (refused.status, rate_limit(&refused)),
+                (429, ("requests_per_minute", 1, 0)),
+                "{path}"
+            );
             assert_eq!(refused.header("retry-after"), refused.header("x-ratelimit-reset"), "{path}");
         }
         let statuses: Vec<_> = app.receipts(18).await.iter().map(|row| row["status_code"].clone()).collect();
@@ -364,7 +368,7 @@ async fn what_passes_through_is_counted_by_what_it_took() {
         let read = app.call(Method::GET, "/p/openai/v1/models").key(&key).send().await.expect_status(200);
         let billed: u64 =
             app.upstream.bill().iter().map(|line| line.prompt_tokens + line.completion_tokens).sum();
-        assert_eq!(told(&read), ("tokens_per_day", 20000, 20000 - billed));
+        assert_eq!(rate_limit(&read), ("tokens_per_day", 20000, 20000 - billed));
     })
     .await;
 }
@@ -434,7 +438,7 @@ async fn whoever_is_refused_for_another_reason_hears_of_the_limits_too() {
             (1, app.chat("text").header("x-gateway-user-path", "/a/../b")),
         ] {
             let answer = call.key(&key).send().await.expect_status(400);
-            assert_eq!(told(&answer), ("requests_per_minute", 5, remaining));
+            assert_eq!(rate_limit(&answer), ("requests_per_minute", 5, remaining));
         }
     })
     .await;

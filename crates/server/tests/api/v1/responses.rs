@@ -74,7 +74,11 @@ async fn a_response_is_read_back_at_once_and_after_a_restart() {
             let mut next = input(&format!("{ANTHROPIC}text"), "And now?");
             next["previous_response_id"] = response["id"].clone();
             neighbour.post(PATH, next).send().await.expect_status(200);
-            assert!(told(&app).contains("You said: How are you?"), "{}", told(&app));
+            assert!(
+                app.last_upstream_request().contains("You said: How are you?"),
+                "{}",
+                app.last_upstream_request()
+            );
         }
     })
     .await;
@@ -236,11 +240,6 @@ async fn what_is_not_to_be_stored_is_not() {
         assert_eq!(serde_json::from_slice::<Value>(&sent[0].body).unwrap()["store"], false);
     })
     .await;
-}
-
-/// The last request body that the upstream received.
-fn told(app: &TestApp) -> String {
-    String::from_utf8(app.upstream.requests().last().unwrap().body.clone()).unwrap()
 }
 
 #[tokio::test]

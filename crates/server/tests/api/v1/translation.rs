@@ -184,7 +184,7 @@ fn with_tool_and_thought(client: Client, model: &str) -> Value {
 }
 
 /// Total input, cache reads, cache writes and output, as reported in the client's format.
-fn told(client: Client, answer: &Answer, stream: bool) -> (u64, u64, u64, u64) {
+fn reported_usage(client: Client, answer: &Answer, stream: bool) -> (u64, u64, u64, u64) {
     let documents: Vec<Value> = match stream {
         true => answer.named_events().into_iter().map(|(_, data)| data).collect(),
         false => vec![answer.json()],
@@ -263,7 +263,7 @@ async fn check_usage(app: &TestApp, client: Client, model: &str, stream: bool) {
     let answer = client.send(app, model, stream, body).send().await;
     assert_eq!(answer.status, 200, "{client:?} {model} {stream}: {}", answer.text());
     let line = app.upstream.bill().pop().unwrap();
-    let (input, read, written, output) = told(client, &answer, stream);
+    let (input, read, written, output) = reported_usage(client, &answer, stream);
     let of = format!("{client:?} {model} {stream}: {}", answer.text());
     assert_eq!((input, output), (line.prompt_tokens, line.completion_tokens), "{of}");
     assert_eq!(read, line.cached_tokens, "{of}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::app::{self, Line, MASTER, Socket, TestApp, TestSettings, UPSTREAMS, input};
+use crate::app::{self, Line, MASTER, Socket, TestSettings, UPSTREAMS, input};
 
 const MODEL: &str = "anthropic/claude-sonnet-4-5~text";
 
@@ -40,10 +40,6 @@ fn check_error(event: &Value, status: u16, code: Option<&str>, param: Option<&st
     if let Some(code) = code {
         assert_eq!(error["code"], code, "{event:#}");
     }
-}
-
-fn told(app: &TestApp) -> String {
-    String::from_utf8_lossy(&app.upstream.requests().last().unwrap().body).into_owned()
 }
 
 #[tokio::test]
@@ -120,7 +116,7 @@ async fn a_connection_remembers_what_is_not_stored() {
             let mut next = unstored(&model, "What is my name?");
             next["previous_response_id"] = response(&first)["id"].clone();
             response(&socket.ask(next.clone()).await);
-            let sent = told(&app);
+            let sent = app.last_upstream_request();
             for said in ["My name is Ada.", "You said: My name is Ada.", "What is my name?"] {
                 assert!(sent.contains(said), "{model}: {sent}");
             }
@@ -173,10 +169,10 @@ async fn what_is_stored_goes_on_over_http_and_back() {
         let mut next = input(MODEL, "What is my name?");
         next["previous_response_id"] = response(&first)["id"].clone();
         let second = app.post("/v1/responses", next.clone()).key(&key).send().await.expect_status(200).json();
-        assert!(told(&app).contains("My name is Ada."));
+        assert!(app.last_upstream_request().contains("My name is Ada."));
         next["previous_response_id"] = second["id"].clone();
         response(&socket.ask(next.clone()).await);
-        assert!(told(&app).contains("My name is Ada."));
+        assert!(app.last_upstream_request().contains("My name is Ada."));
         let (_, other) = app.key(json!({"name": "b"})).await;
         let mut stranger = Socket::open(listening.address, &other).await;
         check_error(&stranger.ask(next).await[0], 404, None, Some("previous_response_id"));
@@ -198,7 +194,7 @@ async fn a_warm_up_asks_nobody() {
         let mut next = unstored(MODEL, "What is my name?");
         next["previous_response_id"] = response(&events)["id"].clone();
         response(&socket.ask(next).await);
-        let sent = told(&app);
+        let sent = app.last_upstream_request();
         assert!(sent.contains("My name is Ada.") && !sent.contains("generate"), "{sent}");
     })
     .await;

@@ -131,7 +131,7 @@ impl StreamDecoder {
     fn choice(&mut self, choice: Choice<'_>, out: &mut Vec<Event>) -> Result<Option<StopReason>, Fault> {
         let before = out.len();
         if let Some(said) = choice.delta.or(choice.message) {
-            self.said(said, out)?;
+            self.read_message(said, out)?;
         }
         if self.finished && out.len() > before {
             return Err(self.invalid("it went on after its end"));
@@ -146,24 +146,24 @@ impl StreamDecoder {
         }))
     }
 
-    fn said(&mut self, said: Message<'_>, out: &mut Vec<Event>) -> Result<(), Fault> {
-        let details = said.reasoning_details.unwrap_or_default();
-        let plain = Text::filled(&said.reasoning_content).or(Text::filled(&said.reasoning));
-        let calls = said.tool_calls.unwrap_or_default();
+    fn read_message(&mut self, message: Message<'_>, out: &mut Vec<Event>) -> Result<(), Fault> {
+        let details = message.reasoning_details.unwrap_or_default();
+        let plain = Text::filled(&message.reasoning_content).or(Text::filled(&message.reasoning));
+        let calls = message.tool_calls.unwrap_or_default();
         self.thoughts(plain, &details, &calls, out)?;
-        match said.content {
+        match message.content {
             Some(ContentValue::Text(text)) => self.blocks.text(Kind::Text, &text, out),
             Some(ContentValue::Pieces(pieces)) => self.pieces(&pieces, out),
             None => {}
         }
-        if let Some(refusal) = Text::filled(&said.refusal) {
+        if let Some(refusal) = Text::filled(&message.refusal) {
             self.refused = true;
             self.blocks.text(Kind::Refusal, refusal, out);
         }
         for call in &calls {
             self.calls.take(call, &mut self.blocks, &mut self.decoding, out)?;
         }
-        if let Some(function) = said.function_call {
+        if let Some(function) = message.function_call {
             self.calls.take_function(function, &mut self.blocks, &mut self.decoding, out)?;
         }
         for detail in std::mem::take(&mut self.calls.states) {

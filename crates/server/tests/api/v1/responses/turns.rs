@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ANTHROPIC, OPENAI, PATH, create, id, told};
+use super::{ANTHROPIC, OPENAI, PATH, create, id};
 use crate::app::{self, Client, TestApp, TestSettings, UPSTREAMS, input};
 
 /// The last request that the upstream received on this path.
@@ -28,15 +28,15 @@ async fn a_conversation_goes_on_at_any_provider() {
             }
             let response = app.post(PATH, body).send().await.expect_status(200).json();
             said.push(text);
-            let told = told(&app);
-            let mut rest = told.as_str();
+            let sent = app.last_upstream_request();
+            let mut rest = sent.as_str();
             for earlier in &said {
                 let place = rest.find(earlier.as_str());
                 let place =
-                    place.unwrap_or_else(|| panic!("'{earlier}' is missing or late at {upstream}: {told}"));
+                    place.unwrap_or_else(|| panic!("'{earlier}' is missing or late at {upstream}: {sent}"));
                 rest = &rest[place + earlier.len()..];
             }
-            assert_eq!(told.contains("pirate"), turn == 0, "instructions are of one turn: {told}");
+            assert_eq!(sent.contains("pirate"), turn == 0, "instructions are of one turn: {sent}");
             let items = app.get(format!("{PATH}/{}/input_items", id(&response))).send().await.json();
             assert_eq!(
                 items["data"].as_array().map(Vec::len),

@@ -154,12 +154,12 @@ async fn fallback_may_be_off_by_rule_or_automatic() {
 /// One deadline covers everything.
 #[tokio::test]
 async fn nobody_waits_beyond_the_deadline() {
-    let limit = Duration::from_millis(400);
+    let limit = Duration::from_millis(1600);
     let settings = move || TestSettings {
         policy: Policy { request_timeout: limit, first_event_timeout: limit, ..Policy::default() },
         ..TestSettings::default()
     };
-    each(settings, json!({"first_byte_timeout_ms": 100, "total_timeout_ms": 150}), async |app| {
+    each(settings, json!({"first_byte_timeout_ms": 500, "total_timeout_ms": 700}), async |app| {
         combo(&app, "best", &["one/hang", "two/text"]).await;
         for call in [app.chat("best"), app.stream("best")] {
             assert_eq!(served(&call.send().await), (200, "two/text", "2"));
@@ -169,7 +169,7 @@ async fn nobody_waits_beyond_the_deadline() {
             let begun = app.gateway.clock.tick();
             assert_eq!(call.send().await.status, 504);
             let took = app.gateway.clock.tick() - begun;
-            assert!(took < limit + Duration::from_millis(300), "{took:?}");
+            assert!(took < limit + Duration::from_secs(1), "{took:?}");
         }
     })
     .await;
