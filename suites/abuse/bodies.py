@@ -22,9 +22,9 @@ SHAPES = {
     "one-member objects": '{"":0}',
     "empty strings": '""',
     "nested arrays": "[[[]]]",
-    # About 160,000 elements, just below the limit, so that they are parsed and translated.
-    "strings below the bound": '"' + "x" * 58 + '"',
-    "parts below the bound": '{"type":"text","text":"' + "x" * 280 + '"}',
+    # About 98,000 elements, just below the limit, so that they are parsed and translated.
+    "strings below the bound": '"' + "x" * 99 + '"',
+    "parts below the bound": '{"type":"text","text":"' + "x" * 485 + '"}',
 }
 
 # Body around one hostile value, by endpoint. `{x}` is a JSON array.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use domain::fault::{self, Fault};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
+use wire::json::ELEMENT_LIMIT;
 
 use crate::gateway::Gateway;
 use crate::receive::Call;
@@ -24,13 +25,20 @@ const MOST_SLOTS: usize = 4;
 pub struct BodyWork {
     held: Arc<AtomicU64>,
     slots: Arc<Semaphore>,
+    /// Elements of the bodies that are parsed into trees now. Their number decides the memory that a tree takes, so that
+    /// bodies with very many are parsed one after another, however many cores there are.
+    elements: Arc<Semaphore>,
 }
 
 impl Default for BodyWork {
     fn default() -> Self {
         // Half of the cores stay free for the threads that serve connections.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { held: Arc::default(), slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))) }
+        Self {
+            held: Arc::default(),
+            slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))),
+            elements: Arc::new(Semaphore::new(ELEMENT_LIMIT)),
+        }
     }
 }
 
@@ -52,11 +60,24 @@ impl BodyWork {
         tasks: &TaskTracker,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {
-        let slot = self.slots.clone().acquire_owned().await.map_err(|_| fault::internal_error())?;
+        self.run_on_tree(tasks, 0, work).await
+    }
+
+    /// As [`run`](Self::run), for work that parses a body of so many elements into a tree.
+    async fn run_on_tree<T: Send + 'static>(
+        &self,
+        tasks: &TaskTracker,
+        elements: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        let elements = elements.min(ELEMENT_LIMIT) as u32;
+        let closed = |_| fault::internal_error();
+        let tree = self.elements.clone().acquire_many_owned(elements).await.map_err(closed)?;
+        let slot = self.slots.clone().acquire_owned().await.map_err(closed)?;
         let job = tasks.spawn_blocking(move || {
             // A blocking task cannot be cancelled: the slot stays taken until the work ends, even if the caller is
             // gone.
-            let _slot = slot;
+            let (_tree, _slot) = (tree, slot);
             work()
         });
         match job.await.map_err(tokio::task::JoinError::try_into_panic) {
@@ -90,11 +111,12 @@ pub async fn with_call<T: Send + 'static>(
         let result = work(&call);
         return Ok((call, result));
     }
+    let elements = call.request.object.elements;
     let work = move || {
         let result = work(&call);
         (call, result)
     };
-    Box::pin(gateway.body_work.run(&gateway.tasks, work)).await
+    Box::pin(gateway.body_work.run_on_tree(&gateway.tasks, elements, work)).await
 }
 
 /// The share of one body in the memory for all bodies.

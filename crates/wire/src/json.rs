@@ -20,9 +20,9 @@ pub use text::{decoded_len, quote, string_at};
 /// Maximum nesting depth; deeper bodies are rejected.
 pub const DEPTH_LIMIT: usize = 128;
 
-/// Maximum number of values and keys in a body that is parsed into a tree. A parsed element takes up to 200 bytes,
-/// whatever its length in the body; the largest conversations of coding agents have about 50,000 elements.
-pub const ELEMENT_LIMIT: usize = 200_000;
+/// Maximum number of values and keys in a body that is parsed into a tree. Translating a body takes up to 1,100 bytes
+/// per element, whatever its length in the body; the largest conversations of coding agents have about 50,000 elements.
+pub const ELEMENT_LIMIT: usize = 100_000;
 
 /// Maximum number of members of one scanned object.
 pub const MEMBER_LIMIT: usize = 10_000;

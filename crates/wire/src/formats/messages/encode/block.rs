@@ -29,7 +29,9 @@ pub(super) fn text(text: &str) -> Option<Block> {
     if text.trim().is_empty() {
         return None;
     }
-    let mut block = block("text");
+    // The most frequent block: a map that grows allocates room for four members.
+    let mut block = Map::with_capacity(2);
+    block.insert("type".into(), "text".into());
     block.insert("text".into(), text.into());
     Some(block)
 }

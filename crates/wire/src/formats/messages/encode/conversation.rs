@@ -1,7 +1,7 @@
 //! Encodes turns as messages: system turns lifted or placed, adjacent messages of one role merged, tool results first.
 
 use domain::canon::{Part, Role, Turn};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Encoder;
 use super::block::{self, Block};
@@ -123,12 +123,15 @@ impl Message {
     }
 
     fn into_value(self) -> Value {
-        let mut message = self.members;
-        message.insert("role".into(), self.role.into());
-        let content = match self.blocks.as_slice() {
-            [only] if only.len() == 2 && kind(only) == "text" => only["text"].clone(),
-            _ => json!(self.blocks),
+        let Self { role, mut blocks, members: mut message } = self;
+        message.insert("role".into(), role.into());
+        let only_text = match blocks.as_mut_slice() {
+            [only] if only.len() == 2 && kind(only) == "text" => only.get_mut("text").map(Value::take),
+            _ => None,
         };
+        // Moved, not serialized again: a long conversation has many thousands of blocks.
+        let content =
+            only_text.unwrap_or_else(|| Value::Array(blocks.into_iter().map(Value::Object).collect()));
         message.insert("content".into(), content);
         Value::Object(message)
     }
