@@ -100,10 +100,22 @@ def main():
     print(
         f"\n{len(house.heads)} calls in {time.monotonic() - begun:.0f} s, {compared} of them compared with the bill and the books"
     )
-    print(f"{len(chosen) - failed} passed, {failed} failed")
-    if options.write and not options.only:
-        report.write(chosen)
+    passed = len(chosen) - failed
+    if not options.only and not failed:
+        is_current = write_or_compare(report.page(chosen), options.write)
+        passed, failed = passed + is_current, failed + (not is_current)
+    print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not chosen else 0)
+
+
+def write_or_compare(text, write):
+    """Whether docs/compatibility.md is what this run generates."""
+    if write:
+        report.PAGE.write_text(text, encoding="utf-8")
+    is_current = report.PAGE.read_text(encoding="utf-8") == text
+    if not is_current:
+        print("FAIL docs/compatibility.md is out of date: make suite compat ARGS=--write")
+    return is_current
 
 
 if __name__ == "__main__":

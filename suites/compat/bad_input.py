@@ -225,5 +225,5 @@ CHECKS = {
     "responses: 400 with the field's path": wrong("responses"),
     "messages: 400 with the field's path": wrong("messages"),
     "a provider's malformed answer is 502": malformed,
-    "STRICT_TRANSLATION refuses what it would drop": strict_translation,
+    "STRICT_TRANSLATION rejects parameters that would be dropped": strict_translation,
 }

@@ -86,7 +86,7 @@ FEATURES = {
     "usage": "usage with cached tokens",
     "error": "error before the stream",
     "broken": "error inside the stream",
-    "settings": "every parameter carried or named",
+    "settings": "every parameter passed or reported",
 }
 
 BEHAVIOURS = (

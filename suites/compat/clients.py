@@ -143,7 +143,7 @@ def claude_code(house):
 
 
 CHECKS = {
-    "rich tool schemas are taken by every provider": rich_tools,
+    "complex tool schemas are accepted by every provider": rich_tools,
     "Codex's requests": codex,
     "custom tools": custom_tool,
     "Claude Code's requests": claude_code,

@@ -83,7 +83,7 @@ def no_client_credentials(house):
 CHECKS = {
     "a translated stream delays no event": nothing_waits,
     "disconnects are estimated, marked, and within half and twice the bill": disconnects,
-    "no client credential goes up": no_client_credentials,
+    "client credentials are never sent to a provider": no_client_credentials,
 }
 
 # Checks that measure time, or inspect everything before them.

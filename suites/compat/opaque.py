@@ -112,10 +112,10 @@ def gemini_clients(house):
 
 
 CHECKS = {
-    "redacted thoughts come back": redacted,
-    "an altered signature is refused": strict,
-    "another provider's thoughts are left out": other_model,
-    "another generation's thoughts are left out": other_generation,
-    "calls without state are taken": invented_calls,
-    "Gemini's clients carry the state of others": gemini_clients,
+    "redacted thinking is returned to the provider unchanged": redacted,
+    "an altered signature is rejected": strict,
+    "thinking of another provider is removed": other_model,
+    "thinking of another model generation is removed": other_generation,
+    "tool calls without reasoning state are accepted": invented_calls,
+    "Gemini clients keep the reasoning state of other providers": gemini_clients,
 }

@@ -118,9 +118,9 @@ def model_lists(house):
 
 
 CHECKS = {
-    "count_tokens by the provider, or estimated": count_tokens,
+    "count_tokens is answered by the provider or estimated": count_tokens,
     "embeddings": embeddings,
     "rerank": rerank,
     "completions": completions,
-    "the list of models in both shapes": model_lists,
+    "the list of models in both formats": model_lists,
 }

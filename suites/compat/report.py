@@ -85,62 +85,64 @@ def show(checks, notes):
 
 INTRO = """# Compatibility
 
-Which client can talk to which provider through the gateway, and what is lost on the way. The tables are written by
-`make suite compat ARGS=--write`: the official OpenAI, Anthropic and Google SDKs ask, through their typed calls and their
-streaming helpers. No real provider is called: a scripted one answers, and refuses what we know the real ones to refuse. Each
-mark stands for several requests over two to four generations of models, whole and streamed where both exist. In the answers
-that were compared, which is most of those that told a usage, what the client saw and the gateway's own row equal the scripted
-provider's bill, token for token. Anthropic does not tell how much of an output was thinking, so that figure is not compared
-there. An answer that broke off is booked by estimate and marked.
+This page shows which clients work with which providers through the gateway, and which parameters are lost in
+translation. `make suite compat ARGS=--write` generates the tables: the official OpenAI, Anthropic and Google SDKs send
+requests with their typed calls and their streaming helpers. No real provider is called: a scripted provider answers, and
+rejects what the real ones are known to reject. Each mark stands for several requests over two to four generations of
+models, streamed and not streamed where both exist. In the compared answers, which are most of those that report usage,
+the usage that the client sees and the gateway's usage row equal the scripted provider's bill, token for token. Anthropic
+does not report how much of an output is thinking, so that figure is not compared there. The usage of an incomplete
+answer is estimated and marked.
 
-✓ works; − names a parameter that this provider cannot be told, as the client wrote it. The answer's header
-`X-Gateway-Dropped-Params` names it too, and `STRICT_TRANSLATION=true` makes it an error instead. – does not apply.
+✓ works. − is followed by a parameter that the provider does not support, by the client's name for it. The response
+header `X-Gateway-Dropped-Params` lists these parameters, and `STRICT_TRANSLATION=true` makes them an error instead. –
+does not apply.
 
-Where the client already speaks the provider's format, the request goes on as it is, and so does a refusal: for an old Claude
-that has no JSON schema of its own, the mark of Messages → Anthropic means that its refusal comes back unchanged.
+If the client uses the provider's own format, the request is forwarded unchanged, and so is a rejection: for an old
+Claude model without native JSON schema, the mark of Messages → Anthropic means that the rejection is returned unchanged.
 """
 
 REASONS = {
-    "cache_control": "the provider caches prompts by itself, or not at all",
-    "detail": "the provider has no setting for how closely an image is looked at",
-    "frequency_penalty": "the provider or these models take no penalties",
-    "presence_penalty": "the provider or these models take no penalties",
-    "is_error": "the provider has no mark for a failed tool; its text still says so",
-    "logit_bias": "token ids are a vendor's own",
-    "max_tool_calls": "the provider does not limit the number of calls",
-    "metadata": "the provider keeps no labels with a request",
-    "metadata.user_id": "the provider does not take the name of an end user",
-    "parallel_tool_calls": "the provider cannot be told to make one call at a time",
-    "tool_choice.disable_parallel_tool_use": "the provider cannot be told to make one call at a time",
-    "prompt_cache_key": "the provider does not route by a cache key",
-    "safety_identifier": "the provider does not take the name of an end user",
-    "user": "the provider does not take the name of an end user",
-    "seed": "the provider cannot be made to repeat itself",
-    "service_tier": "tiers are a vendor's own",
-    "stop": "these models take no stop sequences",
-    "stop_sequences": "these models take no stop sequences",
+    "cache_control": "the provider caches prompts automatically, or not at all",
+    "detail": "the provider has no setting for image detail",
+    "frequency_penalty": "the provider or these models do not support penalties",
+    "presence_penalty": "the provider or these models do not support penalties",
+    "is_error": "the provider has no flag for a failed tool; the text of the result is kept",
+    "logit_bias": "token ids are specific to a vendor",
+    "max_tool_calls": "the provider cannot limit the number of tool calls",
+    "metadata": "the provider does not store metadata with a request",
+    "metadata.user_id": "the provider does not accept an end-user id",
+    "parallel_tool_calls": "the provider cannot disable parallel tool calls",
+    "tool_choice.disable_parallel_tool_use": "the provider cannot disable parallel tool calls",
+    "prompt_cache_key": "the provider does not support cache keys",
+    "safety_identifier": "the provider does not accept an end-user id",
+    "user": "the provider does not accept an end-user id",
+    "seed": "the provider does not support a seed",
+    "service_tier": "service tiers are specific to a vendor",
+    "stop": "these models do not support stop sequences",
+    "stop_sequences": "these models do not support stop sequences",
     "tool_choice": "these models cannot be forced to call a tool",
-    "temperature": "these models refuse sampling parameters",
-    "top_p": "these models refuse sampling parameters, or take only one of temperature and top_p",
-    "top_k": "the provider or these models do not know it",
-    "tools.strict": "the provider cannot be held to a tool's schema",
-    "truncation": "the provider does not shorten a conversation by itself",
+    "temperature": "these models reject sampling parameters",
+    "top_p": "these models reject sampling parameters, or accept only one of temperature and top_p",
+    "top_k": "the provider or these models do not support it",
+    "tools.strict": "the provider cannot enforce a tool's schema",
+    "truncation": "the provider does not truncate conversations automatically",
     "verbosity": "the provider has no setting for it",
     "text.verbosity": "the provider has no setting for it",
-    "reasoning": "this server is not known to take it",
-    "reasoning_effort": "this server is not known to take it",
-    "thinking": "this server is not known to take it",
-    "thinking_config": "this server is not known to take it",
-    "media_resolution": "the provider has no setting for how closely media are looked at",
-    "safety_settings": "the provider's filters cannot be set",
-    "context_management": "only Anthropic edits the context",
+    "reasoning": "this server is not known to support it",
+    "reasoning_effort": "this server is not known to support it",
+    "thinking": "this server is not known to support it",
+    "thinking_config": "this server is not known to support it",
+    "media_resolution": "the provider has no setting for media resolution",
+    "safety_settings": "the provider's safety filters cannot be configured",
+    "context_management": "only Anthropic supports context editing",
 }
 
 
 def reason(name):
     """The reason for a dropped parameter; Gemini's names have a prefix and camel case."""
     plain = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name.removeprefix("generationConfig."))
-    return REASONS.get(plain, "the provider has nothing like it")
+    return REASONS.get(plain, "the provider has no equivalent")
 
 
 def losses(checks):
@@ -169,17 +171,22 @@ def loss_lines(checks):
     return lines
 
 
-def write(checks):
+PAGE = rig.ROOT / "docs" / "compatibility.md"
+
+
+def page(checks):
+    """The text of docs/compatibility.md."""
     cells = gather(checks)
     outside = [check for check in checks if check.cell is None]
-    parts = [INTRO, "## Coverage\n\nFeatures that pass, of those tried.\n", table(*coverage(cells)), ""]
+    parts = [INTRO, "## Coverage\n\nNumber of features that pass, of those tested.\n", table(*coverage(cells)), ""]
     for ingress in INGRESSES:
         parts += [f"## {TITLES[ingress]}\n", table(*by_feature(cells, ingress)), ""]
     parts += [
-        "## What is lost\n\nEvery parameter of a format is sent; this is what a provider could not be told, and why."
+        "## Dropped parameters\n\nThe suite sends every parameter of a format. These parameters could not be passed to the"
+        " provider, for the reason given."
     ]
     parts += loss_lines(checks)
-    parts += ["\n## Beyond the grid\n"]
+    parts += ["\n## Other checks\n"]
     parts += [f"- {'✓' if not check.faults else '✗'} {check.name}" for check in outside]
     parts += [""]
-    (rig.ROOT / "docs" / "compatibility.md").write_text("\n".join(parts), encoding="utf-8")
+    return "\n".join(parts)

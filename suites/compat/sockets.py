@@ -142,11 +142,11 @@ def sdk(house):
 
 
 CHECKS = {
-    "events are text frames in their order, on every provider": events,
-    "a conversation goes on within the connection, stored or not": conversation,
-    "a tool loop with thinking keeps the state of the model": tool_loop,
-    "a warm-up generates nothing and is remembered": warm_up,
-    "errors are frames and the connection goes on": error_frames,
-    "a stranger is refused at the door": needs_a_key,
-    "the official client's connection": sdk,
+    "events are text frames in order, on every provider": events,
+    "a conversation continues within the connection, stored or not": conversation,
+    "a tool loop with thinking keeps the model's reasoning state": tool_loop,
+    "a warm-up generates nothing, and can be continued": warm_up,
+    "an error is a frame, and the connection stays open": error_frames,
+    "a handshake without a valid key is rejected": needs_a_key,
+    "the official SDK's WebSocket client": sdk,
 }
