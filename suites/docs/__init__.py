@@ -1,0 +1,1 @@
+"""The commands in the documentation, run as printed."""

@@ -1,0 +1,140 @@
+"""Runs every shell block of README.md and docs/ against the scripted upstream, page by page."""
+
+import argparse
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+import rig
+import backends
+from docs import blocks, environment, metrics
+from docs.session import Failure, Session
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def ok(self, line, title):
+        self.passed += 1
+        print(f"  ok       {line:>4}  {title}", flush=True)
+
+    def skip(self, line, title, reason):
+        self.skipped += 1
+        print(f"  not run  {line:>4}  {title}: {reason}", flush=True)
+
+    def fail(self, line, title, reason):
+        self.failed += 1
+        print(f"  FAIL     {line:>4}  {title}\n{indent(reason)}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="docs", description=__doc__)
+    parser.add_argument("--only", default="", help="pages whose path holds this text")
+    options = parser.parse_args()
+    pages = [rig.ROOT / "README.md", *sorted((rig.ROOT / "docs").glob("*.md"))]
+    pages = [page for page in pages if options.only in str(page.relative_to(rig.ROOT))]
+    tally = Tally()
+    begun = time.monotonic()
+    upstream = rig.Upstream()
+    try:
+        for page in pages:
+            run_page(page, upstream, tally)
+        check_metrics(pages, upstream, tally)
+    finally:
+        upstream.stop()
+    print(f"{tally.skipped} blocks not run; {time.monotonic() - begun:.0f} s")
+    print(f"{tally.passed} passed, {tally.failed} failed")
+    return 1 if tally.failed or not tally.passed else 0
+
+
+def run_page(page, upstream, tally):
+    found = blocks.blocks(page.read_text(encoding="utf-8"))
+    if not found:
+        return
+    print(page.relative_to(rig.ROOT), flush=True)
+    directory = pathlib.Path(tempfile.mkdtemp(prefix=f"docs-{page.stem}-"))
+    database = backends.start("postgres", directory) if page.name in environment.WITH_POSTGRES else None
+    substitutions = environment.Substitutions(database and database.url)
+    session = Session(directory, environment.settings_of(page, upstream), substitutions.ports[8080])
+    try:
+        if blocks.assumes_gateway(found) and any(block.instruction != "not_run" for block in found):
+            session.start_gateway()
+        run_blocks(found, session, substitutions, tally)
+    finally:
+        session.stop()
+        if database:
+            database.stop()
+        rig.remove(directory)
+
+
+def run_blocks(found, session, substitutions, tally):
+    """Runs the blocks in order. After a failure, the rest of the page is not reached."""
+    is_broken = False
+    for block in found:
+        if block.language in blocks.OTHER_SHELLS:
+            tally.fail(block.line, block.title, f"label it sh, not {block.language}")
+        elif block.instruction == "not_run":
+            tally.skip(block.line, block.title, block.argument)
+        elif block.instruction == "needs" and not shutil.which(block.argument, path=session.path):
+            tally.skip(block.line, block.title, f"{block.argument} is not installed")
+        elif is_broken:
+            tally.fail(block.line, block.title, "not reached")
+        else:
+            try:
+                run_block(block, session, substitutions.apply(block.text))
+                if block.is_shell:
+                    tally.ok(block.line, block.title)
+            except Failure as failure:
+                is_broken = True
+                tally.fail(block.line, block.title, str(failure))
+
+
+def run_block(block, session, text):
+    if block.instruction == "file":
+        (session.page / block.argument).write_text(text)
+    elif block.instruction == "starts":
+        session.start_gateway(text)
+    elif block.instruction == "fails":
+        status, output = session.run(text, may_fail=True)
+        if status == 0 or block.argument not in output:
+            raise Failure(f"exit status {status}, expected a failure with '{block.argument}':\n{output}")
+    elif block.instruction == "stopped":
+        status, output = session.run(f"timeout {block.argument} bash -c {quoted(text)}", may_fail=True)
+        if status != 124:
+            raise Failure(f"exit status {status}, expected it to run until it is stopped:\n{output}")
+    else:
+        status, output = session.run(text, input_line=block.argument if block.instruction == "input" else None)
+        if status:
+            raise Failure(f"exit status {status}:\n{output}")
+
+
+def quoted(text):
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def check_metrics(pages, upstream, tally):
+    pages = [page for page in pages if metrics.families(page.read_text(encoding="utf-8"))]
+    if not pages:
+        return
+    directory = tempfile.mkdtemp(prefix="docs-metrics-")
+    try:
+        print("metrics that the pages name", flush=True)
+        for page, names in metrics.missing(pages, directory, upstream).items():
+            if names:
+                tally.fail("", page.name, f"not at /metrics: {', '.join(names)}")
+            else:
+                tally.ok("", page.name)
+    finally:
+        rig.remove(directory)
+
+
+def indent(text):
+    lines = text.strip().splitlines()
+    return "\n".join(f"           {line}" for line in lines[-25:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

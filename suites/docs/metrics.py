@@ -1,0 +1,39 @@
+"""Checks that every metric named in the documentation is served by a gateway that has seen all kinds of calls."""
+
+import re
+
+import rig
+
+METRIC = re.compile(r"\bgatehouse_[a-z_]+[a-z]\b")
+# The name of a family has none of these.
+SAMPLE_SUFFIX = re.compile(r"_(total|bucket|count|sum)$")
+
+
+def families(text):
+    return {SAMPLE_SUFFIX.sub("", name) for name in METRIC.findall(text)}
+
+
+def served(directory, upstream):
+    """The families of a gateway after an answer, a failure and a rejection, with a budget."""
+    gateway = rig.Gateway(directory, upstream, GATEWAY_EDITION="enterprise", BUDGETS="/=monthly:500")
+    try:
+        gateway.start(["openai/text", "openai/error-500"])
+        limits = {"name": "limited", "rate_limits": {"requests_per_minute": 1}}
+        key = gateway.admin("POST", "/auth-keys", json=limits).json()["key"]
+        for model, caller in (("openai/text", key), ("openai/text", key), ("openai/error-500", rig.MASTER_KEY)):
+            body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 16}
+            gateway.http.post("/v1/chat/completions", json=body, headers=rig.bearer(caller))
+        # The last receipts are counted a moment after their answers.
+        wanted = "gatehouse_request_failures"
+        read = lambda: families(gateway.http.get("/metrics", headers=rig.bearer(rig.MASTER_KEY)).text)  # noqa: E731
+        rig.eventually(lambda: wanted in read(), what=wanted)
+        return read()
+    finally:
+        gateway.stop()
+
+
+def missing(pages, directory, upstream):
+    """By page, the metrics that no gateway serves."""
+    named = {page: families(page.read_text(encoding="utf-8")) for page in pages}
+    found = served(directory, upstream)
+    return {page: sorted(names - found) for page, names in named.items()}
