@@ -60,7 +60,7 @@ def run_page(page, upstream, tally):
     substitutions = environment.Substitutions(database and database.url)
     session = Session(directory, environment.settings_of(page, upstream), substitutions.ports[8080])
     try:
-        if blocks.assumes_gateway(found) and any(block.instruction != "not_run" for block in found):
+        if blocks.assumes_gateway(found):
             session.start_gateway()
         run_blocks(found, session, substitutions, tally)
     finally:

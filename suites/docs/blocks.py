@@ -72,6 +72,6 @@ def instruct(block, line_above):
 
 
 def assumes_gateway(found):
-    """Whether the page expects a gateway that runs already: it starts none itself, or first with `make run`."""
-    starting = [block for block in found if block.instruction == "starts" or "make run" in block.text]
-    return not starting or starting[0].instruction != "starts"
+    """Whether the page expects a gateway that runs already: its first command does not start one."""
+    commands = [block for block in found if block.instruction not in ("not_run", "file")]
+    return bool(commands) and commands[0].instruction != "starts"

@@ -10,7 +10,7 @@ MODELS = {
     "GEMINI": "gemini-2.5-pro",
 }
 # The ports that the pages print. Each becomes a free one, so that two runs do not collide.
-PORTS = (8080, 8443)
+PORTS = (8080, 8443, 8444)
 POSTGRES_URL = "postgres://user:password@host/database"
 # Nothing leaves this machine: https goes to a port where nobody listens.
 ISOLATION = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}

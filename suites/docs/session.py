@@ -122,6 +122,7 @@ class Session:
         self.shell.stdin.close()
         signal_group(self.shell.pid, signal.SIGKILL)
         self.shell.wait()
+        end_processes_in(self.page)
 
 
 def signal_group(group, number):
@@ -131,3 +132,13 @@ def signal_group(group, number):
     except ProcessLookupError:
         return False
     return True
+
+
+def end_processes_in(directory):
+    """Ends what a page left behind, such as a proxy of a block that failed: it still has its directory there."""
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "cwd").resolve().is_relative_to(directory):
+                os.kill(int(entry.name), signal.SIGKILL)
+        except OSError:
+            continue
