@@ -122,9 +122,9 @@ def check_metrics(pages, upstream, tally):
     directory = tempfile.mkdtemp(prefix="docs-metrics-")
     try:
         print("metrics that the pages name", flush=True)
-        for page, names in metrics.missing(pages, directory, upstream).items():
-            if names:
-                tally.fail("", page.name, f"not at /metrics: {', '.join(names)}")
+        for page, problems in metrics.problems(pages, directory, upstream).items():
+            if problems:
+                tally.fail("", page.name, "\n".join(problems))
             else:
                 tally.ok("", page.name)
     finally:

@@ -1,4 +1,4 @@
-"""Checks that every metric named in the documentation is served by a gateway that has seen all kinds of calls."""
+"""Compares the metrics in the documentation with those of a gateway that has seen all kinds of calls."""
 
 import re
 
@@ -6,7 +6,10 @@ import rig
 
 METRIC = re.compile(r"\bgatehouse_[a-z_]+[a-z]\b")
 # The name of a family has none of these.
-SAMPLE_SUFFIX = re.compile(r"_(total|bucket|count|sum)$")
+SAMPLE_SUFFIX = re.compile(r"_(total|bucket|count|sum|info)$")
+
+# The page with the table of all metrics.
+TABLE = "operations.md"
 
 
 def families(text):
@@ -32,8 +35,12 @@ def served(directory, upstream):
         gateway.stop()
 
 
-def missing(pages, directory, upstream):
-    """By page, the metrics that no gateway serves."""
+def problems(pages, directory, upstream):
+    """By page, what is wrong with its metrics: names that no gateway serves, and served ones that the table lacks."""
     named = {page: families(page.read_text(encoding="utf-8")) for page in pages}
     found = served(directory, upstream)
-    return {page: sorted(names - found) for page, names in named.items()}
+    wrong = {page: [f"not at /metrics: {name}" for name in sorted(names - found)] for page, names in named.items()}
+    for page in pages:
+        if page.name == TABLE:
+            wrong[page] += [f"not in the table: {name}" for name in sorted(found - named[page])]
+    return wrong
