@@ -67,6 +67,8 @@ suite abuse run_in_suites "$python" -m abuse --quick
 suite chaos run_in_suites "$python" -m chaos --quick
 suite resume run_in_suites "$python" -m resume --quick
 suite reports run_in_suites "$python" -m reports --quick
+for program in curl openssl pgrep nginx caddy; do scripts/program.sh "$program" || true; done
+suite docs run_in_suites "$python" -m docs
 
 echo
 printf '%s\n' "${summary[@]}"

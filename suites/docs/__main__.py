@@ -12,6 +12,9 @@ import backends
 from docs import blocks, environment, metrics
 from docs.session import Failure, Session
 
+# Used by most pages, or by the suite itself.
+PROGRAMS = ("bash", "curl", "openssl", "pgrep")
+
 
 class Tally:
     def __init__(self):
@@ -36,6 +39,8 @@ def main():
     options = parser.parse_args()
     pages = [rig.ROOT / "README.md", *sorted((rig.ROOT / "docs").glob("*.md"))]
     pages = [page for page in pages if options.only in str(page.relative_to(rig.ROOT))]
+    if missing := [program for program in PROGRAMS if not shutil.which(program)]:
+        raise SystemExit(f"docs: {', '.join(missing)} is missing")
     tally = Tally()
     begun = time.monotonic()
     upstream = rig.Upstream()
@@ -58,7 +63,7 @@ def run_page(page, upstream, tally):
     directory = pathlib.Path(tempfile.mkdtemp(prefix=f"docs-{page.stem}-"))
     database = backends.start("postgres", directory) if page.name in environment.WITH_POSTGRES else None
     substitutions = environment.Substitutions(database and database.url)
-    session = Session(directory, environment.settings_of(page, upstream), substitutions.ports[8080])
+    session = Session(directory, environment.settings_of(page, upstream), substitutions.gateway_port)
     try:
         if blocks.assumes_gateway(found):
             session.start_gateway()

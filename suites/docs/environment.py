@@ -8,9 +8,14 @@ MODELS = {
     "OPENAI": "gpt-5,gpt-5-mini,gpt-4o,gpt-4o-mini,gpt-4.1",
     "ANTHROPIC": "claude-sonnet-4-5",
     "GEMINI": "gemini-2.5-pro",
+    "AZURE": "gpt-4o-eu",
 }
-# The ports that the pages print. Each becomes a free one, so that two runs do not collide.
-PORTS = (8080, 8443, 8444)
+# Where a provider type's API is at the scripted upstream, if not below /v1.
+PATHS = {"GEMINI": "/v1beta", "AZURE": ""}
+# The ports that the pages print: the gateway's, and those of proxies. Each becomes a free one, so that two runs do not
+# collide.
+GATEWAY_PORTS = (8080, 4000)
+PROXY_PORTS = (8443, 8444)
 POSTGRES_URL = "postgres://user:password@host/database"
 # Nothing leaves this machine: https goes to a port where nobody listens.
 ISOLATION = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}
@@ -21,13 +26,23 @@ WITH_POSTGRES = {"operations.md", "backup.md"}
 OWN_PROVIDERS = {
     "fallback.md": ("OPENAI_A", "OPENAI_B", "ANTHROPIC"),
     "team-budget.md": ("OPENAI",),
+    "litellm.md": ("OPENAI", "AZURE_EU", "ANTHROPIC"),
+}
+# Variables that a page expects to be set already.
+EXPECTED = {
+    "litellm.md": {
+        "LITELLM_MASTER_KEY": rig.MASTER_KEY,
+        "OPENAI_API_KEY": rig.PROVIDER_KEY,
+        "AZURE_EU_API_KEY": rig.PROVIDER_KEY,
+        "ANTHROPIC_API_KEY": rig.PROVIDER_KEY,
+    },
 }
 
 
 def providers(upstream):
-    """Every provider type of the pages, at the scripted upstream, and the demo model."""
+    """The providers of most pages, at the scripted upstream, and the demo model."""
     settings = {"DEMO_ENABLED": "true"}
-    for kind in MODELS:
+    for kind in ("OPENAI", "ANTHROPIC", "GEMINI"):
         settings[f"{kind}_API_KEY"] = rig.PROVIDER_KEY
         settings |= instance(kind, upstream)
     return settings
@@ -36,7 +51,7 @@ def providers(upstream):
 def instance(name, upstream):
     """The address and the models of one instance; `name` is the prefix of its variables."""
     kind = name.split("_")[0]
-    base = upstream.url.removesuffix("/v1") + "/v1beta" if kind == "GEMINI" else upstream.url
+    base = upstream.url.removesuffix("/v1") + PATHS.get(kind, "/v1")
     return {f"{name}_BASE_URL": base, f"{name}_MODELS": MODELS[kind]}
 
 
@@ -50,14 +65,16 @@ def settings_of(page, upstream):
         settings = providers(upstream)
     if page.name in ENTERPRISE:
         settings["GATEWAY_EDITION"] = "enterprise"
-    return settings | ISOLATION
+    return settings | EXPECTED.get(page.name, {}) | ISOLATION
 
 
 class Substitutions:
     """What a page prints and this run uses instead."""
 
     def __init__(self, postgres_url=None):
-        self.ports = {port: rig.free_port() for port in PORTS}
+        self.gateway_port = rig.free_port()
+        self.ports = {port: self.gateway_port for port in GATEWAY_PORTS}
+        self.ports |= {port: rig.free_port() for port in PROXY_PORTS}
         self.postgres_url = postgres_url
 
     def apply(self, text):
