@@ -81,6 +81,8 @@ def run_blocks(found, session, substitutions, tally):
     for block in found:
         if block.language in blocks.OTHER_SHELLS:
             tally.fail(block.line, block.title, f"label it sh, not {block.language}")
+        elif block.instruction == "unknown":
+            tally.fail(block.line, block.title, f"unknown comment above it: {block.argument}")
         elif block.instruction == "not_run":
             tally.skip(block.line, block.title, block.argument)
         elif block.instruction == "needs" and not shutil.which(block.argument, path=session.path):

@@ -25,7 +25,7 @@ class Block:
     line: int
     language: str
     text: str
-    # A key of INSTRUCTIONS, or "run" without a comment.
+    # A key of INSTRUCTIONS, "run" without a comment, or "unknown".
     instruction: str = "run"
     argument: str = ""
 
@@ -67,8 +67,7 @@ def instruct(block, line_above):
             block.instruction = name
             block.argument = match.groupdict().get("text", "")
             return
-    if block.is_shell:
-        raise SystemExit(f"docs: line {block.line}: unknown instruction '{comment[1]}'")
+    block.instruction, block.argument = "unknown", comment[1]
 
 
 def assumes_gateway(found):
