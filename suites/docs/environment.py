@@ -1,4 +1,4 @@
-"""The surroundings of each page: providers, free ports, and PostgreSQL for the pages that need it."""
+"""The environment of each page: settings, provider addresses, free ports, and which pages need PostgreSQL."""
 
 import re
 
@@ -20,6 +20,7 @@ POSTGRES_URL = "postgres://user:password@host/database"
 # Nothing leaves this machine: https goes to a port where nobody listens.
 ISOLATION = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}
 
+# Pages about features of the enterprise edition that do not set it themselves.
 ENTERPRISE = {"budgets.md"}
 WITH_POSTGRES = {"operations.md", "backup.md"}
 # Pages that configure their providers themselves: only addresses and models are given.

@@ -96,14 +96,14 @@ class Session:
         self.run('[ -n "${KEY:-}" ] || [ ! -e data/master.key ] || export KEY=$(cat data/master.key)')
 
     def is_ready(self):
-        if not self.gateway_lives():
+        if not self.is_gateway_running():
             raise AssertionError("the gateway has ended")
         try:
             return httpx.get(self.ready_url, trust_env=False, timeout=2).status_code == 200
         except httpx.TransportError:
             return False
 
-    def gateway_lives(self):
+    def is_gateway_running(self):
         return self.pid_file.exists() and signal_group(int(self.pid_file.read_text()), 0)
 
     def stop_gateway(self):
