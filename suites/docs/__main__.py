@@ -115,7 +115,7 @@ def run_block(block, session, text):
     else:
         status, output = session.run(text, input_line=block.argument if block.instruction == "input" else None)
         if status:
-            raise Failure(f"exit status {status}:\n{output}")
+            raise Failure(f"exit status {status}:\n{output}{session.gateway_log()}")
 
 
 def quoted(text):
@@ -140,7 +140,7 @@ def check_metrics(pages, upstream, tally):
 
 def indent(text):
     lines = text.strip().splitlines()
-    return "\n".join(f"           {line}" for line in lines[-25:])
+    return "\n".join(f"           {line}" for line in lines[-40:])
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ class Session:
         self.page = pathlib.Path(directory) / "page"
         self.pid_file = self.control / "gateway.pid"
         self.ready_url = f"http://127.0.0.1:{port}/ready"
+        self.log = None
         self.count = 0
         self.install()
         self.path = f"{self.control / 'bin'}:{os.environ.get('PATH', '')}:/usr/sbin"
@@ -76,24 +77,28 @@ class Session:
         try:
             rig.eventually(lambda: status.exists() or self.shell.poll() is not None, timeout=MOST_SECONDS, what="its end")
         except AssertionError as error:
-            raise Failure(f"{error}\n{output.read_text(errors='replace')}") from None
+            raise Failure(f"{error}\n{output.read_text(errors='replace')}{self.gateway_log()}") from None
         ended = status.read_text().strip() if status.exists() else self.shell.returncode
         return int(ended), output.read_text(errors="replace")
 
     def start_gateway(self, text="gatehouse"):
         """Runs a block that does not end and waits until the gateway is ready; stops the one before it."""
         self.stop_gateway()
-        script, log, _ = self.save(text)
+        script, self.log, _ = self.save(text)
         # Job control gives the block its own process group.
-        self.send(f"set -m; (. {script}) </dev/null >{log} 2>&1 & echo $! >{self.pid_file}.new; set +m")
+        self.send(f"set -m; (. {script}) </dev/null >{self.log} 2>&1 & echo $! >{self.pid_file}.new; set +m")
         self.send(f"mv {self.pid_file}.new {self.pid_file}")
         rig.eventually(self.pid_file.exists, what="the start of the block")
         try:
             rig.eventually(self.is_ready, timeout=MOST_SECONDS, what="/ready")
         except AssertionError as error:
-            raise Failure(f"{error}\n{log.read_text(errors='replace')}") from None
+            raise Failure(f"{error}{self.gateway_log()}") from None
         # docs/index.md says that KEY is the master key.
         self.run('[ -n "${KEY:-}" ] || [ ! -e data/master.key ] || export KEY=$(cat data/master.key)')
+
+    def gateway_log(self):
+        lines = self.log.read_text(errors="replace").splitlines() if self.log else []
+        return "\n".join(["", "log of the gateway:", *lines[-15:]])
 
     def is_ready(self):
         if not self.is_gateway_running():
