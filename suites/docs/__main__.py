@@ -7,6 +7,8 @@ import sys
 import tempfile
 import time
 
+import httpx
+
 import rig
 import backends
 from docs import blocks, environment, metrics
@@ -67,7 +69,7 @@ def run_page(page, upstream, tally):
     try:
         if blocks.assumes_gateway(found):
             session.start_gateway()
-        run_blocks(found, session, substitutions, tally)
+        run_blocks(found, session, substitutions, upstream, tally)
     finally:
         session.stop()
         if database:
@@ -75,7 +77,7 @@ def run_page(page, upstream, tally):
         rig.remove(directory)
 
 
-def run_blocks(found, session, substitutions, tally):
+def run_blocks(found, session, substitutions, upstream, tally):
     """Runs the blocks in order. After a failure, the rest of the page is not reached."""
     is_broken = False
     for block in found:
@@ -96,7 +98,7 @@ def run_blocks(found, session, substitutions, tally):
                     tally.ok(block.line, block.title)
             except Failure as failure:
                 is_broken = True
-                tally.fail(block.line, block.title, str(failure))
+                tally.fail(block.line, block.title, f"{failure}\n{state_of(upstream)}")
 
 
 def run_block(block, session, text):
@@ -116,6 +118,16 @@ def run_block(block, session, text):
         status, output = session.run(text, input_line=block.argument if block.instruction == "input" else None)
         if status:
             raise Failure(f"exit status {status}:\n{output}{session.gateway_log()}")
+
+
+def state_of(upstream):
+    """What the upstream answers itself, to tell its faults from the gateway's."""
+    body = {"model": "text", "messages": [{"role": "user", "content": "Hello"}]}
+    try:
+        answer = upstream.http.post("/v1/chat/completions", json=body, timeout=3)
+    except httpx.HTTPError as error:
+        return f"the scripted upstream does not answer: {error!r}"
+    return f"the scripted upstream answers {answer.status_code}"
 
 
 def quoted(text):
