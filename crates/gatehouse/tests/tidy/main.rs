@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a tree that cannot be read is a failed test")]
 
+mod modules;
 mod names;
+mod paths;
 mod rust_text;
 mod tree;
 
