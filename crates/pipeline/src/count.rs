@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use wire::codec::{self, Target};
 use wire::vendors::Lifecycle;
 
-use crate::arrival::Arrival;
-use crate::ask::{self, Ask};
-use crate::body_work::{self, SMALL_BODY};
-use crate::estimate;
+use crate::accounting::estimate;
+use crate::accounting::settle::Ticket;
+use crate::call::arrival::Arrival;
+use crate::call::receive::Call;
+use crate::delivery::reply::Refused;
+use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
-use crate::receive::Call;
-use crate::reply::Refused;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
+use crate::routing::routes::Lane;
+use crate::services::body_work::{self, SMALL_BODY};
 
 /// The response headers, and the count in the client's format.
 pub type Counted = (HeaderMap, Value);

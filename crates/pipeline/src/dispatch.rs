@@ -1,6 +1,7 @@
 //! Dispatch: tries the targets of the plan until one answers. Encodes, sends and decodes; nothing is sent to the client
 //! from here.
 
+pub(crate) mod ask;
 mod attempt;
 mod call_context;
 mod continuation;
@@ -24,13 +25,13 @@ use tokio::time::Instant;
 use wire::codec::{self, Native};
 use wire::response_facts::ResponseFacts;
 
-use crate::health::Admission;
-use crate::receive::Call;
-use crate::reserve::Reservation;
-use crate::resolve::Plan;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
-use crate::stream::UpstreamStream;
+use crate::accounting::settle::Ticket;
+use crate::admission::reserve::Reservation;
+use crate::call::receive::Call;
+use crate::routing::health::Admission;
+use crate::routing::resolve::Plan;
+use crate::routing::routes::Lane;
+use crate::streaming::UpstreamStream;
 
 use attempt::attempt;
 pub use call_context::CallContext;

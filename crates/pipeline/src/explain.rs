@@ -16,19 +16,20 @@ use domain::user_path::UserPath;
 use http_body_util::Full;
 use store::Owner;
 
-use crate::afford::{self, Pair};
-use crate::arrival::{self, Arrival};
+use crate::admission::afford::{self, Pair};
+use crate::admission::reserve;
 use crate::budgets::BudgetScope;
-use crate::choose::Ranked;
+use crate::call::arrival::{self, Arrival};
+use crate::call::authenticate;
+use crate::call::receive::{self, Call};
 use crate::dispatch::{self, CallContext};
 use crate::gateway::Gateway;
-use crate::receive::{self, Call};
-use crate::reserve;
-use crate::resolve::access::Access;
-use crate::resolve::{self, Plan};
+use crate::routing::choose::Ranked;
+use crate::routing::resolve::access::Access;
+use crate::routing::resolve::{self, Plan};
+use crate::routing::routes::Lane;
 use crate::snapshot::Snapshot;
-use crate::snapshot::routes::Lane;
-use crate::{authenticate, budgets, limit, responses};
+use crate::{budgets, limit, responses};
 
 pub use own::limits_and_budgets;
 pub use view::{
@@ -225,7 +226,7 @@ impl Explainer<'_> {
         plan: &Plan,
         ranked: &[Ranked<Arc<Lane>>],
         occasion: &Imagined<'_>,
-        circumstances: &crate::choose::SelectionContext,
+        circumstances: &crate::routing::choose::SelectionContext,
         explanation: &mut Explanation,
     ) {
         let foreseen = dispatch::dry_run(call, &plan.lanes, occasion, circumstances.now);

@@ -13,20 +13,20 @@ use egress::Egress;
 use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
-use crate::audit;
-use crate::body_work::BodyWork;
 use crate::budgets::Budgets;
-use crate::console::Console;
-use crate::key_uses::KeyUses;
 use crate::limit::{Limiter, UserPaths};
-use crate::metrics::Metrics;
 use crate::passthrough;
-use crate::pending_receipts::PendingReceipts;
-use crate::reasoning_state::ReasoningStateCache;
-use crate::resolve::fallback::Fallback;
-use crate::retry_budget::{HedgeBudget, RetryBudget};
+use crate::routing::resolve::fallback::Fallback;
+use crate::services::audit;
+use crate::services::body_work::BodyWork;
+use crate::services::console::Console;
+use crate::services::key_uses::KeyUses;
+use crate::services::metrics::Metrics;
+use crate::services::pending_receipts::PendingReceipts;
+use crate::services::reasoning_state::ReasoningStateCache;
+use crate::services::retry_budget::{HedgeBudget, RetryBudget};
+use crate::services::traces::Traces;
 use crate::snapshot::Snapshot;
-use crate::traces::Traces;
 
 /// The settings that apply to calls: limits on size and time, and switches.
 #[derive(Clone, Debug)]

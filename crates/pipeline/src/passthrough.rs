@@ -22,13 +22,13 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use store::Owner;
 use tokio::time::{Instant, timeout_at};
 
-use crate::arrival::Arrival;
-use crate::content_encoding::{self, Coding, Decoder};
+use crate::accounting::settle::Ticket;
+use crate::admission::reserve::Reservation;
+use crate::call::arrival::Arrival;
+use crate::delivery::reply::{self, Refused};
 use crate::gateway::Gateway;
-use crate::reply::{self, Refused};
-use crate::reserve::Reservation;
-use crate::settle::Ticket;
-use crate::snapshot::routes::{Instance, Lane};
+use crate::routing::routes::{Instance, Lane};
+use crate::services::content_encoding::{self, Coding, Decoder};
 
 pub use download::Download;
 use endpoint::{Endpoint, Purpose};

@@ -24,16 +24,17 @@ use domain::secret::Secret;
 use egress::Trust;
 use store::{Change, RawDocument, Store, StoreError};
 
-use crate::audit::Scrubber;
 use crate::budgets::{self, Rules};
-use crate::console::Notice;
 use crate::gateway::Gateway;
-use crate::inventory::{self, Inventory};
+use crate::routing::inventory::{self, Inventory};
+use crate::routing::names::Names;
+use crate::routing::routes;
+use crate::routing::routes::prices::Prices;
+use crate::services::audit::Scrubber;
+use crate::services::console::Notice;
+use crate::snapshot::Snapshot;
 use crate::snapshot::keys::{self, Keys};
-use crate::snapshot::names::Names;
-use crate::snapshot::routes::prices::Prices;
 use crate::snapshot::unreadable::Unreadable;
-use crate::snapshot::{Snapshot, routes};
 
 /// The document kinds that routes are compiled from.
 const ROUTED: &[&str] =

@@ -18,9 +18,9 @@ use wire::codec::{self, Request};
 use wire::formats::responses as format;
 use wire::json;
 
-use crate::receive::Call;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
+use crate::accounting::settle::Ticket;
+use crate::call::receive::Call;
+use crate::routing::routes::Lane;
 
 pub use compact::compact;
 pub use keep::{Keeping, keep_stream, keep_whole};

@@ -1,14 +1,12 @@
 //! The compiled configuration in force: immutable, replaced as a whole, and pinned by each call.
 
 pub mod keys;
-pub mod names;
-pub mod routes;
 pub mod unreadable;
 
 use std::sync::Arc;
 
+use crate::routing::routes::Routes;
 use keys::Keys;
-use routes::Routes;
 use unreadable::Unreadable;
 
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use domain::fault::{self, Fault};
-use pipeline::body_work::LARGE_BODY;
+use pipeline::services::body_work::LARGE_BODY;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,7 +21,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Strict<T> {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway).await?;
+        let bytes = pipeline::call::receive::receive(body, &parts.headers, &app.gateway).await?;
         Ok(Self(parse_bytes(app, bytes).await?))
     }
 }
@@ -34,7 +34,7 @@ impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<Arc<App>> for P
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway).await?;
+        let bytes = pipeline::call::receive::receive(body, &parts.headers, &app.gateway).await?;
         Ok(Self(if bytes.is_empty() { T::default() } else { parse_bytes(app, bytes).await? }))
     }
 }
@@ -48,7 +48,7 @@ impl FromRequest<Arc<App>> for Patch {
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = pipeline::receive::receive(body, &parts.headers, &app.gateway).await?;
+        let bytes = pipeline::call::receive::receive(body, &parts.headers, &app.gateway).await?;
         Ok(Self(parse_bytes(app, bytes).await?))
     }
 }

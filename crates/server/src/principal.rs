@@ -9,7 +9,7 @@ use domain::capability::{Capabilities, Capability};
 use domain::fault::{self as faults, Fault};
 use domain::scope::{Action, Area, Scope};
 use http::request::Parts;
-use pipeline::authenticate;
+use pipeline::call::authenticate;
 use pipeline::snapshot::Snapshot;
 
 use crate::App;

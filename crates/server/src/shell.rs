@@ -11,7 +11,7 @@ use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Method, StatusCode, Uri};
-use pipeline::metrics;
+use pipeline::services::metrics;
 
 use crate::fault::{Problem, answer};
 use crate::http_service::RequestContext;

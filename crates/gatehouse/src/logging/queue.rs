@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use pipeline::metrics::LOG_LINES_DROPPED;
+use pipeline::services::metrics::LOG_LINES_DROPPED;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::escape::escape_controls;

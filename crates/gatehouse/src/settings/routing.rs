@@ -1,6 +1,6 @@
 //! Value types of the routing settings.
 
-use pipeline::resolve::fallback::Mode;
+use pipeline::routing::resolve::fallback::Mode;
 
 use super::value::Value;
 

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use domain::secret::Secret;
 use ipnet::IpNet;
-use pipeline::traces;
+use pipeline::services::traces;
 
 pub trait Value: Sized + Default {
     /// Description of valid values, as a noun that follows "is not".

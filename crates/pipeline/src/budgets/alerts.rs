@@ -8,9 +8,9 @@ use serde::Serialize;
 use store::{Alert, StoreError};
 
 use super::state::Status;
-use crate::console::Notice;
 use crate::gateway::Gateway;
-use crate::webhooks::{self, Webhooks};
+use crate::services::console::Notice;
+use crate::services::webhooks::{self, Webhooks};
 
 /// The event name in webhooks.
 pub const EVENT: &str = "budget.threshold";

@@ -16,11 +16,11 @@ use wire::response_facts::ResponseFacts;
 use super::outbound::{PreparedRequest, ResponseMode};
 use super::upstream::{self, UpstreamBody};
 use super::{ActiveAttempt, Answer, Loss, Progress, gate};
-use crate::body_work::{self, LARGE_BODY};
-use crate::receive::Call;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
-use crate::stream::UpstreamStream;
+use crate::accounting::settle::Ticket;
+use crate::call::receive::Call;
+use crate::routing::routes::Lane;
+use crate::services::body_work::{self, LARGE_BODY};
+use crate::streaming::UpstreamStream;
 
 /// Longest time that reading the body of an error may take.
 const ERROR_PATIENCE: Duration = Duration::from_secs(10);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use store::Owner;
 
+use crate::accounting::settle::Ticket;
 use crate::gateway::Gateway;
-use crate::settle::Ticket;
 
 pub trait CallContext {
     fn gateway(&self) -> &Gateway;

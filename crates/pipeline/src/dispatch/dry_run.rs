@@ -12,9 +12,9 @@ use http::{HeaderMap, Method};
 use super::call_context::CallContext;
 use super::failover_plan::{FailoverPlan, RetryContext};
 use super::outbound::{self, PreparedRequest, ResponseMode};
-use crate::health::Availability;
-use crate::receive::Call;
-use crate::snapshot::routes::Lane;
+use crate::call::receive::Call;
+use crate::routing::health::Availability;
+use crate::routing::routes::Lane;
 
 pub struct Foreseen {
     /// One for each target, in the order of the plan.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use domain::fault::{self, Fault, RetryScope};
 
 use crate::gateway::Retries;
-use crate::health::Availability;
-use crate::retry_budget::{RetryBudget, RetryGuard};
-use crate::snapshot::routes::Lane;
+use crate::routing::health::Availability;
+use crate::routing::routes::Lane;
+use crate::services::retry_budget::{RetryBudget, RetryGuard};
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(250);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);

@@ -4,7 +4,7 @@
 use domain::fault::Fault;
 use tokio::time::{Instant, timeout_at};
 
-use crate::stream::UpstreamStream;
+use crate::streaming::UpstreamStream;
 
 /// Events without content that are read before yielding to the scheduler.
 const PATIENCE: u32 = 8;

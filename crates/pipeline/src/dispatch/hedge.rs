@@ -11,10 +11,10 @@ use tokio::time::Instant;
 use super::{
     ActiveAttempt, Answer, AttemptResult, FailoverPlan, PendingAttempt, attempt, conclude, outbound,
 };
-use crate::receive::Call;
-use crate::reserve::Reservation;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
+use crate::accounting::settle::Ticket;
+use crate::admission::reserve::Reservation;
+use crate::call::receive::Call;
+use crate::routing::routes::Lane;
 
 /// The target of a hedge, and the delay before it starts.
 pub struct Partner {

@@ -14,13 +14,13 @@ use wire::codec::{self, Codec, Decoding, EchoedRequest, IdGenerator, Native, Ren
 use wire::renames::Renames;
 
 use super::call_context::{CallContext, OwnedCallContext};
-use crate::body_work;
-use crate::reasoning_state;
-use crate::receive::Call;
+use crate::accounting::settle::Ticket;
+use crate::call::receive::Call;
 use crate::responses;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
-use crate::traces::TraceHeaders;
+use crate::routing::routes::Lane;
+use crate::services::body_work;
+use crate::services::reasoning_state;
+use crate::services::traces::TraceHeaders;
 
 /// A request prepared for one target.
 pub struct PreparedRequest {

@@ -10,12 +10,12 @@ use wire::codec::IdGenerator;
 
 use super::outbound::{self, PreparedRequest, ResponseMode};
 use super::{ActiveAttempt, Answer, AttemptResult, Bounds, PendingAttempt, continuation, try_one};
-use crate::receive::Call;
-use crate::reserve::Reservation;
-use crate::resolve::Plan;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
-use crate::stream::{Overlap, UpstreamStream};
+use crate::accounting::settle::Ticket;
+use crate::admission::reserve::Reservation;
+use crate::call::receive::Call;
+use crate::routing::resolve::Plan;
+use crate::routing::routes::Lane;
+use crate::streaming::{Overlap, UpstreamStream};
 
 /// Most times that a stream is resumed: more interruptions are no accident.
 const MOST: u32 = 3;

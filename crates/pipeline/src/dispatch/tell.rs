@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use domain::fault::Fault;
 
-use crate::console::Notice;
+use crate::accounting::settle::Ticket;
 use crate::gateway::Gateway;
-use crate::health::Transition;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
+use crate::routing::health::Transition;
+use crate::routing::routes::Lane;
+use crate::services::console::Notice;
 
 /// Reports that a call fails over to its next target.
 pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {

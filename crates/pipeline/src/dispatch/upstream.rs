@@ -15,11 +15,11 @@ use http_body::Body as _;
 use wire::demo;
 
 use super::outbound::{self, PreparedRequest};
-use crate::body_work::LARGE_BODY;
-use crate::content_encoding::{self, DecodedBody};
-use crate::receive::Call;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
+use crate::accounting::settle::Ticket;
+use crate::call::receive::Call;
+use crate::routing::routes::Lane;
+use crate::services::body_work::LARGE_BODY;
+use crate::services::content_encoding::{self, DecodedBody};
 
 pub enum UpstreamBody {
     Network(InboundBody),

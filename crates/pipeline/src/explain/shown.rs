@@ -16,17 +16,17 @@ use super::view::{
     BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, LimitView, Principal, Refusal, RequestView,
     UpstreamRequest,
 };
-use crate::arrival::Arrival;
+use crate::admission::reserve::Reservation;
 use crate::budgets::{Clamp, Headroom};
-use crate::choose::{Candidate as _, Ranked, SelectionContext};
+use crate::call::arrival::Arrival;
+use crate::call::receive::Call;
 use crate::dispatch::{Dialect, Foreseen, RequestPreview, TargetOutlook};
-use crate::health::Availability;
 use crate::limit::{self, LimitStatus};
-use crate::receive::Call;
-use crate::reserve::Reservation;
-use crate::resolve::Plan;
-use crate::snapshot::routes::Lane;
-use crate::webhooks;
+use crate::routing::choose::{Candidate as _, Ranked, SelectionContext};
+use crate::routing::health::Availability;
+use crate::routing::resolve::Plan;
+use crate::routing::routes::Lane;
+use crate::services::webhooks;
 
 /// Most bytes shown of a body.
 const BODY_LIMIT: usize = 64 * 1024;

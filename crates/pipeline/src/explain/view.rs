@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::resolve::trail::Step;
+use crate::routing::resolve::trail::Step;
 
 #[derive(Serialize, ToSchema)]
 pub struct Explanation {

@@ -11,8 +11,8 @@ use wire::vendors::Lifecycle;
 
 use super::Rules;
 use super::endpoint::Endpoint;
-use crate::resolve::access::{Access, Refusal};
-use crate::snapshot::routes::{Instance, Routes};
+use crate::routing::resolve::access::{Access, Refusal};
+use crate::routing::routes::{Instance, Routes};
 
 /// Finds the instance of that name, else the first of that type. Usable instances are preferred.
 pub(super) fn find(routes: &Routes, rules: &Rules, name: &str) -> Result<Arc<Instance>, Fault> {

@@ -12,7 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
 use super::meter::PassthroughMeter;
-use crate::content_encoding::Decoder;
+use crate::services::content_encoding::Decoder;
 
 /// The response body. Dropping it before its end cancels the upstream request.
 pub struct Download {

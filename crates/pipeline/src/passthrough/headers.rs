@@ -3,9 +3,9 @@
 use egress::Headers;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::audit::Scrubber;
-use crate::snapshot::routes::Instance;
-use crate::traces::TraceHeaders;
+use crate::routing::routes::Instance;
+use crate::services::audit::Scrubber;
+use crate::services::traces::TraceHeaders;
 
 /// Client headers that are forwarded: those that describe the body, content negotiation and preconditions. Credentials,
 /// cookies, hop-by-hop headers and the gateway's own headers are excluded, and so are headers that select an account,

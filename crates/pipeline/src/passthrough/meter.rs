@@ -19,14 +19,14 @@ use wire::vendors::Lifecycle;
 use super::endpoint::{Made, Purpose};
 use super::told;
 use super::upload::Sent;
-use crate::audit::Masker;
-use crate::content_encoding::Decoder;
-use crate::ownership;
-use crate::reply::Refused;
+use crate::accounting::settle::Ticket;
+use crate::call::ownership;
+use crate::delivery::event_stream::{READ_ON_BYTES, READ_ON_TIME};
+use crate::delivery::reply::Refused;
 use crate::responses::background;
-use crate::settle::Ticket;
-use crate::snapshot::routes::{Instance, Lane, Routes};
-use crate::stream::{READ_ON_BYTES, READ_ON_TIME};
+use crate::routing::routes::{Instance, Lane, Routes};
+use crate::services::audit::Masker;
+use crate::services::content_encoding::Decoder;
 
 pub(super) struct PassthroughMeter {
     /// Taken when the call is settled or refused.

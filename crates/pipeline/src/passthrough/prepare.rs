@@ -14,16 +14,16 @@ use super::endpoint::{self, Endpoint, Purpose};
 use super::reservation::{self, RequestSize};
 use super::upload::Upload;
 use super::{Journey, Wanted, admit, headers};
-use crate::arrival::Arrival;
-use crate::authenticate;
+use crate::accounting::settle::Ticket;
+use crate::admission::reserve::Reservation;
 use crate::budgets;
-use crate::ownership;
-use crate::reserve::Reservation;
-use crate::resolve::access::Access;
+use crate::call::arrival::Arrival;
+use crate::call::authenticate;
+use crate::call::ownership;
 use crate::responses;
-use crate::settle::Ticket;
+use crate::routing::resolve::access::Access;
+use crate::routing::routes::{Instance, Lane};
 use crate::snapshot::Snapshot;
-use crate::snapshot::routes::{Instance, Lane};
 
 /// Admits the call or returns the fault it is refused with. Nothing is sent to the provider yet.
 pub(super) async fn prepare(

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::endpoint::Purpose;
 use super::upload::Sent;
-use crate::reserve::{self, ASSUMED_OUTPUT, ASSUMED_WINDOW, Reservation};
-use crate::snapshot::routes::{Instance, Lane};
+use crate::admission::reserve::{self, ASSUMED_OUTPUT, ASSUMED_WINDOW, Reservation};
+use crate::routing::routes::{Instance, Lane};
 
 /// The charge that applies if the process crashes during the call.
 pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reservation {

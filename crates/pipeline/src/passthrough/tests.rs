@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::admit::lists_models;
 use super::endpoint::{self, Endpoint};
 use super::wrap;
-use crate::audit::Scrubber;
+use crate::services::audit::Scrubber;
 
 fn path(raw: &str, base: &str) -> Result<String, String> {
     match Endpoint::parse(raw, base, None, true) {

@@ -18,9 +18,9 @@ use http_body_util::BodyExt as _;
 use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep};
 
-use crate::audit::Recording;
-use crate::body_work::LARGE_BODY;
-use crate::ownership::{Check, Checking};
+use crate::call::ownership::{Check, Checking};
+use crate::services::audit::Recording;
+use crate::services::body_work::LARGE_BODY;
 use inspector::Inspector;
 
 /// The most bytes that are buffered to find the model.

@@ -7,7 +7,7 @@ use domain::fault::{Fault, FaultKind};
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::audit::Scrubber;
+use crate::services::audit::Scrubber;
 
 /// Limits on the size of an error answer and the time spent reading it.
 pub(super) const LIMIT: usize = 64 * 1024;

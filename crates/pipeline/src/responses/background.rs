@@ -15,8 +15,8 @@ use wire::vendors::Lifecycle;
 use super::keep::renew;
 use super::lifecycle::{is_pending, is_pending_object, named_after, native};
 use super::told;
+use crate::accounting::settle::Ticket;
 use crate::gateway::Gateway;
-use crate::settle::Ticket;
 
 /// Polling intervals, first and longest, and the time after which a response is given up.
 const SOON: Duration = Duration::from_millis(1500);

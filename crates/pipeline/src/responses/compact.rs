@@ -11,13 +11,13 @@ use wire::vendors::Lifecycle;
 
 use super::lifecycle::unsupported;
 use super::told;
-use crate::arrival::Arrival;
-use crate::ask::{self, Ask};
+use crate::accounting::settle::Ticket;
+use crate::call::arrival::Arrival;
+use crate::delivery::reply::Refused;
+use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
-use crate::reply::Refused;
-use crate::resolve::Plan;
-use crate::settle::Ticket;
-use crate::snapshot::routes::Lane;
+use crate::routing::resolve::Plan;
+use crate::routing::routes::Lane;
 
 pub async fn compact<B>(
     gateway: &Arc<Gateway>,

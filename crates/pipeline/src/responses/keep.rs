@@ -9,9 +9,9 @@ use store::{Owner, StoreError, StoredResponse};
 use wire::formats::responses as format;
 use wire::{json, splice};
 
-use crate::body_work;
+use crate::accounting::settle::Ticket;
 use crate::gateway::Gateway;
-use crate::settle::Ticket;
+use crate::services::body_work;
 
 /// The owner of a response, and how it is stored.
 pub struct Keeping {

@@ -16,10 +16,10 @@ use wire::{json, splice};
 
 use super::keep::renew;
 use super::{reaches_all, visible_to};
-use crate::ask::{self, Ask};
+use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
+use crate::routing::routes::{Instance, InstanceConfig};
 use crate::snapshot::Snapshot;
-use crate::snapshot::routes::{Instance, InstanceConfig};
 
 /// A request for a response: the caller, the id, and the provider named for a response that is not stored here.
 pub struct Inquiry<'a> {

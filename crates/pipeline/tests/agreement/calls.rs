@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use domain::call::{Format, Surface};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use pipeline::arrival::{Arrival, RequestId};
+use pipeline::call::arrival::{Arrival, RequestId};
 use serde_json::{Value, json};
 
 use crate::ground::{NOW, TICK};

@@ -7,8 +7,8 @@ use domain::caller::Caller;
 use domain::fault::Fault;
 use http::HeaderMap;
 use http_body_util::{BodyExt as _, Full};
-use pipeline::console::{Console, Entry};
 use pipeline::explain::{Question, explain};
+use pipeline::services::console::{Console, Entry};
 use serde_json::Value;
 
 use crate::calls::Call;

@@ -19,13 +19,13 @@ use domain::strategy::Strategy;
 use domain::user_path::UserPath;
 use egress::Trust;
 use pipeline::gateway::{Gateway, Policy, Retries};
-use pipeline::health::Admission;
-use pipeline::inventory::{Listing, Model};
-use pipeline::resolve::fallback::{Fallback, Mode};
+use pipeline::routing::health::Admission;
+use pipeline::routing::inventory::{Listing, Model};
+use pipeline::routing::names::Names;
+use pipeline::routing::resolve::fallback::{Fallback, Mode};
+use pipeline::routing::routes::{self, Routes};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
-use pipeline::snapshot::names::Names;
-use pipeline::snapshot::routes::{self, Routes};
 
 use crate::ground::{Ground, NOW, TICK};
 use crate::luck::Luck;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::resources::model_override::ModelOverride;
 use domain::resources::provider::Resilience;
 use domain::user_path::UserPath;
-use pipeline::snapshot::routes::{Limits, Routes};
+use pipeline::routing::routes::{Limits, Routes};
 use serde_json::{Value, json};
 
 use crate::snapshots::{compile, compile_with, place};

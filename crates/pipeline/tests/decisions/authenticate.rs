@@ -5,8 +5,8 @@ use domain::clock::Timestamp;
 use domain::resources::auth_key;
 use domain::scope::Scope;
 use http::HeaderMap;
-use pipeline::arrival::{Arrival, RequestId};
-use pipeline::authenticate::{authenticate, identify};
+use pipeline::call::arrival::{Arrival, RequestId};
+use pipeline::call::authenticate::{authenticate, identify};
 use proptest::prelude::*;
 
 use crate::snapshots::{MASTER, NOW, key, with_keys};

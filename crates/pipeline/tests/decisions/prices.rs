@@ -9,9 +9,9 @@ use domain::resources::model_price::ModelPrice;
 use domain::usage::{Tokens, Usage};
 use domain::user_path::UserPath;
 use pipeline::gateway::Policy;
-use pipeline::resolve::access::{Access, Refusal};
-use pipeline::snapshot::routes::Routes;
-use pipeline::snapshot::routes::prices::Prices;
+use pipeline::routing::resolve::access::{Access, Refusal};
+use pipeline::routing::routes::Routes;
+use pipeline::routing::routes::prices::Prices;
 use serde_json::{Value, json};
 
 use crate::snapshots::{compile_at, place, with_routes};

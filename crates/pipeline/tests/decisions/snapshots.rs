@@ -11,11 +11,11 @@ use domain::resources::model_override::ModelOverride;
 use domain::resources::provider::{Provider, Source};
 use domain::scope::Scope;
 use egress::{Egress, EgressConfig, Trust};
-use pipeline::inventory::{Listing, Model};
+use pipeline::routing::inventory::{Listing, Model};
+use pipeline::routing::routes::prices::Prices;
+use pipeline::routing::routes::{self, CompileInputs, Routes};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
-use pipeline::snapshot::routes::prices::Prices;
-use pipeline::snapshot::routes::{self, CompileInputs, Routes};
 use testkit::SystemClock;
 use tokio_util::task::TaskTracker;
 

@@ -9,8 +9,8 @@ use domain::resources::alias::Alias;
 use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
 use domain::resources::provider::Provider;
-use pipeline::resolve;
-use pipeline::snapshot::routes::{Instance, Lane, Routes};
+use pipeline::routing::resolve;
+use pipeline::routing::routes::{Instance, Lane, Routes};
 use store::StoreError;
 
 use crate::App;

@@ -13,9 +13,9 @@ use domain::scope::Scope;
 use futures_util::stream;
 use http::HeaderMap;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use pipeline::authenticate;
-use pipeline::feed::{Batch, Entry, Feed, MAX_BATCH};
+use pipeline::call::authenticate;
 use pipeline::gateway::Gateway;
+use pipeline::services::feed::{Batch, Entry, Feed, MAX_BATCH};
 use serde_json::json;
 use tokio::time::Instant;
 

@@ -3,7 +3,7 @@
 use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use domain::call::Surface;
-use pipeline::arrival::Arrival;
+use pipeline::call::arrival::Arrival;
 
 use crate::App;
 use crate::azure::{Deployment, RewrittenFrom};

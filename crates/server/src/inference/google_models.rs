@@ -7,9 +7,9 @@ use axum::{Extension, Json};
 use domain::call::Format;
 use domain::fault::{self, Fault};
 use http::HeaderMap;
-use pipeline::arrival;
-use pipeline::models;
-use pipeline::resolve::access::Access;
+use pipeline::call::arrival;
+use pipeline::routing::models;
+use pipeline::routing::resolve::access::Access;
 use serde_json::{Value, json};
 
 use crate::App;

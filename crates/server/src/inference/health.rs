@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use pipeline::snapshot::routes::Routes;
+use pipeline::routing::routes::Routes;
 
 use crate::admin::providers::readiness;
 use crate::{App, PING_LIMIT};

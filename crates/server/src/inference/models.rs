@@ -6,8 +6,9 @@ use axum::Json;
 use axum::extract::{Query, State};
 use domain::user_path::UserPath;
 use http::HeaderMap;
-use pipeline::resolve::access::Access;
-use pipeline::{arrival, models};
+use pipeline::call::arrival;
+use pipeline::routing::models;
+use pipeline::routing::resolve::access::Access;
 use serde_json::Value;
 
 use crate::App;

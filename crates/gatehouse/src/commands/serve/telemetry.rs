@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use egress::Destination;
-use pipeline::traces::{self, Collector, Resource};
+use pipeline::services::traces::{self, Collector, Resource};
 
 use crate::settings::TelemetrySettings;
 

@@ -6,7 +6,7 @@ use domain::fault::{self, Fault};
 use domain::resources::auth_key::{AuthKey, RateLimits};
 use domain::scope::Scope;
 use domain::secret::Secret;
-use pipeline::snapshot::names::Names;
+use pipeline::routing::names::Names;
 use serde::Deserialize;
 use utoipa::ToSchema;
 

@@ -5,7 +5,7 @@ use domain::caller::{Caller, KeyFacts};
 use domain::fault::{self, Fault};
 use domain::resources::auth_key::AuthKey;
 use domain::user_path::UserPath;
-use pipeline::snapshot::names::Names;
+use pipeline::routing::names::Names;
 
 use super::super::record;
 

@@ -2,7 +2,7 @@
 
 use domain::access::matches;
 use domain::resources::auth_key::AuthKey;
-use pipeline::snapshot::routes::Routes;
+use pipeline::routing::routes::Routes;
 
 use crate::nearest;
 

@@ -9,7 +9,7 @@ use domain::resources::budget_settings::{self, BudgetSettings};
 use domain::resources::provider::Source;
 use domain::secret::Secret;
 use http::{HeaderMap, StatusCode};
-use pipeline::webhooks;
+use pipeline::services::webhooks;
 use serde::{Deserialize, Deserializer, Serialize};
 use store::{Collection, Stored, Write as Writing};
 use utoipa::ToSchema;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::fault::{self, Fault};
 use domain::model::Price;
 use domain::resources::model_price::ModelPrice;
-use pipeline::snapshot::routes::Routes;
+use pipeline::routing::routes::Routes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -87,7 +87,7 @@ pub fn is_known(routes: &Routes, selector: &str) -> bool {
     match routes.instances.get(provider) {
         Some(instance) => instance.lanes.contains_key(model) || !instance.authoritative,
         None => {
-            let of_type = |lane: &&std::sync::Arc<pipeline::snapshot::routes::Lane>| {
+            let of_type = |lane: &&std::sync::Arc<pipeline::routing::routes::Lane>| {
                 *lane.target.provider_type == *provider && *lane.target.model == *model
             };
             base(routes, selector).is_some() || routes.lanes().any(|lane| of_type(&lane))

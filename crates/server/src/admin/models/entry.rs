@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::model::{Category, Mode};
 use domain::resources::model_price::ModelPrice;
-use pipeline::snapshot::routes::{Access, Lane};
+use pipeline::routing::routes::{Access, Lane};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use pipeline::inventory::Listing;
-use pipeline::snapshot::routes::Instance;
+use pipeline::routing::inventory::Listing;
+use pipeline::routing::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::App;
 use crate::admin::record;
-use pipeline::health::{BreakerState, HealthView};
+use pipeline::routing::health::{BreakerState, HealthView};
 
 /// Error rate above which an instance is degraded.
 const TOLERATED: f64 = 0.1;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::resources::provider::{Resilience, Source, masked_header};
-use pipeline::snapshot::routes::Instance;
+use pipeline::routing::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
 use wire::vendors::{self, Credential};

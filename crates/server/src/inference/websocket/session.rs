@@ -10,9 +10,9 @@ use domain::fault::Fault;
 use domain::ids;
 use http::HeaderMap;
 use http_body_util::{BodyExt as _, Full};
-use pipeline::arrival::{Arrival, RequestId};
-use pipeline::body_work::{BodyLease, LARGE_BODY};
-use pipeline::reply::ReplyBody;
+use pipeline::call::arrival::{Arrival, RequestId};
+use pipeline::delivery::reply::ReplyBody;
+use pipeline::services::body_work::{BodyLease, LARGE_BODY};
 use serde_json::{Value, json};
 use wire::sse::Splitter;
 

@@ -6,8 +6,8 @@ use axum::body::Body;
 use domain::clock::Timestamp;
 use domain::receipt::Receipt;
 use http_body_util::BodyExt as _;
-use pipeline::console::{CAPACITY, Notice};
 use pipeline::gateway::Policy;
+use pipeline::services::console::{CAPACITY, Notice};
 use serde_json::{Value, json};
 
 use crate::app::{self, Call, Line, TestApp, TestSettings};

@@ -88,7 +88,7 @@ async fn large_bodies_are_translated_like_small_ones() {
         let quoted = json!(text).to_string();
         for provider in ["openai", "anthropic", "gemini"] {
             for (path, body) in requests(provider, &quoted) {
-                assert!(body.len() > pipeline::body_work::LARGE_BODY);
+                assert!(body.len() > pipeline::services::body_work::LARGE_BODY);
                 let answer = app.post(path, json!({})).body(body).send().await;
                 assert_eq!(answer.status, 200, "{provider} {path}: {}", answer.text());
             }
@@ -124,7 +124,7 @@ async fn bodies_beyond_the_memory_for_all_get_503() {
 #[tokio::test]
 async fn large_answers_are_passed_on_and_translated_whole() {
     app::each_with(TestSettings::every_dialect, async |app| {
-        let text = "x".repeat(2 * pipeline::body_work::LARGE_BODY);
+        let text = "x".repeat(2 * pipeline::services::body_work::LARGE_BODY);
         let messages = json!([{"role": "user", "content": text}]);
         for provider in ["openai", "anthropic"] {
             let model = format!("{provider}/text");

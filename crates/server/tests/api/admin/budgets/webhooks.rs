@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::resources::provider::Source;
 use domain::secret::Secret;
 use pipeline::budgets::alerts;
-use pipeline::webhooks::Webhooks;
+use pipeline::services::webhooks::Webhooks;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -131,7 +131,7 @@ async fn a_crossed_threshold_is_told_signed_and_once() {
         assert_eq!(message["id"], received.header("x-gatehouse-delivery"));
         let signature = received.header("x-gatehouse-signature");
         let seconds = signature.strip_prefix("t=").unwrap().split(',').next().unwrap().parse().unwrap();
-        assert_eq!(signature, pipeline::webhooks::sign(&secret, seconds, &received.body));
+        assert_eq!(signature, pipeline::services::webhooks::sign(&secret, seconds, &received.body));
         let data = &message["data"];
         assert_eq!(
             (&data["user_path"], &data["period_label"], &data["threshold"]),

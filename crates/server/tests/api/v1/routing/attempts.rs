@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pipeline::gateway::{Policy, Retries};
-use pipeline::resolve::fallback::{Fallback, Mode};
+use pipeline::routing::resolve::fallback::{Fallback, Mode};
 use serde_json::json;
 
 use super::{combo, each, served};

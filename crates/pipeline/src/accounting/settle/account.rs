@@ -1,0 +1,112 @@
+//! Settlement of a call: missing usage is counted, everything is priced, and the receipt is journaled.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use domain::receipt::{CostSource, Receipt};
+use domain::usage::Usage;
+
+use super::holds::Holds;
+use super::prior_usage::{self, FailedAttemptUsage, PriorUsage};
+use super::request_log;
+use crate::accounting::estimate;
+use crate::gateway::Gateway;
+use crate::routing::routes::Lane;
+use crate::services::audit;
+use crate::services::traces::CallTrace;
+
+pub struct Account {
+    pub gateway: Arc<Gateway>,
+    pub receipt: Box<Receipt>,
+    /// The last target and its usage, if reported.
+    pub lane: Option<Arc<Lane>>,
+    pub usage: Option<Usage>,
+    /// The call was sent, so it may have incurred cost.
+    pub left: bool,
+    pub prompt: Bytes,
+    pub content_bytes: u64,
+    /// The most output tokens that the call allowed.
+    pub bound: Option<u64>,
+    /// Usage of other providers for the same call.
+    pub earlier: Option<Box<PriorUsage>>,
+    pub lost: Vec<FailedAttemptUsage>,
+    pub holds: Holds,
+    pub trace: Option<Box<CallTrace>>,
+}
+
+impl Account {
+    /// Whether tokens have to be counted, which is slow.
+    pub fn needs_counting(&self) -> bool {
+        self.left && self.usage.as_ref().is_none_or(|usage| usage.untold.input)
+    }
+
+    pub fn settle(mut self) {
+        for lost in std::mem::take(&mut self.lost) {
+            let usage = lost.consumed(&self.prompt, self.bound);
+            self.earlier.get_or_insert_default().lose(&lost.lane, &usage);
+        }
+        let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
+        let bytes = self.content_bytes;
+        let count = || estimate::rest(&self.receipt.model, &self.prompt, repeated, bytes, self.bound);
+        self.receipt.usage = match self.usage.take() {
+            Some(mut usage) => {
+                usage.fill(|| count().tokens.input, estimate::output(bytes, self.bound));
+                usage
+            }
+            None if self.left => count(),
+            None => {
+                self.lane = None;
+                Usage::default()
+            }
+        };
+        self.book();
+    }
+
+    fn book(self) {
+        let Self { gateway, mut receipt, lane, earlier, holds, prompt, trace, .. } = self;
+        let lane = lane.as_deref();
+        let input = receipt.usage.tokens.total_input();
+        let reported = receipt.status == 200 && input > 0 && !receipt.usage.estimated && earlier.is_none();
+        if let Some(lane) = lane.filter(|_| reported && holds.is_budgeted()) {
+            let target = (&*lane.target.instance, &*lane.target.model);
+            gateway.budgets.prefixes().record(target, &prompt, input);
+        }
+        (receipt.cost, receipt.cost_source) = prior_usage::price(lane, &receipt.usage);
+        if receipt.cost_source == CostSource::ModelPricing {
+            receipt.pricing_version = lane.and_then(Lane::pricing_version).map(str::to_owned);
+        }
+        if let Some(earlier) = earlier {
+            earlier.complete(&mut receipt);
+        }
+        receipt.flag_unpriced();
+        holds.settle(&receipt);
+        gateway.metrics.in_flight.dec();
+        gateway.metrics.record(lane, &receipt);
+        if let (Some(traces), Some(trace)) = (&gateway.traces, &trace) {
+            traces.export(&receipt, trace);
+        }
+        tracing::debug!(
+            request_id = receipt.request_id,
+            status = receipt.status,
+            model = receipt.model,
+            provider = receipt.provider_name,
+            duration_us = receipt.duration_us,
+            "call settled"
+        );
+        if gateway.policy.log_requests.load(Ordering::Relaxed) {
+            request_log::write(&receipt);
+        }
+        gateway.console.settled(&receipt);
+        audit::announce(&gateway.audit, &receipt);
+        // Calls without a valid key are not charged; without an audit entry either, there is nothing to write.
+        if gateway.policy.keeps_journal()
+            && (receipt.is_booked() || receipt.audit.is_some())
+            && let Err(error) = gateway.journal.close_call(&receipt)
+        {
+            gateway.metrics.journal_failures.inc();
+            tracing::error!(%error, request_id = receipt.request_id, "journal write failed; receipt kept in memory");
+            gateway.pending_receipts.keep(*receipt);
+        }
+    }
+}

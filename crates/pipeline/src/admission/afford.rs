@@ -1,0 +1,160 @@
+//! Admission against budgets: holds the worst-case cost of a call. If that does not fit, the cost is computed more
+//! exactly, then the output bound is lowered, then a cheaper model may serve the call.
+
+use std::sync::Arc;
+
+use domain::caller::Caller;
+use domain::fault::Fault;
+use domain::money::Nanos;
+
+use crate::Prepared;
+use crate::accounting::settle::Ticket;
+use crate::admission::reserve::{self, WorstCost};
+use crate::budgets::{self, Clamp, Exceeded, Hold, KeyAndModel};
+use crate::call::receive::Call;
+use crate::gateway::Gateway;
+use crate::routing::resolve::access::Access;
+use crate::routing::resolve::{self, Asking, Plan};
+
+/// Attempts to clamp the output bound: other calls may take the room between reading it and placing the hold.
+const CLAMP_ATTEMPTS: usize = 3;
+
+/// An output bound at which a call fits into its budgets.
+pub struct Fit<T> {
+    pub held: T,
+    pub worst: Option<Nanos>,
+    /// `None` if the call has no output to bound, or no bound is known.
+    pub bound: Option<u64>,
+    pub clamp: Option<Clamp>,
+}
+
+/// A call that does not fit into its budgets, and the least amount it would need.
+pub struct Misfit {
+    pub exceeded: Box<Exceeded>,
+    pub need: Option<Nanos>,
+}
+
+/// Holds the worst-case cost of a call. The returned call carries its output bound if that was missing or had to be
+/// lowered.
+pub fn afford(
+    gateway: &Gateway,
+    draw: u64,
+    prepared: Prepared,
+    ticket: &mut Ticket,
+) -> Result<Prepared, Fault> {
+    let scope = || ticket.budget_scope(&prepared.caller, &prepared.user_path);
+    let Some(scope) = budgets::budgeted(gateway, scope)? else { return Ok(prepared) };
+    let hold = |prepared: &Prepared| {
+        let history = Pair::of(gateway, &prepared.caller, &prepared.plan);
+        fit(&prepared.plan, &prepared.call, &history, |worst| budgets::hold(gateway, &scope, worst))
+    };
+    let misfit = match hold(&prepared) {
+        Ok(fit) => return bounded(gateway, prepared, fit, ticket),
+        Err(misfit) => misfit,
+    };
+    budgets::exhausted(gateway, &scope, misfit.need);
+    let refusal = budgets::refused(gateway, &prepared.caller, &misfit.exceeded);
+    let Some(plan) = downgraded(gateway, draw, &prepared, &misfit.exceeded) else { return Err(refusal) };
+    let prepared = Prepared { plan, ..prepared };
+    match hold(&prepared) {
+        Ok(fit) => bounded(gateway, prepared, fit, ticket),
+        Err(_) => Err(refusal),
+    }
+}
+
+/// The key and model of a call, with access to their clamp history.
+pub struct Pair<'a> {
+    gateway: &'a Gateway,
+    pub pair: KeyAndModel,
+}
+
+impl<'a> Pair<'a> {
+    pub fn of(gateway: &'a Gateway, caller: &Caller, plan: &Plan) -> Self {
+        let key = caller.key().map_or_else(|| Arc::from("master"), |key| key.id.clone());
+        let model = plan.first().map(|lane| lane.target.model.clone()).unwrap_or_default();
+        Self { gateway, pair: KeyAndModel { key, model } }
+    }
+
+    fn least(&self, call: &Call) -> Option<u64> {
+        let now = self.gateway.clock.now();
+        self.gateway.budgets.clamps().least(&self.pair, reserve::thinking_budget(call), now)
+    }
+}
+
+/// Finds the first output bound that fits, in the order given above. `attempt` places the hold for a call; for an
+/// explanation it only checks the budgets.
+pub fn fit<T>(
+    plan: &Plan,
+    call: &Call,
+    history: &Pair<'_>,
+    mut attempt: impl FnMut(Option<Nanos>) -> Result<T, Box<Exceeded>>,
+) -> Result<Fit<T>, Misfit> {
+    let mut cost = WorstCost::new(plan, call);
+    let asked = cost.bound(plan, call);
+    let worst = cost.at(asked);
+    let mut exceeded = match attempt(worst) {
+        Ok(held) => return Ok(Fit { held, worst, bound: asked, clamp: None }),
+        Err(exceeded) => exceeded,
+    };
+    if cost.tighten(call, history.gateway.budgets.prefixes()) {
+        let worst = cost.at(asked);
+        match attempt(worst) {
+            Ok(held) => return Ok(Fit { held, worst, bound: asked, clamp: None }),
+            Err(still) => exceeded = still,
+        }
+    }
+    let need = cost.at(asked);
+    let clampable = asked.filter(|_| exceeded.clamps).and_then(|asked| Some((asked, history.least(call)?)));
+    let Some((asked, least)) = clampable else { return Err(Misfit { exceeded, need }) };
+    for _ in 0..CLAMP_ATTEMPTS {
+        let Some(bound) = cost.largest_within(exceeded.room, least, asked.saturating_sub(1)) else { break };
+        let worst = cost.at(Some(bound));
+        match attempt(worst) {
+            Ok(held) => {
+                let clamp = Some(Clamp { asked, used: bound, until: exceeded.end });
+                return Ok(Fit { held, worst, bound: Some(bound), clamp });
+            }
+            Err(still) => exceeded = still,
+        }
+    }
+    Err(Misfit { need: cost.at(Some(least.min(asked))), exceeded })
+}
+
+fn bounded(
+    gateway: &Gateway,
+    prepared: Prepared,
+    fit: Fit<Hold>,
+    ticket: &mut Ticket,
+) -> Result<Prepared, Fault> {
+    let Fit { held, worst, bound, clamp } = fit;
+    let pair = Pair::of(gateway, &prepared.caller, &prepared.plan).pair;
+    ticket.hold(held, worst, Some((pair, clamp)));
+    Ok(Prepared { call: with_bound(prepared.call, bound)?, ..prepared })
+}
+
+/// Sets the output bound of a budgeted call, so that the amount held is the most that it can cost.
+pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Fault> {
+    match bound.filter(|bound| reserve::asked(&call) != Some(*bound)) {
+        Some(bound) => call.with_max_output(bound),
+        None => Ok(call),
+    }
+}
+
+/// Resolves the budget's `downgrade_to` into the targets that the caller may use.
+fn downgraded(gateway: &Gateway, draw: u64, prepared: &Prepared, exceeded: &Exceeded) -> Option<Plan> {
+    let Prepared { snapshot, caller, user_path, call, .. } = prepared;
+    let access = Access::new(&gateway.policy, snapshot, caller, user_path);
+    let asking = downgrade(gateway, access, call, exceeded.downgrade_to.as_deref()?);
+    let resolved = resolve::resolve(&asking, &mut ()).ok()?;
+    Some(resolved.plan(|| call.circumstances(gateway, draw, true)))
+}
+
+pub fn downgrade<'a>(
+    gateway: &'a Gateway,
+    access: Access<'a>,
+    call: &'a Call,
+    selector: &'a str,
+) -> Asking<'a> {
+    let fallback = &gateway.policy.fallback;
+    Asking { access, model: Some(selector), hint: None, forced: None, fallback, needs: call }
+}

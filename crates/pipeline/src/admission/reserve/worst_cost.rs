@@ -1,0 +1,95 @@
+//! The maximum cost of one attempt at a call, as a function of its output limit.
+
+use std::sync::Arc;
+
+use catalog::Incurs;
+use domain::call::Surface;
+use domain::money::Nanos;
+
+use super::{
+    answers, asked, counted_input, has_reasoning, longest_output, most_input, refers, reported_input,
+};
+use crate::budgets::ReportedPrefixes;
+use crate::call::receive::Call;
+use crate::routing::resolve::Plan;
+use crate::routing::routes::Lane;
+
+pub struct WorstCost {
+    targets: Vec<TargetInput>,
+    incurs: Incurs,
+    answers: u64,
+    reasoning: bool,
+    asked: Option<u64>,
+}
+
+/// A target with a price, and the most input tokens that it can bill.
+struct TargetInput {
+    lane: Arc<Lane>,
+    input: u64,
+}
+
+impl WorstCost {
+    pub fn new(plan: &Plan, call: &Call) -> Self {
+        let refers = refers(call);
+        let priced = plan.lanes.iter().filter(|lane| lane.price().is_some());
+        let target = |lane: &Arc<Lane>| {
+            let input = most_input(lane, &call.request.body, refers);
+            TargetInput { lane: lane.clone(), input }
+        };
+        Self {
+            targets: priced.map(target).collect(),
+            incurs: super::incurs(&call.request.body, refers),
+            answers: answers(call),
+            reasoning: has_reasoning(call),
+            asked: asked(call),
+        }
+    }
+
+    /// The output limit of the request; without one, the largest that every target accepts. None if the call has no
+    /// output to limit, or no target's maximum is known.
+    pub fn bound(&self, plan: &Plan, call: &Call) -> Option<u64> {
+        if matches!(call.surface, Surface::Embeddings | Surface::EmbedContent { .. } | Surface::Rerank) {
+            return None;
+        }
+        let known = |lane: &Arc<Lane>| lane.facts.as_ref().and_then(|facts| facts.max_output_tokens);
+        self.asked.or_else(|| plan.lanes.iter().filter_map(known).min())
+    }
+
+    /// The maximum cost of a request with this output limit; none if no target has a price.
+    pub fn at(&self, bound: Option<u64>) -> Option<Nanos> {
+        let costs = self.targets.iter().filter_map(|TargetInput { lane, input }| {
+            let output = longest_output(lane, bound, self.reasoning).saturating_mul(self.answers);
+            Some(catalog::bound(lane.price()?, *input, output, self.incurs))
+        });
+        costs.max()
+    }
+
+    /// The largest output limit, from `least` to `most`, at which the call costs no more than `room`.
+    pub fn largest_within(&self, room: Nanos, least: u64, most: u64) -> Option<u64> {
+        let fits = |bound: u64| self.at(Some(bound)).is_some_and(|cost| cost <= room);
+        if least > most || !fits(least) {
+            return None;
+        }
+        // Binary search: the maximum cost grows with the limit.
+        let (mut low, mut high) = (least, most);
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if fits(middle) { low = middle } else { high = middle - 1 }
+        }
+        Some(low)
+    }
+
+    /// Counts the input more exactly than by its bytes, which takes longer: from what a provider reported for the same
+    /// conversation, or with the model's tokenizer. Returns true if the bound changed.
+    pub fn tighten(&mut self, call: &Call, prefixes: &ReportedPrefixes) -> bool {
+        let mut changed = false;
+        for TargetInput { lane, input } in &mut self.targets {
+            let reported = reported_input(lane, call, prefixes);
+            let counted = if reported.is_some() { reported } else { counted_input(lane, call) };
+            if let Some(counted) = counted.filter(|counted| *counted < *input) {
+                (*input, changed) = (counted, true);
+            }
+        }
+        changed
+    }
+}

@@ -1,0 +1,6 @@
+//! A call as it arrives: its request id and headers, the caller, the body, and the fields that are read from it.
+
+pub mod arrival;
+pub mod authenticate;
+pub mod ownership;
+pub mod receive;

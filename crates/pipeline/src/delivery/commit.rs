@@ -1,0 +1,215 @@
+//! Turns an upstream response into the reply to the client. Complete responses are settled before they are sent;
+//! streams commit to their headers first.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::canon::Reply as CanonReply;
+use domain::fault::{self, Fault};
+use domain::usage::{Untold, Usage};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use wire::codec::{self, Native, Served};
+
+use crate::accounting::settle::Ticket;
+use crate::call::arrival::Arrival;
+use crate::delivery::event_stream::EventStream;
+use crate::delivery::idempotency::Record;
+use crate::delivery::reply::{self, Refused, Reply, ReplyBody};
+use crate::dispatch::{Answer, Translation};
+use crate::gateway::Gateway;
+use crate::limit::Account;
+use crate::responses;
+use crate::services::body_work::{self, LARGE_BODY};
+
+type Outcome = (Box<Ticket>, Result<Answer, Fault>);
+
+/// A dispatch that continues while the client is sent heartbeats.
+pub type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+pub async fn whole(answering: Answering, record: Option<Box<Record>>) -> Result<Reply, Refused> {
+    let (ticket, outcome) = answering.await;
+    match outcome {
+        Ok(Answer::Native(native, bytes, answer)) => {
+            Ok(pass_on(ticket, native, bytes, &answer, record).await)
+        }
+        Ok(Answer::Translated(translation, reply)) => render(ticket, *translation, reply, record).await,
+        Ok(Answer::Stream(_)) => Err(ticket.refuse(fault::internal_error())),
+        Err(fault) => Err(ticket.refuse(fault)),
+    }
+}
+
+/// Response headers that are sent before any target has answered, beside the id of the request.
+pub struct EarlyHeaders {
+    pub account: Option<Account>,
+    pub clamped: Option<HeaderValue>,
+}
+
+/// Waits for content up to the heartbeat interval. Then the headers are sent alone, and everything that follows, errors
+/// included, goes into the stream.
+pub async fn stream(
+    gateway: &Arc<Gateway>,
+    arrival: &Arrival,
+    early: EarlyHeaders,
+    mut answering: Answering,
+    record: Option<Box<Record>>,
+) -> Result<Reply, Refused> {
+    // Polled by reference: after the timeout, the same dispatch continues inside the stream.
+    match tokio::time::timeout(gateway.policy.stream_heartbeat, answering.as_mut()).await {
+        Ok((mut ticket, Ok(Answer::Stream(flow)))) => {
+            let overhead_us = ticket.first_byte();
+            let headers = ticket.headers(overhead_us);
+            ticket.heads(&headers);
+            Ok(events(headers, EventStream::flowing(*flow, ticket), record))
+        }
+        Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
+        Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
+        Err(_) => {
+            let mut headers = HeaderMap::from_iter([(reply::REQUEST_ID, arrival.request_id.header())]);
+            let limits = early.account.and_then(|account| account.rate_limit_headers(gateway.clock.tick()));
+            if let Some(limits) = limits {
+                limits.write(&mut headers);
+            }
+            headers.extend(early.clamped.map(|clamped| (reply::CLAMPED, clamped)));
+            let format = arrival.surface.format();
+            Ok(events(headers, EventStream::waiting(answering, format, gateway.clone()), record))
+        }
+    }
+}
+
+fn events(mut headers: HeaderMap, mut stream: EventStream, record: Option<Box<Record>>) -> Reply {
+    headers.insert(reply::CACHE, HeaderValue::from_static("off"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Some(mut record) = record {
+        record.begin(&headers);
+        stream.record(record);
+    }
+    Reply { status: StatusCode::OK, headers, body: ReplyBody::Stream(Box::new(stream)) }
+}
+
+/// Passes on the provider's bytes, with the gateway's members spliced in.
+async fn pass_on(
+    mut ticket: Box<Ticket>,
+    native: &'static dyn Native,
+    bytes: Bytes,
+    answer: &codec::Answer,
+    record: Option<Box<Record>>,
+) -> Reply {
+    let overhead_us = ticket.first_byte();
+    if let Some(id) = &answer.id {
+        ticket.provider_id(id.clone());
+    }
+    let raw = answer.usage.clone().map(|range| &bytes[range]).unwrap_or_default();
+    let usage = native.read_usage(raw, None);
+    ticket.produced(answer.content_bytes as u64);
+    let latency_ms = ticket.elapsed().as_millis() as u64;
+    let lane = ticket.lane().cloned();
+    let (provider, model) =
+        lane.as_ref().map(|lane| (&*lane.target.instance, &*lane.target.model)).unwrap_or_default();
+    let requested_model = ticket.receipt().map(|receipt| &*receipt.requested_model).unwrap_or_default();
+    let served = Served { provider, model, requested_model, latency_ms };
+    let pieces = native.splice_answer(&bytes, answer, &served);
+    if responses::background::is_to_be_followed(&ticket, &bytes, &answer.object) {
+        let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
+        take_down(&mut ticket, &reply.headers, &pieces);
+        responses::keep_whole(&mut ticket, &pieces).await;
+        write_down(record, &reply, &ticket);
+        responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
+        return reply;
+    }
+    finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), pieces, record).await
+}
+
+async fn render(
+    mut ticket: Box<Ticket>,
+    translation: Translation,
+    answer: Box<CanonReply>,
+    record: Option<Box<Record>>,
+) -> Result<Reply, Refused> {
+    let overhead_us = ticket.first_byte();
+    if let Some(id) = &answer.id {
+        ticket.provider_id(id.clone());
+    }
+    let length: u64 = answer.parts.iter().map(|part| content_bytes(&part.content)).sum();
+    ticket.produced(length);
+    if translation.client_format == Format::Chat {
+        ticket.gateway().reasoning_states.remember(&ticket.owner(), &answer);
+    }
+    let (client, mut rendering) = (translation.client, translation.rendering);
+    rendering.latency_ms = ticket.elapsed().as_millis() as u64;
+    let (usage, raw) = (answer.usage.clone(), answer.raw_usage.clone());
+    // The client may disconnect while a large response is rendered: it is billed all the same.
+    if let Some(usage) = usage.clone().filter(|_| length >= LARGE_BODY as u64) {
+        ticket.consumed(usage, &raw);
+    }
+    let rendered = body_work::with_bytes(ticket.gateway(), length as usize, move || {
+        client.render(&answer, &mut rendering)
+    });
+    match rendered.await {
+        Ok(body) => {
+            let usage = usage.map(|usage| (usage, &raw[..]));
+            Ok(finish(ticket, overhead_us, usage, vec![body], record).await)
+        }
+        Err(fault) => Err(ticket.refuse(fault)),
+    }
+}
+
+async fn finish(
+    mut ticket: Box<Ticket>,
+    overhead_us: u64,
+    usage: Option<(Usage, &[u8])>,
+    pieces: Vec<Bytes>,
+    record: Option<Box<Record>>,
+) -> Reply {
+    let mut cost = None;
+    if let Some((usage, raw)) = usage {
+        let whole = usage.untold == Untold::default();
+        cost = ticket.lane().filter(|_| whole).and_then(|lane| lane.cost_header(&usage));
+        ticket.consumed(usage, raw);
+    }
+    let mut headers = ticket.headers(overhead_us);
+    if let Some(cost) = cost {
+        headers.insert(reply::COST, cost);
+    }
+    responses::keep_whole(&mut ticket, &pieces).await;
+    take_down(&mut ticket, &headers, &pieces);
+    let reply = whole_reply(headers, pieces);
+    write_down(record, &reply, &ticket);
+    if let Some(counted) = ticket.complete() {
+        let _ = counted.await;
+    }
+    reply
+}
+
+/// Stores the reply under its idempotency key. The response will be billed, whether or not the client waits for that.
+fn write_down(record: Option<Box<Record>>, reply: &Reply, ticket: &Ticket) {
+    if let Some(record) = record {
+        record.keep_whole(reply, ticket.lane().map(|lane| &**lane));
+    }
+}
+
+/// Records the reply for the audit log.
+fn take_down(ticket: &mut Ticket, headers: &HeaderMap, pieces: &[Bytes]) {
+    if ticket.is_audited() {
+        ticket.heads(headers);
+        pieces.iter().for_each(|piece| ticket.said(piece));
+    }
+}
+
+fn whole_reply(mut headers: HeaderMap, pieces: Vec<Bytes>) -> Reply {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(pieces) }
+}
+
+fn content_bytes(content: &domain::canon::Content) -> u64 {
+    use domain::canon::Content;
+    let length = match content {
+        Content::Text(text) | Content::Refusal(text) => text.len(),
+        Content::Thinking(thought) => thought.text.len(),
+        Content::ToolCall(call) => call.name.len() + call.arguments.len(),
+        _ => 0,
+    };
+    length as u64
+}

@@ -1,0 +1,158 @@
+//! Idempotency: a client that repeats an `Idempotency-Key` gets the stored reply of the first call.
+
+mod record;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::fault::{self, Fault};
+use domain::usage::Usage;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use sha2::{Digest as _, Sha256};
+use store::{Claimed, KeptAnswer, Repeatable};
+
+use crate::accounting::settle::Ticket;
+use crate::call::arrival::Arrival;
+use crate::call::receive::Call;
+use crate::delivery::reply::{self, Reply, ReplyBody};
+use crate::services::body_work;
+pub use record::{Head, Record};
+
+/// The name of the header in error messages.
+const KEY: &str = "Idempotency-Key";
+const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+/// The caveat in the receipt of a replayed reply.
+const CAVEAT: &str = "idempotent replay";
+const LONGEST_KEY: usize = 255;
+/// The time to wait while the first call is still running.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
+/// The turn of a call among those with the same key.
+pub enum Turn {
+    /// The first call. It has no record if it has no key.
+    First(Option<Box<Record>>),
+    Again(Box<Head>, Bytes),
+}
+
+/// Claims the key of a call. Most calls have none and only pay for this check.
+pub async fn claim(arrival: &Arrival, call: &Call, ticket: &Ticket) -> Result<Turn, Fault> {
+    // Only `POST`: a WebSocket is opened once and carries many calls.
+    if arrival.method != "POST" || !arrival.headers.contains_key(HEADER) {
+        return Ok(Turn::First(None));
+    }
+    let key = key(&arrival.headers)?;
+    Box::pin(claim_key(key, arrival, call, ticket)).await
+}
+
+async fn claim_key(key: &str, arrival: &Arrival, call: &Call, ticket: &Ticket) -> Result<Turn, Fault> {
+    let gateway = ticket.gateway();
+    let repeatable = Repeatable {
+        id: scope(key, arrival, ticket),
+        fingerprint: body_work::with_bytes(gateway, call.request.body.len(), fingerprint(arrival, call))
+            .await?,
+        token: ticket.seed(),
+    };
+    match gateway.idempotency.claim(repeatable).await? {
+        Claimed::Yours(claim) => {
+            Ok(Turn::First(Some(Box::new(Record::new(claim, gateway.policy.idempotency_ttl)))))
+        }
+        Claimed::Answered(KeptAnswer { head, body }) => {
+            let head = serde_json::from_str(&head).map_err(|_| fault::internal_error())?;
+            Ok(Turn::Again(head, body))
+        }
+        Claimed::Mismatch => Err(fault::idempotency_mismatch()),
+        Claimed::Running => {
+            let message = "A call with this Idempotency-Key is still being answered: try again in a moment.";
+            Err(fault::conflict(message).param(KEY).retry_after(A_MOMENT))
+        }
+        Claimed::NotKept => {
+            let message = "The call with this Idempotency-Key was answered, and its answer was too large to be kept: use a new key to ask again.";
+            Err(fault::conflict(message).param(KEY))
+        }
+    }
+}
+
+fn key(headers: &HeaderMap) -> Result<&str, Fault> {
+    let mut values = headers.get_all(HEADER).iter();
+    let (first, second) = (values.next(), values.next());
+    let text = first.filter(|_| second.is_none()).and_then(|value| value.to_str().ok());
+    let fits = |text: &&str| {
+        (1..=LONGEST_KEY).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    text.filter(fits).ok_or_else(|| {
+        let message = "An Idempotency-Key is one word of 1 to 255 visible ASCII characters, sent once.";
+        fault::invalid_parameter(KEY, message)
+    })
+}
+
+/// The key within its owner, user path and endpoint.
+fn scope(key: &str, arrival: &Arrival, ticket: &Ticket) -> String {
+    let owner = ticket.owner();
+    digest(&[owner.key.as_bytes(), owner.user_path.as_bytes(), arrival.endpoint.as_bytes(), key.as_bytes()])
+}
+
+/// A hash of the request, including the model and the stream flag, which may be in the path or the query.
+fn fingerprint(arrival: &Arrival, call: &Call) -> impl FnOnce() -> String + Send + 'static {
+    let (method, endpoint, stream) = (arrival.method, arrival.endpoint, call.stream);
+    let addressed = arrival.addressed.as_ref().map(|(model, _)| model.clone()).unwrap_or_default();
+    let body = call.request.body.clone();
+    move || {
+        let stream = [u8::from(stream)];
+        digest(&[method.as_bytes(), endpoint.as_bytes(), addressed.as_bytes(), &stream, &body])
+    }
+}
+
+/// Hashes each part with its length, so that no bytes can move from one to the next.
+fn digest(parts: &[&[u8]]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The reply of the first call. The repeated call has its own receipt, and costs nothing.
+pub fn replay(mut ticket: Box<Ticket>, head: &Head, body: Bytes) -> Reply {
+    let overhead_us = ticket.first_byte();
+    let mut headers = head.headers();
+    headers.insert(reply::REQUEST_ID, ticket.request_id.header());
+    headers.insert(reply::OVERHEAD, HeaderValue::from(overhead_us));
+    headers.insert(REPLAYED, HeaderValue::from_static("true"));
+    ticket.limits(&mut headers);
+    ticket.served_by(&head.provider, &head.provider_name, &head.model);
+    ticket.consumed(Usage { caveat: Some(CAVEAT.into()), ..Usage::default() }, b"");
+    ticket.complete();
+    Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(vec![body]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_one_visible_word() {
+        let read = |values: &[&[u8]]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(HEADER, HeaderValue::from_bytes(value).unwrap());
+            }
+            key(&headers).map(str::to_owned).map_err(|fault| (fault.status, fault.param))
+        };
+        let refused = Err((400, Some(KEY.to_owned())));
+        let longest = "k".repeat(LONGEST_KEY);
+        assert_eq!(read(&[b"a-1"]), Ok("a-1".to_owned()));
+        assert_eq!(read(&[longest.as_bytes()]), Ok(longest.clone()));
+        for wrong in [&b""[..], b"two words", b"\xfc", b"tab\t", format!("{longest}k").as_bytes()] {
+            assert_eq!(read(&[wrong]), refused, "{wrong:?}");
+        }
+        assert_eq!(read(&[b"a", b"a"]), refused, "sent twice");
+    }
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        assert_ne!(digest(&[b"ab", b"c"]), digest(&[b"a", b"bc"]));
+        assert_eq!(digest(&[b"ab", b"c"]).len(), 64);
+    }
+}

@@ -1,0 +1,79 @@
+//! A single request to one provider outside the normal call path: one attempt, with the response read in full.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::fault::{self, Fault};
+use egress::Outbound;
+use http::{HeaderName, HeaderValue, Method};
+use wire::codec;
+
+use crate::dispatch::{interrupted, retry_after};
+use crate::gateway::Gateway;
+use crate::routing::routes::InstanceConfig;
+use crate::services::content_encoding;
+
+/// The default timeout. Requests that take the provider longer set their own.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Ask {
+    pub method: Method,
+    /// The path below the base URL.
+    pub path: String,
+    pub body: Vec<Bytes>,
+    /// The format of the provider's error bodies.
+    pub format: Format,
+    /// Headers in addition to those of the provider instance.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub patience: Duration,
+}
+
+impl Ask {
+    pub fn post() -> Self {
+        Self {
+            method: Method::POST,
+            path: String::new(),
+            body: Vec::new(),
+            format: Format::Chat,
+            headers: Vec::new(),
+            patience: PATIENCE,
+        }
+    }
+}
+
+pub async fn ask(gateway: &Gateway, instance: &str, core: &InstanceConfig, ask: Ask) -> Result<Bytes, Fault> {
+    let destination =
+        core.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
+    let outbound = Outbound {
+        destination,
+        method: ask.method,
+        path_and_query: ask.path,
+        headers: ask
+            .headers
+            .into_iter()
+            .fold(core.headers.clone(), |all, (name, value)| all.with(name, value)),
+        body: ask.body.into(),
+    };
+    let answered = async {
+        let inbound = gateway.egress.send(outbound).await;
+        let inbound = inbound.map_err(|error| fault::upstream_unreachable(instance, error.reason()))?;
+        let status = inbound.status;
+        let after = retry_after(&inbound.headers, gateway.clock.now());
+        let limit = gateway.policy.answer_limit;
+        let body = inbound.body.collect(limit).await;
+        let body = body.and_then(|body| content_encoding::decode(&inbound.headers, body, limit));
+        let body = body.map_err(|error| interrupted(instance, &error))?;
+        if status.is_success() {
+            return Ok(body);
+        }
+        let mut fault = codec::of(ask.format).read_error(status.as_u16(), &body, instance);
+        fault.retry_after = after.or(fault.retry_after);
+        gateway.scrub(&mut fault);
+        Err(fault)
+    };
+    match tokio::time::timeout(ask.patience, answered).await {
+        Ok(answer) => answer,
+        Err(_) => Err(fault::upstream_timeout(instance, ask.patience)),
+    }
+}

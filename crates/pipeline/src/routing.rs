@@ -1,0 +1,9 @@
+//! Routing: the compiled targets with their health, name resolution, access rules and selection strategies.
+
+pub mod choose;
+pub mod health;
+pub mod inventory;
+pub mod models;
+pub mod names;
+pub mod resolve;
+pub mod routes;

@@ -1,0 +1,223 @@
+//! Resolves a call to the targets that may serve it: applies all access rules and orders the targets.
+
+pub mod access;
+pub mod fallback;
+mod names;
+pub mod trail;
+
+use std::sync::Arc;
+
+use domain::fault::{self, Fault};
+use wire::vendors;
+
+use crate::routing::choose::{self, Ranked, SelectionContext};
+use crate::routing::routes::{Lane, Routes};
+
+use access::Access;
+use fallback::{Asks, Fallback, Mode};
+use names::{Finder, Lanes, Through};
+use trail::Trail;
+
+/// Targets in the order in which they are tried. Not empty.
+#[derive(Clone)]
+pub struct Plan {
+    pub lanes: Vec<Arc<Lane>>,
+}
+
+impl Plan {
+    pub fn first(&self) -> Option<&Arc<Lane>> {
+        self.lanes.first()
+    }
+}
+
+/// A routing question: the requested model, the caller's access, and related request data.
+pub struct Asking<'a> {
+    pub access: Access<'a>,
+    pub model: Option<&'a str>,
+    /// The `provider` member of the body.
+    pub hint: Option<&'a str>,
+    /// An instance that a caller with admin access forces by header.
+    pub forced: Option<&'a str>,
+    pub fallback: &'a Fallback,
+    /// Reports the capabilities that a fallback model must have.
+    pub needs: &'a dyn Asks,
+}
+
+/// The targets that may serve a call, not yet ranked.
+pub struct Resolved {
+    choice: Lanes,
+    /// Tried after all targets of `choice` have failed.
+    fallbacks: Vec<Arc<Lane>>,
+    mode: Mode,
+}
+
+/// Resolves a model name to targets. A pure function of the snapshot and the question.
+pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, Fault> {
+    let model = asking.model.map(str::trim).filter(|model| !model.is_empty());
+    let model = model.ok_or_else(fault::model_required)?;
+    if model.split('/').any(|segment| matches!(segment, "." | "..")) {
+        return Err(fault::invalid_parameter("model", "A model's name has no segments '.' or '..'."));
+    }
+    let asking = &Asking { access: asking.access.called(model), ..*asking };
+    let access = &asking.access;
+    let routes = &access.snapshot.routes;
+    let choice = match asking.forced {
+        Some(instance) => forced(routes, model, instance, trail)?,
+        None => chosen(asking, model, trail)?,
+    };
+    let choice = permitted(choice, access, model, trail)?;
+    let fallbacks = match asking.forced {
+        Some(_) => Vec::new(),
+        None => fallback::further(asking, model, &choice, trail),
+    };
+    Ok(Resolved { choice, fallbacks, mode: asking.fallback.mode })
+}
+
+impl Resolved {
+    /// Ranks the targets in the order in which they are tried, with reasons.
+    pub fn ranked(&self, circumstances: &SelectionContext) -> Vec<Ranked<Arc<Lane>>> {
+        let mut ranked = choose::rank(&self.choice, circumstances);
+        let further = self.fallbacks.iter().map(|lane| Ranked {
+            choice: lane.clone(),
+            score: None,
+            reason: "tried when the others have failed".into(),
+        });
+        ranked.extend(further);
+        if ranked.len() > 1 {
+            let mut seen: Vec<Arc<Lane>> = Vec::with_capacity(ranked.len());
+            ranked.retain(|candidate| {
+                let new = !seen.iter().any(|lane| lane.target == candidate.choice.target);
+                seen.push(candidate.choice.clone());
+                new
+            });
+        }
+        if self.mode == Mode::Off {
+            ranked.truncate(1);
+        }
+        ranked
+    }
+
+    pub fn plan(self, circumstances: impl FnOnce() -> SelectionContext) -> Plan {
+        match self.choice {
+            choose::Choice::One(lane) if self.fallbacks.is_empty() => Plan { lanes: vec![lane] },
+            _ => {
+                let ranked = self.ranked(&circumstances());
+                Plan { lanes: ranked.into_iter().map(|candidate| candidate.choice).collect() }
+            }
+        }
+    }
+}
+
+/// All targets of a selector, regardless of access; empty if it resolves to none.
+pub fn candidates(routes: &Routes, selector: &str) -> Vec<Arc<Lane>> {
+    let choice = Finder { routes, bound: None, trail: &mut () }.find(selector, Through::ALL);
+    choice.as_ref().map(names::leaves).unwrap_or_default()
+}
+
+/// The fault for an unknown model. Suggests only names that the caller may use.
+pub fn not_found(access: &Access<'_>, model: &str) -> Fault {
+    let routes = &access.snapshot.routes;
+    if is_absent_demo(routes, model) {
+        return fault::demo_model_not_found(model);
+    }
+    let usable = |lane: &Lane| access.permits(lane);
+    let usable_name = |name: &str| {
+        let access = access.called(name);
+        candidates(routes, name).iter().any(|lane| access.permits(lane))
+    };
+    fault::model_not_found(model, &routes.nearest(model, &usable, &usable_name))
+}
+
+/// Whether this is a model of a built-in vendor that has no instance.
+fn is_absent_demo(routes: &Routes, model: &str) -> bool {
+    let built_in = vendors::list().iter().filter(|vendor| vendor.answer.is_some());
+    let bare = |vendor: &vendors::Vendor| {
+        let rest = model.strip_prefix(vendor.name).and_then(|rest| rest.strip_prefix('/'));
+        rest.unwrap_or(model).to_owned()
+    };
+    built_in.into_iter().any(|vendor| {
+        let present = routes.instances.values().any(|instance| instance.core.vendor.name == vendor.name);
+        !present && vendor.models.contains(&&*bare(vendor))
+    })
+}
+
+fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {
+    let Access { snapshot, caller, .. } = asking.access;
+    let routes = &snapshot.routes;
+    let pool = caller.key().and_then(|key| key.provider_pool.as_deref());
+    let bound = pool.and_then(|pool| routes.names.pools.get(pool));
+    if let Some(pool) = pool {
+        trail.note("key_pool", || format!("the key is bound to the pool '{pool}'"));
+    }
+    let mut finder = Finder { routes, bound, trail };
+    let found = match asking.hint {
+        Some(hint) => hinted(&mut finder, model, hint)?,
+        None => finder.find(model, Through::ALL),
+    };
+    found.ok_or_else(|| not_found(&asking.access, model))
+}
+
+/// Resolves a model at the pool, instance or type that the body names.
+fn hinted(finder: &mut Finder<'_, impl Trail>, model: &str, hint: &str) -> Result<Option<Lanes>, Fault> {
+    let routes = finder.routes;
+    let pool = routes.names.pools.get(hint);
+    let instances = match pool {
+        Some(pool) => {
+            let members = pool.document.members.iter();
+            members.filter_map(|name| routes.instances_named(name).pop()).collect()
+        }
+        None => routes.instances_named(hint),
+    };
+    if instances.is_empty() {
+        return Err(fault::provider_not_found(hint).param("provider"));
+    }
+    finder.trail.note("hint", || format!("the request names the provider '{hint}'"));
+    if routes.names.combos.contains_key(model) || routes.names.aliases.contains_key(model) {
+        let found = finder.find(model, Through::ALL);
+        let at_hint = |lane: &Arc<Lane>| instances.iter().any(|at| at.name() == &*lane.target.instance);
+        return Ok(found.and_then(|choice| names::prune(choice, &mut |lane| at_hint(lane))));
+    }
+    let model = model.strip_prefix(hint).and_then(|rest| rest.strip_prefix('/')).unwrap_or(model);
+    Ok(match pool {
+        Some(pool) => names::pool_lanes(routes, pool, |instance| instance.lane(model)),
+        None => names::in_order(instances.iter().filter_map(|instance| instance.lane(model)).collect()),
+    })
+}
+
+/// Resolves a model at one forced instance, whatever provider the selector names.
+fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {
+    let instance = routes.instances.get(name).filter(|instance| instance.provider.enabled);
+    let instance = instance.ok_or_else(|| {
+        let known: Vec<&str> = routes.instances.keys().map(String::as_str).collect();
+        fault::invalid_parameter(
+            "X-Gateway-Force-Provider",
+            format!("'{name}' is not an enabled provider instance. There are: {}.", known.join(", ")),
+        )
+    })?;
+    trail.note("forced", || format!("X-Gateway-Force-Provider names '{name}'"));
+    let mut finder = Finder { routes, bound: None, trail };
+    let meant = finder.find(model, Through::ALL).map(|choice| names::leaves(&choice)).unwrap_or_default();
+    let mut models = meant.iter().map(|lane| &*lane.target.model).chain([model]);
+    let lane = models.find_map(|model| instance.lane(model));
+    lane.map(names::Lanes::One).ok_or_else(|| fault::model_not_found(model, &[]))
+}
+
+/// Keeps the targets that the caller may use. If none is left, the fault is that of the first refusal.
+fn permitted(
+    choice: Lanes,
+    access: &Access<'_>,
+    model: &str,
+    trail: &mut impl Trail,
+) -> Result<Lanes, Fault> {
+    let mut first = None;
+    let kept = names::prune(choice, &mut |lane| match access.judge(lane) {
+        Ok(()) => true,
+        Err(refusal) => {
+            trail.note("refused", || format!("{}: {}", lane.target.selector(), refusal.code()));
+            first.get_or_insert(refusal);
+            false
+        }
+    });
+    // The fault uses the requested name: the targets behind it may be confidential.
+    kept.ok_or_else(|| first.map_or_else(fault::internal_error, |refusal| refusal.of(model)))
+}

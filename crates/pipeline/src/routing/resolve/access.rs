@@ -1,0 +1,105 @@
+//! Access to targets: the key's lists, its pool, and model overrides, checked against resolved targets.
+
+use domain::access::Verdict;
+use domain::caller::Caller;
+use domain::fault::{self, Fault};
+use domain::user_path::UserPath;
+
+use crate::gateway::Policy;
+use crate::routing::routes::Lane;
+use crate::snapshot::Snapshot;
+
+/// The inputs that decide whether a caller may use a target.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    pub snapshot: &'a Snapshot,
+    pub caller: &'a Caller,
+    pub user_path: &'a UserPath,
+    /// Whether models without an override are enabled.
+    pub enabled_by_default: bool,
+    /// Models without a price may not be used.
+    pub unpriced_denied: bool,
+    /// The call uses the name of an alias, combo or pool that the key's `allowed_models` contains.
+    pub by_name: bool,
+}
+
+/// The reason a target may not be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    Override,
+    Provider,
+    Model,
+    /// The model has no price, and `unpriced_denied` is set.
+    Unpriced,
+}
+
+impl Refusal {
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Override | Self::Unpriced => "model_access_denied",
+            Self::Provider => "key_provider_access_denied",
+            Self::Model => "key_model_access_denied",
+        }
+    }
+
+    /// The fault of this refusal, about the name that the caller sent.
+    pub fn of(self, name: &str) -> Fault {
+        match self {
+            Self::Override => fault::model_access_denied(name),
+            Self::Provider => fault::key_provider_access_denied(name),
+            Self::Model => fault::key_model_access_denied(name),
+            Self::Unpriced => fault::model_unpriced(name),
+        }
+    }
+}
+
+impl<'a> Access<'a> {
+    pub fn new(policy: &Policy, snapshot: &'a Snapshot, caller: &'a Caller, user_path: &'a UserPath) -> Self {
+        Self {
+            snapshot,
+            caller,
+            user_path,
+            enabled_by_default: policy.models_enabled_by_default,
+            unpriced_denied: policy.unpriced_denied,
+            by_name: false,
+        }
+    }
+
+    /// The access for a call of this model. An alias, combo or pool may be allowed by its own name.
+    pub fn called(self, model: &str) -> Self {
+        let key = self.caller.key();
+        let allowed = key.and_then(|key| key.lists.allowed_models.as_deref()).unwrap_or_default();
+        let by_name = !allowed.is_empty() && self.snapshot.routes.names.is_listed(model, allowed);
+        Self { by_name, ..self }
+    }
+
+    /// Checks whether the caller may use a target. The price is checked last, so that callers learn about missing
+    /// prices only for models they may use.
+    pub fn judge(&self, lane: &Lane) -> Result<(), Refusal> {
+        self.admits(lane)?;
+        if self.unpriced_denied && lane.price().is_none() { Err(Refusal::Unpriced) } else { Ok(()) }
+    }
+
+    fn admits(&self, lane: &Lane) -> Result<(), Refusal> {
+        if !lane.permits(self.user_path, self.enabled_by_default) {
+            return Err(Refusal::Override);
+        }
+        let Some(key) = self.caller.key() else { return Ok(()) };
+        if let Some(name) = &key.provider_pool {
+            let pool = self.snapshot.routes.names.pools.get(&**name);
+            let member = |name: &String| **name == *lane.target.instance;
+            if !pool.is_some_and(|pool| pool.document.members.iter().any(member)) {
+                return Err(Refusal::Provider);
+            }
+        }
+        match lane.judge(&key.lists, self.by_name) {
+            Verdict::Allowed => Ok(()),
+            Verdict::ProviderDenied => Err(Refusal::Provider),
+            Verdict::ModelDenied => Err(Refusal::Model),
+        }
+    }
+
+    pub fn permits(&self, lane: &Lane) -> bool {
+        self.judge(lane).is_ok()
+    }
+}

@@ -1,0 +1,180 @@
+//! Resolves a selector to targets, in this order: combo, alias, pool, instance, type, whole id, bare model.
+
+use std::sync::Arc;
+
+use domain::resources::combo::Combo;
+use domain::resources::pool::Pool;
+use domain::strategy::Strategy;
+
+use super::trail::Trail;
+use crate::routing::choose::{Choice, Group, Member};
+use crate::routing::names::Named;
+use crate::routing::routes::{Instance, Lane, Routes};
+
+pub type Lanes = Choice<Arc<Lane>>;
+
+/// The kinds of name that a selector may still resolve through. A combo is entered at most once, and an alias at most
+/// once before and once inside it, so that resolution cannot loop.
+#[derive(Clone, Copy)]
+pub struct Through {
+    combos: bool,
+    aliases: bool,
+}
+
+impl Through {
+    pub const ALL: Self = Self { combos: true, aliases: true };
+}
+
+pub struct Finder<'a, T> {
+    pub routes: &'a Routes,
+    /// The pool that a key is bound to; it serves models without a provider prefix.
+    pub bound: Option<&'a Named<Pool>>,
+    pub trail: &'a mut T,
+}
+
+impl<T: Trail> Finder<'_, T> {
+    pub fn find(&mut self, selector: &str, through: Through) -> Option<Lanes> {
+        let names = &self.routes.names;
+        if through.combos
+            && let Some(combo) = names.combos.get(selector)
+        {
+            return self.combo(combo);
+        }
+        if through.aliases
+            && let Some(alias) = names.aliases.get(selector)
+        {
+            self.trail.note("alias", || format!("'{selector}' stands for '{}'", alias.target));
+            return self.find(&alias.target, Through { aliases: false, ..through });
+        }
+        if let Some(pool) = names.pools.get(selector) {
+            self.trail.note("pool", || format!("'{selector}': each member with its first model"));
+            return pool_lanes(self.routes, pool, |instance| instance.own_model());
+        }
+        if let Some((prefix, model)) = selector.split_once('/') {
+            if let Some(pool) = names.pools.get(prefix) {
+                self.trail.note("pool", || format!("'{model}' in the pool '{prefix}'"));
+                return pool_lanes(self.routes, pool, |instance| instance.lane(model));
+            }
+            if self.routes.knows(prefix) {
+                return self.at_provider(selector, prefix, model);
+            }
+        }
+        self.anywhere(selector)
+    }
+
+    fn combo(&mut self, combo: &Named<Combo>) -> Option<Lanes> {
+        let document = &combo.document;
+        self.trail.note("combo", || format!("'{}': {}", combo.name, document.selectors.join(", ")));
+        // A combo member may be an alias, even if the combo was itself reached through an alias.
+        let inner = Through { combos: false, aliases: true };
+        let mut members = Vec::with_capacity(document.selectors.len());
+        for selector in &document.selectors {
+            let weight = document.weights.get(selector).copied().unwrap_or(1.0);
+            match self.find(selector, inner) {
+                Some(choice) => members.push(Member { weight, choice }),
+                None => self.trail.note("combo", || format!("'{selector}' leads nowhere at the moment")),
+            }
+        }
+        group(members, &combo.name, document.strategy, true, &combo.turn)
+    }
+
+    fn at_provider(&mut self, selector: &str, prefix: &str, model: &str) -> Option<Lanes> {
+        let kind = if self.routes.instances.contains_key(prefix) { "instance" } else { "type" };
+        let instances = self.routes.instances_named(prefix);
+        let lanes: Vec<_> = instances.iter().filter_map(|instance| instance.lane(model)).collect();
+        if !lanes.is_empty() {
+            self.trail.note(kind, || format!("'{model}' at '{prefix}'"));
+            return in_order(lanes);
+        }
+        // `openai/gpt-5` may also be a whole id that another provider lists. Only a listed id counts: a call for a
+        // disabled instance must not be served by an instance that merely accepts any model.
+        let lanes = self.routes.listing(selector);
+        if !lanes.is_empty() {
+            self.trail.note("whole_id", || format!("'{selector}' is a model's whole id"));
+        }
+        in_order(lanes)
+    }
+
+    fn anywhere(&mut self, model: &str) -> Option<Lanes> {
+        if let Some(pool) = self.bound
+            && let Some(lanes) = pool_lanes(self.routes, pool, |instance| instance.lane(model))
+        {
+            self.trail.note("bare_model", || format!("'{model}' in the key's pool '{}'", pool.name));
+            return Some(lanes);
+        }
+        let lanes = self.routes.serving(model);
+        if !lanes.is_empty() {
+            let kind = if model.contains('/') { "whole_id" } else { "bare_model" };
+            self.trail.note(kind, || format!("'{model}' at {} in order of priority", places(&lanes)));
+        }
+        in_order(lanes)
+    }
+}
+
+fn places(lanes: &[Arc<Lane>]) -> String {
+    let names: Vec<_> = lanes.iter().map(|lane| format!("'{}'", lane.target.instance)).collect();
+    names.join(", ")
+}
+
+pub fn pool_lanes(
+    routes: &Routes,
+    pool: &Named<Pool>,
+    lane: impl Fn(&Instance) -> Option<Arc<Lane>>,
+) -> Option<Lanes> {
+    let document = &pool.document;
+    let members = document.members.iter().filter_map(|name| {
+        let instance = routes.instances.get(name).filter(|instance| instance.provider.enabled)?;
+        let weight = document.weights.get(name).copied().unwrap_or(1.0);
+        lane(instance).map(|lane| Member { weight, choice: Choice::One(lane) })
+    });
+    group(members.collect(), &pool.name, document.strategy, document.health_aware, &pool.turn)
+}
+
+fn group(
+    mut members: Vec<Member<Arc<Lane>>>,
+    name: &Arc<str>,
+    strategy: Strategy,
+    health_aware: bool,
+    turn: &Arc<crate::routing::choose::RoundRobinCursor>,
+) -> Option<Lanes> {
+    match members.len() {
+        0 => None,
+        1 => members.pop().map(|member| member.choice),
+        _ => {
+            let (name, turn) = (name.clone(), turn.clone());
+            Some(Choice::Among(Group { name, strategy, health_aware, turn, members }))
+        }
+    }
+}
+
+/// Groups lanes of several instances, to be tried in the given order of priority.
+pub fn in_order(mut lanes: Vec<Arc<Lane>>) -> Option<Lanes> {
+    if lanes.len() < 2 {
+        return lanes.pop().map(Choice::One);
+    }
+    let members = lanes.into_iter().map(|lane| Member { weight: 1.0, choice: Choice::One(lane) }).collect();
+    group(members, &"priority".into(), Strategy::PrimaryFallback, true, &Arc::default())
+}
+
+/// Removes the targets that `keep` rejects; none if nothing is left.
+pub fn prune(choice: Lanes, keep: &mut impl FnMut(&Arc<Lane>) -> bool) -> Option<Lanes> {
+    match choice {
+        Choice::One(lane) => keep(&lane).then_some(Choice::One(lane)),
+        Choice::Among(group) => {
+            let kept = group.members.into_iter().filter_map(|member| {
+                let weight = member.weight;
+                prune(member.choice, keep).map(|choice| Member { weight, choice })
+            });
+            let members: Vec<_> = kept.collect();
+            (!members.is_empty()).then(|| Choice::Among(Group { members, ..group }))
+        }
+    }
+}
+
+/// All targets of a choice, in order.
+pub fn leaves(choice: &Lanes) -> Vec<Arc<Lane>> {
+    match choice {
+        Choice::One(lane) => vec![lane.clone()],
+        Choice::Among(group) => group.members.iter().flat_map(|member| leaves(&member.choice)).collect(),
+    }
+}

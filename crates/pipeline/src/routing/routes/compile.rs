@@ -1,0 +1,250 @@
+//! Compiles providers into routes.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::call::Target;
+use domain::resources::model_override::ModelOverride;
+use domain::resources::provider::{Provider, Source};
+use egress::{Destination, Egress, Headers, Trust};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use wire::vendors::{self, Credential, Vendor};
+
+use super::access::Overrides;
+use super::prices::{Prices, Whose};
+use super::{Instance, InstanceConfig, Lane, Limits, Routes, facts};
+use crate::routing::health::Health;
+use crate::routing::inventory::Listing;
+use crate::services::metrics::{Live, Metrics};
+
+/// The inputs of a compilation besides the providers.
+pub struct CompileInputs<'a> {
+    pub listings: &'a HashMap<String, Listing>,
+    /// Overrides by selector.
+    pub overrides: &'a BTreeMap<String, ModelOverride>,
+    pub prices: Arc<Prices>,
+    pub egress: &'a Egress,
+    pub trust: &'a dyn Fn(Source) -> Trust,
+    pub metrics: &'a Metrics,
+}
+
+/// Compiles the routes. Metrics and health of existing targets carry over.
+pub fn compile(providers: &[(Provider, Source)], ground: &CompileInputs<'_>) -> Routes {
+    let mut routes = Routes { prices: ground.prices.clone(), ..Routes::default() };
+    for (provider, source) in providers {
+        let Some(vendor) = vendors::find(&provider.provider_type) else { continue };
+        let type_is_taken = providers.iter().any(|(other, _)| other.name == provider.provider_type);
+        let instance = Arc::new(instance(provider, *source, vendor, type_is_taken, ground));
+        routes.instances.insert(provider.name.clone(), instance);
+    }
+    let mut enabled: Vec<_> =
+        routes.instances.values().filter(|instance| instance.provider.enabled).cloned().collect();
+    enabled.sort_by_key(|instance| (instance.provider.priority, instance.provider.name.clone()));
+    for instance in enabled {
+        for (model, lane) in &instance.lanes {
+            routes.by_model.entry(model.clone()).or_default().push(lane.clone());
+        }
+        if !instance.authoritative && instance.core.destination.is_ok() {
+            routes.unlisted.push(instance.clone());
+        }
+        routes.by_type.entry(instance.provider.provider_type.clone()).or_default().push(instance);
+    }
+    routes
+}
+
+fn instance(
+    provider: &Provider,
+    source: Source,
+    vendor: &'static Vendor,
+    type_is_taken: bool,
+    ground: &CompileInputs<'_>,
+) -> Instance {
+    let CompileInputs { egress, metrics, .. } = ground;
+    let trust = (ground.trust)(source);
+    let destination = destination(provider, vendor, egress, trust);
+    let discovery = discovery(provider, vendor, egress, trust);
+    let accepting = |media_type: &'static str| {
+        let mut headers = headers(provider, vendor);
+        headers.insert(http::header::ACCEPT, HeaderValue::from_static(media_type));
+        Headers::from(headers)
+    };
+    let (headers, stream_headers) = (accepting("application/json"), accepting("text/event-stream"));
+    let api_version = match provider.api_version.as_str() {
+        "" => vendor.api_version.map(str::to_owned),
+        version => Some(version.to_owned()),
+    };
+    let other = metrics.live(&provider.name, "other");
+    let limits = Limits::from(&provider.resilience);
+    let overrides = Overrides::of(provider, ground.overrides);
+    let core = Arc::new(InstanceConfig {
+        vendor,
+        destination,
+        headers,
+        stream_headers,
+        api_version,
+        limits,
+        overrides,
+        prices: ground.prices.clone(),
+        type_is_taken,
+        other,
+    });
+    let listing = ground.listings.get(&provider.name);
+    let known = listing.is_some_and(|listing| listing.known);
+    let mut lanes = BTreeMap::new();
+    let mut add = |model: &str, created: Option<i64>, owned_by: Option<String>| {
+        let live = metrics.live(&provider.name, model);
+        let health = live.health();
+        let lane = Lane { created, owned_by, ..lane(provider, &core, model, live, health) };
+        lanes.insert(lane.target.model.clone(), Arc::new(lane));
+    };
+    vendor.models.iter().for_each(|model| add(model, None, None));
+    if !known && provider.models.is_empty() {
+        catalog::models(vendor.name).for_each(|(model, _)| add(model, None, None));
+    }
+    provider.models.iter().for_each(|model| add(model, None, None));
+    for model in listing.iter().flat_map(|listing| &listing.models) {
+        add(&model.id, model.created, model.owned_by.clone());
+    }
+    let authoritative = known || !provider.models.is_empty() || vendor.answer.is_some();
+    Instance { provider: provider.clone(), source, core, discovery, lanes, authoritative }
+}
+
+/// The lane of an unlisted model.
+pub fn unlisted(provider: &Provider, core: &Arc<InstanceConfig>, model: &str) -> Lane {
+    lane(provider, core, model, core.other.clone(), core.other.health_of(model))
+}
+
+fn lane(
+    provider: &Provider,
+    core: &Arc<InstanceConfig>,
+    model: &str,
+    live: Arc<Live>,
+    health: Arc<Health>,
+) -> Lane {
+    let target = Target {
+        instance: provider.name.as_str().into(),
+        provider_type: provider.provider_type.as_str().into(),
+        model: model.into(),
+    };
+    let header =
+        |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unprintable"));
+    health.settings(core.limits.breaker);
+    let known = catalog::facts(&provider.provider_type, model);
+    let (facts, access) = match core.overrides.find(model) {
+        None => (known.map(Cow::Borrowed), None),
+        Some((access, metadata)) => (facts::adjusted(known, metadata, model), Some(access.clone())),
+    };
+    let whose = Whose {
+        instance: &provider.name,
+        provider_type: &provider.provider_type,
+        type_is_taken: core.type_is_taken,
+        model,
+    };
+    let tariff = core.prices.find(whose).cloned();
+    let facts = match &tariff {
+        None => facts,
+        Some(tariff) => {
+            let base = known.and_then(|known| known.price.as_ref());
+            facts::priced(facts, &tariff.price, base, model)
+        }
+    };
+    Lane {
+        provider_header: header(&target.instance),
+        model_header: header(&target.selector()),
+        facts,
+        tariff,
+        access,
+        target,
+        instance: core.clone(),
+        live,
+        health,
+        created: None,
+        owned_by: None,
+    }
+}
+
+fn destination(
+    provider: &Provider,
+    vendor: &Vendor,
+    egress: &Egress,
+    trust: Trust,
+) -> Result<Arc<Destination>, String> {
+    if vendor.answer.is_some() {
+        return Err("it is built in".into());
+    }
+    dialled(provider, base_url(provider, vendor)?, egress, trust)
+}
+
+/// The destination of a URL, with the instance's connect timeout and HTTP version.
+fn dialled(
+    provider: &Provider,
+    url: &str,
+    egress: &Egress,
+    trust: Trust,
+) -> Result<Arc<Destination>, String> {
+    let destination = egress
+        .destination_with(url, trust, provider.resilience.http2)
+        .map_err(|error| error.reason().to_owned())?;
+    Ok(match provider.resilience.connect_timeout_ms {
+        None => destination,
+        Some(ms) => Arc::new(destination.connecting_within(Duration::from_millis(ms))),
+    })
+}
+
+fn base_url<'a>(provider: &'a Provider, vendor: &Vendor) -> Result<&'a str, String> {
+    match provider.base_url.as_str() {
+        "" => vendor.base_url.ok_or_else(|| "its base_url is not set".into()),
+        own => Ok(own),
+    }
+}
+
+/// The address of the model list, which some vendors serve outside of the API's base URL.
+fn discovery(
+    provider: &Provider,
+    vendor: &Vendor,
+    egress: &Egress,
+    trust: Trust,
+) -> Result<Option<(Arc<Destination>, String)>, String> {
+    if vendor.answer.is_some() {
+        return Ok(None);
+    }
+    let Some(url) = vendor.discovery.url(base_url(provider, vendor)?) else { return Ok(None) };
+    let after_scheme = url.find("://").map_or(0, |at| at + 3);
+    let path_at = url[after_scheme..].find('/').map_or(url.len(), |at| after_scheme + at);
+    let destination = dialled(provider, &url[..path_at], egress, trust)?;
+    Ok(Some((destination, url[path_at..].to_owned())))
+}
+
+fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.insert(
+        http::header::USER_AGENT,
+        HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))),
+    );
+    let fixed = vendor.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+    for (name, value) in fixed.chain(own) {
+        if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            // Configured headers may hold credentials and must not be logged.
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+    }
+    let Some(key) = &provider.api_key else { return headers };
+    let (name, value) = match vendor.credential {
+        Credential::None => return headers,
+        Credential::Bearer | Credential::OptionalBearer => {
+            (http::header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
+        }
+        Credential::Header(name) => (HeaderName::from_static(name), key.reveal().to_owned()),
+    };
+    if let Ok(mut value) = HeaderValue::try_from(value) {
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    headers
+}

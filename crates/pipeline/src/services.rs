@@ -1,0 +1,14 @@
+//! Process-wide services that calls share. None of them knows the gateway or a call.
+
+pub mod audit;
+pub mod body_work;
+pub mod console;
+pub(crate) mod content_encoding;
+pub mod feed;
+pub mod key_uses;
+pub mod metrics;
+pub mod pending_receipts;
+pub mod reasoning_state;
+pub mod retry_budget;
+pub mod traces;
+pub mod webhooks;

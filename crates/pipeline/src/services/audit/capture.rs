@@ -1,0 +1,195 @@
+//! Collects the audit data of one call while it runs, then redacts and truncates it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::call::Format;
+use domain::receipt::Audited;
+use http::HeaderMap;
+
+use super::{Recording, Rules, Scrubber, Threads, members, redact};
+use crate::call::arrival::Arrival;
+use crate::call::authenticate;
+
+pub struct Capture {
+    rules: Rules,
+    /// The API format in which errors are rendered for the client.
+    pub format: Format,
+    path: String,
+    query: String,
+    /// The client's credential, which is masked wherever it appears.
+    credential: Option<String>,
+    request_headers: Vec<(String, String)>,
+    response_headers: Vec<(String, String)>,
+    request: Bytes,
+    upload: Option<Arc<Recording>>,
+    download: Arc<Recording>,
+    pub threads: Option<Threads>,
+    pub reason: Option<&'static str>,
+}
+
+/// Bytes kept of the query string.
+const QUERY_LIMIT: usize = 2048;
+
+/// Upper bound for the length of a secret. So many bytes more than the limit are recorded, so that no secret is cut in
+/// two before it is removed.
+const LONGEST_SECRET: usize = 4096;
+
+impl Capture {
+    /// Starts a capture. Returns `None` without allocating if the audit log is off.
+    pub fn open(rules: Rules, arrival: &Arrival) -> Option<Box<Self>> {
+        if !rules.enabled {
+            return None;
+        }
+        let query = arrival.query.as_deref();
+        Some(Box::new(Self {
+            rules,
+            format: arrival.surface.format(),
+            path: arrival.path.clone().unwrap_or_default(),
+            query: query.map(redact::query).unwrap_or_default(),
+            credential: authenticate::credential(&arrival.headers, query).map(str::to_owned),
+            request_headers: if rules.headers { redact::headers(&arrival.headers) } else { Vec::new() },
+            response_headers: Vec::new(),
+            request: Bytes::new(),
+            upload: None,
+            download: Arc::new(Recording::new(rules.body_limit + LONGEST_SECRET)),
+            threads: None,
+            reason: None,
+        }))
+    }
+
+    pub fn credential(&self) -> Option<&str> {
+        self.credential.as_deref()
+    }
+
+    pub fn received(&mut self, body: &Bytes) {
+        if self.rules.bodies {
+            self.request = body.clone();
+        }
+    }
+
+    /// Creates the recording of a request body that is forwarded as a stream.
+    pub fn upload(&mut self) -> Option<Arc<Recording>> {
+        if self.rules.bodies {
+            self.upload = Some(Arc::new(Recording::new(self.rules.body_limit + LONGEST_SECRET)));
+        }
+        self.upload.clone()
+    }
+
+    /// The recording of the response body.
+    pub fn download(&self) -> Option<Arc<Recording>> {
+        self.rules.bodies.then(|| self.download.clone())
+    }
+
+    pub fn said(&self, bytes: &[u8]) {
+        if self.rules.bodies {
+            self.download.add(bytes);
+        }
+    }
+
+    pub fn answered(&mut self, headers: &HeaderMap) {
+        if self.rules.headers {
+            self.response_headers = redact::headers(headers);
+        }
+    }
+
+    /// Drops the query and headers of a caller without a valid key, who could fill the log at no cost.
+    pub fn forget_headers(&mut self) {
+        self.query = String::new();
+        self.request_headers = Vec::new();
+        self.response_headers = Vec::new();
+    }
+
+    pub fn finish(self, scrubber: &Scrubber) -> Audited {
+        let own = self.credential.as_deref();
+        let limit = self.rules.body_limit;
+        let (request, request_cut) = match &self.upload {
+            Some(upload) => upload.take(),
+            None => {
+                let end = self.request.len().min(limit + LONGEST_SECRET);
+                (self.request[..end].to_vec(), end < self.request.len())
+            }
+        };
+        let (response, response_cut) = self.download.take();
+        let fit = |text: &str| match scrubber.clean(text, own) {
+            Cow::Borrowed(_) => members::redact(text).into_owned(),
+            Cow::Owned(clean) => members::redact(&clean).into_owned(),
+        };
+        let request = Kept::new(&request, request_cut, limit, fit);
+        let response = Kept::new(&response, response_cut, limit, fit);
+        let clean = |headers: Vec<(String, String)>| {
+            let each = headers.into_iter();
+            redact::cut_headers(
+                each.map(|(name, value)| (name, scrubber.clean(&value, own).into_owned())).collect(),
+            )
+        };
+        Audited {
+            path: scrubber.clean(&self.path, own).into_owned(),
+            query: redact::cut(scrubber.clean(&self.query, own).into_owned(), QUERY_LIMIT),
+            reason: self.reason.map(str::to_owned),
+            thread: self.threads.as_ref().map(|threads| threads.thread.clone()),
+            parent: self.threads.and_then(|threads| threads.parent),
+            request_headers: clean(self.request_headers),
+            response_headers: clean(self.response_headers),
+            request_body: request.text,
+            response_body: response.text,
+            request_truncated: request.truncated,
+            response_truncated: response.truncated,
+            request_lossy: request.lossy,
+            response_lossy: response.lossy,
+        }
+    }
+}
+
+/// A body as it is stored; `text` is `None` if it was empty.
+#[derive(Debug, PartialEq)]
+struct Kept {
+    text: Option<String>,
+    truncated: bool,
+    lossy: bool,
+}
+
+impl Kept {
+    /// Removes secrets before truncating: a secret cut in half would not be recognised.
+    fn new(bytes: &[u8], cut: bool, limit: usize, clean: impl FnOnce(&str) -> String) -> Self {
+        let text = match (cut, std::str::from_utf8(bytes)) {
+            // A body that was cut in the middle of a character is valid up to there.
+            (true, Err(error)) if error.error_len().is_none() => {
+                String::from_utf8_lossy(&bytes[..error.valid_up_to()])
+            }
+            _ => String::from_utf8_lossy(bytes),
+        };
+        let lossy = matches!(text, Cow::Owned(_));
+        let mut text = clean(&text);
+        let truncated = cut || text.len() > limit;
+        text.truncate(text.floor_char_boundary(limit));
+        Self { text: (!text.is_empty()).then_some(text), truncated, lossy }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keep(bytes: &[u8], cut: bool, limit: usize) -> (String, bool, bool) {
+        let scrubber = Scrubber::new(["a-secret-word"]);
+        let kept = Kept::new(bytes, cut, limit, |text| scrubber.clean(text, None).into_owned());
+        (kept.text.unwrap_or_default(), kept.truncated, kept.lossy)
+    }
+
+    #[test]
+    fn bodies_are_cut_between_characters_and_after_the_secrets_are_gone() {
+        let check = |bytes: &[u8], cut, limit, expected: (&str, bool, bool)| {
+            assert_eq!(keep(bytes, cut, limit), (expected.0.to_owned(), expected.1, expected.2));
+        };
+        check(b"", false, 10, ("", false, false));
+        check(b"abc", false, 3, ("abc", false, false));
+        check(b"abcd", false, 3, ("abc", true, false));
+        check("aé".as_bytes(), false, 2, ("a", true, false));
+        check(&"aé".as_bytes()[..2], true, 5, ("a", true, false));
+        check(b"a\xffb", false, 9, ("a\u{fffd}b", false, true));
+        check(b"x a-secret-word y", false, 8, ("x *** y", false, false));
+        check(b"x a-secret-word y", false, 4, ("x **", true, false));
+    }
+}

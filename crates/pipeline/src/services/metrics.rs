@@ -1,0 +1,366 @@
+//! Prometheus metrics. Metric handles are resolved once per target, so that a call increments counters without label
+//! lookups.
+
+mod exposition;
+mod page;
+mod process;
+mod reason;
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use domain::receipt::{Attempt, Receipt};
+use parking_lot::Mutex;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use crate::routing::health::Health;
+use crate::routing::routes::Lane;
+
+use exposition::Reading;
+pub use page::{Surroundings, page};
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct TargetLabels {
+    provider: String,
+    model: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    provider: String,
+    model: String,
+    status: u16,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct TokenLabels {
+    provider: String,
+    model: String,
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct AttemptLabels {
+    provider: String,
+    model: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FailureLabels {
+    provider: String,
+    model: String,
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct LimitLabels {
+    scope: &'static str,
+}
+
+/// Buckets for durations in seconds; most calls take between a millisecond and two minutes.
+#[derive(Clone)]
+struct Seconds;
+
+impl MetricConstructor<Histogram> for Seconds {
+    fn new_metric(&self) -> Histogram {
+        Histogram::new([
+            0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0,
+        ])
+    }
+}
+
+type Money = Counter<f64, AtomicU64>;
+
+/// Log lines that were dropped because standard error was blocked. There is one log per process.
+pub static LOG_LINES_DROPPED: LazyLock<Counter> = LazyLock::new(Counter::default);
+
+/// Metrics and health of one target, shared by successive snapshots. A target that was never called has no metrics.
+pub struct Live {
+    labels: TargetLabels,
+    handles: OnceLock<Handles>,
+    health: Arc<Health>,
+    /// Health of unlisted models. They share these metrics under one label, but each has its own health.
+    strangers: Mutex<HashMap<String, Arc<Health>>>,
+}
+
+/// Number of unlisted models above which unused entries are evicted. Their names come from clients.
+const MOST_STRANGERS: usize = 1000;
+
+impl Live {
+    pub fn health(&self) -> Arc<Health> {
+        self.health.clone()
+    }
+
+    /// The unlisted models that share these metrics, with their health.
+    pub fn strangers(&self) -> Vec<(String, Arc<Health>)> {
+        self.strangers.lock().iter().map(|(model, health)| (model.clone(), health.clone())).collect()
+    }
+
+    /// The health of an unlisted model that shares these metrics.
+    pub fn health_of(&self, model: &str) -> Arc<Health> {
+        let mut strangers = self.strangers.lock();
+        if let Some(health) = strangers.get(model) {
+            return health.clone();
+        }
+        if strangers.len() >= MOST_STRANGERS {
+            // An entry that only the map holds is not in use by any lane.
+            strangers.retain(|_, health| Arc::strong_count(health) > 1);
+        }
+        strangers.entry(model.to_owned()).or_default().clone()
+    }
+}
+
+struct Handles {
+    succeeded: Counter,
+    duration: Histogram,
+    first_byte: Histogram,
+    input_tokens: Counter,
+    output_tokens: Counter,
+    cached_tokens: Counter,
+    cost: Money,
+    attempts_ok: Counter,
+    attempts_failed: Counter,
+}
+
+pub struct Metrics {
+    registry: Mutex<Registry>,
+    requests: Family<RequestLabels, Counter>,
+    duration: Family<TargetLabels, Histogram, Seconds>,
+    first_byte: Family<TargetLabels, Histogram, Seconds>,
+    overhead: Histogram,
+    tokens: Family<TokenLabels, Counter>,
+    cost: Family<TargetLabels, Money>,
+    attempts: Family<AttemptLabels, Counter>,
+    request_failures: Family<FailureLabels, Counter>,
+    upstream_failures: Family<FailureLabels, Counter>,
+    refusals: Family<LimitLabels, Counter>,
+    pub in_flight: Gauge,
+    pub journal_failures: Counter,
+    pub audit_entries_dropped: Counter,
+    live: Mutex<HashMap<String, Arc<Live>>>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("gatehouse");
+        let metrics = Self {
+            requests: Family::default(),
+            duration: Family::new_with_constructor(Seconds),
+            first_byte: Family::new_with_constructor(Seconds),
+            overhead: Histogram::new([
+                0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1,
+            ]),
+            tokens: Family::default(),
+            cost: Family::default(),
+            attempts: Family::default(),
+            request_failures: Family::default(),
+            upstream_failures: Family::default(),
+            refusals: Family::default(),
+            in_flight: Gauge::default(),
+            journal_failures: Counter::default(),
+            audit_entries_dropped: Counter::default(),
+            live: Mutex::default(),
+            registry: Mutex::new(Registry::default()),
+        };
+        registry.register("requests", "Calls by target and answered status", metrics.requests.clone());
+        registry.register(
+            "request_duration_seconds",
+            "From the first byte in to the last byte out",
+            metrics.duration.clone(),
+        );
+        registry.register(
+            "time_to_first_byte_seconds",
+            "From the first byte in to the first byte out",
+            metrics.first_byte.clone(),
+        );
+        registry.register(
+            "overhead_seconds",
+            "Time the gateway itself spent before the first byte",
+            metrics.overhead.clone(),
+        );
+        registry.register("tokens", "Tokens by kind", metrics.tokens.clone());
+        registry.register("cost_usd", "Cost of priced calls in US dollars", metrics.cost.clone());
+        registry.register("upstream_attempts", "Calls sent to providers", metrics.attempts.clone());
+        registry.register(
+            "request_failures",
+            "Calls that failed, by error code; upstream_error for codes of providers",
+            metrics.request_failures.clone(),
+        );
+        registry.register(
+            "upstream_failures",
+            "Attempts at providers that failed, by reason",
+            metrics.upstream_failures.clone(),
+        );
+        registry.register(
+            "rate_limit_refusals",
+            "Calls that were over a limit of their key",
+            metrics.refusals.clone(),
+        );
+        registry.register("requests_in_flight", "Calls being served", metrics.in_flight.clone());
+        registry.register(
+            "journal_failures",
+            "Receipts the journal could not take",
+            metrics.journal_failures.clone(),
+        );
+        registry.register(
+            "audit_entries_dropped",
+            "Audit entries of callers without a valid key that were not kept because there were too many",
+            metrics.audit_entries_dropped.clone(),
+        );
+        registry.register(
+            "log_lines_dropped",
+            "Log lines that were dropped because standard error was blocked",
+            LOG_LINES_DROPPED.clone(),
+        );
+        *metrics.registry.lock() = registry;
+        metrics
+    }
+}
+
+impl Metrics {
+    /// The metrics and health of a target, created on first use. Model names come from inventories, never from
+    /// clients, so the set stays bounded.
+    pub fn live(&self, provider: &str, model: &str) -> Arc<Live> {
+        let mut live = self.live.lock();
+        let labels = || TargetLabels { provider: provider.to_owned(), model: model.to_owned() };
+        let fresh = || {
+            Arc::new(Live {
+                labels: labels(),
+                handles: OnceLock::new(),
+                health: Arc::default(),
+                strangers: Mutex::default(),
+            })
+        };
+        live.entry(format!("{provider}/{model}")).or_insert_with(fresh).clone()
+    }
+
+    /// Drops the health of a provider's targets, after its address or credential changed. Counters keep their values.
+    pub fn forget(&self, provider: &str) {
+        self.live.lock().retain(|_, live| live.labels.provider != provider);
+    }
+
+    pub fn attempted(&self, live: &Live, attempt: &Attempt) {
+        // Status 0 marks an attempt that the gateway itself called off.
+        if attempt.status == 0 {
+            return;
+        }
+        let handles = self.handles(live);
+        match reason::of_attempt(attempt) {
+            None => {
+                handles.attempts_ok.inc();
+            }
+            Some(reason) => {
+                handles.attempts_failed.inc();
+                let TargetLabels { provider, model } = live.labels.clone();
+                self.upstream_failures.get_or_create(&FailureLabels { provider, model, reason }).inc();
+            }
+        }
+    }
+
+    /// Counts a call that was refused by the rate limit of this scope.
+    pub fn limited(&self, scope: &'static str) {
+        self.refusals.get_or_create(&LimitLabels { scope }).inc();
+    }
+
+    fn handles<'a>(&self, live: &'a Live) -> &'a Handles {
+        live.handles.get_or_init(|| self.resolve(&live.labels))
+    }
+
+    fn resolve(&self, labels: &TargetLabels) -> Handles {
+        let (provider, model) = (&labels.provider, &labels.model);
+        let tokens = |kind| {
+            let labels = TokenLabels { provider: provider.clone(), model: model.clone(), kind };
+            self.tokens.get_or_create_owned(&labels)
+        };
+        let attempts = |outcome| {
+            let labels = AttemptLabels { provider: provider.clone(), model: model.clone(), outcome };
+            self.attempts.get_or_create_owned(&labels)
+        };
+        let requests = RequestLabels { provider: provider.clone(), model: model.clone(), status: 200 };
+        Handles {
+            succeeded: self.requests.get_or_create_owned(&requests),
+            duration: self.duration.get_or_create_owned(labels),
+            first_byte: self.first_byte.get_or_create_owned(labels),
+            input_tokens: tokens("input"),
+            output_tokens: tokens("output"),
+            cached_tokens: tokens("cached_input"),
+            cost: self.cost.get_or_create_owned(labels),
+            attempts_ok: attempts("ok"),
+            attempts_failed: attempts("failed"),
+        }
+    }
+
+    pub fn record(&self, lane: Option<&Lane>, receipt: &Receipt) {
+        self.overhead.observe(receipt.overhead_us as f64 / 1e6);
+        if let Some(reason) = reason::of_call(receipt) {
+            let (provider, model) = lane
+                .map(|lane| (lane.live.labels.provider.clone(), lane.live.labels.model.clone()))
+                .unwrap_or_default();
+            self.request_failures.get_or_create(&FailureLabels { provider, model, reason }).inc();
+        }
+        let Some(live) = lane.map(|lane| &lane.live) else {
+            let labels =
+                RequestLabels { provider: String::new(), model: String::new(), status: receipt.status };
+            self.requests.get_or_create(&labels).inc();
+            return;
+        };
+        let handles = self.handles(live);
+        if receipt.status == 200 {
+            handles.succeeded.inc();
+        } else {
+            let TargetLabels { provider, model } = live.labels.clone();
+            self.requests.get_or_create(&RequestLabels { provider, model, status: receipt.status }).inc();
+        }
+        handles.duration.observe(receipt.duration_us as f64 / 1e6);
+        if let Some(first_byte) = receipt.first_byte_us {
+            handles.first_byte.observe(first_byte as f64 / 1e6);
+        }
+        let tokens = &receipt.usage.tokens;
+        handles.input_tokens.inc_by(tokens.total_input().saturating_sub(tokens.cache_read));
+        handles.cached_tokens.inc_by(tokens.cache_read);
+        handles.output_tokens.inc_by(tokens.total_output());
+        if let Some(cost) = receipt.total_cost() {
+            handles.cost.inc_by(cost.usd().max(0.0));
+        }
+    }
+
+    /// Renders the exposition text: the registry, followed by `readings`, which are taken at scrape time.
+    fn render(&self, readings: &[Reading]) -> String {
+        let mut page = String::new();
+        let registry = self.registry.lock();
+        if text::encode(&mut page, &registry).is_err() {
+            tracing::error!("metrics encoding failed");
+        }
+        // The encoder ends its output with `# EOF`, which has to follow the readings instead.
+        page.truncate(page.rfind("# EOF").unwrap_or(page.len()));
+        readings.iter().for_each(|reading| reading.write(&mut page));
+        page.push_str("# EOF\n");
+        page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_ends_once_and_names_what_is_counted() {
+        let metrics = Metrics::default();
+        metrics.record(None, &Receipt { status: 401, ..Receipt::default() });
+        let page = metrics.render(&[Reading::gauge("gatehouse_journal_lag_bytes", "Lag", 7.0)]);
+        assert!(
+            page.contains("gatehouse_requests_total{provider=\"\",model=\"\",status=\"401\"} 1"),
+            "{page}"
+        );
+        assert!(page.contains("gatehouse_journal_lag_bytes 7\n"));
+        assert_eq!(page.matches("# EOF").count(), 1);
+        assert!(page.ends_with("# EOF\n"));
+    }
+}

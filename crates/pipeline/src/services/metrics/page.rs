@@ -1,0 +1,103 @@
+//! The `/metrics` page: call counters, and gauges read at scrape time.
+
+use std::time::Duration;
+
+use super::exposition::{Kind, Reading, Sample};
+use super::{Live, process};
+use crate::gateway::Gateway;
+use crate::routing::health::{BreakerState, Health};
+
+/// Values of the metrics page that the server supplies.
+pub struct Surroundings {
+    pub version: &'static str,
+    pub storage_up: bool,
+}
+
+pub fn page(gateway: &Gateway, surroundings: &Surroundings) -> String {
+    let mut readings = vec![build_info(gateway, surroundings)];
+    readings.push(Reading::gauge(
+        "gatehouse_storage_up",
+        "1 when the database answers, 0 when it does not",
+        f64::from(u8::from(surroundings.storage_up)),
+    ));
+    readings.extend(journal(gateway));
+    readings.push(breakers(gateway));
+    readings.push(budgets(gateway));
+    readings.extend(process::readings());
+    gateway.metrics.render(&readings)
+}
+
+fn build_info(gateway: &Gateway, surroundings: &Surroundings) -> Reading {
+    let labels = vec![
+        ("version", surroundings.version.to_owned()),
+        ("edition", gateway.capabilities.edition.as_str().to_owned()),
+    ];
+    let samples = vec![Sample { labels, value: 1.0 }];
+    Reading { name: "gatehouse_build", help: "Version and edition", kind: Kind::Info, samples }
+}
+
+fn journal(gateway: &Gateway) -> [Reading; 4] {
+    let (lag, damaged) = (gateway.journal.lag(), gateway.journal.damaged());
+    let dropped = gateway.traces.as_ref().map_or(0, |traces| traces.dropped.get());
+    let gauge = |name, help, value: u64| Reading::gauge(name, help, value as f64);
+    [
+        gauge(
+            "gatehouse_journal_lag_bytes",
+            "Bytes of the journal that storage does not have yet",
+            lag.bytes,
+        ),
+        gauge(
+            "gatehouse_journal_lag_records",
+            "Records of the journal that storage does not have yet",
+            lag.records,
+        ),
+        gauge(
+            "gatehouse_journal_damaged_records",
+            "Records that could not be read back since the start",
+            damaged,
+        ),
+        gauge("gatehouse_trace_spans_dropped", "Trace spans dropped since the start", dropped),
+    ]
+}
+
+/// Circuit breaker states of the targets that were called. Models that no provider lists share the label `other`,
+/// because their names come from clients; it shows the worst state among them.
+fn breakers(gateway: &Gateway) -> Reading {
+    let now = gateway.clock.tick();
+    let live = gateway.metrics.live.lock();
+    let mut samples: Vec<Sample> = live
+        .values()
+        .filter(|live| live.handles.get().is_some())
+        .map(|live| {
+            let labels =
+                vec![("provider", live.labels.provider.clone()), ("model", live.labels.model.clone())];
+            Sample { labels, value: worst_state(live, now) }
+        })
+        .collect();
+    samples.sort_by(|a, b| a.labels.cmp(&b.labels));
+    let help = "Circuit breaker of a target: 0 closed, 1 half open, 2 open";
+    Reading { name: "gatehouse_circuit_breaker_state", help, kind: Kind::Gauge, samples }
+}
+
+fn worst_state(live: &Live, now: Duration) -> f64 {
+    let state = |health: &Health| match health.view(now).breaker {
+        BreakerState::Closed => 0.0,
+        BreakerState::HalfOpen => 1.0,
+        BreakerState::Open => 2.0,
+    };
+    live.strangers.lock().values().map(|health| state(health)).fold(state(&live.health), f64::max)
+}
+
+fn budgets(gateway: &Gateway) -> Reading {
+    let statuses = gateway.budgets.statuses(gateway.clock.now());
+    let samples = statuses.iter().map(|status| {
+        let key = &status.rule.key;
+        let mut labels =
+            vec![("user_path", key.user_path.as_str().to_owned()), ("period", key.period.label())];
+        labels.extend(key.tenant.clone().map(|tenant| ("tenant", tenant)));
+        let amount = (status.rule.amount.0 as f64).max(1.0);
+        Sample { labels, value: (status.spent + status.reserved).0 as f64 / amount }
+    });
+    let help = "Share of a budget that is spent or reserved in its current period";
+    Reading { name: "gatehouse_budget_use_ratio", help, kind: Kind::Gauge, samples: samples.collect() }
+}

@@ -1,0 +1,115 @@
+//! Accounting of a stream, at its end and when another provider continues it.
+
+use domain::call::Format;
+use domain::canon::Reply;
+use domain::fault::RetryScope;
+use domain::usage::Tokens;
+
+use super::{StreamMode, UpstreamStream};
+use crate::accounting::settle::Ticket;
+use crate::dispatch::{Loss, Resumable, tell};
+use crate::responses;
+use crate::streaming::Overlap;
+
+impl UpstreamStream {
+    /// Prepares a failed stream for continuation, if possible: returns the resumption data and the answer so far, and
+    /// reports the usage to the ticket.
+    pub fn break_off(&mut self, ticket: &mut Ticket) -> Option<(Box<Resumable>, Reply)> {
+        let StreamMode::Translated(translated) = &self.manner else { return None };
+        let goes_on = self.fault.as_ref().is_some_and(|fault| fault.retry_scope != RetryScope::Never)
+            && translated.is_resumable();
+        let resumable = self.resumable.take_if(|resumable| goes_on && resumable.may_go_on())?;
+        let so_far = translated.reply().clone();
+        self.trace(ticket);
+        self.discharge(ticket);
+        self.learn();
+        self.tally(ticket);
+        Some((resumable, so_far))
+    }
+
+    /// Continues with the stream of another provider.
+    pub fn join(&mut self, next: Self, overlap: Overlap, resumable: Box<Resumable>, earlier: Tokens) {
+        let (StreamMode::Translated(translated), StreamMode::Translated(rest)) =
+            (&mut self.manner, next.manner)
+        else {
+            return;
+        };
+        translated.join(*rest, overlap, earlier, resumable.resumed());
+        self.body = next.body;
+        self.splitter = next.splitter;
+        self.lane = next.lane;
+        self.ended = next.ended;
+        self.fault = None;
+        if let Some(fault) = next.fault {
+            self.give_up(fault);
+        }
+        self.idle_timeout = next.idle_timeout;
+        self.admission = next.admission;
+        self.facts = next.facts;
+        self.resumable = Some(resumable);
+        self.collect();
+    }
+
+    /// Reports everything known about the stream to the ticket.
+    pub fn report(&mut self, ticket: &mut Ticket) {
+        self.learn();
+        if let StreamMode::Translated(translated) = &self.manner
+            && self.format == Format::Chat
+        {
+            ticket.gateway().reasoning_states.remember(&ticket.owner(), translated.reply());
+        }
+        self.discharge(ticket);
+        self.trace(ticket);
+        let native = matches!(self.manner, StreamMode::Native(_));
+        responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
+        if let Some(id) = self.provider_id.clone() {
+            ticket.provider_id(id);
+        }
+        self.tally(ticket);
+    }
+
+    /// The usage of a stream that is discarded.
+    pub fn loss(&mut self) -> Loss {
+        self.learn();
+        Loss { usage: self.usage.take().map(|(usage, _)| usage), content_bytes: self.content_bytes }
+    }
+
+    /// Releases the target's admission, and records a failure if the stream failed.
+    fn discharge(&mut self, ticket: &Ticket) {
+        if let (Some(admission), Some(fault)) = (self.admission.take(), &self.fault)
+            && fault.is_failure()
+        {
+            let transition = admission.failed(ticket.now(), &fault.code);
+            tell::transition(&self.lane, transition, ticket.gateway());
+        }
+    }
+
+    fn trace(&mut self, ticket: &mut Ticket) {
+        if let Some(facts) = self.facts.take() {
+            ticket.trace_response(*facts);
+        }
+    }
+
+    fn learn(&mut self) {
+        if let StreamMode::Translated(translated) = &mut self.manner {
+            let learnt = translated.learnt();
+            self.provider_id = learnt.provider_id;
+            self.content_bytes = learnt.content_bytes;
+            self.usage = learnt.usage;
+            self.last_words = learnt.last_words;
+        }
+    }
+
+    fn tally(&mut self, ticket: &mut Ticket) {
+        ticket.produced(self.content_bytes);
+        if let Some((mut usage, raw)) = self.usage.take() {
+            // Usage that was reported before the end covers only the tokens so far.
+            if !self.ended || self.fault.is_some() {
+                usage.estimated = true;
+                usage.untold.output = false;
+                usage.tokens.output = usage.tokens.output.max(ticket.estimate_of(self.content_bytes));
+            }
+            ticket.consumed(usage, &raw);
+        }
+    }
+}
