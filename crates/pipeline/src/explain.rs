@@ -131,7 +131,7 @@ impl Explainer<'_> {
         explanation.request = Some(shown::request(&call, arrival, &circumstances));
         let occasion = Imagined { gateway, arrival, owner: self.owner(&caller, user_path.as_str()) };
         self.look_back(&mut call, &caller, &occasion).await?;
-        let access = Access::new(&gateway.policy, snapshot, &caller, &user_path);
+        let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
         let asking = call.asking(access, arrival, &gateway.policy)?;
         let mut steps = Vec::new();
         let resolved = resolve::resolve(&asking, &mut steps);
@@ -209,7 +209,7 @@ impl Explainer<'_> {
         exceeded: &budgets::Exceeded,
     ) -> Option<(String, Vec<Ranked<Arc<Lane>>>)> {
         let selector = exceeded.downgrade_to.as_deref()?;
-        let access = Access::new(&self.gateway.policy, self.snapshot, caller, &scope.user_path);
+        let access = Access::new(&self.gateway.policy, &self.snapshot.routes, caller, &scope.user_path);
         let asking = afford::downgrade(self.gateway, access, call, selector);
         let resolved = resolve::resolve(&asking, &mut ()).ok()?;
         let circumstances = call.circumstances(self.gateway, self.arrival.request_id.number(), false);

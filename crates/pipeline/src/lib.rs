@@ -11,6 +11,7 @@ pub mod explain;
 pub mod gateway;
 pub mod limit;
 pub mod passthrough;
+pub mod policy;
 pub mod refresh;
 pub mod responses;
 pub mod routing;
@@ -149,7 +150,7 @@ async fn route(
     if real {
         call = ticket.converses(call).await?;
     }
-    let access = Access::new(&gateway.policy, &snapshot, &caller, &user_path);
+    let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
     ticket.resolved(&snapshot.routes.names);

@@ -42,24 +42,6 @@ pub const ROUTE: &str = "/p/{provider}";
 /// The maximum decoded size of a compressed answer.
 const DECODED_LIMIT: usize = 64 * 1024 * 1024;
 
-/// Passthrough settings.
-#[derive(Clone, Debug)]
-pub struct Rules {
-    pub enabled: bool,
-    /// Provider instances and types that are served; empty means all.
-    pub providers: Vec<String>,
-    /// Drops a leading `v1`, or a leading segment equal to the base URL's last one, from the endpoint.
-    pub drop_version: bool,
-    /// Allows work whose cost no answer reports on user paths with a budget.
-    pub unmetered: bool,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self { enabled: true, providers: Vec::new(), drop_version: true, unmetered: false }
-    }
-}
-
 /// The method, provider and endpoint of the request line.
 pub struct Wanted {
     pub method: Method,

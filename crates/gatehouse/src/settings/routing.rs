@@ -5,16 +5,16 @@ use pipeline::routing::resolve::fallback::Mode;
 use super::value::Value;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FallbackMode(pub Mode);
+pub struct FallbackMode(pub policy::FallbackMode);
 
 impl Value for FallbackMode {
     const KIND: &'static str = "off, manual or auto";
 
     fn parse(text: &str) -> Option<Self> {
         Some(Self(match text.to_ascii_lowercase().as_str() {
-            "off" | "false" => Mode::Off,
-            "manual" => Mode::Manual,
-            "auto" => Mode::Auto,
+            "off" | "false" => policy::FallbackMode::Off,
+            "manual" => policy::FallbackMode::Manual,
+            "auto" => policy::FallbackMode::Auto,
             _ => return None,
         }))
     }

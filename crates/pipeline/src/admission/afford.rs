@@ -143,7 +143,7 @@ pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Faul
 /// Resolves the budget's `downgrade_to` into the targets that the caller may use.
 fn downgraded(gateway: &Gateway, draw: u64, prepared: &Prepared, exceeded: &Exceeded) -> Option<Plan> {
     let Prepared { snapshot, caller, user_path, call, .. } = prepared;
-    let access = Access::new(&gateway.policy, snapshot, caller, user_path);
+    let access = Access::new(&gateway.policy, &snapshot.routes, caller, user_path);
     let asking = downgrade(gateway, access, call, exceeded.downgrade_to.as_deref()?);
     let resolved = resolve::resolve(&asking, &mut ()).ok()?;
     Some(resolved.plan(|| call.circumstances(gateway, draw, true)))

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::fault::{self, Fault, RetryScope};
 
-use crate::gateway::Retries;
+use crate::policy::Retries;
 use crate::routing::health::Availability;
 use crate::routing::routes::Lane;
 use crate::services::retry_budget::{RetryBudget, RetryGuard};

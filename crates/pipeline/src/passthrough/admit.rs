@@ -9,13 +9,13 @@ use egress::Destination;
 use http::Method;
 use wire::vendors::Lifecycle;
 
-use super::Rules;
 use super::endpoint::Endpoint;
+use crate::policy::PassthroughRules;
 use crate::routing::resolve::access::{Access, Refusal};
 use crate::routing::routes::{Instance, Routes};
 
 /// Finds the instance of that name, else the first of that type. Usable instances are preferred.
-pub(super) fn find(routes: &Routes, rules: &Rules, name: &str) -> Result<Arc<Instance>, Fault> {
+pub(super) fn find(routes: &Routes, rules: &PassthroughRules, name: &str) -> Result<Arc<Instance>, Fault> {
     let instances = routes.instances_named(name);
     let served = |instance: &&Arc<Instance>| {
         let provider = &instance.provider;
@@ -93,7 +93,7 @@ pub(super) fn judge(
 }
 
 /// Refuses work that is billed later and reported in no answer, since it cannot be charged to a budget.
-pub(super) fn refuse_unmetered(rules: &Rules, endpoint: &Endpoint) -> Result<(), Fault> {
+pub(super) fn refuse_unmetered(rules: &PassthroughRules, endpoint: &Endpoint) -> Result<(), Fault> {
     if rules.unmetered || !endpoint.is_unmetered {
         return Ok(());
     }
@@ -101,7 +101,7 @@ pub(super) fn refuse_unmetered(rules: &Rules, endpoint: &Endpoint) -> Result<(),
 }
 
 /// The fault for a background response whose provider offers no way to retrieve its result; none if it can be tracked.
-pub(super) fn unfollowed(rules: &Rules, instance: &Instance) -> Option<Fault> {
+pub(super) fn unfollowed(rules: &PassthroughRules, instance: &Instance) -> Option<Fault> {
     let followed = instance.core.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve);
     (!rules.unmetered && !followed)
         .then(|| unmetered("Background responses of this provider").param("background"))

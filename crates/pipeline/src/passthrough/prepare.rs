@@ -37,7 +37,7 @@ pub(super) async fn prepare(
     let user_path = ticket.identify(&caller, arrival)?;
     caller.require(Scope::Inference)?;
     let address = Address::find(snapshot, arrival, wanted, ticket)?;
-    let access = Access::new(&ticket.gateway().policy, snapshot, &caller, &user_path);
+    let access = Access::new(&ticket.gateway().policy, &snapshot.routes, &caller, &user_path);
     let stake = admit::Stake::of(&access, &address.instance, &wanted.method);
     if address.bills && budgets::concerns(ticket.gateway(), &ticket.budget_scope(&caller, &user_path)) {
         apply_budget(&address, &mut upload, ticket)?;

@@ -46,17 +46,17 @@ pub fn retrieve_for_google(access: &Access<'_>, id: &str) -> Result<Value, Fault
 }
 
 fn entry(access: &Access<'_>, id: &str) -> Result<Entry, Fault> {
-    let lanes = resolve::candidates(&access.snapshot.routes, id);
+    let lanes = resolve::candidates(access.routes, id);
     // Models that the caller may not use are reported as not found.
     let called = access.called(id);
     let lane = lanes.into_iter().find(|lane| called.permits(lane));
     let lane = lane.ok_or_else(|| resolve::not_found(access, id))?;
-    let coined = access.snapshot.routes.names.holds(id);
+    let coined = access.routes.names.holds(id);
     Ok(Entry { id: id.to_owned(), lane, coined })
 }
 
 fn entries(access: &Access<'_>, names_only: bool) -> Vec<Entry> {
-    let routes = &access.snapshot.routes;
+    let routes = access.routes;
     let mut entries = Vec::new();
     if !names_only {
         let lanes = routes.lanes().filter(|lane| access.permits(lane));

@@ -13,8 +13,9 @@ use wire::vendors;
 use crate::routing::choose::{self, Ranked, SelectionContext};
 use crate::routing::routes::{Lane, Routes};
 
+use crate::policy::{Fallback, FallbackMode};
 use access::Access;
-use fallback::{Asks, Fallback, Mode};
+use fallback::Asks;
 use names::{Finder, Lanes, Through};
 use trail::Trail;
 
@@ -60,7 +61,7 @@ pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, 
     }
     let asking = &Asking { access: asking.access.called(model), ..*asking };
     let access = &asking.access;
-    let routes = &access.snapshot.routes;
+    let routes = access.routes;
     let choice = match asking.forced {
         Some(instance) => forced(routes, model, instance, trail)?,
         None => chosen(asking, model, trail)?,
@@ -91,7 +92,7 @@ impl Resolved {
                 new
             });
         }
-        if self.mode == Mode::Off {
+        if self.mode == FallbackMode::Off {
             ranked.truncate(1);
         }
         ranked
@@ -116,7 +117,7 @@ pub fn candidates(routes: &Routes, selector: &str) -> Vec<Arc<Lane>> {
 
 /// The fault for an unknown model. Suggests only names that the caller may use.
 pub fn not_found(access: &Access<'_>, model: &str) -> Fault {
-    let routes = &access.snapshot.routes;
+    let routes = access.routes;
     if is_absent_demo(routes, model) {
         return fault::demo_model_not_found(model);
     }
@@ -142,8 +143,7 @@ fn is_absent_demo(routes: &Routes, model: &str) -> bool {
 }
 
 fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {
-    let Access { snapshot, caller, .. } = asking.access;
-    let routes = &snapshot.routes;
+    let Access { routes, caller, .. } = asking.access;
     let pool = caller.key().and_then(|key| key.provider_pool.as_deref());
     let bound = pool.and_then(|pool| routes.names.pools.get(pool));
     if let Some(pool) = pool {

@@ -25,7 +25,7 @@ use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
 use super::names::Names;
-use crate::gateway::Policy;
+use crate::policy::Policy;
 use crate::routing::choose::Candidate;
 use crate::routing::health::Health;
 use crate::services::audit::Scrubber;

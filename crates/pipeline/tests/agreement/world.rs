@@ -18,11 +18,12 @@ use domain::secret::Secret;
 use domain::strategy::Strategy;
 use domain::user_path::UserPath;
 use egress::Trust;
-use pipeline::gateway::{Gateway, Policy, Retries};
+use pipeline::gateway::Gateway;
+use pipeline::policy::{Policy, Retries};
 use pipeline::routing::health::Admission;
 use pipeline::routing::inventory::{Listing, Model};
 use pipeline::routing::names::Names;
-use pipeline::routing::resolve::fallback::{Fallback, Mode};
+use pipeline::routing::resolve::fallback::{Fallback, FallbackMode};
 use pipeline::routing::routes::{self, Routes};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
@@ -238,7 +239,13 @@ fn overrides(luck: &mut Luck, instances: &[String]) -> BTreeMap<String, ModelOve
 }
 
 fn policy(luck: &mut Luck, selectors: &[String]) -> Policy {
-    let mode = [Mode::Off, Mode::Manual, Mode::Manual, Mode::Auto, Mode::Auto][luck.between(0, 4) as usize];
+    let mode = [
+        FallbackMode::Off,
+        FallbackMode::Manual,
+        FallbackMode::Manual,
+        FallbackMode::Auto,
+        FallbackMode::Auto,
+    ][luck.between(0, 4) as usize];
     let rules = (0..luck.between(0, 2)).map(|_| (luck.name(selectors), luck.mixed(selectors, 1))).collect();
     Policy {
         fallback: Fallback { mode, rules },

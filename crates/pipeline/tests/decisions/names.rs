@@ -10,11 +10,11 @@ use domain::resources::pool::Pool;
 use domain::strategy::Strategy;
 use domain::user_path::UserPath;
 use pipeline::call::receive;
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use pipeline::routing::choose::SelectionContext;
 use pipeline::routing::names::Names;
 use pipeline::routing::resolve::access::Access;
-use pipeline::routing::resolve::fallback::{Fallback, Mode};
+use pipeline::routing::resolve::fallback::{Fallback, FallbackMode};
 use pipeline::routing::resolve::resolve;
 use pipeline::snapshot::Snapshot;
 use serde_json::json;
@@ -81,7 +81,7 @@ fn plan(caller: &Caller, fallback: Fallback, model: &str) -> Result<Vec<String>,
     let call = receive::parse_here(body.to_string().into(), &arrival).map_err(|fault| fault.status)?;
     let (policy, root) = (Policy { fallback, ..Policy::default() }, UserPath::root());
     let access = Access {
-        snapshot: &snapshot,
+        routes: &snapshot.routes,
         caller,
         user_path: &root,
         enabled_by_default: true,
@@ -151,16 +151,16 @@ fn a_key_bound_to_a_pool_goes_nowhere_else() {
 #[test]
 fn what_stands_in_is_as_the_mode_says() {
     let rule = |from: &str, to: &[&str]| (from.to_owned(), to.iter().map(|&to| to.to_owned()).collect());
-    let off = || Fallback { mode: Mode::Off, rules: vec![rule("fast", &["east/gpt-5"])] };
+    let off = || Fallback { mode: FallbackMode::Off, rules: vec![rule("fast", &["east/gpt-5"])] };
     check(&Caller::Master, off(), "best", Ok(&["west/gpt-5"]));
     check(&Caller::Master, off(), "fast", Ok(&["lab/llama-3"]));
     let ruled = || Fallback {
-        mode: Mode::Manual,
+        mode: FallbackMode::Manual,
         rules: vec![rule("lab/llama-3", &["best"]), rule("gpt-4o-mini", &["nowhere", "east/gpt-4o"])],
     };
     check(&Caller::Master, ruled(), "fast", Ok(&["lab/llama-3", "west/gpt-5", "east/gpt-5"]));
     check(&Caller::Master, ruled(), "west/gpt-4o-mini", Ok(&["west/gpt-4o-mini", "east/gpt-4o"]));
-    let auto = || Fallback { mode: Mode::Auto, rules: Vec::new() };
+    let auto = || Fallback { mode: FallbackMode::Auto, rules: Vec::new() };
     check(&Caller::Master, auto(), "west/gpt-5", Ok(&["west/gpt-5", "east/gpt-5", "lab/gpt-5"]));
     // Models of the same family that support the requested tools.
     check(&Caller::Master, auto(), "east/gpt-4o", Ok(&["east/gpt-4o", "west/gpt-4o-mini"]));

@@ -8,7 +8,7 @@ use domain::money::{Cost, Nanos, Rate};
 use domain::resources::model_price::ModelPrice;
 use domain::usage::{Tokens, Usage};
 use domain::user_path::UserPath;
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use pipeline::routing::resolve::access::{Access, Refusal};
 use pipeline::routing::routes::Routes;
 use pipeline::routing::routes::prices::Prices;
@@ -119,11 +119,11 @@ fn what_has_no_price_may_be_refused() {
         (true, "openai", "gpt-5", Ok(())),
     ] {
         let policy = Policy { unpriced_denied: denied, ..Policy::default() };
-        let access = Access::new(&policy, &snapshot, &caller, &root);
+        let access = Access::new(&policy, &snapshot.routes, &caller, &root);
         let lane = snapshot.routes.instances[instance].lane(model).unwrap();
         assert_eq!(access.judge(&lane), expected, "{denied} {instance}/{model}");
     }
     let closed = Policy { unpriced_denied: true, models_enabled_by_default: false, ..Policy::default() };
     let lane = snapshot.routes.instances["lab"].lane("own").unwrap();
-    assert_eq!(Access::new(&closed, &snapshot, &caller, &root).judge(&lane), Err(Refusal::Override));
+    assert_eq!(Access::new(&closed, &snapshot.routes, &caller, &root).judge(&lane), Err(Refusal::Override));
 }

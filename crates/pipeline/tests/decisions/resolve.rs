@@ -8,7 +8,7 @@ use domain::caller::{Caller, KeyFacts};
 use domain::fault::Fault;
 use domain::user_path::UserPath;
 use pipeline::call::receive;
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use pipeline::routing::choose::SelectionContext;
 use pipeline::routing::resolve::access::Access;
 use pipeline::routing::resolve::{Plan, resolve};
@@ -24,7 +24,7 @@ fn planned(snapshot: &Snapshot, caller: &Caller, body: &Value) -> Result<Plan, F
     let call = receive::parse_here(body.to_string().into(), &arrival)?;
     let (policy, root) = (Policy::default(), UserPath::root());
     let access = Access {
-        snapshot,
+        routes: &snapshot.routes,
         caller,
         user_path: &root,
         enabled_by_default: true,

@@ -36,7 +36,8 @@ pub async fn list(
     let list = || -> Result<Json<Value>, Problem> {
         let principal = principal?;
         let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
-        let access = Access::new(&app.gateway.policy, &principal.snapshot, &principal.caller, &user_path);
+        let access =
+            Access::new(&app.gateway.policy, &principal.snapshot.routes, &principal.caller, &user_path);
         let all = models::list_for_google(&access, app.gateway.policy.keep_only_aliases);
         Ok(Json(page(all, &pairs)?))
     };
@@ -60,7 +61,8 @@ pub async fn retrieve(
         let principal = principal?;
         let Named(id) = named?;
         let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
-        let access = Access::new(&app.gateway.policy, &principal.snapshot, &principal.caller, &user_path);
+        let access =
+            Access::new(&app.gateway.policy, &principal.snapshot.routes, &principal.caller, &user_path);
         Ok(Json(models::retrieve_for_google(&access, &id)?))
     };
     retrieve().map_err(|problem| problem.in_dialect(Format::Generate, visit.request_id.as_str()))

@@ -48,7 +48,7 @@ fn is_google_client(headers: &HeaderMap) -> bool {
 }
 
 fn access<'a>(app: &App, principal: &'a Principal<Inference>, user_path: &'a UserPath) -> Access<'a> {
-    Access::new(&app.gateway.policy, &principal.snapshot, &principal.caller, user_path)
+    Access::new(&app.gateway.policy, &principal.snapshot.routes, &principal.caller, user_path)
 }
 
 /// Get one model by any name that a request's `model` accepts; slashes need no encoding.

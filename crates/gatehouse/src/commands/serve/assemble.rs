@@ -15,8 +15,8 @@ use domain::resources::provider::Source;
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::budgets;
-use pipeline::gateway::{Gateway, Policy, Retries};
-use pipeline::passthrough;
+use pipeline::gateway::Gateway;
+use pipeline::policy::{PassthroughRules, Policy, Retries};
 use pipeline::refresh::{Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
 use pipeline::routing::resolve::fallback::Fallback;
@@ -401,7 +401,7 @@ fn policy(settings: &Settings) -> Policy {
         resume_streams: settings.upstream.resume_streams,
         response_ttl: settings.responses.ttl,
         idempotency_ttl: settings.idempotency.ttl,
-        passthrough: passthrough::Rules {
+        passthrough: PassthroughRules {
             enabled: settings.server.enable_passthrough_routes,
             providers: settings.server.passthrough_providers.clone(),
             drop_version: settings.server.allow_passthrough_v1_alias,

@@ -5,14 +5,13 @@ use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::user_path::UserPath;
 
-use crate::gateway::Policy;
-use crate::routing::routes::Lane;
-use crate::snapshot::Snapshot;
+use crate::policy::Policy;
+use crate::routing::routes::{Lane, Routes};
 
 /// The inputs that decide whether a caller may use a target.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
-    pub snapshot: &'a Snapshot,
+    pub routes: &'a Routes,
     pub caller: &'a Caller,
     pub user_path: &'a UserPath,
     /// Whether models without an override are enabled.
@@ -54,9 +53,9 @@ impl Refusal {
 }
 
 impl<'a> Access<'a> {
-    pub fn new(policy: &Policy, snapshot: &'a Snapshot, caller: &'a Caller, user_path: &'a UserPath) -> Self {
+    pub fn new(policy: &Policy, routes: &'a Routes, caller: &'a Caller, user_path: &'a UserPath) -> Self {
         Self {
-            snapshot,
+            routes,
             caller,
             user_path,
             enabled_by_default: policy.models_enabled_by_default,
@@ -69,7 +68,7 @@ impl<'a> Access<'a> {
     pub fn called(self, model: &str) -> Self {
         let key = self.caller.key();
         let allowed = key.and_then(|key| key.lists.allowed_models.as_deref()).unwrap_or_default();
-        let by_name = !allowed.is_empty() && self.snapshot.routes.names.is_listed(model, allowed);
+        let by_name = !allowed.is_empty() && self.routes.names.is_listed(model, allowed);
         Self { by_name, ..self }
     }
 
@@ -86,7 +85,7 @@ impl<'a> Access<'a> {
         }
         let Some(key) = self.caller.key() else { return Ok(()) };
         if let Some(name) = &key.provider_pool {
-            let pool = self.snapshot.routes.names.pools.get(&**name);
+            let pool = self.routes.names.pools.get(&**name);
             let member = |name: &String| **name == *lane.target.instance;
             if !pool.is_some_and(|pool| pool.document.members.iter().any(member)) {
                 return Err(Refusal::Provider);

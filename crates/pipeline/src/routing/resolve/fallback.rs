@@ -7,28 +7,11 @@ use domain::model::Abilities;
 use super::Asking;
 use super::names::{self, Finder, Lanes, Through};
 use super::trail::Trail;
+use crate::policy::{Fallback, FallbackMode};
 use crate::routing::routes::Lane;
 
 /// The most automatic fallback targets per call.
 const MOST: usize = 5;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// A single target, without fallback.
-    Off,
-    /// Combos, pools, priorities and the configured rules.
-    #[default]
-    Manual,
-    /// In addition, the same model at other instances, then models of the same family.
-    Auto,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct Fallback {
-    pub mode: Mode,
-    /// Selector → the selectors that it falls back to.
-    pub rules: Vec<(String, Vec<String>)>,
-}
 
 /// The capabilities that a request requires of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,12 +36,12 @@ impl Needs {
 
 pub fn further(asking: &Asking<'_>, model: &str, choice: &Lanes, trail: &mut impl Trail) -> Vec<Arc<Lane>> {
     let Fallback { mode, rules } = asking.fallback;
-    if *mode == Mode::Off || (*mode == Mode::Manual && rules.is_empty()) {
+    if *mode == FallbackMode::Off || (*mode == FallbackMode::Manual && rules.is_empty()) {
         return Vec::new();
     }
     let named = names::leaves(choice);
     let mut found = by_rule(asking, model, &named, trail);
-    if *mode == Mode::Auto {
+    if *mode == FallbackMode::Auto {
         found.extend(alike(asking, &named, trail));
     }
     found
@@ -69,7 +52,7 @@ fn by_rule(asking: &Asking<'_>, model: &str, named: &[Arc<Lane>], trail: &mut im
         selector == model
             || named.iter().any(|lane| *lane.target.model == *selector || lane.target.selector() == selector)
     };
-    let routes = &asking.access.snapshot.routes;
+    let routes = asking.access.routes;
     let mut found = Vec::new();
     for (selector, others) in asking.fallback.rules.iter().filter(|(selector, _)| concerned(selector)) {
         trail.note("fallback_rule", || format!("'{selector}' → {}", others.join(", ")));
@@ -85,7 +68,7 @@ fn by_rule(asking: &Asking<'_>, model: &str, named: &[Arc<Lane>], trail: &mut im
 /// The same model at other instances, then models of its family that have the required capabilities.
 fn alike(asking: &Asking<'_>, named: &[Arc<Lane>], trail: &mut impl Trail) -> Vec<Arc<Lane>> {
     let Some(first) = named.first() else { return Vec::new() };
-    let routes = &asking.access.snapshot.routes;
+    let routes = asking.access.routes;
     let mut found = routes.listing(&first.target.model);
     let (family, mode) = (first.family(), first.mode());
     let needs = asking.needs.needs();

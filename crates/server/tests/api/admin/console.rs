@@ -6,7 +6,7 @@ use axum::body::Body;
 use domain::clock::Timestamp;
 use domain::receipt::Receipt;
 use http_body_util::BodyExt as _;
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use pipeline::services::console::{CAPACITY, Notice};
 use serde_json::{Value, json};
 

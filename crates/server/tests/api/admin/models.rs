@@ -3,7 +3,7 @@
 use domain::fault::Fault;
 use domain::resources::Resource;
 use domain::resources::model_override::ModelOverride;
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::Write;

@@ -21,7 +21,7 @@ async fn send_raw(app: &TestApp, body: impl Into<bytes::Bytes>) -> (u16, String,
 async fn bodies_that_cannot_be_read() {
     app::each_with(
         || TestSettings {
-            policy: pipeline::gateway::Policy { body_limit: 64 * 1024, ..Default::default() },
+            policy: pipeline::policy::Policy { body_limit: 64 * 1024, ..Default::default() },
             ..TestSettings::default()
         },
         async |app| {
@@ -199,7 +199,7 @@ async fn a_provider_that_is_not_there() {
 
 fn impatient() -> TestSettings {
     let limit = Duration::from_millis(150);
-    let policy = pipeline::gateway::Policy {
+    let policy = pipeline::policy::Policy {
         request_timeout: limit,
         first_event_timeout: limit,
         stream_idle_timeout: limit,
@@ -234,7 +234,7 @@ async fn a_provider_that_says_nothing() {
 async fn a_connection_stays_honest_after_a_refusal() {
     app::each_with(
         || TestSettings {
-            policy: pipeline::gateway::Policy { body_limit: 1024, ..Default::default() },
+            policy: pipeline::policy::Policy { body_limit: 1024, ..Default::default() },
             ..TestSettings::default()
         },
         async |app| {
@@ -258,7 +258,7 @@ async fn a_connection_stays_honest_after_a_refusal() {
     .await;
 }
 
-fn narrow(change: impl Fn(&mut pipeline::gateway::Policy)) -> impl Fn() -> TestSettings {
+fn narrow(change: impl Fn(&mut pipeline::policy::Policy)) -> impl Fn() -> TestSettings {
     move || {
         let mut settings = TestSettings::default();
         change(&mut settings.policy);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::clock::Clock as _;
 use http_body_util::BodyExt as _;
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 
 use crate::app::{self, Line, TestApp, TestSettings, check_envelope, question};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::resources::auth_key::AuthKey;
 use http::Method;
 use http_body_util::BodyExt as _;
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 use store::Write;
 

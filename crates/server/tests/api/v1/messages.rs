@@ -1,6 +1,6 @@
 //! Tests of `/v1/messages`: Anthropic's API, passed through to Anthropic and translated for other providers.
 
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 use testkit::Script;
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use http::Method;
 use http_body_util::BodyExt as _;
-use pipeline::gateway::Policy;
-use pipeline::passthrough::Rules;
+use pipeline::policy::PassthroughRules;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 use testkit::{Answer as Scripted, Script, Step};
 
@@ -29,7 +29,7 @@ fn passing<'a>(app: &'a TestApp, body: &Value) -> Call<'a> {
     app.post("/p/openai/v1/chat/completions", body.clone())
 }
 
-fn ruled(rules: Rules) -> TestSettings {
+fn ruled(rules: PassthroughRules) -> TestSettings {
     TestSettings { policy: Policy { passthrough: rules, ..Policy::default() }, ..TestSettings::default() }
 }
 
@@ -250,7 +250,7 @@ async fn an_unknown_provider_and_a_closed_door_are_not_found() {
         assert_eq!(app.get("/p/openai").send().await.status, 404);
     })
     .await;
-    let rules = || Rules { providers: vec!["anthropic".into()], ..Rules::default() };
+    let rules = || PassthroughRules { providers: vec!["anthropic".into()], ..PassthroughRules::default() };
     app::each_with(
         move || ruled(rules()),
         async |app| {
@@ -258,7 +258,7 @@ async fn an_unknown_provider_and_a_closed_door_are_not_found() {
         },
     )
     .await;
-    let rules = || Rules { enabled: false, drop_version: false, ..Rules::default() };
+    let rules = || PassthroughRules { enabled: false, drop_version: false, ..PassthroughRules::default() };
     app::each_with(
         move || ruled(rules()),
         async |app| {
@@ -267,7 +267,7 @@ async fn an_unknown_provider_and_a_closed_door_are_not_found() {
     )
     .await;
     app::each_with(
-        || ruled(Rules { drop_version: false, ..Rules::default() }),
+        || ruled(PassthroughRules { drop_version: false, ..PassthroughRules::default() }),
         async |app| {
             app.get("/p/openai/v1/models").send().await.expect_status(404);
             assert_eq!(app.upstream.requests()[0].path, "/v1/v1/models");

@@ -7,7 +7,7 @@ mod utilities;
 
 use std::time::Duration;
 
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 
 use crate::app::{self, TestApp, TestSettings, UPSTREAMS, input};

@@ -4,7 +4,7 @@ mod account;
 
 use std::time::Duration;
 
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 use testkit::{LOOK, Script, TALE};
 

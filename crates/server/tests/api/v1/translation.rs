@@ -6,7 +6,7 @@ mod faults;
 mod streams;
 mod thinking;
 
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 
 use crate::app::{self, Answer, CLIENTS, Client, TestApp, TestSettings, UPSTREAMS};

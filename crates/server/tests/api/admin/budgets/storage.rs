@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pipeline::budgets;
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::json;
 
 use super::{BUDGETS, set};

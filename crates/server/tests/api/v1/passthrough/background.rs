@@ -7,8 +7,8 @@ use domain::clock::Clock as _;
 use domain::money::{Cost, Nanos};
 use domain::receipt::Opening;
 use http::Method;
-use pipeline::gateway::Policy;
-use pipeline::passthrough::Rules;
+use pipeline::policy::PassthroughRules;
+use pipeline::policy::Policy;
 use pipeline::responses::background;
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ async fn work_that_cannot_be_metered_is_refused_where_a_budget_applies() {
         assert_eq!(listed.send().await.status, 404);
     })
     .await;
-    let rules = || Rules { unmetered: true, ..Rules::default() };
+    let rules = || PassthroughRules { unmetered: true, ..PassthroughRules::default() };
     let settings = || TestSettings {
         policy: Policy { passthrough: rules(), ..Policy::default() },
         ..TestSettings::enterprise()

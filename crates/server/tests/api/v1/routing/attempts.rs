@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use pipeline::gateway::{Policy, Retries};
-use pipeline::routing::resolve::fallback::{Fallback, Mode};
+use pipeline::policy::{Policy, Retries};
+use pipeline::routing::resolve::fallback::{Fallback, FallbackMode};
 use serde_json::json;
 
 use super::{combo, each, served};
@@ -120,27 +120,27 @@ async fn a_breaker_opens_and_closes() {
 
 #[tokio::test]
 async fn fallback_may_be_off_by_rule_or_automatic() {
-    let with = |mode: Mode, rules: &[(&str, &str)]| {
+    let with = |mode: FallbackMode, rules: &[(&str, &str)]| {
         let rules = rules.iter().map(|(from, to)| ((*from).to_owned(), vec![(*to).to_owned()])).collect();
         move || TestSettings {
             policy: Policy { fallback: Fallback { mode, rules }, ..Policy::default() },
             ..TestSettings::default()
         }
     };
-    let off = with(Mode::Off, &[]);
+    let off = with(FallbackMode::Off, &[]);
     let off = || off.clone()();
     each(off, json!({"max_retries": 0}), async |app| {
         combo(&app, "best", &["one/error-500", "two/text"]).await;
         assert_eq!(served(&app.chat("best").send().await), (500, "one/error-500", "1"));
     })
     .await;
-    let ruled = with(Mode::Manual, &[("one/error-500", "two/text")]);
+    let ruled = with(FallbackMode::Manual, &[("one/error-500", "two/text")]);
     let ruled = || ruled.clone()();
     each(ruled, json!({"max_retries": 0}), async |app| {
         assert_eq!(served(&app.chat("one/error-500").send().await), (200, "two/text", "2"));
     })
     .await;
-    let auto = with(Mode::Auto, &[]);
+    let auto = with(FallbackMode::Auto, &[]);
     let auto = || auto.clone()();
     each(auto, json!({"max_retries": 0}), async |app| {
         app.refresher.discover().await;

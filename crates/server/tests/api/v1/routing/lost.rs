@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 use testkit::Script;
 

@@ -118,7 +118,7 @@ async fn an_override_decides_who_may_use_a_model() {
 
 #[tokio::test]
 async fn what_is_not_enabled_by_default_needs_an_override() {
-    let policy = || pipeline::gateway::Policy { models_enabled_by_default: false, ..Default::default() };
+    let policy = || pipeline::policy::Policy { models_enabled_by_default: false, ..Default::default() };
     let settings = || TestSettings { policy: policy(), ..TestSettings::default() };
     each(settings, json!({}), async |app| {
         put(&app, "model-overrides/one/text", json!({"enabled": true})).await;

@@ -1,6 +1,6 @@
 //! Tests of content in translated conversations: images, schemas, instructions, stop reasons.
 
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 
 use super::is_native;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use http_body_util::BodyExt as _;
-use pipeline::gateway::Policy;
+use pipeline::policy::Policy;
 use serde_json::json;
 
 use crate::app::{self, CLIENTS, Client, TestApp, TestSettings, UPSTREAMS};

@@ -1,0 +1,141 @@
+//! The settings that apply to calls.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::services::audit;
+
+/// The settings that apply to calls: limits on size and time, and switches.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    pub body_limit: u64,
+    /// Most bytes of request bodies that are held at the same time.
+    pub body_memory_limit: u64,
+    pub body_timeout: Duration,
+    pub stream_heartbeat: Duration,
+    pub first_event_timeout: Duration,
+    pub stream_idle_timeout: Duration,
+    pub request_timeout: Duration,
+    /// The largest complete response that is accepted from a provider.
+    pub answer_limit: usize,
+    /// Whether usage is recorded.
+    pub accounting: bool,
+    /// The largest single event in a stream.
+    pub event_limit: usize,
+    /// Whether parameters that a target does not support are refused instead of dropped.
+    pub strict_translation: bool,
+    /// Whether a stream continues at another target if its provider fails in the middle.
+    pub resume_streams: bool,
+    /// The lifetime of stored responses.
+    pub response_ttl: Duration,
+    /// The lifetime of stored replies to calls with an `Idempotency-Key`.
+    pub idempotency_ttl: Duration,
+    pub passthrough: PassthroughRules,
+    pub retries: Retries,
+    pub fallback: Fallback,
+    /// The largest share of calls that is hedged; 0 hedges none.
+    pub hedge_max_share: f64,
+    /// Whether models without an override of their own may be used.
+    pub models_enabled_by_default: bool,
+    /// Whether `/v1/models` only lists aliases, combos and pools.
+    pub keep_only_aliases: bool,
+    /// The audit log settings.
+    pub audit: audit::Rules,
+    /// Whether models without a price are refused.
+    pub unpriced_denied: bool,
+    /// Whether budgeted calls are refused while the spending cannot be read.
+    pub budgets_closed: bool,
+    /// Whether each call is logged at level info; can be changed while calls run.
+    pub log_requests: Arc<AtomicBool>,
+}
+
+/// Retries at a target that failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Retries {
+    pub most: u32,
+    /// A provider that asks for a longer wait is not waited for.
+    pub longest_wait: Duration,
+}
+
+impl Default for Retries {
+    fn default() -> Self {
+        Self { most: 2, longest_wait: Duration::from_secs(20) }
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            body_limit: 10 * 1024 * 1024,
+            body_memory_limit: 512 * 1024 * 1024,
+            body_timeout: Duration::from_secs(60),
+            stream_heartbeat: Duration::from_secs(15),
+            first_event_timeout: Duration::from_secs(60),
+            stream_idle_timeout: Duration::from_secs(120),
+            request_timeout: Duration::from_secs(600),
+            answer_limit: 64 * 1024 * 1024,
+            accounting: true,
+            event_limit: 16 * 1024 * 1024,
+            strict_translation: false,
+            resume_streams: false,
+            response_ttl: Duration::from_secs(30 * 24 * 3600),
+            idempotency_ttl: Duration::from_secs(24 * 3600),
+            passthrough: PassthroughRules::default(),
+            retries: Retries::default(),
+            fallback: Fallback::default(),
+            hedge_max_share: 0.0,
+            models_enabled_by_default: true,
+            keep_only_aliases: false,
+            audit: audit::Rules::default(),
+            unpriced_denied: false,
+            budgets_closed: false,
+            log_requests: Arc::default(),
+        }
+    }
+}
+
+impl Policy {
+    /// Whether calls are written to the journal.
+    pub fn keeps_journal(&self) -> bool {
+        self.accounting || self.audit.enabled
+    }
+}
+
+/// Passthrough settings.
+#[derive(Clone, Debug)]
+pub struct PassthroughRules {
+    pub enabled: bool,
+    /// Provider instances and types that are served; empty means all.
+    pub providers: Vec<String>,
+    /// Drops a leading `v1`, or a leading segment equal to the base URL's last one, from the endpoint.
+    pub drop_version: bool,
+    /// Allows work whose cost no answer reports on user paths with a budget.
+    pub unmetered: bool,
+}
+
+impl Default for PassthroughRules {
+    fn default() -> Self {
+        Self { enabled: true, providers: Vec::new(), drop_version: true, unmetered: false }
+    }
+}
+
+/// Where fallback targets come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FallbackMode {
+    /// A single target, without fallback.
+    Off,
+    /// Combos, pools, priorities and the configured rules.
+    #[default]
+    Manual,
+    /// In addition, the same model at other instances, then models of the same family.
+    Auto,
+}
+
+/// Fallback targets for calls whose own targets have all failed.
+#[derive(Clone, Debug, Default)]
+pub struct Fallback {
+    pub mode: FallbackMode,
+    /// Selector → the selectors that it falls back to.
+    pub rules: Vec<(String, Vec<String>)>,
+}
