@@ -3,4 +3,6 @@
 pub mod arrival;
 pub mod authenticate;
 pub mod ownership;
+pub(crate) mod previous;
 pub mod receive;
+pub mod response_headers;

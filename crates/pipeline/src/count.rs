@@ -15,7 +15,7 @@ use crate::accounting::estimate;
 use crate::accounting::settle::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
-use crate::delivery::reply::Refused;
+use crate::call::response_headers::Refused;
 use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::routing::routes::Lane;

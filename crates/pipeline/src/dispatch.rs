@@ -25,8 +25,8 @@ use tokio::time::Instant;
 use wire::codec::{self, Native};
 use wire::response_facts::ResponseFacts;
 
+use crate::accounting::reservation::Reservation;
 use crate::accounting::settle::Ticket;
-use crate::admission::reserve::Reservation;
 use crate::call::receive::Call;
 use crate::routing::health::Admission;
 use crate::routing::resolve::Plan;
@@ -39,7 +39,6 @@ pub use dry_run::{Dialect, Foreseen, RequestPreview, TargetOutlook, dry_run};
 use failover_plan::{FailoverPlan, Next, RetryContext};
 use outbound::PreparedRequest;
 pub use outbound::{Continuity, ResponseMode, Translation};
-pub use progress::Loss;
 use progress::Progress;
 pub use resume::{Resumable, Resumed, Resuming, resume};
 pub use upstream::{UpstreamBody, interrupted, retry_after};

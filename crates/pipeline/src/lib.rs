@@ -21,8 +21,8 @@ mod streaming;
 
 use std::sync::Arc;
 
+use accounting::reservation::Reservation;
 use accounting::settle::Ticket;
-use admission::reserve::Reservation;
 use admission::{afford, reserve};
 use bytes::Bytes;
 use call::arrival::Arrival;

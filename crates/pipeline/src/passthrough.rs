@@ -22,10 +22,10 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use store::Owner;
 use tokio::time::{Instant, timeout_at};
 
+use crate::accounting::reservation::Reservation;
 use crate::accounting::settle::Ticket;
-use crate::admission::reserve::Reservation;
 use crate::call::arrival::Arrival;
-use crate::delivery::reply::{self, Refused};
+use crate::call::response_headers::{self, Refused};
 use crate::gateway::Gateway;
 use crate::routing::routes::{Instance, Lane};
 use crate::services::content_encoding::{self, Coding, Decoder};
@@ -207,7 +207,7 @@ fn told(ticket: &mut Ticket) -> HeaderMap {
     let overhead_us = ticket.first_byte();
     let mut headers = ticket.headers(overhead_us);
     if ticket.lane().is_some_and(|lane| lane.target.model.is_empty()) {
-        headers.remove(reply::MODEL);
+        headers.remove(response_headers::MODEL);
     }
     headers
 }

@@ -2,10 +2,7 @@
 
 pub mod background;
 mod compact;
-mod keep;
 mod lifecycle;
-
-use std::borrow::Cow;
 
 use bytes::Bytes;
 use domain::call::{Format, Surface};
@@ -14,16 +11,15 @@ use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
 use domain::usage::Usage;
 use store::{Found, Owner, OwnerFilter, Responses, StoredResponse};
-use wire::codec::{self, Request};
-use wire::formats::responses as format;
+use wire::codec;
 use wire::json;
 
 use crate::accounting::settle::Ticket;
+use crate::accounting::stored_response::Keeping;
+use crate::call::previous::Previous;
 use crate::call::receive::Call;
-use crate::routing::routes::Lane;
 
 pub use compact::compact;
-pub use keep::{Keeping, keep_stream, keep_whole};
 pub use lifecycle::{Inquiry, Items};
 
 /// The usage of a complete response, parsed and raw. Also records the size of its content.
@@ -33,25 +29,6 @@ fn told<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
     let place = json::scan(body).ok().and_then(|object| object.value(body, "usage"));
     let raw = place.map(|range| &body[range]).unwrap_or_default();
     (codec.read_usage(raw, None), raw)
-}
-
-/// The response that a call continues.
-pub struct Previous {
-    /// The provider that stores it under the same id.
-    at_provider: Option<String>,
-    /// The id is not recorded here; only a provider may know it.
-    unknown: bool,
-    /// The earlier turns, oldest first, as stored JSON arrays of items.
-    items: Vec<Bytes>,
-    /// An earlier turn is missing, so the items are not the whole conversation.
-    broken: bool,
-}
-
-impl Previous {
-    /// The size of the earlier turns.
-    pub fn byte_count(&self) -> usize {
-        self.items.iter().map(Bytes::len).sum()
-    }
 }
 
 /// Looks up the previous response of a call, and records how this one is stored.
@@ -136,37 +113,4 @@ pub fn reaches_all(caller: &Caller, action: Action) -> bool {
 
 fn items(turn: &StoredResponse) -> [Bytes; 2] {
     [turn.input.clone(), turn.output.clone()]
-}
-
-/// Whether this provider can continue by itself: the call continues nothing, or the provider stores the previous
-/// response.
-pub fn goes_on_here(call: &Call, lane: &Lane) -> bool {
-    match &call.previous {
-        None => true,
-        Some(previous) => previous.unknown || previous.at_provider.as_deref() == Some(&*lane.target.instance),
-    }
-}
-
-/// Whether the complete history is known, so that any provider can continue.
-pub fn history_is_known(call: &Call) -> bool {
-    !call.previous.as_ref().is_some_and(|previous| previous.unknown || previous.broken)
-}
-
-/// The request with all earlier turns prepended, for a provider that does not store them.
-pub fn with_history(call: &Call) -> Result<Cow<'_, Request>, Fault> {
-    match &call.previous {
-        None => Ok(Cow::Borrowed(&call.request)),
-        Some(previous) if previous.unknown => {
-            let message = "The previous response is not known here, and this provider keeps none.";
-            Err(fault::not_found(message).param("previous_response_id"))
-        }
-        Some(previous) if previous.broken => {
-            let message = "An earlier response of this conversation is no longer kept, and this provider has none of it.";
-            Err(fault::not_found(message).param("previous_response_id"))
-        }
-        Some(previous) => {
-            let body = format::with_history(&call.request.body, &previous.items);
-            codec::of(Format::Responses).peek(body).map(Cow::Owned)
-        }
-    }
 }

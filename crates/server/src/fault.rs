@@ -6,7 +6,7 @@ use domain::call::Format;
 use domain::fault::{self as faults, Fault};
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use pipeline::delivery::reply::{Refused, SHOULD_RETRY};
+use pipeline::call::response_headers::{Refused, SHOULD_RETRY};
 
 /// The error type of handlers, convertible from faults so that handlers can use `?`.
 pub struct Problem(Box<Inside>);

@@ -25,13 +25,13 @@ use store::Owner;
 use tokio::task::JoinHandle;
 
 use crate::accounting::estimate;
-use crate::admission::reserve::Reservation;
+use crate::accounting::reservation::Reservation;
+use crate::accounting::stored_response::Keeping;
 use crate::call::arrival::{self, Arrival, RequestId};
 use crate::call::receive::Call;
-use crate::delivery::reply::{self, Refused};
+use crate::call::response_headers::{self, Refused};
 use crate::gateway::Gateway;
 use crate::limit;
-use crate::responses::Keeping;
 use crate::routing::routes::Lane;
 use crate::services::audit::Capture;
 use crate::services::traces::{self, CallTrace};
@@ -168,14 +168,15 @@ impl Ticket {
 
     /// The response headers, as far as they are known.
     pub fn headers(&self, overhead_us: u64) -> HeaderMap {
-        let mut headers = reply::headers(&self.request_id, self.lane.as_ref(), self.attempts(), overhead_us);
+        let mut headers =
+            response_headers::headers(&self.request_id, self.lane.as_ref(), self.attempts(), overhead_us);
         if !self.dropped.is_empty()
             && let Ok(names) = HeaderValue::try_from(self.dropped.names().join(", "))
         {
-            headers.insert(reply::DROPPED, names);
+            headers.insert(response_headers::DROPPED, names);
         }
         if let Some(clamped) = self.clamped() {
-            headers.insert(reply::CLAMPED, clamped);
+            headers.insert(response_headers::CLAMPED, clamped);
         }
         self.limits(&mut headers);
         headers
@@ -394,7 +395,7 @@ impl Ticket {
         let mut headers = self.headers(overhead_us);
         // The gateway has already retried, so the client should not, unless a retry time is known. SDKs also retry 409.
         if (self.attempts() > 0 || fault.status == 409) && fault.retry_after.is_none() {
-            headers.insert(reply::SHOULD_RETRY, HeaderValue::from_static("false"));
+            headers.insert(response_headers::SHOULD_RETRY, HeaderValue::from_static("false"));
         }
         if fault.status >= 500 {
             tracing::warn!(request_id = self.request_id.as_str(), code = %fault.code, reason = %fault.message, "call failed");

@@ -8,9 +8,9 @@ use domain::money::Cost;
 use domain::usage::{Tokens, Usage};
 use serde_json::Value;
 
+use crate::accounting::reservation::Reservation;
 use crate::budgets::{Prefix, ReportedPrefixes};
 use crate::call::receive::{Call, OUTPUT_LIMITS};
-use crate::limit::TokenDemand;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;
 
@@ -22,23 +22,6 @@ pub const ASSUMED_OUTPUT: u64 = 4096;
 pub const ASSUMED_WINDOW: u64 = 200_000;
 /// The most tokens that an image is counted as.
 const LARGEST_PICTURE: u64 = 16_384;
-
-/// The charge for a call whose outcome never becomes known.
-#[derive(Clone, Debug, Default)]
-pub struct Reservation {
-    pub usage: Usage,
-    pub cost: Option<Cost>,
-    /// The most output tokens that the call allows at any target; none if the request does not limit them.
-    pub bound: Option<u64>,
-}
-
-impl Reservation {
-    /// The tokens that the call reserves against the rate limits of its key.
-    pub fn token_demand(&self, lane: &Lane) -> TokenDemand {
-        let (model, prompt) = (lane.target.model.clone(), self.usage.tokens.input);
-        TokenDemand { model, prompt, max_output: self.bound }
-    }
-}
 
 /// The reservation for the most expensive target of the plan.
 pub fn reserve(plan: &Plan, call: &Call) -> Reservation {

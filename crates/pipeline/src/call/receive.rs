@@ -15,9 +15,9 @@ use http_body_util::BodyExt as _;
 use wire::codec::{self, Request};
 
 use crate::call::arrival::Arrival;
+use crate::call::previous::Previous;
 use crate::gateway::Gateway;
 use crate::policy::Policy;
-use crate::responses::Previous;
 use crate::routing::choose::SelectionContext;
 use crate::routing::resolve::Asking;
 use crate::routing::resolve::access::Access;

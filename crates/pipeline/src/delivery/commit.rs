@@ -13,10 +13,12 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use wire::codec::{self, Native, Served};
 
 use crate::accounting::settle::Ticket;
+use crate::accounting::stored_response;
 use crate::call::arrival::Arrival;
+use crate::call::response_headers::{self, Refused};
 use crate::delivery::event_stream::EventStream;
 use crate::delivery::idempotency::Record;
-use crate::delivery::reply::{self, Refused, Reply, ReplyBody};
+use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::{Answer, Translation};
 use crate::gateway::Gateway;
 use crate::limit::Account;
@@ -66,12 +68,13 @@ pub async fn stream(
         Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
         Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
         Err(_) => {
-            let mut headers = HeaderMap::from_iter([(reply::REQUEST_ID, arrival.request_id.header())]);
+            let mut headers =
+                HeaderMap::from_iter([(response_headers::REQUEST_ID, arrival.request_id.header())]);
             let limits = early.account.and_then(|account| account.rate_limit_headers(gateway.clock.tick()));
             if let Some(limits) = limits {
                 limits.write(&mut headers);
             }
-            headers.extend(early.clamped.map(|clamped| (reply::CLAMPED, clamped)));
+            headers.extend(early.clamped.map(|clamped| (response_headers::CLAMPED, clamped)));
             let format = arrival.surface.format();
             Ok(events(headers, EventStream::waiting(answering, format, gateway.clone()), record))
         }
@@ -79,7 +82,7 @@ pub async fn stream(
 }
 
 fn events(mut headers: HeaderMap, mut stream: EventStream, record: Option<Box<Record>>) -> Reply {
-    headers.insert(reply::CACHE, HeaderValue::from_static("off"));
+    headers.insert(response_headers::CACHE, HeaderValue::from_static("off"));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if let Some(mut record) = record {
@@ -114,7 +117,7 @@ async fn pass_on(
     if responses::background::is_to_be_followed(&ticket, &bytes, &answer.object) {
         let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
         take_down(&mut ticket, &reply.headers, &pieces);
-        responses::keep_whole(&mut ticket, &pieces).await;
+        stored_response::keep_whole(&mut ticket, &pieces).await;
         write_down(record, &reply, &ticket);
         responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
         return reply;
@@ -171,9 +174,9 @@ async fn finish(
     }
     let mut headers = ticket.headers(overhead_us);
     if let Some(cost) = cost {
-        headers.insert(reply::COST, cost);
+        headers.insert(response_headers::COST, cost);
     }
-    responses::keep_whole(&mut ticket, &pieces).await;
+    stored_response::keep_whole(&mut ticket, &pieces).await;
     take_down(&mut ticket, &headers, &pieces);
     let reply = whole_reply(headers, pieces);
     write_down(record, &reply, &ticket);

@@ -14,7 +14,8 @@ use store::{Claimed, KeptAnswer, Repeatable};
 use crate::accounting::settle::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
-use crate::delivery::reply::{self, Reply, ReplyBody};
+use crate::call::response_headers;
+use crate::delivery::reply::{Reply, ReplyBody};
 use crate::services::body_work;
 pub use record::{Head, Record};
 
@@ -117,8 +118,8 @@ fn digest(parts: &[&[u8]]) -> String {
 pub fn replay(mut ticket: Box<Ticket>, head: &Head, body: Bytes) -> Reply {
     let overhead_us = ticket.first_byte();
     let mut headers = head.headers();
-    headers.insert(reply::REQUEST_ID, ticket.request_id.header());
-    headers.insert(reply::OVERHEAD, HeaderValue::from(overhead_us));
+    headers.insert(response_headers::REQUEST_ID, ticket.request_id.header());
+    headers.insert(response_headers::OVERHEAD, HeaderValue::from(overhead_us));
     headers.insert(REPLAYED, HeaderValue::from_static("true"));
     ticket.limits(&mut headers);
     ticket.served_by(&head.provider, &head.provider_name, &head.model);

@@ -15,7 +15,8 @@ use wire::response_facts::ResponseFacts;
 
 use super::outbound::{PreparedRequest, ResponseMode};
 use super::upstream::{self, UpstreamBody};
-use super::{ActiveAttempt, Answer, Loss, Progress, gate};
+use super::{ActiveAttempt, Answer, Progress, gate};
+use crate::accounting::loss::Loss;
 use crate::accounting::settle::Ticket;
 use crate::call::receive::Call;
 use crate::routing::routes::Lane;

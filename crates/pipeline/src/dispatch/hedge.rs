@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::{
     ActiveAttempt, Answer, AttemptResult, FailoverPlan, PendingAttempt, attempt, conclude, outbound,
 };
+use crate::accounting::reservation::Reservation;
 use crate::accounting::settle::Ticket;
-use crate::admission::reserve::Reservation;
 use crate::call::receive::Call;
 use crate::routing::routes::Lane;
 

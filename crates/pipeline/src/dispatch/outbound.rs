@@ -15,8 +15,8 @@ use wire::renames::Renames;
 
 use super::call_context::{CallContext, OwnedCallContext};
 use crate::accounting::settle::Ticket;
+use crate::call::previous;
 use crate::call::receive::Call;
-use crate::responses;
 use crate::routing::routes::Lane;
 use crate::services::body_work;
 use crate::services::reasoning_state;
@@ -100,9 +100,9 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn CallContext) -> Result<P
         let prompt = whole_prompt(call, client)?;
         return translate(call, lane, occasion, prompt, (client, upstream), Continuity::Resumable);
     }
-    let request = match upstream == client && responses::goes_on_here(call, lane) {
+    let request = match upstream == client && previous::goes_on_here(call, lane) {
         true => Cow::Borrowed(&call.request),
-        false => responses::with_history(call)?,
+        false => previous::with_history(call)?,
     };
     if upstream == client && !codec::carries_sealed_state(&request.body) {
         let codec = codec::of(client);
@@ -150,7 +150,7 @@ fn is_resumable(call: &Call, occasion: &dyn CallContext) -> bool {
     occasion.gateway().policy.resume_streams
         && call.stream
         && call.request.choices <= 1
-        && responses::history_is_known(call)
+        && previous::history_is_known(call)
         && !ONLY_THERE.iter().any(|name| call.has(name))
 }
 
@@ -173,7 +173,7 @@ fn upstream(call: &Call, lane: &Lane, client: Format) -> Result<Format, Fault> {
 
 /// The prompt, including the history of the conversation.
 fn whole_prompt(call: &Call, client: Format) -> Result<Prompt, Fault> {
-    read(call, responses::with_history(call)?, client)
+    read(call, previous::with_history(call)?, client)
 }
 
 fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt, Fault> {

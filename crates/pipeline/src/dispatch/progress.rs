@@ -7,6 +7,8 @@ use domain::fault::Fault;
 use domain::usage::Usage;
 use wire::response_facts::ResponseFacts;
 
+use crate::accounting::loss::Loss;
+
 /// Atomics give shared access while the attempt runs. The same task writes and reads them, so relaxed ordering is
 /// enough.
 #[derive(Default)]
@@ -15,14 +17,6 @@ pub struct Progress {
     bytes: AtomicU64,
     usage: OnceLock<Box<Usage>>,
     facts: OnceLock<Box<ResponseFacts>>,
-}
-
-/// A response that a provider began and that did not reach the client.
-#[derive(Debug, Default, PartialEq)]
-pub struct Loss {
-    /// The usage that the provider reported, if it got that far.
-    pub usage: Option<Usage>,
-    pub content_bytes: u64,
 }
 
 impl Progress {

@@ -10,8 +10,8 @@ use wire::codec::IdGenerator;
 
 use super::outbound::{self, PreparedRequest, ResponseMode};
 use super::{ActiveAttempt, Answer, AttemptResult, Bounds, PendingAttempt, continuation, try_one};
+use crate::accounting::reservation::Reservation;
 use crate::accounting::settle::Ticket;
-use crate::admission::reserve::Reservation;
 use crate::call::receive::Call;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;

@@ -16,7 +16,7 @@ use super::view::{
     BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, LimitView, Principal, Refusal, RequestView,
     UpstreamRequest,
 };
-use crate::admission::reserve::Reservation;
+use crate::accounting::reservation::Reservation;
 use crate::budgets::{Clamp, Headroom};
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;

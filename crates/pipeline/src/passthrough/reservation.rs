@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::endpoint::Purpose;
 use super::upload::Sent;
-use crate::admission::reserve::{self, ASSUMED_OUTPUT, ASSUMED_WINDOW, Reservation};
+use crate::accounting::reservation::Reservation;
+use crate::admission::reserve::{self, ASSUMED_OUTPUT, ASSUMED_WINDOW};
 use crate::routing::routes::{Instance, Lane};
 
 /// The charge that applies if the process crashes during the call.

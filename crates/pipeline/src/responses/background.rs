@@ -12,10 +12,10 @@ use tokio::sync::watch;
 use wire::json;
 use wire::vendors::Lifecycle;
 
-use super::keep::renew;
 use super::lifecycle::{is_pending, is_pending_object, named_after, native};
 use super::told;
 use crate::accounting::settle::Ticket;
+use crate::accounting::stored_response::renew;
 use crate::gateway::Gateway;
 
 /// Polling intervals, first and longest, and the time after which a response is given up.

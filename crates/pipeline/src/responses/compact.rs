@@ -13,7 +13,7 @@ use super::lifecycle::unsupported;
 use super::told;
 use crate::accounting::settle::Ticket;
 use crate::call::arrival::Arrival;
-use crate::delivery::reply::Refused;
+use crate::call::response_headers::Refused;
 use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::routing::resolve::Plan;

@@ -13,7 +13,7 @@ use domain::fault::{self, Fault};
 use domain::ids;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pipeline::call::arrival::RequestId;
-use pipeline::delivery::reply::REQUEST_ID;
+use pipeline::call::response_headers::REQUEST_ID;
 use pipeline::explain::{Explanation, Question};
 use pipeline::services::body_work::LARGE_BODY;
 use pipeline::snapshot::Snapshot;

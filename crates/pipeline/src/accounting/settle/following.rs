@@ -8,7 +8,7 @@ use http::HeaderValue;
 
 use super::Ticket;
 use super::holds::Holds;
-use crate::admission::reserve::Reservation;
+use crate::accounting::reservation::Reservation;
 use crate::call::arrival::RequestId;
 use crate::gateway::Gateway;
 use crate::routing::routes::Lane;

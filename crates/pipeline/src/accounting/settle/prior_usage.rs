@@ -10,8 +10,8 @@ use domain::usage::{Tokens, Usage};
 
 use super::Ticket;
 use crate::accounting::estimate;
-use crate::admission::reserve::Reservation;
-use crate::dispatch::Loss;
+use crate::accounting::loss::Loss;
+use crate::accounting::reservation::Reservation;
 use crate::routing::routes::Lane;
 
 #[derive(Clone, Debug, Default)]

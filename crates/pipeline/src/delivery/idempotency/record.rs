@@ -7,7 +7,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde::{Deserialize, Serialize};
 use store::{Claim, KeptAnswer};
 
-use crate::delivery::reply::{self, Reply, ReplyBody};
+use crate::call::response_headers;
+use crate::delivery::reply::{Reply, ReplyBody};
 use crate::routing::routes::Lane;
 
 /// Larger bodies are not stored.
@@ -17,11 +18,11 @@ const MOST: usize = 4 << 20;
 static LASTING: [HeaderName; 7] = [
     header::CONTENT_TYPE,
     header::CACHE_CONTROL,
-    reply::PROVIDER,
-    reply::MODEL,
-    reply::ATTEMPTS,
-    reply::CACHE,
-    reply::DROPPED,
+    response_headers::PROVIDER,
+    response_headers::MODEL,
+    response_headers::ATTEMPTS,
+    response_headers::CACHE,
+    response_headers::DROPPED,
 ];
 
 /// The headers of a reply, and the target that it came from.

@@ -6,9 +6,10 @@ use domain::fault::RetryScope;
 use domain::usage::Tokens;
 
 use super::{StreamMode, UpstreamStream};
+use crate::accounting::loss::Loss;
 use crate::accounting::settle::Ticket;
-use crate::dispatch::{Loss, Resumable, tell};
-use crate::responses;
+use crate::accounting::stored_response;
+use crate::dispatch::{Resumable, tell};
 use crate::streaming::Overlap;
 
 impl UpstreamStream {
@@ -61,7 +62,7 @@ impl UpstreamStream {
         self.discharge(ticket);
         self.trace(ticket);
         let native = matches!(self.manner, StreamMode::Native(_));
-        responses::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
+        stored_response::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
         if let Some(id) = self.provider_id.clone() {
             ticket.provider_id(id);
         }
