@@ -19,7 +19,7 @@ use crate::call::response_headers::Refused;
 use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::routing::routes::Lane;
-use crate::services::body_work::{self, SMALL_BODY};
+use crate::services::body_work::SMALL_BODY;
 
 /// The response headers, and the count in the client's format.
 pub type Counted = (HeaderMap, Value);
@@ -77,8 +77,7 @@ where
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
         // The provider cannot read state that the gateway sealed for the client.
         let body = call.request.body.clone();
-        let sealed =
-            body_work::with_bytes(gateway, body.len(), move || codec::carries_sealed_state(&body)).await?;
+        let sealed = gateway.with_bytes(body.len(), move || codec::carries_sealed_state(&body)).await?;
         match path(lane).filter(|_| !sealed) {
             Some(path) => asked(gateway, &call, lane, &path).await,
             None => {

@@ -12,7 +12,7 @@ mod hedge;
 mod outbound;
 mod progress;
 mod resume;
-pub(crate) mod tell;
+mod tell;
 mod upstream;
 
 use std::sync::Arc;
@@ -31,17 +31,16 @@ use crate::call::receive::Call;
 use crate::routing::health::Admission;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;
-use crate::streaming::UpstreamStream;
+use crate::streaming::{Translation, UpstreamStream};
 
 use attempt::attempt;
 pub use call_context::CallContext;
 pub use dry_run::{Dialect, Foreseen, RequestPreview, TargetOutlook, dry_run};
 use failover_plan::{FailoverPlan, Next, RetryContext};
 use outbound::PreparedRequest;
-pub use outbound::{Continuity, ResponseMode, Translation};
 use progress::Progress;
-pub use resume::{Resumable, Resumed, Resuming, resume};
-pub use upstream::{UpstreamBody, interrupted, retry_after};
+pub use resume::{Resumed, Resuming, resume};
+use upstream::retry_after;
 
 /// A provider's response, before it is rendered for the client.
 pub enum Answer {
@@ -279,7 +278,7 @@ fn conclude(
     }
     match &mut outcome {
         Ok(answer) => {
-            tell::transition(&lane, admission.succeeded(now, duration), ticket.gateway());
+            ticket.gateway().report_transition(&lane, admission.succeeded(now, duration));
             if let Answer::Stream(flow) = answer {
                 flow.keep(admission);
             }
@@ -291,7 +290,7 @@ fn conclude(
                 ticket.lose(&lane, loss);
             }
             if fault.is_failure() {
-                tell::transition(&lane, admission.failed(now, &fault.code), ticket.gateway());
+                ticket.gateway().report_transition(&lane, admission.failed(now, &fault.code));
             } else if fault.is_upstream_auth_failure() {
                 tell::auth_failed(&lane, fault, ticket);
                 admission.rejected(now, &fault.code);

@@ -14,9 +14,11 @@ use tokio_util::task::TaskTracker;
 use crate::budgets::Budgets;
 use crate::limit::{Limiter, UserPaths};
 use crate::policy::Policy;
+use crate::routing::health::Transition;
+use crate::routing::routes::Lane;
 use crate::services::audit;
-use crate::services::body_work::BodyWork;
-use crate::services::console::Console;
+use crate::services::body_work::{BodyWork, LARGE_BODY};
+use crate::services::console::{Console, Notice};
 use crate::services::key_uses::KeyUses;
 use crate::services::metrics::Metrics;
 use crate::services::pending_receipts::PendingReceipts;
@@ -62,5 +64,42 @@ impl Gateway {
     /// The current snapshot. A call keeps the one it starts with, so that a change does not affect it midway.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
+    }
+
+    /// Runs `work` on a body of this size: inline if it is small, on a blocking thread if it is large.
+    pub async fn with_bytes<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        match bytes < LARGE_BODY {
+            true => Ok(work()),
+            false => Box::pin(self.body_work.run(&self.tasks, work)).await,
+        }
+    }
+
+    /// Reports that a circuit breaker has opened or closed.
+    pub fn report_transition(&self, lane: &Lane, transition: Option<Transition>) {
+        let Some(transition) = transition else { return };
+        let (provider, model) = (&*lane.target.instance, &*lane.target.model);
+        let health = lane.health.view(self.clock.tick());
+        let state = match transition {
+            Transition::Opened => {
+                let failures = health.consecutive_failures;
+                let open_for = health.open_for.unwrap_or_default();
+                tracing::warn!(provider, model, failures, ?open_for, "circuit breaker opened");
+                "open"
+            }
+            Transition::Closed => {
+                tracing::info!(provider, model, "circuit breaker closed");
+                "closed"
+            }
+        };
+        let notice = Notice::Breaker {
+            provider_name: lane.target.instance.to_string(),
+            model: lane.target.model.to_string(),
+            state,
+        };
+        self.console.say(self.clock.now(), notice);
     }
 }

@@ -11,7 +11,6 @@ use wire::{json, splice};
 
 use crate::accounting::settle::Ticket;
 use crate::gateway::Gateway;
-use crate::services::body_work;
 
 /// The owner of a response, and how it is stored.
 pub struct Keeping {
@@ -28,7 +27,7 @@ pub async fn keep_whole(ticket: &mut Ticket, pieces: &[Bytes]) {
     let Some(keeping) = ticket.keeping() else { return };
     let body = splice::concat(pieces);
     let (prompt, place, store) = (ticket.prompt().clone(), keeping.input.clone(), keeping.store);
-    let read = body_work::with_bytes(ticket.gateway(), body.len().max(prompt.len()), move || {
+    let read = ticket.gateway().with_bytes(body.len().max(prompt.len()), move || {
         let seen = Seen::read(&body)?;
         let input = (store && seen.complete).then(|| input_items(&prompt, place));
         Some((seen, input, body))

@@ -11,7 +11,6 @@ use store::{OwnedObject, Owner, OwnerFilter};
 use wire::meter::{JsonFieldExtractor, Place};
 
 use crate::gateway::Gateway;
-use crate::services::body_work;
 
 /// The most objects that one request may refer to.
 const MOST_REFERENCES: usize = 256;
@@ -88,7 +87,7 @@ pub fn references_in(body: &[u8]) -> Vec<String> {
 /// As [`references_in`], on a worker thread if the body is large.
 pub async fn references_of(gateway: &Gateway, body: &Bytes) -> Result<Vec<String>, Fault> {
     let shared = body.clone();
-    body_work::with_bytes(gateway, body.len(), move || references_in(&shared)).await
+    gateway.with_bytes(body.len(), move || references_in(&shared)).await
 }
 
 /// Records the owner of these objects. Providers delete `temporary` ones after some weeks.

@@ -207,6 +207,24 @@ pub fn parse_here(body: Bytes, arrival: &Arrival) -> Result<Box<Call>, Fault> {
     interpret(codec::native(arrival.surface).peek(body)?, arrival)
 }
 
+/// Runs `work` on a call: inline if its body is small, on a blocking thread if it is large.
+pub async fn with_call<T: Send + 'static>(
+    gateway: &Gateway,
+    call: Box<Call>,
+    work: impl FnOnce(&Call) -> T + Send + 'static,
+) -> Result<(Box<Call>, T), Fault> {
+    if !call.is_large() {
+        let result = work(&call);
+        return Ok((call, result));
+    }
+    let elements = call.request.object.elements;
+    let work = move || {
+        let result = work(&call);
+        (call, result)
+    };
+    Box::pin(gateway.body_work.run_on_tree(&gateway.tasks, elements, work)).await
+}
+
 fn interpret(mut request: Request, arrival: &Arrival) -> Result<Box<Call>, Fault> {
     let asked = match arrival.query_value("stream") {
         None | Some("false") => false,

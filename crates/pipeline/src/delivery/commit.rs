@@ -19,11 +19,12 @@ use crate::call::response_headers::{self, Refused};
 use crate::delivery::event_stream::EventStream;
 use crate::delivery::idempotency::Record;
 use crate::delivery::reply::{Reply, ReplyBody};
-use crate::dispatch::{Answer, Translation};
+use crate::dispatch::Answer;
 use crate::gateway::Gateway;
 use crate::limit::Account;
 use crate::responses;
-use crate::services::body_work::{self, LARGE_BODY};
+use crate::services::body_work::LARGE_BODY;
+use crate::streaming::Translation;
 
 type Outcome = (Box<Ticket>, Result<Answer, Fault>);
 
@@ -147,9 +148,8 @@ async fn render(
     if let Some(usage) = usage.clone().filter(|_| length >= LARGE_BODY as u64) {
         ticket.consumed(usage, &raw);
     }
-    let rendered = body_work::with_bytes(ticket.gateway(), length as usize, move || {
-        client.render(&answer, &mut rendering)
-    });
+    let rendered =
+        ticket.gateway().with_bytes(length as usize, move || client.render(&answer, &mut rendering));
     match rendered.await {
         Ok(body) => {
             let usage = usage.map(|usage| (usage, &raw[..]));

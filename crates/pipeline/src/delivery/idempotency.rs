@@ -16,7 +16,6 @@ use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
 use crate::call::response_headers;
 use crate::delivery::reply::{Reply, ReplyBody};
-use crate::services::body_work;
 pub use record::{Head, Record};
 
 /// The name of the header in error messages.
@@ -50,8 +49,7 @@ async fn claim_key(key: &str, arrival: &Arrival, call: &Call, ticket: &Ticket) -
     let gateway = ticket.gateway();
     let repeatable = Repeatable {
         id: scope(key, arrival, ticket),
-        fingerprint: body_work::with_bytes(gateway, call.request.body.len(), fingerprint(arrival, call))
-            .await?,
+        fingerprint: gateway.with_bytes(call.request.body.len(), fingerprint(arrival, call)).await?,
         token: ticket.seed(),
     };
     match gateway.idempotency.claim(repeatable).await? {

@@ -9,10 +9,11 @@ use egress::Outbound;
 use http::{HeaderName, HeaderValue, Method};
 use wire::codec;
 
-use crate::dispatch::{interrupted, retry_after};
+use crate::dispatch::retry_after;
 use crate::gateway::Gateway;
 use crate::routing::routes::InstanceConfig;
 use crate::services::content_encoding;
+use crate::streaming::interrupted;
 
 /// The default timeout. Requests that take the provider longer set their own.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -13,15 +13,15 @@ use tokio::time::{Instant, timeout_at};
 use wire::codec::Native;
 use wire::response_facts::ResponseFacts;
 
-use super::outbound::{PreparedRequest, ResponseMode};
-use super::upstream::{self, UpstreamBody};
+use super::outbound::PreparedRequest;
+use super::upstream;
 use super::{ActiveAttempt, Answer, Progress, gate};
 use crate::accounting::loss::Loss;
 use crate::accounting::settle::Ticket;
 use crate::call::receive::Call;
 use crate::routing::routes::Lane;
-use crate::services::body_work::{self, LARGE_BODY};
-use crate::streaming::UpstreamStream;
+use crate::services::body_work::LARGE_BODY;
+use crate::streaming::{ResponseMode, UpstreamBody, UpstreamStream, interrupted};
 
 /// Longest time that reading the body of an error may take.
 const ERROR_PATIENCE: Duration = Duration::from_secs(10);
@@ -168,7 +168,7 @@ async fn read_sized(
     ticket: &Ticket,
 ) -> Result<Answer, Fault> {
     let (instance, is_traced) = (lane.target.instance.clone(), ticket.is_traced());
-    let reading = body_work::with_bytes(ticket.gateway(), bytes.len(), move || {
+    let reading = ticket.gateway().with_bytes(bytes.len(), move || {
         // The facts of a small response are read where they are needed.
         let facts = (is_traced && bytes.len() >= LARGE_BODY).then(|| ResponseFacts::of(&bytes));
         (facts, read(&instance, passage, bytes))
@@ -222,6 +222,6 @@ fn broken(lane: &Lane, error: &EgressError) -> Fault {
     if error.is_connect() {
         fault::upstream_unreachable(&lane.target.instance, error.reason())
     } else {
-        upstream::interrupted(&lane.target.instance, error)
+        interrupted(&lane.target.instance, error)
     }
 }

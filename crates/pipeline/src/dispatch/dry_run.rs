@@ -11,10 +11,11 @@ use http::{HeaderMap, Method};
 
 use super::call_context::CallContext;
 use super::failover_plan::{FailoverPlan, RetryContext};
-use super::outbound::{self, PreparedRequest, ResponseMode};
+use super::outbound::{self, PreparedRequest};
 use crate::call::receive::Call;
 use crate::routing::health::Availability;
 use crate::routing::routes::Lane;
+use crate::streaming::ResponseMode;
 
 pub struct Foreseen {
     /// One for each target, in the order of the plan.

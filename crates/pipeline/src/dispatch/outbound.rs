@@ -10,17 +10,17 @@ use domain::canon::{CustomTool, Dropped, FunctionTool, Prompt, Tool};
 use domain::fault::{self, Fault};
 use egress::Outbound;
 use http::Method;
-use wire::codec::{self, Codec, Decoding, EchoedRequest, IdGenerator, Native, Rendering, Request, Target};
+use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Native, Rendering, Request, Target};
 use wire::renames::Renames;
 
 use super::call_context::{CallContext, OwnedCallContext};
 use crate::accounting::settle::Ticket;
 use crate::call::previous;
-use crate::call::receive::Call;
+use crate::call::receive::{self, Call};
 use crate::routing::routes::Lane;
-use crate::services::body_work;
 use crate::services::reasoning_state;
 use crate::services::traces::TraceHeaders;
+use crate::streaming::{Continuity, ResponseMode, Translation};
 
 /// A request prepared for one target.
 pub struct PreparedRequest {
@@ -38,42 +38,6 @@ impl PreparedRequest {
     /// Parameters that this target does not support.
     pub fn dropped(&self) -> Dropped {
         self.dropped.clone()
-    }
-}
-
-/// The handling of the response on its way to the client.
-pub enum ResponseMode {
-    /// The provider's bytes are passed on.
-    Native(&'static dyn Native),
-    Translated(Box<Translation>),
-}
-
-pub struct Translation {
-    pub upstream: &'static dyn Codec,
-    pub client: &'static dyn Codec,
-    pub client_format: Format,
-    pub decoding: Decoding,
-    pub rendering: Rendering,
-    pub renames: Renames,
-    pub continuity: Continuity,
-}
-
-/// Whether a stream can continue at another provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Continuity {
-    Single,
-    Resumable,
-    /// It continues a response that another provider began.
-    Continuation,
-}
-
-impl ResponseMode {
-    /// The codec that reads the provider's bytes.
-    pub fn upstream(&self) -> &'static dyn Native {
-        match self {
-            Self::Native(native) => *native,
-            Self::Translated(translation) => translation.upstream,
-        }
     }
 }
 
@@ -128,7 +92,7 @@ pub async fn prepare_large(
 ) -> Result<(Box<Call>, Result<PreparedRequest, Fault>), Fault> {
     let gateway = ticket.gateway().clone();
     let occasion = OwnedCallContext::of(ticket);
-    body_work::with_call(&gateway, call, move |call| prepare(call, &lane, &occasion)).await
+    receive::with_call(&gateway, call, move |call| prepare(call, &lane, &occasion)).await
 }
 
 /// Prepares the request for the rest of a response that broke off; `ask` builds the prompt for a target of that format.

@@ -8,25 +8,14 @@ use domain::fault::{self, Fault};
 use tokio::time::Instant;
 use wire::codec::IdGenerator;
 
-use super::outbound::{self, PreparedRequest, ResponseMode};
+use super::outbound::{self, PreparedRequest};
 use super::{ActiveAttempt, Answer, AttemptResult, Bounds, PendingAttempt, continuation, try_one};
 use crate::accounting::reservation::Reservation;
 use crate::accounting::settle::Ticket;
 use crate::call::receive::Call;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;
-use crate::streaming::{Overlap, UpstreamStream};
-
-/// Most times that a stream is resumed: more interruptions are no accident.
-const MOST: u32 = 3;
-
-/// The state needed to continue a stream at another target; created only if resuming is enabled.
-pub struct Resumable {
-    call: Box<Call>,
-    lanes: Vec<Arc<Lane>>,
-    reservation: Reservation,
-    resumed: u32,
-}
+use crate::streaming::{Overlap, ResponseMode, Resumable, UpstreamStream};
 
 /// The ticket of the stream and, if a target continues it, the continuation.
 pub struct Resumed {
@@ -36,22 +25,6 @@ pub struct Resumed {
 }
 
 pub type Resuming = Pin<Box<dyn Future<Output = Resumed> + Send>>;
-
-impl Resumable {
-    pub fn may_go_on(&self) -> bool {
-        self.resumed < MOST
-    }
-
-    pub fn resumed(&self) -> u32 {
-        self.resumed
-    }
-
-    /// Moves the failed target to the end.
-    fn order(&mut self, dead: Option<&Arc<Lane>>) {
-        let Some(dead) = dead else { return };
-        self.lanes.sort_by_key(|lane| Arc::ptr_eq(lane, dead));
-    }
-}
 
 /// The targets that could continue a stream, if resuming is enabled.
 pub fn targets(plan: &Plan, call: &Call, ticket: &Ticket) -> Option<Vec<Arc<Lane>>> {

@@ -6,8 +6,6 @@ use std::time::Duration;
 use domain::fault::Fault;
 
 use crate::accounting::settle::Ticket;
-use crate::gateway::Gateway;
-use crate::routing::health::Transition;
 use crate::routing::routes::Lane;
 use crate::services::console::Notice;
 
@@ -53,29 +51,4 @@ pub fn cooldown(lane: &Lane, fault: &Fault, length: Duration) {
         cooldown = ?length,
         "cooldown started"
     );
-}
-
-/// Reports that a circuit breaker has opened or closed.
-pub fn transition(lane: &Lane, transition: Option<Transition>, gateway: &Gateway) {
-    let Some(transition) = transition else { return };
-    let (provider, model) = (&*lane.target.instance, &*lane.target.model);
-    let health = lane.health.view(gateway.clock.tick());
-    let state = match transition {
-        Transition::Opened => {
-            let failures = health.consecutive_failures;
-            let open_for = health.open_for.unwrap_or_default();
-            tracing::warn!(provider, model, failures, ?open_for, "circuit breaker opened");
-            "open"
-        }
-        Transition::Closed => {
-            tracing::info!(provider, model, "circuit breaker closed");
-            "closed"
-        }
-    };
-    let notice = Notice::Breaker {
-        provider_name: lane.target.instance.to_string(),
-        model: lane.target.model.to_string(),
-        state,
-    };
-    gateway.console.say(gateway.clock.now(), notice);
 }

@@ -9,9 +9,6 @@ use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 use wire::json::ELEMENT_LIMIT;
 
-use crate::call::receive::Call;
-use crate::gateway::Gateway;
-
 /// Bodies up to this size are not counted: the number of connections bounds what they take.
 pub const SMALL_BODY: usize = 16 * 1024;
 
@@ -64,7 +61,7 @@ impl BodyWork {
     }
 
     /// As [`run`](Self::run), for work that parses a body of so many elements into a tree.
-    async fn run_on_tree<T: Send + 'static>(
+    pub async fn run_on_tree<T: Send + 'static>(
         &self,
         tasks: &TaskTracker,
         elements: usize,
@@ -87,36 +84,6 @@ impl BodyWork {
             Err(Err(_)) => Err(fault::internal_error()),
         }
     }
-}
-
-/// Runs `work` on a body of this size: inline if it is small, on a blocking thread if it is large.
-pub async fn with_bytes<T: Send + 'static>(
-    gateway: &Gateway,
-    bytes: usize,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Fault> {
-    match bytes < LARGE_BODY {
-        true => Ok(work()),
-        false => Box::pin(gateway.body_work.run(&gateway.tasks, work)).await,
-    }
-}
-
-/// Runs `work` on a call: inline if its body is small, on a blocking thread if it is large.
-pub async fn with_call<T: Send + 'static>(
-    gateway: &Gateway,
-    call: Box<Call>,
-    work: impl FnOnce(&Call) -> T + Send + 'static,
-) -> Result<(Box<Call>, T), Fault> {
-    if !call.is_large() {
-        let result = work(&call);
-        return Ok((call, result));
-    }
-    let elements = call.request.object.elements;
-    let work = move || {
-        let result = work(&call);
-        (call, result)
-    };
-    Box::pin(gateway.body_work.run_on_tree(&gateway.tasks, elements, work)).await
 }
 
 /// The share of one body in the memory for all bodies.

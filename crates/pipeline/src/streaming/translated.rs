@@ -11,8 +11,8 @@ use wire::sse;
 use super::continuation_buffer::ContinuationBuffer;
 use super::continuation_joiner::{Break, ContinuationJoiner};
 use super::overlap::Overlap;
+use super::response_mode::{Continuity, Translation};
 use super::tool_call_buffer::{Released, ToolCallBuffer};
-use crate::dispatch::{Continuity, Translation};
 
 pub struct Translated {
     decoder: Box<dyn Decoder>,

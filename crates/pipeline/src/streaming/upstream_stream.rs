@@ -19,10 +19,12 @@ use wire::formats::chat;
 use wire::response_facts::ResponseFacts;
 use wire::sse::{Event, Splitter};
 
+use super::response_mode::ResponseMode;
+use super::resumable::Resumable;
 use super::translated::Translated;
+use super::upstream_body::{UpstreamBody, interrupted};
 use crate::accounting::settle::Ticket;
 use crate::call::receive::Call;
-use crate::dispatch::{ResponseMode, Resumable, UpstreamBody, interrupted};
 use crate::gateway::Gateway;
 use crate::routing::health::Admission;
 use crate::routing::routes::Lane;

@@ -9,10 +9,9 @@ use domain::receipt::{Audited, Receipt};
 use http::HeaderMap;
 
 use super::Ticket;
-use crate::call::receive::Call;
+use crate::call::receive::{self, Call};
 use crate::routing::names::Names;
 use crate::services::audit::{Recording, Threads};
-use crate::services::body_work;
 
 impl Ticket {
     /// Records the request body as received.
@@ -33,7 +32,7 @@ impl Ticket {
         let seed = format!("{}/{}", owner.tenant.as_deref().unwrap_or_default(), owner.key);
         let threads =
             move |call: &Call| call.prompt(format).ok().and_then(|prompt| Threads::of(&prompt, &seed));
-        let (call, threads) = body_work::with_call(&self.gateway, call, threads).await?;
+        let (call, threads) = receive::with_call(&self.gateway, call, threads).await?;
         if let Some(capture) = &mut self.audit {
             capture.threads = threads;
         }

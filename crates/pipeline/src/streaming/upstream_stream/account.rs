@@ -9,8 +9,7 @@ use super::{StreamMode, UpstreamStream};
 use crate::accounting::loss::Loss;
 use crate::accounting::settle::Ticket;
 use crate::accounting::stored_response;
-use crate::dispatch::{Resumable, tell};
-use crate::streaming::Overlap;
+use crate::streaming::{Overlap, Resumable};
 
 impl UpstreamStream {
     /// Prepares a failed stream for continuation, if possible: returns the resumption data and the answer so far, and
@@ -81,7 +80,7 @@ impl UpstreamStream {
             && fault.is_failure()
         {
             let transition = admission.failed(ticket.now(), &fault.code);
-            tell::transition(&self.lane, transition, ticket.gateway());
+            ticket.gateway().report_transition(&self.lane, transition);
         }
     }
 

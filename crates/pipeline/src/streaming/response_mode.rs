@@ -1,0 +1,42 @@
+//! The mode in which a provider's answer is read: passed on as bytes, or translated.
+
+use domain::call::Format;
+use wire::codec::{Codec, Decoding, Native, Rendering};
+use wire::renames::Renames;
+
+/// The handling of the response on its way to the client.
+pub enum ResponseMode {
+    /// The provider's bytes are passed on.
+    Native(&'static dyn Native),
+    Translated(Box<Translation>),
+}
+
+/// The codecs and state for an answer that is translated between two API formats.
+pub struct Translation {
+    pub upstream: &'static dyn Codec,
+    pub client: &'static dyn Codec,
+    pub client_format: Format,
+    pub decoding: Decoding,
+    pub rendering: Rendering,
+    pub renames: Renames,
+    pub continuity: Continuity,
+}
+
+/// Whether a stream can continue at another provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continuity {
+    Single,
+    Resumable,
+    /// It continues a response that another provider began.
+    Continuation,
+}
+
+impl ResponseMode {
+    /// The codec that reads the provider's bytes.
+    pub fn upstream(&self) -> &'static dyn Native {
+        match self {
+            Self::Native(native) => *native,
+            Self::Translated(translation) => translation.upstream,
+        }
+    }
+}
