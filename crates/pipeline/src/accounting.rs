@@ -1,5 +1,6 @@
 //! Accounting of a call: its receipt, its usage, and settlement.
 
+pub mod audit_tap;
 pub mod estimate;
 pub mod loss;
 pub mod reservation;

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use domain::caller::Caller;
-use domain::capability::Capability;
+use domain::capability::{Capabilities, Capability};
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
@@ -29,7 +29,6 @@ use domain::user_path::UserPath;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::gateway::Gateway;
 use index::Index;
 use state::BudgetState;
 
@@ -130,11 +129,13 @@ impl Drop for Hold {
 
 /// The budget scope of a call, if any budget applies. Fails with 503 if such a budget cannot be read or, under
 /// `budgets_closed`, if the ledger has not answered for too long.
+///
+/// `fail_closed_at` is the monotonic time if `budgets_closed` is set.
 pub fn budgeted(
-    gateway: &Gateway,
+    budgets: &Budgets,
+    fail_closed_at: Option<Duration>,
     scope: impl FnOnce() -> BudgetScope,
 ) -> Result<Option<BudgetScope>, Fault> {
-    let budgets = &gateway.budgets;
     if budgets.index.load().is_none() {
         return Ok(None);
     }
@@ -145,16 +146,21 @@ pub fn budgeted(
     if budgets.is_closed(&scope) {
         return Err(fault::budget_unreadable());
     }
-    if gateway.policy.budgets_closed && budgets.is_lost(gateway.clock.tick()) {
+    if fail_closed_at.is_some_and(|tick| budgets.is_lost(tick)) {
         return Err(fault::budget_check_failed());
     }
     Ok(Some(scope))
 }
 
-/// Holds an amount against every budget on the path, or against none.
-pub fn hold(gateway: &Gateway, scope: &BudgetScope, worst: Option<Nanos>) -> Result<Hold, Box<Exceeded>> {
-    let budgets = &gateway.budgets;
-    let now = gateway.clock.now();
+/// Holds an amount against every budget on the path, or against none. `kept` tells whether the receipt of the call will
+/// be booked in the ledger.
+pub fn hold(
+    budgets: &Arc<Budgets>,
+    scope: &BudgetScope,
+    worst: Option<Nanos>,
+    now: Timestamp,
+    kept: bool,
+) -> Result<Hold, Box<Exceeded>> {
     // The windows are turned and the amount is held under one lock, so that the check and the hold see the same
     // windows. The synchroniser is woken after the lock is released.
     let (taken, turned) = {
@@ -166,12 +172,11 @@ pub fn hold(gateway: &Gateway, scope: &BudgetScope, worst: Option<Nanos>) -> Res
         budgets.turned.notify_one();
     }
     let number = taken?;
-    Ok(Hold { budgets: budgets.clone(), number, kept: gateway.policy.accounting, open: true })
+    Ok(Hold { budgets: budgets.clone(), number, kept, open: true })
 }
 
 /// Records the thresholds that a refused call of at least this cost crosses, and wakes the alert task.
-pub fn exhausted(gateway: &Gateway, scope: &BudgetScope, need: Option<Nanos>) {
-    let budgets = &gateway.budgets;
+pub fn exhausted(budgets: &Budgets, scope: &BudgetScope, need: Option<Nanos>) {
     let crossed = {
         let mut state = budgets.state.lock();
         state.exhausted(scope, need.unwrap_or_default());
@@ -182,41 +187,42 @@ pub fn exhausted(gateway: &Gateway, scope: &BudgetScope, need: Option<Nanos>) {
     }
 }
 
-/// Whether a budget applies to the call.
-pub fn concerns(gateway: &Gateway, scope: &BudgetScope) -> bool {
-    gateway.budgets.covers(scope)
-}
-
 /// Whether a caller may see the figures of a budget: one that is bound to a user path or a tenant sees only its own.
-pub fn is_visible(gateway: &Gateway, caller: &Caller, key: &BudgetKey) -> bool {
-    let known = gateway.capabilities.has(Capability::Identity);
+pub fn is_visible(capabilities: &Capabilities, caller: &Caller, key: &BudgetKey) -> bool {
+    let known = capabilities.has(Capability::Identity);
     let tenant = caller.key().filter(|_| known).and_then(|key| key.tenant_id.as_deref());
     let own = caller.key().and_then(|key| key.user_path.as_ref());
     own.is_none_or(|own| own.covers(&key.user_path)) && (tenant.is_none() || tenant == key.tenant.as_deref())
 }
 
 /// The error for a call that does not fit. It contains figures only if the caller may see them.
-pub fn refused(gateway: &Gateway, hearer: &Caller, exceeded: &Exceeded) -> Fault {
-    refusal::exceeded(exceeded, gateway.clock.now(), is_visible(gateway, hearer, &exceeded.rule.key))
+pub fn refused(capabilities: &Capabilities, hearer: &Caller, exceeded: &Exceeded, now: Timestamp) -> Fault {
+    refusal::exceeded(exceeded, now, is_visible(capabilities, hearer, &exceeded.rule.key))
 }
 
 /// The headroom of every budget on the path, and the budget without room for a call of this cost. Holds nothing.
 pub fn look(
-    gateway: &Gateway,
+    budgets: &Budgets,
     scope: &BudgetScope,
     worst: Option<Nanos>,
+    now: Timestamp,
 ) -> (Vec<Headroom>, Option<Box<Exceeded>>) {
-    let budgets = &gateway.budgets;
     if budgets.index.load().is_none() {
         return (Vec::new(), None);
     }
     let mut state = budgets.state.lock();
-    state.turn_covering(scope, gateway.clock.now());
+    state.turn_covering(scope, now);
     state.look(scope, worst)
 }
 
 impl Budgets {
-    fn covers(&self, scope: &BudgetScope) -> bool {
+    /// Waits until a threshold was crossed. A crossing while nobody waits is kept for the next call.
+    pub async fn threshold_crossed(&self) {
+        self.crossed.notified().await;
+    }
+
+    /// Whether a budget applies to the call.
+    pub fn covers(&self, scope: &BudgetScope) -> bool {
         let index = self.index.load();
         let covers = |index: &Arc<Index>| index.covering(scope).next().is_some() || index.is_closed(scope);
         index.as_ref().is_some_and(covers)

@@ -101,7 +101,7 @@ impl Explainer<'_> {
             (principal.active, principal.reason) = (false, Some(reason));
             domain::fault::invalid_api_key()
         })?;
-        let Some(preview) = limit::preview(self.gateway, &caller) else {
+        let Some(preview) = limit::preview(&self.gateway.limiter, &caller, self.gateway.clock.tick()) else {
             return self.judge(caller, body, None, explanation).await;
         };
         explanation.limits = Some(preview.standings.iter().map(shown::limit).collect());
@@ -165,19 +165,19 @@ impl Explainer<'_> {
         let look = |plan: &Plan, explanation: &mut Explanation| {
             let history = Pair::of(gateway, caller, plan);
             afford::fit(plan, &call, &history, |worst| {
-                let (rooms, exceeded) = budgets::look(gateway, &scope, worst);
+                let (rooms, exceeded) = budgets::look(&gateway.budgets, &scope, worst, gateway.clock.now());
                 explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
                 exceeded.map_or(Ok(()), Err)
             })
         };
-        match budgets::budgeted(gateway, || scope.clone()) {
+        match budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), || scope.clone()) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 explanation.budgets = Some(Vec::new());
                 return Ok((call, None));
             }
             Err(fault) => {
-                let (rooms, _) = budgets::look(gateway, &scope, None);
+                let (rooms, _) = budgets::look(&gateway.budgets, &scope, None, gateway.clock.now());
                 explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
                 return Ok((call, Some(fault)));
             }
@@ -185,7 +185,12 @@ impl Explainer<'_> {
         let mut outcome = look(&plan_of(ranked), explanation);
         let mut refusal = None;
         if let Err(misfit) = &outcome {
-            refusal = Some(budgets::refused(gateway, self.asker, &misfit.exceeded));
+            refusal = Some(budgets::refused(
+                &gateway.capabilities,
+                self.asker,
+                &misfit.exceeded,
+                gateway.clock.now(),
+            ));
             if let Some((selector, cheaper)) = self.downgraded(&call, caller, &scope, &misfit.exceeded) {
                 let fits = look(&plan_of(&cheaper), explanation);
                 if fits.is_ok() {
@@ -217,7 +222,10 @@ impl Explainer<'_> {
     }
 
     fn shown(&self, room: &budgets::Headroom) -> BudgetRoom {
-        shown::budget(room, budgets::is_visible(self.gateway, self.asker, &room.status.rule.key))
+        shown::budget(
+            room,
+            budgets::is_visible(&self.gateway.capabilities, self.asker, &room.status.rule.key),
+        )
     }
 
     fn dry_run(

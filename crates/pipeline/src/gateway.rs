@@ -1,20 +1,25 @@
 //! The state that all calls share: the current snapshot, the journal, the egress, the clock.
 
+pub mod background;
+pub mod metrics_page;
+
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use domain::capability::Capabilities;
 use domain::clock::Clock;
 use domain::fault::Fault;
 use domain::ids::Entropy;
+use domain::money::Nanos;
 use egress::Egress;
 use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
-use crate::budgets::Budgets;
+use crate::budgets::{self, BudgetScope, Budgets, Exceeded, Hold};
 use crate::limit::{Limiter, UserPaths};
 use crate::policy::Policy;
-use crate::routing::health::Transition;
+use crate::routing::health::{HealthRegistry, Transition};
 use crate::routing::routes::Lane;
 use crate::services::audit;
 use crate::services::body_work::{BodyWork, LARGE_BODY};
@@ -34,6 +39,7 @@ pub struct Gateway {
     pub journal: Journal,
     pub egress: Egress,
     pub metrics: Metrics,
+    pub target_health: HealthRegistry,
     pub traces: Option<Traces>,
     pub policy: Policy,
     pub capabilities: Capabilities,
@@ -101,5 +107,15 @@ impl Gateway {
             state,
         };
         self.console.say(self.clock.now(), notice);
+    }
+
+    /// The time at which budgets that cannot be read refuse calls; `None` if they let calls pass.
+    pub fn fail_closed_at(&self) -> Option<Duration> {
+        self.policy.budgets_closed.then(|| self.clock.tick())
+    }
+
+    /// Holds an amount against every budget on the path, or against none.
+    pub fn hold(&self, scope: &BudgetScope, worst: Option<Nanos>) -> Result<Hold, Box<Exceeded>> {
+        budgets::hold(&self.budgets, scope, worst, self.clock.now(), self.policy.accounting)
     }
 }

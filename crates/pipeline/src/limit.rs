@@ -22,7 +22,6 @@ use domain::fault::Fault;
 use domain::usage::Tokens;
 use parking_lot::Mutex;
 
-use crate::gateway::Gateway;
 use counts::{Counts, TakenTokens};
 use token_estimates::TokenEstimates;
 
@@ -134,14 +133,13 @@ impl Drop for Permit {
 }
 
 /// Counts a request. `None` for a caller without limits; [`refusal`] is the error for the limit that refuses the call.
-pub fn admit(gateway: &Gateway, caller: &Caller) -> Result<Option<Permit>, LimitStatus> {
+pub fn admit(
+    limiter: &Limiter,
+    caller: &Caller,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Permit>, LimitStatus> {
     let Some(key) = limited(caller) else { return Ok(None) };
-    gateway.limiter.admit(key, &gateway.clock).map(Some).inspect_err(|standing| refused(gateway, standing))
-}
-
-/// Counts a refusal in the metrics.
-pub fn refused(gateway: &Gateway, standing: &LimitStatus) {
-    gateway.metrics.limited(standing.bound.name());
+    limiter.admit(key, clock).map(Some)
 }
 
 /// The limits of a key as they apply to its next call.
@@ -154,8 +152,8 @@ pub struct LimitPreview {
 }
 
 /// The limits as they apply to the caller's next call, and their refusals. Nothing is counted.
-pub fn preview(gateway: &Gateway, caller: &Caller) -> Option<LimitPreview> {
-    let standings = gateway.limiter.look(limited(caller)?, gateway.clock.tick());
+pub fn preview(limiter: &Limiter, caller: &Caller, now: Duration) -> Option<LimitPreview> {
+    let standings = limiter.look(limited(caller)?, now);
     let refused = |of_tokens: bool| {
         let concerned = |standing: &LimitStatus| (standing.bound.unit() == Unit::Tokens) == of_tokens;
         counts::longest_wait(standings.iter().copied().filter(concerned)).map(|standing| refusal(&standing))
@@ -165,8 +163,8 @@ pub fn preview(gateway: &Gateway, caller: &Caller) -> Option<LimitPreview> {
 }
 
 /// The rate limit headers of a call that takes nothing.
-pub fn rate_limit_headers(gateway: &Gateway, key: &Arc<KeyFacts>) -> Option<RateLimitHeaders> {
-    gateway.limiter.account(key).tightest(0, gateway.clock.tick())
+pub fn rate_limit_headers(limiter: &Limiter, key: &Arc<KeyFacts>, now: Duration) -> Option<RateLimitHeaders> {
+    limiter.account(key).tightest(0, now)
 }
 
 pub fn limited(caller: &Caller) -> Option<&Arc<KeyFacts>> {

@@ -175,7 +175,7 @@ impl Refresher {
             return Ok(());
         }
         let rules = Rules::load(&self.store, &self.fixed().budgets, broken).await?;
-        budgets::install(&self.gateway, &self.store, rules).await
+        budgets::install(&self.gateway.budgets, &*self.gateway.clock, &self.store, rules).await
     }
 
     /// The budgets from the static configuration.
@@ -225,6 +225,7 @@ impl Refresher {
             let moved =
                 |known: &Provider| known.base_url != provider.base_url || known.api_key != provider.api_key;
             if known.is_some_and(moved) {
+                self.gateway.target_health.forget(&provider.name);
                 self.gateway.metrics.forget(&provider.name);
             }
         }
@@ -235,6 +236,7 @@ impl Refresher {
             egress: &self.gateway.egress,
             trust: &|source| self.trust(source),
             metrics: &self.gateway.metrics,
+            health: &self.gateway.target_health,
         };
         let mut routes = routes::compile(&providers, &inputs);
         routes.names = names;

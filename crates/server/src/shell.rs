@@ -11,7 +11,7 @@ use http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Method, StatusCode, Uri};
-use pipeline::services::metrics;
+use pipeline::gateway::metrics_page;
 
 use crate::fault::{Problem, answer};
 use crate::http_service::RequestContext;
@@ -42,8 +42,10 @@ pub async fn dashboard() -> Response {
 pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -> Response {
     let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
     let storage_up = matches!(ping, Ok(Ok(())));
-    let page =
-        metrics::page(&app.gateway, &metrics::Surroundings { version: app.config.version, storage_up });
+    let page = metrics_page::page(
+        &app.gateway,
+        &metrics_page::Surroundings { version: app.config.version, storage_up },
+    );
     ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], page).into_response()
 }
 

@@ -1,6 +1,6 @@
 //! Value types of the routing settings.
 
-use pipeline::routing::resolve::fallback::Mode;
+use pipeline::policy::FallbackMode;
 
 use super::value::Value;
 

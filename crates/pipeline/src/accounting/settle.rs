@@ -24,6 +24,7 @@ use http::{HeaderMap, HeaderValue};
 use store::Owner;
 use tokio::task::JoinHandle;
 
+use crate::accounting::audit_tap::AuditTap;
 use crate::accounting::estimate;
 use crate::accounting::reservation::Reservation;
 use crate::accounting::stored_response::Keeping;
@@ -33,7 +34,6 @@ use crate::call::response_headers::{self, Refused};
 use crate::gateway::Gateway;
 use crate::limit;
 use crate::routing::routes::Lane;
-use crate::services::audit::Capture;
 use crate::services::traces::{self, CallTrace};
 use account::Account;
 use holds::Holds;
@@ -76,7 +76,7 @@ pub struct Ticket {
     /// The caller's key, if it has one.
     key: Option<Arc<KeyFacts>>,
     /// Data for the audit log, if enabled.
-    audit: Option<Box<Capture>>,
+    audit: Option<Box<AuditTap>>,
     /// Data for the spans of the call, if its trace is recorded.
     trace: Option<Box<CallTrace>>,
 }
@@ -85,8 +85,10 @@ impl Ticket {
     /// Opens the receipt of a call. Boxed, because the ticket is moved through all stages of the pipeline.
     pub fn open(gateway: &Arc<Gateway>, arrival: &Arrival) -> Box<Self> {
         gateway.metrics.in_flight.inc();
-        let context = traces::context(gateway, arrival);
-        let trace = traces::is_recorded(gateway, context.as_ref()).then(|| CallTrace::new(arrival));
+        let exported = gateway.traces.is_some();
+        let context = traces::context(exported, &*gateway.entropy, |name| arrival.header(name));
+        let trace = traces::is_recorded(exported, context.as_ref())
+            .then(|| CallTrace::new(arrival.endpoint, arrival.surface));
         let receipt = Receipt {
             id: ids::unique(arrival.at, &*gateway.entropy).to_string(),
             request_id: arrival.request_id.as_str().to_owned(),
@@ -124,7 +126,7 @@ impl Ticket {
             holds: Holds::default(),
             limited: None,
             key: None,
-            audit: Capture::open(gateway.policy.audit, arrival),
+            audit: AuditTap::open(gateway.policy.audit, arrival),
             trace,
         })
     }
@@ -241,7 +243,7 @@ impl Ticket {
     pub fn requested(&mut self, call: &Call) {
         self.prompt = call.request.body.clone();
         if let Some(trace) = &mut self.trace {
-            trace.requested(call);
+            trace.requested(&call.request);
         }
         let model: String = call.request.model.as_deref().unwrap_or_default().chars().take(300).collect();
         self.edit(|receipt| {
@@ -307,7 +309,7 @@ impl Ticket {
 
     /// Records a finished attempt. `span_id` is that of its client span, if the call is traced.
     pub fn attempted(&mut self, lane: &Lane, attempt: Attempt, span_id: Option<String>) {
-        self.gateway.metrics.attempted(&lane.live, &attempt);
+        self.gateway.metrics.attempted(&lane.metrics, &attempt);
         self.trace_attempt(lane, &attempt, span_id);
         self.edit(|receipt| receipt.attempts.push(attempt));
     }

@@ -43,17 +43,20 @@ pub fn afford(
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
     let scope = || ticket.budget_scope(&prepared.caller, &prepared.user_path);
-    let Some(scope) = budgets::budgeted(gateway, scope)? else { return Ok(prepared) };
+    let Some(scope) = budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), scope)? else {
+        return Ok(prepared);
+    };
     let hold = |prepared: &Prepared| {
         let history = Pair::of(gateway, &prepared.caller, &prepared.plan);
-        fit(&prepared.plan, &prepared.call, &history, |worst| budgets::hold(gateway, &scope, worst))
+        fit(&prepared.plan, &prepared.call, &history, |worst| gateway.hold(&scope, worst))
     };
     let misfit = match hold(&prepared) {
         Ok(fit) => return bounded(gateway, prepared, fit, ticket),
         Err(misfit) => misfit,
     };
-    budgets::exhausted(gateway, &scope, misfit.need);
-    let refusal = budgets::refused(gateway, &prepared.caller, &misfit.exceeded);
+    budgets::exhausted(&gateway.budgets, &scope, misfit.need);
+    let refusal =
+        budgets::refused(&gateway.capabilities, &prepared.caller, &misfit.exceeded, gateway.clock.now());
     let Some(plan) = downgraded(gateway, draw, &prepared, &misfit.exceeded) else { return Err(refusal) };
     let prepared = Prepared { plan, ..prepared };
     match hold(&prepared) {

@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::clock::Timestamp;
+use domain::clock::{Clock, Timestamp};
 use domain::money::Nanos;
 use foldhash::HashMap;
 use store::{RunSpent, Spent, Store, StoreError};
@@ -16,7 +16,6 @@ use super::index::Index;
 use super::rules::Rules;
 use super::state::{BudgetState, Reading};
 use super::window::Windows;
-use crate::gateway::Gateway;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which the wall clock is checked between two reads: a window that has changed is read at once.
@@ -27,24 +26,23 @@ const SHARE: u32 = 20;
 const MOST_DOUBTS: usize = 100;
 
 /// Reads the spending of every budget from the ledger.
-pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreError> {
-    let budgets = &gateway.budgets;
+pub async fn synchronise(budgets: &Budgets, clock: &dyn Clock, store: &Store) -> Result<(), StoreError> {
     if budgets.index.load().is_none() {
         return Ok(());
     }
-    budgets.asks(gateway.clock.tick());
+    budgets.asks(clock.tick());
     // No receipt of this process is booked meanwhile: it would be in the sums and still count as unbooked.
     let _still = store.ledger().hold_still().await;
     clear_doubts(budgets, store).await?;
-    let Some((index, readings)) = wanted(gateway) else { return Ok(()) };
+    let Some((index, readings)) = wanted(budgets, clock) else { return Ok(()) };
     let ranges = fetch(store, &index, &readings).await?;
     drop(index);
     {
-        let (now, mut state) = (gateway.clock.now(), budgets.state.lock());
+        let (now, mut state) = (clock.now(), budgets.state.lock());
         state.expire_runs(now);
         derive(&mut state, &ranges, now);
     }
-    let Some((index, mut readings)) = wanted(gateway) else { return Ok(()) };
+    let Some((index, mut readings)) = wanted(budgets, clock) else { return Ok(()) };
     // A window that changed in the meantime is read the next time.
     readings.retain(|reading| ranges.contains_key(&(reading.from, reading.end)));
     sum_up(&index, &mut readings, &ranges);
@@ -56,18 +54,22 @@ pub async fn synchronise(gateway: &Gateway, store: &Store) -> Result<(), StoreEr
 }
 
 /// Installs new rules together with the spending under them.
-pub async fn install(gateway: &Gateway, store: &Store, rules: Rules) -> Result<(), StoreError> {
-    let budgets = &gateway.budgets;
+pub async fn install(
+    budgets: &Budgets,
+    clock: &dyn Clock,
+    store: &Store,
+    rules: Rules,
+) -> Result<(), StoreError> {
     let any = !rules.budgets.is_empty() || !rules.closed.is_empty();
     let index = any.then(|| Arc::new(Index::new(rules)));
     // As in `synchronise`: no receipt of this process is booked between the read and its use.
     let _still = store.ledger().hold_still().await;
-    let mut now = gateway.clock.now();
+    let mut now = clock.now();
     let ranges = loop {
         let Some(index) = &index else { break Ranges::new() };
         let readings = windows_of(index, now);
         let ranges = fetch(store, index, &readings).await?;
-        now = gateway.clock.now();
+        now = clock.now();
         // A window that ended in the meantime is read again.
         if readings.iter().all(|reading| now < reading.end) {
             break ranges;
@@ -101,9 +103,9 @@ fn windows_of(index: &Index, now: Timestamp) -> Vec<Reading> {
 }
 
 /// The windows to read, turned to the wall clock.
-fn wanted(gateway: &Gateway) -> Option<(Arc<Index>, Vec<Reading>)> {
-    let mut state = gateway.budgets.state.lock();
-    let wanted = state.wanted(gateway.clock.now());
+fn wanted(budgets: &Budgets, clock: &dyn Clock) -> Option<(Arc<Index>, Vec<Reading>)> {
+    let mut state = budgets.state.lock();
+    let wanted = state.wanted(clock.now());
     state.take_turned();
     wanted
 }
@@ -181,11 +183,11 @@ async fn clear_doubts(budgets: &Budgets, store: &Store) -> Result<(), StoreError
     Ok(())
 }
 
-pub async fn keep_synchronising(gateway: Arc<Gateway>, store: Store) {
+pub async fn keep_synchronising(budgets: Arc<Budgets>, clock: Arc<dyn Clock>, store: Store) {
     let mut failing = false;
     loop {
-        let before = gateway.clock.tick();
-        let outcome = synchronise(&gateway, &store).await;
+        let before = clock.tick();
+        let outcome = synchronise(&budgets, &*clock, &store).await;
         match &outcome {
             Err(error) if !failing => {
                 tracing::warn!(%error, "ledger read failed; budgets use the figures of this process")
@@ -194,15 +196,14 @@ pub async fn keep_synchronising(gateway: Arc<Gateway>, store: Store) {
             _ => {}
         }
         failing = outcome.is_err();
-        let took = gateway.clock.tick().saturating_sub(before);
-        pause(&gateway, INTERVAL.max(if failing { INTERVAL } else { took * SHARE })).await;
+        let took = clock.tick().saturating_sub(before);
+        pause(&budgets, &*clock, INTERVAL.max(if failing { INTERVAL } else { took * SHARE })).await;
     }
 }
 
 /// Waits until the next read, or until a window has changed: after the clock was set, forwards or backwards, the
 /// spending of the window it points to is known within a second.
-async fn pause(gateway: &Gateway, length: Duration) {
-    let budgets = &gateway.budgets;
+async fn pause(budgets: &Budgets, clock: &dyn Clock, length: Duration) {
     let mut left = length;
     while !left.is_zero() {
         let slice = left.min(CLOCK_INTERVAL);
@@ -210,6 +211,6 @@ async fn pause(gateway: &Gateway, length: Duration) {
             return;
         }
         left -= slice;
-        budgets.turn(gateway.clock.now());
+        budgets.turn(clock.now());
     }
 }

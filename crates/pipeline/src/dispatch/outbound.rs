@@ -18,7 +18,6 @@ use crate::accounting::settle::Ticket;
 use crate::call::previous;
 use crate::call::receive::{self, Call};
 use crate::routing::routes::Lane;
-use crate::services::reasoning_state;
 use crate::services::traces::TraceHeaders;
 use crate::streaming::{Continuity, ResponseMode, Translation};
 
@@ -155,7 +154,7 @@ fn translate(
     (client, upstream): (Format, Format),
     continuity: Continuity,
 ) -> Result<PreparedRequest, Fault> {
-    let mut prompt = reasoning_state::restore(prompt, occasion);
+    let mut prompt = occasion.gateway().reasoning_states.restore(prompt, || occasion.owner());
     let tools = special_tools(&prompt.tools);
     let renames = Renames::fit(&mut prompt, upstream);
     let encoded = codec::of(upstream).encode(&prompt, &target(call, lane))?;

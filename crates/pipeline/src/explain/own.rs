@@ -11,14 +11,14 @@ use crate::limit;
 /// The limits of the caller's key, and every budget on its path. Nothing is consumed. The figures of budgets above the
 /// caller's own path are left out.
 pub fn limits_and_budgets(gateway: &Gateway, caller: &Caller) -> (Vec<LimitView>, Vec<BudgetRoom>) {
-    let limits = limit::preview(gateway, caller);
+    let limits = limit::preview(&gateway.limiter, caller, gateway.clock.tick());
     let limits = limits.map(|preview| preview.standings.iter().map(shown::limit).collect());
     let key = caller.key();
     let user_path = key.and_then(|key| key.user_path.clone()).unwrap_or_default();
     let scope = BudgetScope::new(caller, user_path, gateway.clock.now(), None);
-    let (budgets, _) = budgets::look(gateway, &scope, None);
-    let budgets = budgets
-        .iter()
-        .map(|room| shown::budget(room, budgets::is_visible(gateway, caller, &room.status.rule.key)));
+    let (budgets, _) = budgets::look(&gateway.budgets, &scope, None, gateway.clock.now());
+    let budgets = budgets.iter().map(|room| {
+        shown::budget(room, budgets::is_visible(&gateway.capabilities, caller, &room.status.rule.key))
+    });
     (limits.unwrap_or_default(), budgets.collect())
 }

@@ -39,7 +39,7 @@ pub(super) async fn prepare(
     let address = Address::find(snapshot, arrival, wanted, ticket)?;
     let access = Access::new(&ticket.gateway().policy, &snapshot.routes, &caller, &user_path);
     let stake = admit::Stake::of(&access, &address.instance, &wanted.method);
-    if address.bills && budgets::concerns(ticket.gateway(), &ticket.budget_scope(&caller, &user_path)) {
+    if address.bills && ticket.gateway().budgets.covers(&ticket.budget_scope(&caller, &user_path)) {
         apply_budget(&address, &mut upload, ticket)?;
     }
     let parent = refuse_others_objects(&caller, &address.endpoint, &wanted.method, ticket).await?;
@@ -124,12 +124,13 @@ fn reserve(
     let reservation = reservation::reservation(lane, &upload.sent(), *purpose);
     let size = || RequestSize::of(upload.whole(), upload.most_answers());
     let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
+    let gateway = ticket.gateway().clone();
     let occasion = || ticket.budget_scope(caller, user_path);
-    if let Some(occasion) = budgets::budgeted(ticket.gateway(), occasion)? {
+    if let Some(occasion) = budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), occasion)? {
         let worst = worst();
-        let held = budgets::hold(ticket.gateway(), &occasion, worst).map_err(|exceeded| {
-            budgets::exhausted(ticket.gateway(), &occasion, worst);
-            budgets::refused(ticket.gateway(), caller, &exceeded)
+        let held = gateway.hold(&occasion, worst).map_err(|exceeded| {
+            budgets::exhausted(&gateway.budgets, &occasion, worst);
+            budgets::refused(&gateway.capabilities, caller, &exceeded, gateway.clock.now())
         })?;
         ticket.hold(held, None, None);
     }

@@ -6,6 +6,7 @@
 mod admission;
 mod breaker;
 mod figures;
+mod registry;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -19,6 +20,7 @@ pub use admission::Admission;
 use breaker::Breaker;
 use figures::{Figures, Published};
 use parking_lot::Mutex;
+pub use registry::{HealthRegistry, InstanceHealth};
 
 /// The time to wait that is reported while another call holds the probe.
 const PROBE_UNDER_WAY: Duration = Duration::from_secs(1);

@@ -27,9 +27,9 @@ use wire::vendors::{self, Vendor};
 use super::names::Names;
 use crate::policy::Policy;
 use crate::routing::choose::Candidate;
-use crate::routing::health::Health;
+use crate::routing::health::{Health, InstanceHealth};
 use crate::services::audit::Scrubber;
-use crate::services::metrics::Live;
+use crate::services::metrics::TargetMetrics;
 
 pub use access::Access;
 use access::Overrides;
@@ -65,7 +65,9 @@ pub struct InstanceConfig {
     prices: Arc<Prices>,
     /// An instance has the name of this one's type.
     type_is_taken: bool,
-    other: Arc<Live>,
+    /// The metrics that all unlisted models share.
+    unlisted_metrics: Arc<TargetMetrics>,
+    health: Arc<InstanceHealth>,
 }
 
 /// One model at one instance, with all data about it that is the same for every call.
@@ -80,7 +82,7 @@ pub struct Lane {
     pub access: Option<Arc<Access>>,
     pub provider_header: HeaderValue,
     pub model_header: HeaderValue,
-    pub live: Arc<Live>,
+    pub metrics: Arc<TargetMetrics>,
     pub health: Arc<Health>,
     pub created: Option<i64>,
     pub owned_by: Option<String>,
@@ -248,7 +250,7 @@ impl Instance {
     /// The health of all listed models, and of unlisted ones that were called.
     pub fn health(&self) -> Vec<(String, Arc<Health>)> {
         let listed = self.lanes.values().map(|lane| (lane.target.model.to_string(), lane.health.clone()));
-        let mut all: Vec<_> = listed.chain(self.core.other.strangers()).collect();
+        let mut all: Vec<_> = listed.chain(self.core.health.unlisted_models()).collect();
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         all
     }

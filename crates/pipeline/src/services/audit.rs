@@ -1,11 +1,10 @@
 //! Audit log capture: the headers and bodies of a call, redacted and truncated, beside its receipt.
 
-mod capture;
 mod entry_limit;
 mod masker;
-mod members;
+pub(crate) mod members;
 mod recording;
-mod redact;
+pub(crate) mod redact;
 mod scrub;
 mod threads;
 
@@ -14,7 +13,6 @@ use store::AuditEntry;
 
 use crate::services::feed::Feed;
 
-pub use capture::Capture;
 pub use entry_limit::EntryLimit;
 pub use masker::Masker;
 pub use recording::Recording;

@@ -13,7 +13,7 @@ use domain::receipt::Receipt;
 use crate::services::feed::{self, Feed};
 
 pub use crate::services::feed::{CAPACITY, MAX_BATCH};
-pub use entry::{Event, NAMES, Notice};
+pub use entry::{Crossed, Event, NAMES, Notice};
 
 pub type Entry = feed::Entry<Event>;
 pub type Batch = feed::Batch<Event>;

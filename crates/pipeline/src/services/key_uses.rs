@@ -2,16 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
 
 use domain::caller::Caller;
 use domain::clock::Timestamp;
 use parking_lot::Mutex;
 use store::Store;
-
-use crate::gateway::Gateway;
-
-const INTERVAL: Duration = Duration::from_secs(30);
 
 /// The last use of each key since the last write.
 #[derive(Default)]
@@ -47,12 +42,5 @@ impl KeyUses {
         // Uses that were noted during the write are newer, and are kept.
         let mut uses = self.0.lock();
         uses.retain(|id, at| noted.get(&**id).is_none_or(|written| written < at));
-    }
-}
-
-pub async fn keep_writing(gateway: Arc<Gateway>, store: Store) {
-    loop {
-        tokio::time::sleep(INTERVAL).await;
-        gateway.key_uses.write(&store).await;
     }
 }

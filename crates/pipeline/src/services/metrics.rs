@@ -1,9 +1,8 @@
 //! Prometheus metrics. Metric handles are resolved once per target, so that a call increments counters without label
 //! lookups.
 
-mod exposition;
-mod page;
-mod process;
+pub(crate) mod exposition;
+pub(crate) mod process;
 mod reason;
 
 use std::collections::HashMap;
@@ -19,11 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::routing::health::Health;
-use crate::routing::routes::Lane;
-
 use exposition::Reading;
-pub use page::{Surroundings, page};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct TargetLabels {
@@ -81,40 +76,13 @@ type Money = Counter<f64, AtomicU64>;
 /// Log lines that were dropped because standard error was blocked. There is one log per process.
 pub static LOG_LINES_DROPPED: LazyLock<Counter> = LazyLock::new(Counter::default);
 
-/// Metrics and health of one target, shared by successive snapshots. A target that was never called has no metrics.
-pub struct Live {
+/// The label of all models that a provider does not list: their names come from clients.
+pub const UNLISTED: &str = "other";
+
+/// Metrics of one target, shared by successive snapshots. A target that was never called has none yet.
+pub struct TargetMetrics {
     labels: TargetLabels,
     handles: OnceLock<Handles>,
-    health: Arc<Health>,
-    /// Health of unlisted models. They share these metrics under one label, but each has its own health.
-    strangers: Mutex<HashMap<String, Arc<Health>>>,
-}
-
-/// Number of unlisted models above which unused entries are evicted. Their names come from clients.
-const MOST_STRANGERS: usize = 1000;
-
-impl Live {
-    pub fn health(&self) -> Arc<Health> {
-        self.health.clone()
-    }
-
-    /// The unlisted models that share these metrics, with their health.
-    pub fn strangers(&self) -> Vec<(String, Arc<Health>)> {
-        self.strangers.lock().iter().map(|(model, health)| (model.clone(), health.clone())).collect()
-    }
-
-    /// The health of an unlisted model that shares these metrics.
-    pub fn health_of(&self, model: &str) -> Arc<Health> {
-        let mut strangers = self.strangers.lock();
-        if let Some(health) = strangers.get(model) {
-            return health.clone();
-        }
-        if strangers.len() >= MOST_STRANGERS {
-            // An entry that only the map holds is not in use by any lane.
-            strangers.retain(|_, health| Arc::strong_count(health) > 1);
-        }
-        strangers.entry(model.to_owned()).or_default().clone()
-    }
 }
 
 struct Handles {
@@ -144,7 +112,7 @@ pub struct Metrics {
     pub in_flight: Gauge,
     pub journal_failures: Counter,
     pub audit_entries_dropped: Counter,
-    live: Mutex<HashMap<String, Arc<Live>>>,
+    targets: Mutex<HashMap<String, Arc<TargetMetrics>>>,
 }
 
 impl Default for Metrics {
@@ -166,7 +134,7 @@ impl Default for Metrics {
             in_flight: Gauge::default(),
             journal_failures: Counter::default(),
             audit_entries_dropped: Counter::default(),
-            live: Mutex::default(),
+            targets: Mutex::default(),
             registry: Mutex::new(Registry::default()),
         };
         registry.register("requests", "Calls by target and answered status", metrics.requests.clone());
@@ -225,40 +193,43 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// The metrics and health of a target, created on first use. Model names come from inventories, never from
-    /// clients, so the set stays bounded.
-    pub fn live(&self, provider: &str, model: &str) -> Arc<Live> {
-        let mut live = self.live.lock();
+    /// The metrics of a target, created on first use. Model names come from inventories, never from clients, so the set
+    /// stays bounded.
+    pub fn target(&self, provider: &str, model: &str) -> Arc<TargetMetrics> {
+        let mut targets = self.targets.lock();
         let labels = || TargetLabels { provider: provider.to_owned(), model: model.to_owned() };
-        let fresh = || {
-            Arc::new(Live {
-                labels: labels(),
-                handles: OnceLock::new(),
-                health: Arc::default(),
-                strangers: Mutex::default(),
-            })
-        };
-        live.entry(format!("{provider}/{model}")).or_insert_with(fresh).clone()
+        let fresh = || Arc::new(TargetMetrics { labels: labels(), handles: OnceLock::new() });
+        targets.entry(format!("{provider}/{model}")).or_insert_with(fresh).clone()
     }
 
-    /// Drops the health of a provider's targets, after its address or credential changed. Counters keep their values.
+    /// Treats a provider's targets as not called, after its address or credential changed. Counters keep their values.
     pub fn forget(&self, provider: &str) {
-        self.live.lock().retain(|_, live| live.labels.provider != provider);
+        self.targets.lock().retain(|_, target| target.labels.provider != provider);
     }
 
-    pub fn attempted(&self, live: &Live, attempt: &Attempt) {
+    /// Provider and model of the targets that were called, sorted.
+    pub fn called_targets(&self) -> Vec<(String, String)> {
+        let targets = self.targets.lock();
+        let called = targets.values().filter(|target| target.handles.get().is_some());
+        let mut called: Vec<_> =
+            called.map(|target| (target.labels.provider.clone(), target.labels.model.clone())).collect();
+        called.sort();
+        called
+    }
+
+    pub fn attempted(&self, target: &TargetMetrics, attempt: &Attempt) {
         // Status 0 marks an attempt that the gateway itself called off.
         if attempt.status == 0 {
             return;
         }
-        let handles = self.handles(live);
+        let handles = self.handles(target);
         match reason::of_attempt(attempt) {
             None => {
                 handles.attempts_ok.inc();
             }
             Some(reason) => {
                 handles.attempts_failed.inc();
-                let TargetLabels { provider, model } = live.labels.clone();
+                let TargetLabels { provider, model } = target.labels.clone();
                 self.upstream_failures.get_or_create(&FailureLabels { provider, model, reason }).inc();
             }
         }
@@ -269,8 +240,8 @@ impl Metrics {
         self.refusals.get_or_create(&LimitLabels { scope }).inc();
     }
 
-    fn handles<'a>(&self, live: &'a Live) -> &'a Handles {
-        live.handles.get_or_init(|| self.resolve(&live.labels))
+    fn handles<'a>(&self, target: &'a TargetMetrics) -> &'a Handles {
+        target.handles.get_or_init(|| self.resolve(&target.labels))
     }
 
     fn resolve(&self, labels: &TargetLabels) -> Handles {
@@ -297,25 +268,26 @@ impl Metrics {
         }
     }
 
-    pub fn record(&self, lane: Option<&Lane>, receipt: &Receipt) {
+    /// Records a settled call. `target` is the one that served it, or that it was last sent to.
+    pub fn record(&self, target: Option<&TargetMetrics>, receipt: &Receipt) {
         self.overhead.observe(receipt.overhead_us as f64 / 1e6);
         if let Some(reason) = reason::of_call(receipt) {
-            let (provider, model) = lane
-                .map(|lane| (lane.live.labels.provider.clone(), lane.live.labels.model.clone()))
+            let (provider, model) = target
+                .map(|target| (target.labels.provider.clone(), target.labels.model.clone()))
                 .unwrap_or_default();
             self.request_failures.get_or_create(&FailureLabels { provider, model, reason }).inc();
         }
-        let Some(live) = lane.map(|lane| &lane.live) else {
+        let Some(target) = target else {
             let labels =
                 RequestLabels { provider: String::new(), model: String::new(), status: receipt.status };
             self.requests.get_or_create(&labels).inc();
             return;
         };
-        let handles = self.handles(live);
+        let handles = self.handles(target);
         if receipt.status == 200 {
             handles.succeeded.inc();
         } else {
-            let TargetLabels { provider, model } = live.labels.clone();
+            let TargetLabels { provider, model } = target.labels.clone();
             self.requests.get_or_create(&RequestLabels { provider, model, status: receipt.status }).inc();
         }
         handles.duration.observe(receipt.duration_us as f64 / 1e6);
@@ -332,7 +304,7 @@ impl Metrics {
     }
 
     /// Renders the exposition text: the registry, followed by `readings`, which are taken at scrape time.
-    fn render(&self, readings: &[Reading]) -> String {
+    pub(crate) fn render(&self, readings: &[Reading]) -> String {
         let mut page = String::new();
         let registry = self.registry.lock();
         if text::encode(&mut page, &registry).is_err() {

@@ -1,7 +1,6 @@
 //! Receipts that the journal could not write, kept in memory until it can: a full disk must not lose charges.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use domain::receipt::Receipt;
 use parking_lot::Mutex;
@@ -58,13 +57,6 @@ impl PendingReceipts {
             kept.bytes -= *size;
             kept.receipts.pop_front();
         }
-    }
-}
-
-pub async fn keep_retrying(gateway: std::sync::Arc<crate::gateway::Gateway>) {
-    loop {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        gateway.pending_receipts.retry(&gateway.journal);
     }
 }
 

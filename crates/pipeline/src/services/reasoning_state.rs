@@ -7,8 +7,6 @@ use domain::canon::{Content, Opaque, Part, Prompt, Reply, Role, Thinking};
 use parking_lot::Mutex;
 use store::Owner;
 
-use crate::dispatch::CallContext;
-
 /// Limits of the cache; the oldest entry is evicted first.
 const MOST_CALLS: usize = 20_000;
 const MOST_BYTES: usize = 32 << 20;
@@ -50,39 +48,39 @@ impl ReasoningStateCache {
         }
     }
 
+    /// Restores state that the client could not return. State that the client did return is left unchanged.
+    pub fn restore(&self, mut prompt: Prompt, owner: impl FnOnce() -> Owner) -> Prompt {
+        if prompt.format != Format::Chat {
+            return prompt;
+        }
+        let owner = owner();
+        for turn in prompt.turns.iter_mut().filter(|turn| turn.role == Role::Assistant) {
+            let carried = turn
+                .parts
+                .iter()
+                .any(|part| matches!(&part.content, Content::Thinking(thought) if thought.opaque.is_some()));
+            let mut thinking: Vec<Part> = Vec::new();
+            for part in &mut turn.parts {
+                let Content::ToolCall(call) = &mut part.content else { continue };
+                let Some(kept) = self.find(&owner, &call.id) else { continue };
+                if call.opaque.is_none() {
+                    call.opaque = kept.opaque;
+                }
+                thinking
+                    .extend(kept.thinking.into_iter().map(|thought| Part::new(Content::Thinking(thought))));
+            }
+            if !carried && !thinking.is_empty() {
+                // A readable copy of the reasoning that the client kept would be a duplicate.
+                turn.parts.retain(|part| !matches!(part.content, Content::Thinking(_)));
+                turn.parts.splice(0..0, thinking);
+            }
+        }
+        prompt
+    }
+
     fn find(&self, owner: &Owner, call_id: &str) -> Option<Kept> {
         self.0.lock().by_call.get(&(scope(owner), call_id.to_owned())).cloned()
     }
-}
-
-/// Restores state that the client could not return. State that the client did return is left unchanged.
-pub fn restore(mut prompt: Prompt, occasion: &dyn CallContext) -> Prompt {
-    if prompt.format != Format::Chat {
-        return prompt;
-    }
-    let owner = occasion.owner();
-    let recall = &occasion.gateway().reasoning_states;
-    for turn in prompt.turns.iter_mut().filter(|turn| turn.role == Role::Assistant) {
-        let carried = turn
-            .parts
-            .iter()
-            .any(|part| matches!(&part.content, Content::Thinking(thought) if thought.opaque.is_some()));
-        let mut thinking: Vec<Part> = Vec::new();
-        for part in &mut turn.parts {
-            let Content::ToolCall(call) = &mut part.content else { continue };
-            let Some(kept) = recall.find(&owner, &call.id) else { continue };
-            if call.opaque.is_none() {
-                call.opaque = kept.opaque;
-            }
-            thinking.extend(kept.thinking.into_iter().map(|thought| Part::new(Content::Thinking(thought))));
-        }
-        if !carried && !thinking.is_empty() {
-            // A readable copy of the reasoning that the client kept would be a duplicate.
-            turn.parts.retain(|part| !matches!(part.content, Content::Thinking(_)));
-            turn.parts.splice(0..0, thinking);
-        }
-    }
-    prompt
 }
 
 impl Memory {

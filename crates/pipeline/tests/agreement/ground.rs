@@ -88,6 +88,7 @@ impl Ground {
             tasks: self.tasks.clone(),
             journal: self.journal.clone(),
             metrics: Default::default(),
+            target_health: Default::default(),
             traces: None,
             policy,
             capabilities: Capabilities { edition: Edition::Oss, single: Default::default() },

@@ -19,11 +19,12 @@ use domain::strategy::Strategy;
 use domain::user_path::UserPath;
 use egress::Trust;
 use pipeline::gateway::Gateway;
+use pipeline::policy::Fallback;
 use pipeline::policy::{Policy, Retries};
 use pipeline::routing::health::Admission;
 use pipeline::routing::inventory::{Listing, Model};
 use pipeline::routing::names::Names;
-use pipeline::routing::resolve::fallback::{Fallback, FallbackMode};
+use pipeline::routing::resolve::fallback::FallbackMode;
 use pipeline::routing::routes::{self, Routes};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
@@ -106,6 +107,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
         egress: &ground.egress,
         trust: &|_| Trust::Operator,
         metrics: &gateway.metrics,
+        health: &gateway.target_health,
     };
     let mut routes = routes::compile(&providers, &ground);
     routes.names = names;

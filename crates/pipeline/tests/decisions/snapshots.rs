@@ -122,6 +122,7 @@ pub fn compile_at(
         egress: &EGRESS,
         trust: &|_| Trust::Operator,
         metrics: &Default::default(),
+        health: &Default::default(),
     };
     routes::compile(&providers, &ground)
 }

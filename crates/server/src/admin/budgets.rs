@@ -191,7 +191,7 @@ fn tenant(app: &App, caller: &Caller) -> Option<String> {
 
 /// Whether the caller may see a budget: a caller bound to a user path or a tenant sees only its own.
 fn is_visible(app: &App, caller: &Caller, key: &BudgetKey) -> bool {
-    budgets::is_visible(&app.gateway, caller, key)
+    budgets::is_visible(&app.gateway.capabilities, caller, key)
 }
 
 fn within(caller: &Caller, path: &UserPath) -> Result<(), Fault> {

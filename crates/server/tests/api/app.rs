@@ -147,6 +147,7 @@ impl TestApp {
             tasks,
             journal: journal.clone(),
             metrics: Default::default(),
+            target_health: Default::default(),
             traces: None,
             policy: settings.policy,
             capabilities: Capabilities { edition: settings.edition, single: Default::default() },

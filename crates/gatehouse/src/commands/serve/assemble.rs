@@ -15,16 +15,16 @@ use domain::resources::provider::Source;
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::budgets;
-use pipeline::gateway::Gateway;
+use pipeline::gateway::{Gateway, background};
+use pipeline::policy::Fallback;
 use pipeline::policy::{PassthroughRules, Policy, Retries};
 use pipeline::refresh::{Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
-use pipeline::routing::resolve::fallback::Fallback;
 use pipeline::services::audit;
 use pipeline::services::console::Console;
 use pipeline::services::feed::Feed;
+use pipeline::services::traces;
 use pipeline::services::webhooks::Webhooks;
-use pipeline::services::{key_uses, pending_receipts, traces};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
 use server::{App, Config, HttpService, ListenConfig};
@@ -95,6 +95,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Ass
         journal: journal.clone(),
         egress,
         metrics: Default::default(),
+        target_health: Default::default(),
         traces,
         policy: policy(settings),
         capabilities: settings.capabilities().map_err(|fault| fault.to_string())?,
@@ -188,10 +189,10 @@ fn start_background(
     let interval = if interval.is_zero() { NEVER } else { interval };
     let mut tasks = vec![
         spawn(refresher.clone().keep_discovering(interval)),
-        spawn(pending_receipts::keep_retrying(gateway.clone())),
+        spawn(background::keep_retrying_receipts(gateway.clone())),
         spawn(keep_sweeping(gateway.clone())),
         spawn(keep_expiring(gateway.clone())),
-        spawn(key_uses::keep_writing(gateway.clone(), store.clone())),
+        spawn(background::keep_writing_key_uses(gateway.clone(), store.clone())),
         spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
         spawn(gateway.idempotency.clone().keep_renewing()),
     ];
@@ -199,8 +200,12 @@ fn start_background(
         let trust = refresher.trust(Source::Admin);
         let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
         let webhooks = Webhooks::new(store.clone(), gateway.egress.clone(), clock, entropy, trust);
-        tasks.push(spawn(budgets::keep_synchronising(gateway.clone(), store.clone())));
-        tasks.push(spawn(budgets::alerts::keep_telling(gateway.clone(), webhooks.clone())));
+        tasks.push(spawn(budgets::keep_synchronising(
+            gateway.budgets.clone(),
+            gateway.clock.clone(),
+            store.clone(),
+        )));
+        tasks.push(spawn(background::keep_sending_budget_alerts(gateway.clone(), webhooks.clone())));
         tasks.push(spawn(webhooks.keep_delivering()));
     }
     if settings.usage.retention_days > 0 {

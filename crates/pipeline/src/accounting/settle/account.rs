@@ -82,7 +82,7 @@ impl Account {
         receipt.flag_unpriced();
         holds.settle(&receipt);
         gateway.metrics.in_flight.dec();
-        gateway.metrics.record(lane, &receipt);
+        gateway.metrics.record(lane.map(|lane| &*lane.metrics), &receipt);
         if let (Some(traces), Some(trace)) = (&gateway.traces, &trace) {
             traces.export(&receipt, trace);
         }

@@ -87,7 +87,7 @@ impl Holds {
 impl Ticket {
     /// Counts the call against its key's request limits. This happens right after authentication, whatever the outcome.
     pub fn limit_request(&mut self, caller: &Caller) -> Result<(), Fault> {
-        match limit::admit(&self.gateway, caller) {
+        match limit::admit(&self.gateway.limiter, caller, &self.gateway.clock) {
             Ok(permit) => self.holds.permit = permit,
             Err(standing) => return Err(self.limit_reached(&standing)),
         }
@@ -98,13 +98,13 @@ impl Ticket {
     pub fn limit_tokens(&mut self, demand: impl FnOnce() -> TokenDemand) -> Result<(), Fault> {
         let Some(permit) = &mut self.holds.permit else { return Ok(()) };
         if let Err(standing) = permit.admit_tokens(demand()) {
-            limit::refused(&self.gateway, &standing);
             return Err(self.limit_reached(&standing));
         }
         Ok(())
     }
 
     fn limit_reached(&mut self, standing: &LimitStatus) -> Fault {
+        self.gateway.metrics.limited(standing.bound.name());
         self.holds.refused = Some(RateLimitHeaders::from(*standing));
         limit::refusal(standing)
     }
@@ -113,7 +113,10 @@ impl Ticket {
     pub fn limits(&self, headers: &mut HeaderMap) {
         let permitted =
             || self.holds.permit.as_ref().and_then(|permit| permit.account().rate_limit_headers(self.now()));
-        let counted = || self.limited.as_ref().and_then(|key| limit::rate_limit_headers(&self.gateway, key));
+        let counted = || {
+            let key = self.limited.as_ref()?;
+            limit::rate_limit_headers(&self.gateway.limiter, key, self.now())
+        };
         if let Some(told) = self.holds.refused.or_else(permitted).or_else(counted) {
             told.write(headers);
         }

@@ -15,7 +15,7 @@ impl Ticket {
 
     /// A new id for the client span of an attempt.
     pub fn new_span_id(&self) -> Option<String> {
-        self.is_traced().then(|| traces::new_span_id(&self.gateway))
+        self.is_traced().then(|| traces::new_span_id(&*self.gateway.entropy))
     }
 
     /// The `traceparent` and `tracestate` headers for the attempt with that span.
@@ -34,8 +34,9 @@ impl Ticket {
     pub(super) fn trace_attempt(&mut self, lane: &Lane, attempt: &Attempt, span_id: Option<String>) {
         let started = self.elapsed().saturating_sub(Duration::from_micros(attempt.duration_us));
         if let Some(trace) = &mut self.trace {
-            let span_id = span_id.unwrap_or_else(|| traces::new_span_id(&self.gateway));
-            trace.attempted(lane, span_id, started);
+            let span_id = span_id.unwrap_or_else(|| traces::new_span_id(&*self.gateway.entropy));
+            let server = lane.instance.destination.as_ref().ok().map(|destination| destination.origin());
+            trace.attempted(&lane.target.provider_type, server, span_id, started);
         }
     }
 }

@@ -15,9 +15,9 @@ use wire::vendors::{self, Credential, Vendor};
 use super::access::Overrides;
 use super::prices::{Prices, Whose};
 use super::{Instance, InstanceConfig, Lane, Limits, Routes, facts};
-use crate::routing::health::Health;
+use crate::routing::health::{Health, HealthRegistry};
 use crate::routing::inventory::Listing;
-use crate::services::metrics::{Live, Metrics};
+use crate::services::metrics::{Metrics, TargetMetrics, UNLISTED};
 
 /// The inputs of a compilation besides the providers.
 pub struct CompileInputs<'a> {
@@ -28,6 +28,7 @@ pub struct CompileInputs<'a> {
     pub egress: &'a Egress,
     pub trust: &'a dyn Fn(Source) -> Trust,
     pub metrics: &'a Metrics,
+    pub health: &'a HealthRegistry,
 }
 
 /// Compiles the routes. Metrics and health of existing targets carry over.
@@ -75,7 +76,8 @@ fn instance(
         "" => vendor.api_version.map(str::to_owned),
         version => Some(version.to_owned()),
     };
-    let other = metrics.live(&provider.name, "other");
+    let unlisted_metrics = metrics.target(&provider.name, UNLISTED);
+    let health = ground.health.instance(&provider.name);
     let limits = Limits::from(&provider.resilience);
     let overrides = Overrides::of(provider, ground.overrides);
     let core = Arc::new(InstanceConfig {
@@ -88,15 +90,15 @@ fn instance(
         overrides,
         prices: ground.prices.clone(),
         type_is_taken,
-        other,
+        unlisted_metrics,
+        health: health.clone(),
     });
     let listing = ground.listings.get(&provider.name);
     let known = listing.is_some_and(|listing| listing.known);
     let mut lanes = BTreeMap::new();
     let mut add = |model: &str, created: Option<i64>, owned_by: Option<String>| {
-        let live = metrics.live(&provider.name, model);
-        let health = live.health();
-        let lane = Lane { created, owned_by, ..lane(provider, &core, model, live, health) };
+        let metrics = metrics.target(&provider.name, model);
+        let lane = Lane { created, owned_by, ..lane(provider, &core, model, metrics, health.listed(model)) };
         lanes.insert(lane.target.model.clone(), Arc::new(lane));
     };
     vendor.models.iter().for_each(|model| add(model, None, None));
@@ -113,14 +115,14 @@ fn instance(
 
 /// The lane of an unlisted model.
 pub fn unlisted(provider: &Provider, core: &Arc<InstanceConfig>, model: &str) -> Lane {
-    lane(provider, core, model, core.other.clone(), core.other.health_of(model))
+    lane(provider, core, model, core.unlisted_metrics.clone(), core.health.unlisted(model))
 }
 
 fn lane(
     provider: &Provider,
     core: &Arc<InstanceConfig>,
     model: &str,
-    live: Arc<Live>,
+    metrics: Arc<TargetMetrics>,
     health: Arc<Health>,
 ) -> Lane {
     let target = Target {
@@ -158,7 +160,7 @@ fn lane(
         access,
         target,
         instance: core.clone(),
-        live,
+        metrics,
         health,
         created: None,
         owned_by: None,

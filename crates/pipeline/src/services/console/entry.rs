@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::Entry;
 use super::call::Finished;
-use crate::budgets::alerts::Crossed;
 
 /// The names of the events.
 pub const NAMES: [&str; 5] = ["request", "fallback", "breaker", "budget", "config"];
@@ -38,6 +37,24 @@ pub enum Notice {
         action: String,
         revision: i64,
     },
+}
+
+/// The alert as the console and webhooks receive it; amounts in US dollars.
+#[derive(Clone, Debug, Serialize)]
+pub struct Crossed {
+    pub user_path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    pub period_label: String,
+    pub period_seconds: i64,
+    pub amount: f64,
+    pub spent: f64,
+    pub usage_ratio: f64,
+    pub threshold: f64,
+    pub period_start: String,
+    pub period_end: String,
 }
 
 pub enum Event {

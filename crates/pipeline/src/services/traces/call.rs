@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use domain::call::{Format, Surface};
 use serde_json::Value;
+use wire::codec::Request;
 use wire::response_facts::ResponseFacts;
 
 use super::attributes;
-use crate::call::arrival::Arrival;
-use crate::call::receive::Call;
-use crate::routing::routes::Lane;
 
 pub struct CallTrace {
     pub operation: &'static str,
@@ -32,21 +30,27 @@ pub struct AttemptTrace {
 }
 
 impl CallTrace {
-    pub fn new(arrival: &Arrival) -> Box<Self> {
-        let operation = operation(arrival.endpoint, arrival.surface);
+    pub fn new(endpoint: &str, surface: Surface) -> Box<Self> {
+        let operation = operation(endpoint, surface);
         Box::new(Self { operation, parameters: Vec::new(), attempts: Vec::new() })
     }
 
-    pub fn requested(&mut self, call: &Call) {
-        self.parameters = attributes::parameters(&call.request);
+    pub fn requested(&mut self, request: &Request) {
+        self.parameters = attributes::parameters(request);
     }
 
-    pub fn attempted(&mut self, lane: &Lane, span_id: String, started: Duration) {
+    pub fn attempted(
+        &mut self,
+        provider_type: &str,
+        server: Option<String>,
+        span_id: String,
+        started: Duration,
+    ) {
         self.attempts.push(AttemptTrace {
             span_id,
             started,
-            provider_type: lane.target.provider_type.to_string(),
-            server: lane.instance.destination.as_ref().ok().map(|destination| destination.origin()),
+            provider_type: provider_type.to_owned(),
+            server,
             response: ResponseFacts::default(),
         });
     }

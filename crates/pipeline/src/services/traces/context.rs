@@ -1,10 +1,8 @@
 //! W3C trace context: the caller's `traceparent` and `tracestate`, continued towards providers.
 
+use domain::ids::Entropy;
 use domain::receipt::TraceContext;
 use http::{HeaderName, HeaderValue};
-
-use crate::call::arrival::Arrival;
-use crate::gateway::Gateway;
 
 const SAMPLED: u8 = 1;
 /// The longest `tracestate` that is propagated; the standard requires at least this much.
@@ -20,20 +18,24 @@ struct Parent {
     flags: u8,
 }
 
-/// Continues the caller's trace. Without one, a new trace begins if traces are exported.
-pub fn context(gateway: &Gateway, arrival: &Arrival) -> Option<TraceContext> {
-    let parent = arrival.header("traceparent").and_then(parse);
-    if parent.is_none() && gateway.traces.is_none() {
+/// Continues the caller's trace, from its request headers. Without one, a new trace begins if traces are exported.
+pub fn context<'a>(
+    exported: bool,
+    entropy: &dyn Entropy,
+    header: impl Fn(&str) -> Option<&'a str>,
+) -> Option<TraceContext> {
+    let parent = header("traceparent").and_then(parse);
+    if parent.is_none() && !exported {
         return None;
     }
     let mut random = [0u8; 24];
-    gateway.entropy.fill(&mut random);
+    entropy.fill(&mut random);
     let span_id = hex(&random[..8]);
     let Some(parent) = parent else {
         let trace_id = hex(&random[8..]);
         return Some(TraceContext { trace_id, span_id, flags: SAMPLED, ..TraceContext::default() });
     };
-    let state = arrival.header("tracestate").map(str::trim);
+    let state = header("tracestate").map(str::trim);
     let state = state.filter(|state| (1..=LONGEST_STATE).contains(&state.len())).map(str::to_owned);
     Some(TraceContext {
         trace_id: parent.trace_id,
@@ -44,15 +46,15 @@ pub fn context(gateway: &Gateway, arrival: &Arrival) -> Option<TraceContext> {
     })
 }
 
-pub fn new_span_id(gateway: &Gateway) -> String {
+pub fn new_span_id(entropy: &dyn Entropy) -> String {
     let mut random = [0u8; 8];
-    gateway.entropy.fill(&mut random);
+    entropy.fill(&mut random);
     hex(&random)
 }
 
 /// Whether spans are recorded: not if the caller decided against sampling (`-00`).
-pub fn is_recorded(gateway: &Gateway, context: Option<&TraceContext>) -> bool {
-    gateway.traces.is_some() && context.is_some_and(|context| context.flags & SAMPLED != 0)
+pub fn is_recorded(exported: bool, context: Option<&TraceContext>) -> bool {
+    exported && context.is_some_and(|context| context.flags & SAMPLED != 0)
 }
 
 /// The trace headers for a provider. Their parent is `span`, or the caller's span if none is recorded here.

@@ -64,7 +64,7 @@ pub async fn read(
     let path = user_path(&path)?;
     within(caller, &path)?;
     let store = app.refresher.store();
-    budgets::synchronise(&app.gateway, store).await?;
+    budgets::synchronise(&app.gateway.budgets, &*app.gateway.clock, store).await?;
     let now = app.gateway.clock.now();
     let week = Timestamp(now.micros().saturating_sub((WEEK_HOURS * HOUR) as i64));
     let past = store.ledger().spent(week, now).await?;

@@ -96,7 +96,7 @@ pub const READ_ONLY: [&str; 19] = [
 /// Lists the budgets that the caller may see, after synchronising them with storage.
 pub async fn list(app: &App, caller: &Caller) -> Result<BudgetList, Problem> {
     let store = app.refresher.store();
-    budgets::synchronise(&app.gateway, store).await?;
+    budgets::synchronise(&app.gateway.budgets, &*app.gateway.clock, store).await?;
     let documents = collection(app).all().await?.into_iter();
     let documents: HashMap<String, Stored<Budget>> =
         documents.map(|stored| (stored.value.name().to_owned(), stored)).collect();

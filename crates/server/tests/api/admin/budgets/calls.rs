@@ -93,7 +93,7 @@ async fn spent_is_what_the_ledger_says_at_every_moment() {
         assert_eq!(figures(&other, "/").await, (before, 0.0), "a replica knows");
         other.post("/v1/chat/completions", bounded()).send().await.expect_status(200);
         other.receipts(4).await;
-        budgets::synchronise(&app.gateway, app.refresher.store()).await.unwrap();
+        budgets::synchronise(&app.gateway.budgets, &*app.gateway.clock, app.refresher.store()).await.unwrap();
         assert!(figures(&app, "/").await.0 > before, "and is known of");
         let again = app.restart().await;
         assert_eq!(figures(&again, "/").await, figures(&other, "/").await);

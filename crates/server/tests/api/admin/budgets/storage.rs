@@ -17,7 +17,8 @@ fn impatient(closed: bool) -> TestSettings {
 async fn lose_storage(app: &TestApp) {
     set(app, "/team", "daily", 1.0).await;
     app.refresher.store().close().await;
-    let synchronise = async || budgets::synchronise(&app.gateway, app.refresher.store()).await;
+    let synchronise =
+        async || budgets::synchronise(&app.gateway.budgets, &*app.gateway.clock, app.refresher.store()).await;
     assert!(synchronise().await.is_err());
     app.chat("openai/gpt-4o").header("x-gateway-user-path", "/team").send().await.expect_status(200);
     tokio::time::sleep(Duration::from_millis(5_100)).await;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use pipeline::policy::Fallback;
 use pipeline::policy::{Policy, Retries};
-use pipeline::routing::resolve::fallback::{Fallback, FallbackMode};
+use pipeline::routing::resolve::fallback::FallbackMode;
 use serde_json::json;
 
 use super::{combo, each, served};

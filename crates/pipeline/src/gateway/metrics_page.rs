@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::exposition::{Kind, Reading, Sample};
-use super::{Live, process};
-use crate::gateway::Gateway;
+use super::Gateway;
 use crate::routing::health::{BreakerState, Health};
+use crate::services::metrics::exposition::{Kind, Reading, Sample};
+use crate::services::metrics::{UNLISTED, process};
 
 /// Values of the metrics page that the server supplies.
 pub struct Surroundings {
@@ -64,28 +64,25 @@ fn journal(gateway: &Gateway) -> [Reading; 4] {
 /// because their names come from clients; it shows the worst state among them.
 fn breakers(gateway: &Gateway) -> Reading {
     let now = gateway.clock.tick();
-    let live = gateway.metrics.live.lock();
-    let mut samples: Vec<Sample> = live
-        .values()
-        .filter(|live| live.handles.get().is_some())
-        .map(|live| {
-            let labels =
-                vec![("provider", live.labels.provider.clone()), ("model", live.labels.model.clone())];
-            Sample { labels, value: worst_state(live, now) }
-        })
-        .collect();
-    samples.sort_by(|a, b| a.labels.cmp(&b.labels));
+    let targets = gateway.metrics.called_targets().into_iter();
+    let samples = targets.map(|(provider, model)| {
+        let value = worst_state(gateway, &provider, &model, now);
+        Sample { labels: vec![("provider", provider), ("model", model)], value }
+    });
     let help = "Circuit breaker of a target: 0 closed, 1 half open, 2 open";
+    let samples = samples.collect();
     Reading { name: "gatehouse_circuit_breaker_state", help, kind: Kind::Gauge, samples }
 }
 
-fn worst_state(live: &Live, now: Duration) -> f64 {
+fn worst_state(gateway: &Gateway, provider: &str, model: &str, now: Duration) -> f64 {
     let state = |health: &Health| match health.view(now).breaker {
         BreakerState::Closed => 0.0,
         BreakerState::HalfOpen => 1.0,
         BreakerState::Open => 2.0,
     };
-    live.strangers.lock().values().map(|health| state(health)).fold(state(&live.health), f64::max)
+    let instance = gateway.target_health.instance(provider);
+    let unlisted = if model == UNLISTED { instance.unlisted_models() } else { Vec::new() };
+    unlisted.iter().map(|(_, health)| state(health)).fold(state(&instance.listed(model)), f64::max)
 }
 
 fn budgets(gateway: &Gateway) -> Reading {

@@ -8,11 +8,12 @@ use domain::call::Format;
 use domain::receipt::Audited;
 use http::HeaderMap;
 
-use super::{Recording, Rules, Scrubber, Threads, members, redact};
 use crate::call::arrival::Arrival;
 use crate::call::authenticate;
+use crate::services::audit::{Recording, Rules, Scrubber, Threads, members, redact};
 
-pub struct Capture {
+/// The audit data of one call.
+pub struct AuditTap {
     rules: Rules,
     /// The API format in which errors are rendered for the client.
     pub format: Format,
@@ -36,7 +37,7 @@ const QUERY_LIMIT: usize = 2048;
 /// two before it is removed.
 const LONGEST_SECRET: usize = 4096;
 
-impl Capture {
+impl AuditTap {
     /// Starts a capture. Returns `None` without allocating if the audit log is off.
     pub fn open(rules: Rules, arrival: &Arrival) -> Option<Box<Self>> {
         if !rules.enabled {
