@@ -2,3 +2,68 @@
 
 pub(crate) mod afford;
 pub mod reserve;
+
+use std::sync::Arc;
+
+use domain::caller::Caller;
+use domain::fault::Fault;
+use domain::user_path::UserPath;
+
+use crate::accounting::reservation::Reservation;
+use crate::accounting::settle::Ticket;
+use crate::call::arrival::Arrival;
+use crate::call::receive::Call;
+use crate::call::response_headers::Refused;
+use crate::gateway::Gateway;
+use crate::routing::resolve::Plan;
+use crate::snapshot::Snapshot;
+
+/// A parsed call, with its targets.
+pub(crate) struct Prepared {
+    pub snapshot: Arc<Snapshot>,
+    pub caller: Caller,
+    pub user_path: UserPath,
+    pub call: Box<Call>,
+    pub plan: Plan,
+}
+
+/// The ticket, and the admitted call or the fault that refuses it.
+type Admitted = (Box<Ticket>, Result<(Prepared, Reservation), Fault>);
+
+/// Admits a call. The cost of a large body is estimated on a blocking thread.
+pub(crate) async fn admit_sized(
+    gateway: &Arc<Gateway>,
+    arrival: &Arrival,
+    prepared: Prepared,
+    mut ticket: Box<Ticket>,
+) -> Result<Admitted, Refused> {
+    let draw = arrival.request_id.number();
+    if !prepared.call.is_large() {
+        let admitted = admit(gateway, draw, prepared, &mut ticket);
+        return Ok((ticket, admitted));
+    }
+    let shared = gateway.clone();
+    let work = move || {
+        let admitted = admit(&shared, draw, prepared, &mut ticket);
+        (ticket, admitted)
+    };
+    let admitted = Box::pin(gateway.body_work.run(&gateway.tasks, work)).await;
+    admitted.map_err(|fault| Refused { fault, headers: http::HeaderMap::new() })
+}
+
+/// Takes the call's share of the budgets on its path and of its key's token limits. `draw` is the number that random
+/// choices of the call are made from.
+pub(crate) fn admit(
+    gateway: &Gateway,
+    draw: u64,
+    prepared: Prepared,
+    ticket: &mut Ticket,
+) -> Result<(Prepared, Reservation), Fault> {
+    let prepared = afford::afford(gateway, draw, prepared, ticket)?;
+    // Last: a call that a budget refuses takes no tokens from its key's limits.
+    let reservation = reserve::reserve(&prepared.plan, &prepared.call);
+    if let Some(lane) = prepared.plan.first() {
+        ticket.limit_tokens(|| reservation.token_demand(lane))?;
+    }
+    Ok((prepared, reservation))
+}

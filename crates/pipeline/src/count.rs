@@ -13,11 +13,13 @@ use wire::vendors::Lifecycle;
 
 use crate::accounting::estimate;
 use crate::accounting::settle::Ticket;
+use crate::admission::Prepared;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
 use crate::call::response_headers::Refused;
 use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
+use crate::prepare::prepare;
 use crate::routing::routes::Lane;
 use crate::services::body_work::SMALL_BODY;
 
@@ -72,8 +74,8 @@ where
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
-        let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
-        let crate::Prepared { call, plan, .. } = prepared;
+        let prepared = prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let Prepared { call, plan, .. } = prepared;
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
         // The provider cannot read state that the gateway sealed for the client.
         let body = call.request.body.clone();

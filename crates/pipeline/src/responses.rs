@@ -1,7 +1,6 @@
 //! Stored responses of the Responses API: kept for their owner, and continued on any provider.
 
 pub mod background;
-mod compact;
 mod lifecycle;
 
 use bytes::Bytes;
@@ -19,11 +18,11 @@ use crate::accounting::stored_response::Keeping;
 use crate::call::previous::Previous;
 use crate::call::receive::Call;
 
-pub use compact::compact;
+pub(crate) use lifecycle::unsupported;
 pub use lifecycle::{Inquiry, Items};
 
 /// The usage of a complete response, parsed and raw. Also records the size of its content.
-fn told<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
+pub(crate) fn told<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
     let codec = codec::of(Format::Responses);
     ticket.produced(codec.read_answer(body).map_or(0, |answer| answer.content_bytes as u64));
     let place = json::scan(body).ok().and_then(|object| object.value(body, "usage"));

@@ -7,7 +7,7 @@ use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::money::Nanos;
 
-use crate::Prepared;
+use super::Prepared;
 use crate::accounting::settle::Ticket;
 use crate::admission::reserve::{self, WorstCost};
 use crate::budgets::{self, Clamp, Exceeded, Hold, KeyAndModel};

@@ -14,7 +14,7 @@ use http::header::CONTENT_TYPE;
 use pipeline::call::arrival;
 use pipeline::responses::{Inquiry, Items};
 use pipeline::services::body_work::LARGE_BODY;
-use pipeline::{count, responses};
+use pipeline::{compact, count, responses};
 use serde_json::Value;
 use store::Owner;
 use wire::json;
@@ -169,7 +169,7 @@ pub async fn compact(
     let (parts, body) = request.into_parts();
     let endpoint = Endpoint { path: "/v1/responses/compact", ..CREATE };
     let arrival = call::arrival(&app, visit, parts, endpoint);
-    let (headers, compacted) = responses::compact(&app.gateway, arrival, body).await?;
+    let (headers, compacted) = compact::compact(&app.gateway, arrival, body).await?;
     Ok((headers, document(compacted)).into_response())
 }
 

@@ -9,13 +9,14 @@ use http::HeaderMap;
 use wire::codec::{self, Target};
 use wire::vendors::Lifecycle;
 
-use super::lifecycle::unsupported;
-use super::told;
 use crate::accounting::settle::Ticket;
+use crate::admission::admit;
 use crate::call::arrival::Arrival;
 use crate::call::response_headers::Refused;
 use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
+use crate::prepare::prepare;
+use crate::responses::{told, unsupported};
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;
 
@@ -30,12 +31,11 @@ where
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
-        let prepared = crate::prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let prepared = prepare(gateway, &arrival, body, &mut ticket, false).await?;
         served(&prepared.plan)?;
         // Forwarded as received: this operation has no output limit.
         let request = prepared.call.request.clone();
-        let (prepared, reservation) =
-            crate::admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
+        let (prepared, reservation) = admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
         let (lane, base) = served(&prepared.plan)?;
         ticket.leave(lane, &reservation);
         let target = Target {

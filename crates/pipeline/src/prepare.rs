@@ -1,0 +1,103 @@
+//! The first half of a call: authenticates it, parses its body and resolves its targets.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use domain::caller::Caller;
+use domain::fault::Fault;
+use domain::scope::{Action, Scope};
+use domain::user_path::UserPath;
+
+use crate::accounting::settle::Ticket;
+use crate::admission::Prepared;
+use crate::call::arrival::Arrival;
+use crate::call::receive::Call;
+use crate::call::{authenticate, ownership, receive};
+use crate::gateway::Gateway;
+use crate::responses;
+use crate::routing::resolve;
+use crate::routing::resolve::access::Access;
+use crate::snapshot::Snapshot;
+
+/// Authenticates, parses and routes a call. Unless it is `real`, no round-robin cursor is advanced.
+pub(crate) async fn prepare<B>(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    body: B,
+    ticket: &mut Ticket,
+    real: bool,
+) -> Result<Prepared, Fault>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let parsed = receive_call(gateway, arrival, body, ticket).await?;
+    route(gateway, arrival, parsed, ticket, real).await
+}
+
+/// A parsed call, with its caller.
+pub(crate) struct ParsedCall {
+    snapshot: Arc<Snapshot>,
+    caller: Caller,
+    user_path: UserPath,
+    pub call: Box<Call>,
+}
+
+/// Authenticates a call, and receives and parses its body.
+pub(crate) async fn receive_call<B>(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    body: B,
+    ticket: &mut Ticket,
+) -> Result<ParsedCall, Fault>
+where
+    B: http_body::Body<Data = Bytes> + Unpin,
+    B::Error: std::fmt::Display,
+{
+    let snapshot = gateway.snapshot();
+    let caller = authenticate::caller(&snapshot, arrival)?;
+    let user_path = ticket.identify(&caller, arrival)?;
+    caller.require(Scope::Inference)?;
+    let body = receive::receive(body, &arrival.headers, gateway).await?;
+    ticket.received(&body);
+    let call = receive::parse(body, arrival, gateway).await?;
+    ticket.requested(&call);
+    Ok(ParsedCall { snapshot, caller, user_path, call })
+}
+
+/// Resolves the targets of a call and their order.
+pub(crate) async fn route(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    parsed: ParsedCall,
+    ticket: &mut Ticket,
+    real: bool,
+) -> Result<Prepared, Fault> {
+    let ParsedCall { snapshot, caller, user_path, mut call } = parsed;
+    responses::follow_up(&mut call, &caller, ticket).await?;
+    refuse_others_objects(gateway, &caller, &call, ticket).await?;
+    if real {
+        call = ticket.converses(call).await?;
+    }
+    let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
+    let asking = call.asking(access, arrival, &gateway.policy)?;
+    let resolved = resolve::resolve(&asking, &mut ())?;
+    ticket.resolved(&snapshot.routes.names);
+    let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
+    Ok(Prepared { snapshot, caller, user_path, call, plan })
+}
+
+/// Refuses a call that refers to files, conversations or the like of other owners, as far as their owners are known.
+async fn refuse_others_objects(
+    gateway: &Gateway,
+    caller: &Caller,
+    call: &Call,
+    ticket: &Ticket,
+) -> Result<(), Fault> {
+    let Some(owner) = responses::visible_to(caller, &ticket.owner(), Action::Read) else { return Ok(()) };
+    let ids = ownership::references_of(gateway, &call.request.body).await?;
+    if ids.is_empty() {
+        return Ok(());
+    }
+    Box::pin(ownership::refuse_others(gateway, Some(&owner), &ids)).await.map(drop)
+}
