@@ -2,7 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::destination::Trust;
+/// The trust level of a destination, by who configured it; decides which addresses it may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trust {
+    /// Set by the environment or the configuration file: any address.
+    Operator,
+    /// Set through the admin API: https to public addresses; others only as far as the operator allows.
+    Admin { allow_private: bool, loopback_listener: bool },
+}
 
 /// Checks whether this address may be dialled; the error gives the reason.
 pub(crate) fn permit(address: IpAddr, https: bool, trust: Trust) -> Result<(), &'static str> {

@@ -12,9 +12,11 @@ use hyper::body::Incoming;
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
+use crate::address::Trust;
+use crate::base_url::BaseUrl;
 use crate::body::InboundBody;
 use crate::config::EgressConfig;
-use crate::destination::{BaseUrl, Destination, Trust};
+use crate::destination::Destination;
 use crate::dial::{Dialer, Dialled};
 use crate::error::{EgressError, EgressErrorKind};
 use crate::http1::{Failure, Http1};

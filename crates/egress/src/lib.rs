@@ -2,6 +2,7 @@
 //! frames.
 
 mod address;
+mod base_url;
 mod body;
 mod client;
 mod config;
@@ -25,10 +26,11 @@ mod tests;
 mod tls;
 mod transport;
 
+pub use address::Trust;
 pub use body::InboundBody;
 pub use client::{Egress, Inbound};
 pub use config::{EgressConfig, ProxySettings};
-pub use destination::{Destination, Trust};
+pub use destination::Destination;
 pub use error::{EgressError, EgressErrorKind};
 pub use outgoing::{BodyError, OutboundBody, StreamedBody};
 pub use request::{Headers, Outbound};

@@ -11,7 +11,8 @@ use http::header::HeaderValue;
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
 use rustls_pki_types::ServerName;
 
-use crate::destination::{BaseUrl, Trust};
+use crate::address::Trust;
+use crate::base_url::BaseUrl;
 use crate::error::EgressError;
 use crate::http1::Http1;
 use crate::http2_pool::Http2Pool;

@@ -8,8 +8,8 @@ use http::uri::Uri;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use crate::base_url::BaseUrl;
 use crate::config::ProxySettings;
-use crate::destination::BaseUrl;
 use crate::error::EgressError;
 
 #[derive(Clone)]

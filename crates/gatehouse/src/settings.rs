@@ -7,6 +7,7 @@ mod expand;
 mod fault;
 mod file;
 #[cfg(test)]
+mod key_strength;
 mod markdown;
 mod nearest;
 mod providers;
@@ -32,8 +33,6 @@ pub use value::{
 };
 
 use reader::Reader;
-
-use crate::master_key;
 
 /// The configuration file that is read by default.
 pub const DEFAULT_FILE: &str = "gatehouse.yaml";
@@ -166,7 +165,7 @@ fn check_together(settings: &Settings, faults: &mut Vec<SettingsFault>) {
     }
     faults.extend(settings.capabilities().err());
     let server = &settings.server;
-    if let Some(weakness) = server.master_key.as_ref().and_then(master_key::weakness)
+    if let Some(weakness) = server.master_key.as_ref().and_then(key_strength::weakness)
         && !is_loopback(&server.host)
     {
         let message = format!("{weakness}; a gateway that listens on {} needs a strong one", server.host);

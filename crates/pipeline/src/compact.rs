@@ -6,7 +6,8 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::{self, Fault};
 use http::HeaderMap;
-use wire::codec::{self, Target};
+use wire::codec::Target;
+use wire::formats;
 use wire::vendors::Lifecycle;
 
 use crate::accounting::settle::Ticket;
@@ -46,7 +47,7 @@ where
         };
         let question = Ask {
             path: lane.instance.fill(&format!("{base}/compact"), &lane.target.model),
-            body: codec::of(Format::Responses).splice(&request, &target),
+            body: formats::of(Format::Responses).splice(&request, &target),
             format: Format::Responses,
             headers: prepared.call.forwarded.clone(),
             patience: gateway.policy.request_timeout,

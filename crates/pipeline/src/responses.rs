@@ -10,7 +10,7 @@ use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
 use domain::usage::Usage;
 use store::{Found, Owner, OwnerFilter, Responses, StoredResponse};
-use wire::codec;
+use wire::formats;
 use wire::json;
 
 use crate::accounting::settle::Ticket;
@@ -23,7 +23,7 @@ pub use lifecycle::{Inquiry, Items};
 
 /// The usage of a complete response, parsed and raw. Also records the size of its content.
 pub(crate) fn told<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
-    let codec = codec::of(Format::Responses);
+    let codec = formats::of(Format::Responses);
     ticket.produced(codec.read_answer(body).map_or(0, |answer| answer.content_bytes as u64));
     let place = json::scan(body).ok().and_then(|object| object.value(body, "usage"));
     let raw = place.map(|range| &body[range]).unwrap_or_default();

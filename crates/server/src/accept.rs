@@ -17,9 +17,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::framing::{self, ConflictFlag};
-use crate::http_service::{ConnectionSlot, HttpService, Outgoing};
+use crate::http_service::HttpService;
 use crate::http2::{self, StreamBody, StreamExecutor};
 use crate::preface;
+use crate::request_context::{ConnectionSlot, Outgoing};
 use crate::workers::Workers;
 use crate::write_timeout::WriteTimeoutStream;
 

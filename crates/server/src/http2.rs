@@ -15,7 +15,7 @@ use hyper_util::rt::TokioTimer;
 use tokio::time::Sleep;
 use tokio_util::task::TaskTracker;
 
-use crate::http_service::Outgoing;
+use crate::request_context::Outgoing;
 
 /// Limits the unanswered request heads that one connection can hold in memory.
 const MAX_STREAMS: u32 = 128;

@@ -3,9 +3,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
@@ -15,15 +13,12 @@ use domain::ids;
 use futures_util::FutureExt as _;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
-use http_body::{Frame, SizeHint};
 use pipeline::call::arrival::RequestId;
 use pipeline::call::response_headers::REQUEST_ID;
-use pipeline::delivery::reply::ReplyBody;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
 use crate::inference::chat;
+use crate::request_context::{ConnectionSlot, Outgoing, RequestContext};
 use crate::{App, azure, client_address, cors, fault, shell};
 
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -37,33 +32,6 @@ pub struct HttpService {
     chat_path: Arc<str>,
     /// `BASE_PATH`, the prefix of every route, without a trailing slash.
     base_path: Arc<str>,
-}
-
-/// Facts about a request that handlers read from its extensions.
-#[derive(Clone)]
-pub struct RequestContext {
-    pub request_id: RequestId,
-    pub client_ip: Option<IpAddr>,
-    /// The connection's slot. A handler that takes the connection over (WebSocket) keeps it.
-    pub place: Option<Arc<ConnectionSlot>>,
-}
-
-/// A slot of the connection limit: while it is held, the connection counts and a graceful shutdown waits for it.
-pub struct ConnectionSlot {
-    _permit: OwnedSemaphorePermit,
-    _token: TaskTrackerToken,
-}
-
-impl ConnectionSlot {
-    pub fn new(permit: OwnedSemaphorePermit, token: TaskTrackerToken) -> Arc<Self> {
-        Arc::new(Self { _permit: permit, _token: token })
-    }
-}
-
-/// A response body: from the pipeline, or from axum.
-pub enum Outgoing {
-    Reply(ReplyBody),
-    Framework(Body),
 }
 
 impl HttpService {
@@ -157,33 +125,4 @@ fn forbid_buffering(headers: &mut HeaderMap) {
 fn stamp(mut response: Response<Outgoing>, request_id: &RequestId) -> Response<Outgoing> {
     response.headers_mut().entry(REQUEST_ID).or_insert_with(|| request_id.header());
     response
-}
-
-impl http_body::Body for Outgoing {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        match self.get_mut() {
-            Self::Reply(body) => Pin::new(body).poll_frame(context).map_err(axum::Error::new),
-            Self::Framework(body) => Pin::new(body).poll_frame(context),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Reply(body) => body.is_end_stream(),
-            Self::Framework(body) => body.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Reply(body) => body.size_hint(),
-            Self::Framework(body) => body.size_hint(),
-        }
-    }
 }

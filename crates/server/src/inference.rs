@@ -1,10 +1,9 @@
-//! Handlers of the inference API in every format, and of the health checks.
+//! Handlers of the inference API in every format.
 
 pub mod call;
 pub mod chat;
 pub mod generate;
 pub mod google_models;
-pub mod health;
 pub mod messages;
 pub mod models;
 pub mod passthrough;

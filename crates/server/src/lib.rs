@@ -18,7 +18,9 @@ mod openapi;
 mod path;
 mod preface;
 mod principal;
+mod probes;
 mod query;
+mod request_context;
 mod router;
 mod shell;
 mod unknown_route;
@@ -50,7 +52,7 @@ pub struct App {
     recalculating: Arc<tokio::sync::Mutex<()>>,
     draining: AtomicBool,
     /// The result of the last disk probe of `/ready`, and its time.
-    room: tokio::sync::Mutex<Option<(Duration, inference::health::Room)>>,
+    room: tokio::sync::Mutex<Option<(Duration, probes::Room)>>,
 }
 
 /// The settings that the HTTP server needs.

@@ -1,5 +1,7 @@
 //! All routes in one place. The access that a route requires is in its handler's signature.
 
+mod openapi_document;
+
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
@@ -17,14 +19,14 @@ use crate::admin::{
     model_pricing, pools, providers, recalculation, unpriced, usage,
 };
 use crate::inference::{
-    chat, generate, google_models, health, messages, models, passthrough, plain, responses, websocket,
+    chat, generate, google_models, messages, models, passthrough, plain, responses, websocket,
 };
-use crate::{App, known_query, openapi, shell, unknown_route};
+use crate::{App, known_query, openapi, probes, shell, unknown_route};
 
 fn inference() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
-        .routes(routes!(health::health))
-        .routes(routes!(health::ready))
+        .routes(routes!(probes::health))
+        .routes(routes!(probes::ready))
         .routes(routes!(chat::create))
         .routes(routes!(responses::create, websocket::open))
         .routes(routes!(responses::retrieve, responses::delete))
@@ -106,7 +108,7 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))
         .routes(routes!(explain::create))
-        .routes(routes!(openapi::serve))
+        .routes(routes!(openapi_document::serve))
 }
 
 fn documented(admin_enabled: bool) -> OpenApiRouter<Arc<App>> {

@@ -14,8 +14,8 @@ use http::{Method, StatusCode, Uri};
 use pipeline::gateway::metrics_page;
 
 use crate::fault::{Problem, answer};
-use crate::http_service::RequestContext;
 use crate::principal::{Metrics, Principal, Read};
+use crate::request_context::RequestContext;
 use crate::unknown_route;
 use crate::{App, PING_LIMIT};
 

@@ -4,7 +4,6 @@ pub mod drain;
 mod frame;
 mod parts;
 mod read;
-pub(crate) mod record;
 pub(crate) mod segment;
 mod source;
 #[cfg(test)]
@@ -27,6 +26,7 @@ use tokio::sync::Notify;
 use self::frame::Kind;
 use self::segment::Segment;
 use self::writer::{Appended, Room, Writer};
+use crate::journal_record;
 
 #[derive(Clone, Debug)]
 pub struct JournalConfig {
@@ -97,7 +97,7 @@ impl Journal {
     /// Records that a call is about to be sent to a provider.
     pub fn open_call(&self, opening: OpeningRef<'_>) -> io::Result<()> {
         self.append(Room::ForOpenings, |buffer| {
-            frame::encode(buffer, Kind::Opening, |buffer| record::opening(buffer, opening))
+            frame::encode(buffer, Kind::Opening, |buffer| journal_record::opening(buffer, opening))
         })
     }
 
@@ -108,7 +108,9 @@ impl Journal {
         let without = scarce.map(Audited::without_bodies);
         let audited = without.as_ref().or(receipt.audit.as_deref());
         self.append(Room::ForReceipts, |buffer| {
-            frame::encode(buffer, Kind::Receipt, |buffer| record::receipt_with(buffer, receipt, audited))
+            frame::encode(buffer, Kind::Receipt, |buffer| {
+                journal_record::receipt_with(buffer, receipt, audited)
+            })
         })
     }
 

@@ -7,6 +7,7 @@ mod log;
 mod recalculate;
 mod reports;
 pub(crate) mod rollup;
+pub(crate) mod spending;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ use domain::clock::Timestamp;
 use crate::StoreError;
 use crate::database::{Database, Value};
 use crate::ledger::books::Books;
-use crate::spending::Turns;
+use crate::ledger::spending::Turns;
 
 pub use crate::ledger::histogram::Histogram;
 pub use crate::ledger::log::{LogPage, LogPlace, LogSlice, UsageRow};

@@ -9,12 +9,12 @@ pub mod documents;
 mod error;
 pub mod idempotency;
 pub mod journal;
+mod journal_record;
 pub mod ledger;
 mod migrations;
 mod outbox;
 pub mod responses;
 pub mod seal;
-mod spending;
 mod stamp;
 #[cfg(test)]
 mod testing;
@@ -43,6 +43,7 @@ pub use crate::error::StoreError;
 pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable};
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag};
+pub use crate::ledger::spending::{BookingListener, RunSpent, Spent};
 pub use crate::ledger::{
     Axis, CacheMode, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice, Recalculated,
     Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageRow, UsageSummary,
@@ -50,7 +51,6 @@ pub use crate::ledger::{
 pub use crate::outbox::{Alert, Delivery, Message, Outbox};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
-pub use crate::spending::{BookingListener, RunSpent, Spent};
 pub use crate::stamp::Stamp;
 
 #[derive(Clone, Debug)]

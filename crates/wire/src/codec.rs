@@ -8,14 +8,13 @@ use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
 use bytes::{Bytes, BytesMut};
-use domain::call::{Format, Surface};
 use domain::canon::{Dropped, Event, Prompt, Reply, SEAL_MARK, Tool};
 use domain::fault::Fault;
 use domain::usage::Usage;
 use memchr::memmem;
 
-use crate::formats::{chat, completions, embed_content, embeddings, generate, messages, rerank, responses};
 use crate::json::{Object, ScanError};
+use crate::provider_error;
 use crate::sse;
 use crate::vendors::Vendor;
 
@@ -52,12 +51,12 @@ pub trait Native: Send + Sync {
 
     /// Reads an error response. Its text is shown only if it is a readable error object, never as raw bytes.
     fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
-        chat::read_error(status, body, provider)
+        provider_error::read_error(status, body, provider)
     }
 
     /// Reads an error object found in a stream event's data or in a successful response.
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
-        chat::read_stream_error(data, provider)
+        provider_error::read_stream_error(data, provider)
     }
 
     /// Rewrites a native event for the client; `None` if it is forwarded unchanged. `requested_model` is the model name
@@ -111,27 +110,6 @@ pub trait Renderer: Send {
     /// Writes an error event in the client's format after an interrupted response. Nothing may follow it, in particular
     /// no regular end of stream.
     fn fail(&mut self, fault: &Fault, out: &mut BytesMut);
-}
-
-pub fn of(format: Format) -> &'static dyn Codec {
-    match format {
-        Format::Chat => &chat::Chat,
-        Format::Responses => &responses::Responses,
-        Format::Messages => &messages::Messages,
-        Format::Generate => &generate::Generate,
-    }
-}
-
-/// The pass-through operations of a surface.
-pub fn native(surface: Surface) -> &'static dyn Native {
-    match surface {
-        Surface::Converse(format) => of(format),
-        Surface::Completions => &completions::Completions,
-        Surface::Embeddings => &embeddings::Embeddings,
-        Surface::EmbedContent { batch: false } => &embed_content::EmbedContent { batch: false },
-        Surface::EmbedContent { batch: true } => &embed_content::EmbedContent { batch: true },
-        Surface::Rerank => &rerank::Rerank,
-    }
 }
 
 /// Whether the body contains state that was sealed for its client. Such a body must not be sent to a provider

@@ -10,6 +10,7 @@ mod fingerprint;
 pub mod formats;
 pub mod json;
 pub mod meter;
+pub mod provider_error;
 pub mod renames;
 pub mod response_facts;
 pub mod splice;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::usage::Usage;
 
-use crate::codec;
+use crate::formats;
 use crate::json;
 pub use json_field_extractor::{JsonFieldExtractor, Member, Place};
 use lines::{Lines, Piece};
@@ -155,7 +155,7 @@ impl Shape {
 
 fn note_usage(member: &Member<'_>, value: &[u8], known: &mut Option<Format>, metered: &mut Metered) {
     let Some(format) = dialect(member, value, *known) else { return };
-    if let Some(usage) = codec::of(format).read_usage(value, metered.usage.as_ref()) {
+    if let Some(usage) = formats::of(format).read_usage(value, metered.usage.as_ref()) {
         *known = Some(format);
         metered.usage = Some(usage);
         metered.raw = Some(Bytes::copy_from_slice(value));

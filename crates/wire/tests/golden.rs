@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use domain::call::Format;
 use wire::codec::{self, Target};
+use wire::formats;
 use wire::formats::chat;
 use wire::sse::Splitter;
-use wire::{splice, vendors};
+use wire::{provider_error, splice, vendors};
 
 fn fixtures(folder: &str) -> Vec<(String, Bytes)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(folder);
@@ -26,7 +27,7 @@ fn each_vendor_is_sent_what_it_takes() {
     for vendor in vendors::list().iter().filter(|vendor| vendor.paths.chat.is_some()) {
         let mut sent = String::new();
         for (name, body) in fixtures("requests") {
-            let codec = codec::of(Format::Chat);
+            let codec = formats::of(Format::Chat);
             let request = codec.peek(body).unwrap();
             let stream = name.contains("stream");
             let target = Target { model: "gpt-5-mini", stream, vendor, max_output: None };
@@ -54,7 +55,7 @@ fn streams_are_followed() {
                 write!(read, " usage={}", serde_json::to_string(&usage).unwrap()).unwrap();
             }
             if seen.class == codec::Class::Error {
-                write!(read, " fault={}", chat::read_stream_error(&data, "acme")).unwrap();
+                write!(read, " fault={}", provider_error::read_stream_error(&data, "acme")).unwrap();
             }
             read.push('\n');
         }

@@ -32,14 +32,15 @@ use domain::call::Format;
 use domain::canon::{Collector, Event, Prompt, Reply};
 use domain::fault::Fault;
 use serde_json::Value;
-use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::codec::{Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::formats;
 use wire::sse::Splitter;
 use wire::vendors;
 
 const MODEL: &str = "claude-opus-4-8";
 
 fn codec() -> &'static dyn Codec {
-    codec::of(Format::Messages)
+    formats::of(Format::Messages)
 }
 
 fn fixtures(folder: &str) -> Vec<(String, Bytes)> {

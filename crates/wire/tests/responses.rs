@@ -21,12 +21,13 @@ use domain::call::Format;
 use domain::canon::{Collector, Event, Prompt, Reply, Tool};
 use domain::fault::Fault;
 use serde_json::Value;
-use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::codec::{Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::formats;
 use wire::sse::Splitter;
 use wire::vendors;
 
 pub fn responses() -> &'static dyn Codec {
-    codec::of(Format::Responses)
+    formats::of(Format::Responses)
 }
 
 pub fn fixture(path: &str) -> Bytes {

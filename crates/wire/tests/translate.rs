@@ -14,7 +14,8 @@ use domain::canon::{FunctionTool, Thinking};
 use domain::usage::{Tokens, Usage};
 use proptest::prelude::*;
 use serde_json::json;
-use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Rendering, Target};
+use wire::codec::{Decoding, EchoedRequest, IdGenerator, Rendering, Target};
+use wire::formats;
 use wire::sse::Splitter;
 use wire::vendors;
 
@@ -35,7 +36,7 @@ fn target(format: Format, stream: bool) -> Target<'static> {
 
 /// The prompt encoded in that format and parsed again.
 fn through(prompt: &Prompt, format: Format) -> Prompt {
-    let codec = codec::of(format);
+    let codec = formats::of(format);
     let encoded = codec.encode(prompt, &target(format, false)).unwrap();
     let request = codec
         .peek(encoded.body.clone())
@@ -279,17 +280,17 @@ fn decoding() -> Decoding {
 }
 
 fn rendered(format: Format, reply: &Reply) -> bytes::Bytes {
-    codec::of(format).render(reply, &mut rendering())
+    formats::of(format).render(reply, &mut rendering())
 }
 
 fn decoded(format: Format, body: &[u8]) -> Reply {
-    codec::of(format)
+    formats::of(format)
         .decode(body, &mut decoding())
         .unwrap_or_else(|fault| panic!("{format:?} {fault}: {}", String::from_utf8_lossy(body)))
 }
 
 fn narrated(format: Format, reply: &Reply) -> bytes::Bytes {
-    let mut renderer = codec::of(format).renderer(rendering());
+    let mut renderer = formats::of(format).renderer(rendering());
     let mut written = BytesMut::new();
     for event in reply.clone().into_events() {
         renderer.write(&event, &mut written);
@@ -298,7 +299,7 @@ fn narrated(format: Format, reply: &Reply) -> bytes::Bytes {
 }
 
 fn followed(format: Format, stream: &bytes::Bytes) -> Reply {
-    let mut decoder = codec::of(format).decoder(decoding());
+    let mut decoder = formats::of(format).decoder(decoding());
     let (mut splitter, mut events) = (Splitter::new(1 << 20), Vec::new());
     splitter.push(stream.clone());
     while let Some(event) = splitter.next().unwrap() {

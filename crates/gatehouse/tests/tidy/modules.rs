@@ -7,46 +7,7 @@ use crate::rust_text::Text;
 use crate::tree::{File, rust_files};
 
 /// Cycles that are not removed yet, with the reason. A cycle that no longer exists must be deleted from this list.
-const KNOWN_CYCLES: [(&str, &[&str], &str); 6] = [
-    ("egress", &["address", "destination", "origin", "proxy"], "to be removed"),
-    ("gatehouse", &["master_key", "settings"], "to be removed"),
-    (
-        "pipeline",
-        &[
-            "ask",
-            "audit",
-            "authenticate",
-            "body_work",
-            "budgets",
-            "commit",
-            "console",
-            "dispatch",
-            "gateway",
-            "idempotency",
-            "inventory",
-            "key_uses",
-            "limit",
-            "metrics",
-            "ownership",
-            "passthrough",
-            "pending_receipts",
-            "reasoning_state",
-            "receive",
-            "reply",
-            "reserve",
-            "resolve",
-            "responses",
-            "settle",
-            "snapshot",
-            "stream",
-            "traces",
-        ],
-        "to be removed",
-    ),
-    ("server", &["admin", "http_service", "inference", "openapi", "router", "shell"], "to be removed"),
-    ("store", &["audit", "journal", "ledger", "spending"], "to be removed"),
-    ("wire", &["codec", "count", "formats"], "to be removed"),
-];
+const KNOWN_CYCLES: [(&str, &[&str], &str); 0] = [];
 
 /// One import: the file, the line and the path as it is written.
 type Import = (String, usize, String);

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::{self, Fault};
-use wire::codec::{self, Request};
+use wire::codec::Request;
+use wire::formats;
 use wire::formats::responses as format;
 
 use crate::call::receive::Call;
@@ -58,7 +59,7 @@ pub fn with_history(call: &Call) -> Result<Cow<'_, Request>, Fault> {
         }
         Some(previous) => {
             let body = format::with_history(&call.request.body, &previous.items);
-            codec::of(Format::Responses).peek(body).map(Cow::Owned)
+            formats::of(Format::Responses).peek(body).map(Cow::Owned)
         }
     }
 }

@@ -12,7 +12,8 @@ use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt as _;
-use wire::codec::{self, Request};
+use wire::codec::Request;
+use wire::formats;
 
 use crate::call::arrival::Arrival;
 use crate::call::previous::Previous;
@@ -98,9 +99,9 @@ impl Call {
     /// times the body's size and would be held for the whole call.
     pub fn prompt(&self, format: Format) -> Result<Cow<'_, Prompt>, Fault> {
         if self.is_large() {
-            return codec::of(format).parse(&self.request).map(Cow::Owned);
+            return formats::of(format).parse(&self.request).map(Cow::Owned);
         }
-        let parsed = self.prompt.get_or_init(|| codec::of(format).parse(&self.request));
+        let parsed = self.prompt.get_or_init(|| formats::of(format).parse(&self.request));
         parsed.as_ref().map(Cow::Borrowed).map_err(Clone::clone)
     }
 }
@@ -194,7 +195,7 @@ where
 
 /// Parses the fields that the gateway acts on; a large body is scanned on a worker thread.
 pub async fn parse(body: Bytes, arrival: &Arrival, gateway: &Gateway) -> Result<Box<Call>, Fault> {
-    let native = codec::native(arrival.surface);
+    let native = formats::native(arrival.surface);
     let request = match body.len() < LARGE_BODY {
         true => native.peek(body)?,
         false => Box::pin(gateway.body_work.run(&gateway.tasks, move || native.peek(body))).await??,
@@ -204,7 +205,7 @@ pub async fn parse(body: Bytes, arrival: &Arrival, gateway: &Gateway) -> Result<
 
 /// As [`parse`], on the calling thread whatever the size of the body.
 pub fn parse_here(body: Bytes, arrival: &Arrival) -> Result<Box<Call>, Fault> {
-    interpret(codec::native(arrival.surface).peek(body)?, arrival)
+    interpret(formats::native(arrival.surface).peek(body)?, arrival)
 }
 
 /// Runs `work` on a call: inline if its body is small, on a blocking thread if it is large.

@@ -7,7 +7,7 @@ use domain::call::Format;
 use domain::fault::{self, Fault};
 use egress::Outbound;
 use http::{HeaderName, HeaderValue, Method};
-use wire::codec;
+use wire::formats;
 
 use crate::dispatch::retry_after;
 use crate::gateway::Gateway;
@@ -68,7 +68,7 @@ pub async fn ask(gateway: &Gateway, instance: &str, core: &InstanceConfig, ask: 
         if status.is_success() {
             return Ok(body);
         }
-        let mut fault = codec::of(ask.format).read_error(status.as_u16(), &body, instance);
+        let mut fault = formats::of(ask.format).read_error(status.as_u16(), &body, instance);
         fault.retry_after = after.or(fault.retry_after);
         gateway.scrub(&mut fault);
         Err(fault)

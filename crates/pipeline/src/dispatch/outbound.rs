@@ -11,6 +11,7 @@ use domain::fault::{self, Fault};
 use egress::Outbound;
 use http::Method;
 use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Native, Rendering, Request, Target};
+use wire::formats;
 use wire::renames::Renames;
 
 use super::call_context::{CallContext, OwnedCallContext};
@@ -46,7 +47,7 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn CallContext) -> Result<P
         if target.vendor.paths.surface(call.surface, call.stream).is_none() {
             return Err(unsupported(call.surface, lane));
         }
-        let native = codec::native(call.surface);
+        let native = formats::native(call.surface);
         let body = native.splice(&call.request, &target);
         let dropped = native.dropped(&call.request);
         refuse_dropped(&dropped, lane, occasion)?;
@@ -68,7 +69,7 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn CallContext) -> Result<P
         false => previous::with_history(call)?,
     };
     if upstream == client && !codec::carries_sealed_state(&request.body) {
-        let codec = codec::of(client);
+        let codec = formats::of(client);
         let body = codec.splice(&request, &target);
         let (surface, passage) = (Surface::Converse(client), ResponseMode::Native(codec));
         return Ok(PreparedRequest {
@@ -142,7 +143,7 @@ fn whole_prompt(call: &Call, client: Format) -> Result<Prompt, Fault> {
 fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt, Fault> {
     match request {
         Cow::Borrowed(_) => call.prompt(client).map(Cow::into_owned),
-        Cow::Owned(request) => codec::of(client).parse(&request),
+        Cow::Owned(request) => formats::of(client).parse(&request),
     }
 }
 
@@ -157,13 +158,13 @@ fn translate(
     let mut prompt = occasion.gateway().reasoning_states.restore(prompt, || occasion.owner());
     let tools = special_tools(&prompt.tools);
     let renames = Renames::fit(&mut prompt, upstream);
-    let encoded = codec::of(upstream).encode(&prompt, &target(call, lane))?;
+    let encoded = formats::of(upstream).encode(&prompt, &target(call, lane))?;
     refuse_dropped(&encoded.dropped, lane, occasion)?;
     let mint = IdGenerator::new(occasion.seed());
     let (provider, model) = (lane.target.instance.clone(), lane.target.model.clone());
     let translation = Translation {
-        upstream: codec::of(upstream),
-        client: codec::of(client),
+        upstream: formats::of(upstream),
+        client: formats::of(client),
         client_format: client,
         decoding: Decoding {
             provider: provider.clone(),

@@ -10,7 +10,8 @@ use domain::scope::Action;
 use http::Method;
 use serde_json::{Value, json};
 use store::{Found, Owner, StoredResponse};
-use wire::codec::{self, Served};
+use wire::codec::Served;
+use wire::formats;
 use wire::vendors::Lifecycle;
 use wire::{json, splice};
 
@@ -214,7 +215,7 @@ pub fn unsupported(operation: Lifecycle, provider: &str) -> Fault {
 
 /// Writes the model as `provider/model`, like the answer at creation.
 pub(super) fn named_after(instance: &str, body: Bytes) -> Bytes {
-    let codec = codec::of(Format::Responses);
+    let codec = formats::of(Format::Responses);
     let Ok(answer) = codec.read_answer(&body) else { return body };
     let model = answer.object.value(&body, "model").and_then(|range| json::string_at(&body, &range));
     let Some(model) = model else { return body };

@@ -24,9 +24,9 @@ use utoipa::ToSchema;
 use crate::App;
 use crate::body::Strict;
 use crate::fault::Problem;
-use crate::http_service::RequestContext;
 use crate::inference::{call, chat};
 use crate::principal::{Explain, Principal, Read};
+use crate::request_context::RequestContext;
 use place::Place;
 
 #[derive(Deserialize, ToSchema)]

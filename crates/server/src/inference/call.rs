@@ -8,7 +8,7 @@ use pipeline::call::arrival::Arrival;
 use crate::App;
 use crate::azure::{Deployment, RewrittenFrom};
 use crate::fault::Problem;
-use crate::http_service::{Outgoing, RequestContext};
+use crate::request_context::{Outgoing, RequestContext};
 
 /// A route and the API surface it serves.
 #[derive(Clone, Copy)]

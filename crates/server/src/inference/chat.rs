@@ -11,7 +11,7 @@ use domain::call::{Format, Surface};
 
 use super::call::{self, Endpoint};
 use crate::App;
-use crate::http_service::{Outgoing, RequestContext};
+use crate::request_context::{Outgoing, RequestContext};
 
 pub const PATH: &str = "/v1/chat/completions";
 pub(crate) const ENDPOINT: Endpoint = Endpoint { path: PATH, surface: Surface::Converse(Format::Chat) };

@@ -13,8 +13,8 @@ use pipeline::count;
 use super::call::{self, Endpoint};
 use crate::App;
 use crate::fault::Problem;
-use crate::http_service::RequestContext;
 use crate::path::Named;
+use crate::request_context::RequestContext;
 
 pub(crate) const ENDPOINT: Endpoint =
     Endpoint { path: "/v1beta/models", surface: Surface::Converse(Format::Generate) };

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use crate::App;
 use crate::fault::Problem;
-use crate::http_service::RequestContext;
 use crate::path::Named;
 use crate::principal::{Inference, Principal};
 use crate::query::{self, Pairs};
+use crate::request_context::RequestContext;
 
 /// List the models that the caller may use, in Gemini's format. Without `pageSize`, all of them.
 #[utoipa::path(get, path = "/v1beta/models", operation_id = "list_google_models", tag = "inference",

@@ -12,7 +12,7 @@ use pipeline::count;
 use super::call::{self, Endpoint};
 use crate::App;
 use crate::fault::Problem;
-use crate::http_service::RequestContext;
+use crate::request_context::RequestContext;
 
 pub(crate) const CREATE: Endpoint =
     Endpoint { path: "/v1/messages", surface: Surface::Converse(Format::Messages) };

@@ -13,7 +13,7 @@ use pipeline::passthrough::{self, ROUTE, Wanted};
 use super::call::{self, Endpoint};
 use crate::App;
 use crate::fault::Problem;
-use crate::http_service::RequestContext;
+use crate::request_context::RequestContext;
 use crate::shell;
 
 const ENDPOINT: Endpoint = Endpoint { path: ROUTE, surface: Surface::Converse(Format::Chat) };

@@ -10,7 +10,7 @@ use domain::call::Surface;
 
 use super::call::{self, Endpoint};
 use crate::App;
-use crate::http_service::RequestContext;
+use crate::request_context::RequestContext;
 
 pub(crate) const EMBEDDINGS: Endpoint = Endpoint { path: "/v1/embeddings", surface: Surface::Embeddings };
 pub(crate) const RERANK: Endpoint = Endpoint { path: "/v1/rerank", surface: Surface::Rerank };

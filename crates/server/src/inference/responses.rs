@@ -22,10 +22,10 @@ use wire::json;
 use super::call::{self, Endpoint};
 use crate::App;
 use crate::fault::Problem;
-use crate::http_service::RequestContext;
 use crate::path::Named;
 use crate::principal::{Inference, Principal};
 use crate::query::{self, Pairs};
+use crate::request_context::RequestContext;
 
 pub(crate) const CREATE: Endpoint =
     Endpoint { path: "/v1/responses", surface: Surface::Converse(Format::Responses) };

@@ -13,8 +13,8 @@ use domain::fault::{Fault, FaultKind};
 
 use crate::App;
 use crate::fault::Problem;
-use crate::http_service::RequestContext;
 use crate::principal::{Inference, Principal};
+use crate::request_context::RequestContext;
 
 /// Stream the events of `POST /v1/responses` over a WebSocket. Send `{"type":"response.create", …}`.
 #[utoipa::path(get, path = "/v1/responses", operation_id = "open_response_socket", tag = "inference",

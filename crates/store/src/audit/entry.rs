@@ -5,7 +5,7 @@ use domain::receipt::{Attempt, Audited, CostSource, Receipt};
 use domain::usage::Tokens;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::record;
+use crate::journal_record;
 
 #[derive(Clone, Debug, Default)]
 pub struct AuditEntry {
@@ -143,8 +143,8 @@ impl AuditEntry {
 
     /// Reads the entry from a journal record, if it has one.
     pub(crate) fn read(text: &str) -> Result<Option<Self>, serde_json::Error> {
-        let Some(line) = record::audit_line(text) else { return Ok(None) };
-        let [columns, label, detail] = record::lines(text);
+        let Some(line) = journal_record::audit_line(text) else { return Ok(None) };
+        let [columns, label, detail] = journal_record::lines(text);
         let inside = |line: &'_ str| -> Option<String> {
             let inner = line.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
             (!inner.is_empty()).then(|| inner.to_owned())

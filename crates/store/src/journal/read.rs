@@ -169,7 +169,7 @@ fn identity(text: &str) -> Result<Cow<'_, str>, String> {
     {
         return Ok(Cow::Borrowed(id));
     }
-    let [columns, ..] = super::record::lines(text);
+    let [columns, ..] = crate::journal_record::lines(text);
     serde_json::from_str(columns).map(|Identity { id }| id).map_err(|error| error.to_string())
 }
 

@@ -10,9 +10,9 @@ use domain::receipt::Receipt;
 use super::Journal;
 use super::frame::{self, Kind};
 use super::read::{self, Event, Stretch};
-use super::record;
 use super::segment::HEADER;
 use crate::database::sql;
+use crate::journal_record;
 use crate::ledger::booking::Booking;
 use crate::ledger::rollup::TABLES;
 use crate::testing::{Hand, Noise, for_each_backend, journal, journal_config, opening, receipt};
@@ -427,7 +427,8 @@ fn frames(count: usize) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut ends, mut buffer) = (Vec::new(), vec![0], Vec::new());
     for n in 0..count {
         let receipt = receipt(format!("r{n}"));
-        frame::encode(&mut buffer, Kind::Receipt, |buffer| record::receipt(buffer, &receipt)).unwrap();
+        frame::encode(&mut buffer, Kind::Receipt, |buffer| journal_record::receipt(buffer, &receipt))
+            .unwrap();
         bytes.extend_from_slice(&buffer);
         ends.push(bytes.len());
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::StoreError;
 use crate::database::Value;
-use crate::journal::record;
+use crate::journal_record;
 
 /// In the order in which a booking binds them.
 pub(super) const COLUMNS: [&str; 31] = [
@@ -81,7 +81,7 @@ pub(crate) struct Label {
     pub cache_type: Arc<str>,
 }
 
-/// The first line of a receipt as `journal::record` writes it, borrowed.
+/// The first line of a receipt as `journal_record` writes it, borrowed.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Written<'a> {
@@ -180,7 +180,7 @@ fn clipped(text: &str, most: usize) -> Arc<str> {
 
 impl Booking {
     pub fn read<'a>(text: &'a str, labels: &mut Labels<'a>) -> Result<Read<'a>, serde_json::Error> {
-        let [columns, label, detail] = record::lines(text);
+        let [columns, label, detail] = journal_record::lines(text);
         let written: Written<'a> = serde_json::from_str(columns)?;
         if written.unbooked {
             return Ok(Read { id: written.id, booking: None });
@@ -209,7 +209,7 @@ impl Booking {
     /// Converts a receipt that did not pass through the journal; `None` if it is not to be booked.
     pub fn of(receipt: &Receipt) -> Result<Option<Self>, StoreError> {
         let mut json = Vec::new();
-        record::receipt(&mut json, receipt);
+        journal_record::receipt(&mut json, receipt);
         let unreadable = |error: &dyn std::fmt::Display| StoreError::Failed(error.to_string());
         let json = std::str::from_utf8(&json).map_err(|error| unreadable(&error))?;
         let read = Self::read(json, &mut Labels::default()).map_err(|error| unreadable(&error))?;

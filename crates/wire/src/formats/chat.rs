@@ -5,7 +5,6 @@ mod classify;
 mod decode;
 mod details;
 mod encode;
-mod error;
 mod message;
 mod parse;
 mod quick_scan;
@@ -30,7 +29,6 @@ use crate::sse;
 
 pub use answer::read_answer;
 pub use classify::classify;
-pub use error::{auth_failed, read_error, read_stream_error};
 pub use quick_scan::{event_id, has_choices};
 pub use request::include_usage;
 pub use usage::{read_usage, write_usage};

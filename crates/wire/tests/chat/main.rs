@@ -16,19 +16,20 @@ use domain::call::Format;
 use domain::canon::{Collector, Event, Prompt, Reply};
 use domain::fault::Fault;
 use serde_json::Value;
-use wire::codec::{self, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::codec::{Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::formats;
 use wire::sse::Splitter;
 use wire::vendors as all;
 
 fn parse(body: &Value) -> Result<Prompt, Fault> {
-    let codec = codec::of(Format::Chat);
+    let codec = formats::of(Format::Chat);
     codec.parse(&codec.peek(Bytes::from(body.to_string()))?)
 }
 
 fn encode(prompt: &Prompt, vendor: &str, model: &str) -> Encoded {
     let vendor = all::find(vendor).unwrap();
     let target = Target { model, stream: false, vendor, max_output: None };
-    codec::of(Format::Chat).encode(prompt, &target).unwrap()
+    formats::of(Format::Chat).encode(prompt, &target).unwrap()
 }
 
 fn json(bytes: &[u8]) -> Value {
@@ -66,7 +67,7 @@ fn rendering(include_usage: bool) -> Rendering {
 
 /// Decodes a stream that arrives in these chunks.
 fn decode_stream(chunks: impl IntoIterator<Item = Bytes>, decoding: Decoding) -> Result<Vec<Event>, Fault> {
-    let mut decoder = codec::of(Format::Chat).decoder(decoding);
+    let mut decoder = formats::of(Format::Chat).decoder(decoding);
     let mut splitter = Splitter::new(1 << 20);
     let mut events = Vec::new();
     for chunk in chunks {
@@ -114,7 +115,7 @@ fn gather(events: &[Event]) -> Reply {
 }
 
 fn render_stream(events: &[Event], rendering: Rendering) -> Bytes {
-    let mut renderer = codec::of(Format::Chat).renderer(rendering);
+    let mut renderer = formats::of(Format::Chat).renderer(rendering);
     let mut out = BytesMut::new();
     events.iter().for_each(|event| renderer.write(event, &mut out));
     out.freeze()

@@ -8,14 +8,15 @@ use bytes::{Bytes, BytesMut};
 use domain::call::Format;
 use domain::canon::{Content, Event, Opaque, Origin, Part, Prompt, Reply, ToolCall, ToolResult};
 use domain::fault::Fault;
-use wire::codec::{self, Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::codec::{Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::formats;
 use wire::sse::Splitter;
 use wire::vendors;
 
 pub const MODEL: &str = "gemini-3-pro-preview";
 
 pub fn codec() -> &'static dyn Codec {
-    codec::of(Format::Generate)
+    formats::of(Format::Generate)
 }
 
 pub fn fixtures(folder: &str) -> Vec<(String, Bytes)> {

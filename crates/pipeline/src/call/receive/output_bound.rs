@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 use bytes::{Bytes, BytesMut};
 use domain::call::{Format, Surface};
 use domain::fault::Fault;
-use wire::codec::{self, Request};
+use wire::codec::Request;
+use wire::formats;
 use wire::json;
 use wire::splice::Patch;
 
@@ -30,7 +31,7 @@ impl Call {
             }
         };
         let body = joined(&patch.apply(&self.request.body));
-        let request = codec::native(self.surface).peek(body)?;
+        let request = formats::native(self.surface).peek(body)?;
         let model = self.request.model.clone();
         Ok(Box::new(Self { request: Request { model, ..request }, prompt: OnceLock::new(), ..self }))
     }
@@ -76,7 +77,7 @@ mod tests {
 
     #[track_caller]
     fn check(surface: Surface, body: &str, expected: &str) {
-        let request = codec::native(surface).peek(Bytes::copy_from_slice(body.as_bytes())).unwrap();
+        let request = formats::native(surface).peek(Bytes::copy_from_slice(body.as_bytes())).unwrap();
         let call = Call::new(surface, request, false);
         let call = call.with_max_output(7).unwrap();
         assert_eq!(std::str::from_utf8(&call.request.body).unwrap(), expected);

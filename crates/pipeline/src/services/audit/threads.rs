@@ -87,12 +87,12 @@ mod tests {
     use bytes::Bytes;
     use domain::call::Format;
     use serde_json::json;
-    use wire::codec;
+    use wire::formats;
 
     use super::*;
 
     fn of(format: Format, body: Value, owner: &str) -> Option<Threads> {
-        let codec = codec::of(format);
+        let codec = formats::of(format);
         let request = codec.peek(Bytes::from(body.to_string())).unwrap();
         Threads::of(&codec.parse(&request).unwrap(), owner)
     }

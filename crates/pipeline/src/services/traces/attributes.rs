@@ -94,7 +94,7 @@ mod tests {
     use domain::call::Surface;
 
     fn keys(format: Format, body: &'static str) -> Vec<(String, Value)> {
-        let native = wire::codec::native(Surface::Converse(format));
+        let native = wire::formats::native(Surface::Converse(format));
         let request = native.peek(body.as_bytes().into()).unwrap();
         let found = parameters(&request);
         found

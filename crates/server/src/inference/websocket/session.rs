@@ -19,7 +19,7 @@ use wire::sse::Splitter;
 use super::super::responses::CREATE;
 use super::request::{SocketRequest, Turn};
 use crate::App;
-use crate::http_service::RequestContext;
+use crate::request_context::RequestContext;
 
 /// Idle time after which a connection is closed.
 const IDLE: Duration = Duration::from_secs(600);

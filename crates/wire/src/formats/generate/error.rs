@@ -5,14 +5,14 @@ use std::time::Duration;
 use domain::fault::Fault;
 use serde_json::Value;
 
-use crate::formats::chat;
+use crate::provider_error;
 
 pub fn read_error(status: u16, body: &[u8], provider: &str) -> Fault {
-    with_details(chat::read_error(status, body, provider), body, provider)
+    with_details(provider_error::read_error(status, body, provider), body, provider)
 }
 
 pub fn read_stream_error(data: &[u8], provider: &str) -> Fault {
-    with_details(chat::read_stream_error(data, provider), data, provider)
+    with_details(provider_error::read_stream_error(data, provider), data, provider)
 }
 
 fn with_details(mut fault: Fault, body: &[u8], provider: &str) -> Fault {
@@ -22,7 +22,7 @@ fn with_details(mut fault: Fault, body: &[u8], provider: &str) -> Fault {
         // An invalid key is answered with 400, which would otherwise look like a client error.
         if detail["reason"] == "API_KEY_INVALID" {
             let status = fault.upstream_status.map_or(400, u16::from);
-            return chat::auth_failed(status, body, provider);
+            return provider_error::auth_failed(status, body, provider);
         }
         if let Some(delay) = detail["retryDelay"].as_str().and_then(seconds) {
             fault.retry_after.get_or_insert(delay);

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::{stop, usage};
 use crate::codec::Decoding;
-use crate::formats::chat;
+use crate::provider_error;
 
 #[derive(Deserialize)]
 struct Answer<'a> {
@@ -48,7 +48,7 @@ pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
     let invalid = |reason: &str| fault::upstream_invalid_response(&provider, reason);
     let answer: Answer = serde_json::from_slice(body).map_err(|_| invalid("it is no message"))?;
     if answer.kind == "error" {
-        return Err(chat::read_stream_error(body, &provider));
+        return Err(provider_error::read_stream_error(body, &provider));
     }
     let content = answer.content.ok_or_else(|| invalid("it has no content"))?;
     let mut reply = Reply { id: answer.id, model: answer.model, ..Reply::default() };

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::decode::{RawBlock, state, stop_of};
 use super::usage::read_usage;
 use crate::codec::{Decoder, Decoding};
-use crate::formats::chat;
+use crate::provider_error;
 use crate::sse;
 use event::{BlockDelta, BlockStart, BlockStop, Kind, MessageDelta, MessageStart};
 use slot::{Gathered, Slot, State};
@@ -86,7 +86,7 @@ impl StreamDecoder {
                 Ok(())
             }
             b"message_stop" => Err(self.invalid("it stops without a reason")),
-            b"error" => Err(chat::read_stream_error(data, &self.decoding.provider)),
+            b"error" => Err(provider_error::read_stream_error(data, &self.decoding.provider)),
             _ => Ok(()),
         }
     }

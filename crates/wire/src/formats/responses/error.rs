@@ -3,7 +3,7 @@
 use domain::fault::{self, Fault};
 use serde_json::{Value, json};
 
-use crate::formats::chat;
+use crate::provider_error;
 
 /// Reads the error from an event's data, a complete response or an error object.
 pub fn read_stream_error(data: &[u8], provider: &str) -> Fault {
@@ -20,7 +20,7 @@ pub fn read_stream_error(data: &[u8], provider: &str) -> Fault {
         members.insert("status".to_owned(), status.into());
     }
     let wrapped = json!({ "error": error }).to_string();
-    chat::read_stream_error(wrapped.as_bytes(), provider)
+    provider_error::read_stream_error(wrapped.as_bytes(), provider)
 }
 
 /// The status of error codes that only this format has; the others are shared with chat.
