@@ -1,8 +1,14 @@
 //! Accounting of a call: its receipt, its usage, and settlement.
 
 pub mod audit_tap;
+mod background_call;
 pub mod estimate;
+pub mod holds;
 pub mod loss;
+mod prior_usage;
+pub mod receipt_builder;
+mod request_log;
 pub mod reservation;
-pub mod settle;
+mod settlement;
 pub mod stored_response;
+pub mod ticket;

@@ -10,7 +10,7 @@ use domain::fault::Fault;
 use domain::user_path::UserPath;
 
 use crate::accounting::reservation::Reservation;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
 use crate::call::response_headers::Refused;
@@ -63,7 +63,7 @@ pub(crate) fn admit(
     // Last: a call that a budget refuses takes no tokens from its key's limits.
     let reservation = reserve::reserve(&prepared.plan, &prepared.call);
     if let Some(lane) = prepared.plan.first() {
-        ticket.limit_tokens(|| reservation.token_demand(lane))?;
+        ticket.holds.limit_tokens(&ticket.context, || reservation.token_demand(lane))?;
     }
     Ok((prepared, reservation))
 }

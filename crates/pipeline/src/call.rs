@@ -2,6 +2,7 @@
 
 pub mod arrival;
 pub mod authenticate;
+pub mod context;
 pub mod ownership;
 pub(crate) mod previous;
 pub mod receive;

@@ -10,7 +10,7 @@ use wire::codec::Target;
 use wire::formats;
 use wire::vendors::Lifecycle;
 
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::admission::admit;
 use crate::call::arrival::Arrival;
 use crate::call::response_headers::Refused;
@@ -57,12 +57,12 @@ where
     };
     match outcome.await {
         Ok(answer) => {
-            ticket.said(&answer);
+            ticket.audit.said(&answer);
             if let (Some(usage), raw) = told(&mut ticket, &answer) {
                 ticket.consumed(usage, raw);
             }
             let mut headers = HeaderMap::new();
-            ticket.limits(&mut headers);
+            ticket.holds.write_headers(&ticket.context, &mut headers);
             if let Some(counted) = ticket.complete() {
                 let _ = counted.await;
             }

@@ -13,7 +13,7 @@ use wire::formats;
 use wire::vendors::Lifecycle;
 
 use crate::accounting::estimate;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::admission::Prepared;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
@@ -100,9 +100,9 @@ where
             // Nothing was generated, and counting is free.
             ticket.consumed(Usage::default(), b"");
             let mut headers = HeaderMap::new();
-            ticket.limits(&mut headers);
-            if ticket.is_audited() {
-                ticket.said(value.to_string().as_bytes());
+            ticket.holds.write_headers(&ticket.context, &mut headers);
+            if ticket.audit.is_on() {
+                ticket.audit.said(value.to_string().as_bytes());
             }
             ticket.complete();
             Ok((headers, value))

@@ -3,7 +3,6 @@
 
 pub(crate) mod ask;
 mod attempt;
-mod call_context;
 mod continuation;
 mod dry_run;
 mod failover_plan;
@@ -26,7 +25,7 @@ use wire::codec::{self, Native};
 use wire::response_facts::ResponseFacts;
 
 use crate::accounting::reservation::Reservation;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
 use crate::routing::health::Admission;
 use crate::routing::resolve::Plan;
@@ -34,7 +33,6 @@ use crate::routing::routes::Lane;
 use crate::streaming::{Translation, UpstreamStream};
 
 use attempt::attempt;
-pub use call_context::CallContext;
 pub use dry_run::{Dialect, Foreseen, RequestPreview, TargetOutlook, dry_run};
 use failover_plan::{FailoverPlan, Next, RetryContext};
 use outbound::PreparedRequest;
@@ -170,7 +168,7 @@ async fn try_targets(
             }
         }
     }
-    Err(course.verdict(ticket.now()))
+    Err(course.verdict(ticket.context.now()))
 }
 
 /// Encodes the call for a target, on a blocking thread if its body is large. The outer error ends the call, the inner
@@ -183,20 +181,20 @@ async fn prepare(
     if call.is_large() {
         return Box::pin(outbound::prepare_large(call, lane.clone(), ticket)).await;
     }
-    let prepared = outbound::prepare(&call, lane, ticket);
+    let prepared = outbound::prepare(&call, lane, &ticket.context);
     Ok((call, prepared))
 }
 
 /// Waits before a retry; the time does not count as overhead of the gateway.
 async fn wait(pause: Duration, ticket: &mut Ticket) {
-    let before = ticket.now();
+    let before = ticket.context.now();
     Box::pin(tokio::time::sleep(pause)).await;
-    ticket.waited(ticket.now().saturating_sub(before));
+    ticket.receipt.waited(ticket.context.now().saturating_sub(before));
 }
 
 /// Admits the call to the target if its health allows that; otherwise the plan moves on.
 fn admit(lane: &Lane, course: &mut FailoverPlan, ticket: &Ticket) -> Option<Admission> {
-    match lane.health.admit(ticket.now()) {
+    match lane.health.admit(ticket.context.now()) {
         Ok(admission) => Some(admission),
         Err(availability) => {
             course.pass_over(&availability);
@@ -222,11 +220,11 @@ async fn ask(
             course.strike(&other);
         }
         if let Some(fault) = raced.beside {
-            course.failed_beside(fault, ticket.now());
+            course.failed_beside(fault, ticket.context.now());
         }
         return raced.tried;
     }
-    let alone = course.alternative(ticket.now()).is_none();
+    let alone = course.alternative(ticket.context.now()).is_none();
     try_one(call, trying, reservation, ticket, Bounds { deadline, alone }).await
 }
 
@@ -246,12 +244,12 @@ async fn try_one(
     Bounds { deadline, alone }: Bounds,
 ) -> AttemptResult {
     let PendingAttempt { leaving, asked } = trying;
-    ticket.leave_out(leaving.dropped());
+    ticket.receipt.leave_out(leaving.dropped());
     ticket.leave(&asked.lane, reservation);
-    let before = ticket.now();
+    let before = ticket.context.now();
     let outcome = attempt(call, leaving, &asked, ticket, deadline).await;
-    let duration = ticket.now().saturating_sub(before);
-    ticket.waited(duration);
+    let duration = ticket.context.now().saturating_sub(before);
+    ticket.receipt.waited(duration);
     conclude(asked, outcome, duration, alone, ticket)
 }
 
@@ -263,7 +261,7 @@ fn conclude(
     alone: bool,
     ticket: &mut Ticket,
 ) -> AttemptResult {
-    let now = ticket.now();
+    let now = ticket.context.now();
     if let Err(fault) = &mut outcome {
         ticket.gateway().scrub(fault);
     }
@@ -272,9 +270,9 @@ fn conclude(
         Err(fault) => (fault.upstream_status.map_or(fault.status, u16::from), Some(fault.code.to_string())),
     };
     ticket.attempted(&lane, lane.attempt(status, error, duration), span_id);
-    let answer = outcome.as_ref().ok().filter(|_| ticket.is_traced());
+    let answer = outcome.as_ref().ok().filter(|_| ticket.receipt.is_traced());
     if let Some(facts) = answer.and_then(|answer| progress.facts().or_else(|| answer.facts())) {
-        ticket.trace_response(facts);
+        ticket.receipt.trace_response(facts);
     }
     match &mut outcome {
         Ok(answer) => {
@@ -285,9 +283,9 @@ fn conclude(
         }
         Err(fault) => {
             cool(&lane, fault, now, alone);
-            ticket.refused();
+            ticket.receipt.refused();
             if let Some(loss) = progress.loss() {
-                ticket.lose(&lane, loss);
+                ticket.receipt.lose(&lane, loss);
             }
             if fault.is_failure() {
                 ticket.gateway().report_transition(&lane, admission.failed(now, &fault.code));
@@ -333,6 +331,6 @@ fn moment(ticket: &Ticket, deadline: Instant) -> RetryContext<'_> {
         retries: &gateway.policy.retries,
         budget: &gateway.retry_budget,
         active: u64::try_from(gateway.metrics.in_flight.get()).unwrap_or_default(),
-        now: ticket.now(),
+        now: ticket.context.now(),
     }
 }

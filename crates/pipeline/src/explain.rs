@@ -21,8 +21,9 @@ use crate::admission::reserve;
 use crate::budgets::BudgetScope;
 use crate::call::arrival::{self, Arrival};
 use crate::call::authenticate;
+use crate::call::context::CallContext;
 use crate::call::receive::{self, Call};
-use crate::dispatch::{self, CallContext};
+use crate::dispatch;
 use crate::gateway::Gateway;
 use crate::routing::choose::Ranked;
 use crate::routing::resolve::access::Access;
@@ -50,8 +51,8 @@ pub struct Question {
 /// Explains a request. The returned error concerns the explanation itself; an error of the call is part of the
 /// explanation.
 pub async fn explain(
-    gateway: &Gateway,
-    snapshot: &Snapshot,
+    gateway: &Arc<Gateway>,
+    snapshot: &Arc<Snapshot>,
     question: Question,
 ) -> Result<Explanation, Fault> {
     let Question { arrival, body, caller, asker } = question;
@@ -83,8 +84,8 @@ impl From<Fault> for Stop {
 }
 
 struct Explainer<'a> {
-    gateway: &'a Gateway,
-    snapshot: &'a Snapshot,
+    gateway: &'a Arc<Gateway>,
+    snapshot: &'a Arc<Snapshot>,
     arrival: &'a Arrival,
     caller: &'a Caller,
     asker: &'a Caller,
@@ -129,8 +130,9 @@ impl Explainer<'_> {
         let mut call = receive::parse_here(body, arrival)?;
         let circumstances = call.circumstances(gateway, arrival.request_id.number(), false);
         explanation.request = Some(shown::request(&call, arrival, &circumstances));
-        let occasion = Imagined { gateway, arrival, owner: self.owner(&caller, user_path.as_str()) };
-        self.look_back(&mut call, &caller, &occasion).await?;
+        let owner = self.owner(&caller, user_path.as_str());
+        let context = CallContext::explained(gateway, snapshot, arrival, owner);
+        self.look_back(&mut call, &caller, &context).await?;
         let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
         let asking = call.asking(access, arrival, &gateway.policy)?;
         let mut steps = Vec::new();
@@ -142,7 +144,7 @@ impl Explainer<'_> {
         let (call, unaffordable) = self.afford(call, &mut ranked, &caller, user_path, explanation)?;
         let plan = plan_of(&ranked);
         let reservation = reserve::reserve(&plan, &call);
-        self.dry_run(&call, &plan, &ranked, &occasion, &circumstances, explanation);
+        self.dry_run(&call, &plan, &ranked, &context, &circumstances, explanation);
         explanation.estimated_cost = Some(shown::cost(&reservation));
         match unaffordable.or(tokens_refused) {
             Some(fault) => Err(refused(fault, explanation)),
@@ -233,11 +235,11 @@ impl Explainer<'_> {
         call: &Call,
         plan: &Plan,
         ranked: &[Ranked<Arc<Lane>>],
-        occasion: &Imagined<'_>,
+        context: &CallContext,
         circumstances: &crate::routing::choose::SelectionContext,
         explanation: &mut Explanation,
     ) {
-        let foreseen = dispatch::dry_run(call, &plan.lanes, occasion, circumstances.now);
+        let foreseen = dispatch::dry_run(call, &plan.lanes, context, circumstances.now);
         let candidates = ranked.iter().zip(&foreseen.prospects).enumerate();
         let candidates = candidates
             .map(|(place, (candidate, prospect))| shown::candidate(place, candidate, prospect, circumstances))
@@ -258,7 +260,7 @@ impl Explainer<'_> {
     }
 
     /// Loads the history of a conversation, which the request would contain. Only its owner and admins may see it.
-    async fn look_back(&self, call: &mut Call, caller: &Caller, occasion: &Imagined<'_>) -> Result<(), Stop> {
+    async fn look_back(&self, call: &mut Call, caller: &Caller, context: &CallContext) -> Result<(), Stop> {
         if call.surface != Surface::Converse(Format::Responses) {
             return Ok(());
         }
@@ -267,7 +269,7 @@ impl Explainer<'_> {
             let needed = Scope::Admin(None, Action::Read).to_string();
             return Err(Stop::Asker(domain::fault::insufficient_scope(needed)));
         }
-        responses::look_back(call, caller, occasion.owner(), &self.gateway.responses).await?;
+        responses::look_back(call, caller, context.owner().clone(), &self.gateway.responses).await?;
         Ok(())
     }
 }
@@ -281,30 +283,4 @@ fn refused(fault: Fault, explanation: &mut Explanation) -> Stop {
     explanation.decision = Decision::default();
     explanation.upstream_request = None;
     Stop::Call(fault)
-}
-
-/// The context of a call that is not made.
-struct Imagined<'a> {
-    gateway: &'a Gateway,
-    arrival: &'a Arrival,
-    owner: Owner,
-}
-
-impl CallContext for Imagined<'_> {
-    fn gateway(&self) -> &Gateway {
-        self.gateway
-    }
-
-    /// Empty: ids are generated for responses, and there is none.
-    fn seed(&self) -> String {
-        String::new()
-    }
-
-    fn created(&self) -> i64 {
-        self.arrival.at.micros() / 1_000_000
-    }
-
-    fn owner(&self) -> Owner {
-        self.owner.clone()
-    }
 }

@@ -23,7 +23,7 @@ mod streaming;
 
 use std::sync::Arc;
 
-use accounting::settle::Ticket;
+use accounting::ticket::Ticket;
 use admission::{Prepared, admit_sized};
 use bytes::Bytes;
 use call::arrival::Arrival;
@@ -61,7 +61,7 @@ where
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
-            let early = EarlyHeaders { account: ticket.account(), clamped: ticket.clamped() };
+            let early = EarlyHeaders { account: ticket.holds.account(), clamped: ticket.holds.clamped() };
             // On the heap: from here on a pointer is moved, and a stream takes it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             if streams {

@@ -23,7 +23,7 @@ use store::Owner;
 use tokio::time::{Instant, timeout_at};
 
 use crate::accounting::reservation::Reservation;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::response_headers::{self, Refused};
 use crate::gateway::Gateway;
@@ -68,8 +68,9 @@ where
     B::Error: Into<BodyError>,
 {
     let mut ticket = Ticket::open(gateway, &arrival);
-    let upload = Upload::new(body, &arrival.headers, gateway.policy.body_timeout, ticket.uploading());
-    match prepare(&gateway.snapshot(), &arrival, &wanted, upload, &mut ticket).await {
+    let upload = Upload::new(body, &arrival.headers, gateway.policy.body_timeout, ticket.audit.uploading());
+    let snapshot = ticket.context.snapshot().clone();
+    match prepare(&snapshot, &arrival, &wanted, upload, &mut ticket).await {
         Ok(journey) => journey.go(&wanted.method, ticket).await,
         Err(fault) => Err(ticket.refuse(fault)),
     }
@@ -95,7 +96,7 @@ impl Journey {
         let Self { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id } = self;
         ticket.leave(&lane, &reservation);
         let gateway = ticket.gateway().clone();
-        let before = ticket.now();
+        let before = ticket.context.now();
         let makes = endpoint.makes.filter(|_| *method == Method::POST);
         let mut fare = PassthroughMeter::new(ticket, instance, endpoint.model, sent.clone(), purpose);
         fare.owned_by(parent, makes);
@@ -206,7 +207,7 @@ async fn wrapped(
 fn told(ticket: &mut Ticket) -> HeaderMap {
     let overhead_us = ticket.first_byte();
     let mut headers = ticket.headers(overhead_us);
-    if ticket.lane().is_some_and(|lane| lane.target.model.is_empty()) {
+    if ticket.receipt.lane().is_some_and(|lane| lane.target.model.is_empty()) {
         headers.remove(response_headers::MODEL);
     }
     headers

@@ -8,7 +8,7 @@ use domain::fault::Fault;
 use domain::scope::{Action, Scope};
 use domain::user_path::UserPath;
 
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::admission::Prepared;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
@@ -54,14 +54,14 @@ where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
-    let snapshot = gateway.snapshot();
+    let snapshot = ticket.context.snapshot().clone();
     let caller = authenticate::caller(&snapshot, arrival)?;
     let user_path = ticket.identify(&caller, arrival)?;
     caller.require(Scope::Inference)?;
     let body = receive::receive(body, &arrival.headers, gateway).await?;
-    ticket.received(&body);
+    ticket.audit.received(&body);
     let call = receive::parse(body, arrival, gateway).await?;
-    ticket.requested(&call);
+    ticket.receipt.requested(&call);
     Ok(ParsedCall { snapshot, caller, user_path, call })
 }
 
@@ -77,12 +77,12 @@ pub(crate) async fn route(
     responses::follow_up(&mut call, &caller, ticket).await?;
     refuse_others_objects(gateway, &caller, &call, ticket).await?;
     if real {
-        call = ticket.converses(call).await?;
+        call = ticket.audit.converses(&ticket.context, call).await?;
     }
     let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
-    ticket.resolved(&snapshot.routes.names);
+    ticket.receipt.resolved(&snapshot.routes.names);
     let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
     Ok(Prepared { snapshot, caller, user_path, call, plan })
 }
@@ -94,7 +94,9 @@ async fn refuse_others_objects(
     call: &Call,
     ticket: &Ticket,
 ) -> Result<(), Fault> {
-    let Some(owner) = responses::visible_to(caller, &ticket.owner(), Action::Read) else { return Ok(()) };
+    let Some(owner) = responses::visible_to(caller, ticket.context.owner(), Action::Read) else {
+        return Ok(());
+    };
     let ids = ownership::references_of(gateway, &call.request.body).await?;
     if ids.is_empty() {
         return Ok(());

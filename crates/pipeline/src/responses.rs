@@ -13,8 +13,8 @@ use store::{Found, Owner, OwnerFilter, Responses, StoredResponse};
 use wire::formats;
 use wire::json;
 
-use crate::accounting::settle::Ticket;
 use crate::accounting::stored_response::Keeping;
+use crate::accounting::ticket::Ticket;
 use crate::call::previous::Previous;
 use crate::call::receive::Call;
 
@@ -24,7 +24,7 @@ pub use lifecycle::{Inquiry, Items};
 /// The usage of a complete response, parsed and raw. Also records the size of its content.
 pub(crate) fn told<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
     let codec = formats::of(Format::Responses);
-    ticket.produced(codec.read_answer(body).map_or(0, |answer| answer.content_bytes as u64));
+    ticket.receipt.produced(codec.read_answer(body).map_or(0, |answer| answer.content_bytes as u64));
     let place = json::scan(body).ok().and_then(|object| object.value(body, "usage"));
     let raw = place.map(|range| &body[range]).unwrap_or_default();
     (codec.read_usage(raw, None), raw)
@@ -36,7 +36,9 @@ pub async fn follow_up(call: &mut Call, caller: &Caller, ticket: &mut Ticket) ->
         return Ok(());
     }
     // Boxed, because most calls do not need this future and should not carry its size.
-    let keeping = Box::pin(look_back(call, caller, ticket.owner(), &ticket.gateway().responses)).await?;
+    let keeping =
+        Box::pin(look_back(call, caller, ticket.context.owner().clone(), &ticket.gateway().responses))
+            .await?;
     ticket.keep(keeping);
     Ok(())
 }

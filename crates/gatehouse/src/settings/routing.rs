@@ -1,6 +1,6 @@
 //! Value types of the routing settings.
 
-use pipeline::policy::FallbackMode;
+use pipeline::policy;
 
 use super::value::Value;
 

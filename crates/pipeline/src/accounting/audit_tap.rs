@@ -4,19 +4,118 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use domain::call::Format;
-use domain::receipt::Audited;
+use domain::call::{Format, Surface};
+use domain::fault::{self, Fault};
+use domain::receipt::{Audited, Receipt};
 use http::HeaderMap;
 
-use crate::call::arrival::Arrival;
+use crate::call::arrival::{Arrival, RequestId};
 use crate::call::authenticate;
+use crate::call::context::CallContext;
+use crate::call::receive::{self, Call};
 use crate::services::audit::{Recording, Rules, Scrubber, Threads, members, redact};
 
-/// The audit data of one call.
-pub struct AuditTap {
+/// Captures headers and bodies of a call for the audit log; does nothing if that is off.
+pub struct AuditTap(Option<Box<Capture>>);
+
+impl AuditTap {
+    /// Starts a capture. Allocates nothing if the audit log is off.
+    pub fn open(rules: Rules, arrival: &Arrival) -> Self {
+        Self(rules.enabled.then(|| Box::new(Capture::new(rules, arrival))))
+    }
+
+    /// A tap that captures nothing.
+    pub fn off() -> Self {
+        Self(None)
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The client's credential, which is masked wherever it appears.
+    pub fn credential(&self) -> Option<&str> {
+        self.0.as_ref()?.credential.as_deref()
+    }
+
+    /// Records the request body as received.
+    pub fn received(&mut self, body: &Bytes) {
+        if let Some(capture) = self.0.as_mut().filter(|capture| capture.rules.bodies) {
+            capture.request = body.clone();
+        }
+    }
+
+    /// Records the conversation that the call belongs to. A call with a previous response id is identified by that
+    /// alone.
+    pub async fn converses(&mut self, context: &CallContext, call: Box<Call>) -> Result<Box<Call>, Fault> {
+        let Surface::Converse(format) = call.surface else { return Ok(call) };
+        let Some(capture) = self.0.as_mut().filter(|_| call.previous.is_none()) else { return Ok(call) };
+        let owner = context.owner();
+        let seed = format!("{}/{}", owner.tenant.as_deref().unwrap_or_default(), owner.key);
+        let threads =
+            move |call: &Call| call.prompt(format).ok().and_then(|prompt| Threads::of(&prompt, &seed));
+        let (call, threads) = receive::with_call(context.gateway(), call, threads).await?;
+        capture.threads = threads;
+        Ok(call)
+    }
+
+    /// The recording of a request body that is streamed through.
+    pub fn uploading(&mut self) -> Option<Arc<Recording>> {
+        self.0.as_mut()?.upload()
+    }
+
+    /// The recording of a stream's events.
+    pub fn recording(&self) -> Option<Arc<Recording>> {
+        self.0.as_ref()?.download()
+    }
+
+    /// Records bytes of the answer.
+    pub fn said(&self, bytes: &[u8]) {
+        if let Some(capture) = &self.0 {
+            capture.said(bytes);
+        }
+    }
+
+    /// Records the response headers.
+    pub fn heads(&mut self, headers: &HeaderMap) {
+        if let Some(capture) = &mut self.0 {
+            capture.answered(headers);
+        }
+    }
+
+    /// Records the reason of a fault that is not in its message.
+    pub fn failed(&mut self, fault: &Fault) {
+        if let Some(capture) = &mut self.0 {
+            capture.reason = fault.reason.map(fault::Reason::as_str);
+        }
+    }
+
+    /// Records an error answer in the client's format. A client that has disconnected (499) gets none.
+    pub fn refused(&mut self, fault: &Fault, headers: &HeaderMap, request_id: &RequestId) {
+        let Some(capture) = self.0.as_mut().filter(|_| fault.status != 499) else { return };
+        capture.said(&wire::fault::envelope(fault, capture.format, request_id.as_str()));
+        capture.answered(headers);
+    }
+
+    /// The audit data of the call. For callers without a valid key, headers are removed and entries are rate-limited.
+    pub fn finish(&mut self, context: &CallContext, receipt: &Receipt) -> Option<Box<Audited>> {
+        let mut capture = self.0.take()?;
+        let gateway = context.gateway();
+        if receipt.auth_method.is_empty() {
+            if !gateway.unknown_callers.admits(context.now()) {
+                gateway.metrics.audit_entries_dropped.inc();
+                return None;
+            }
+            capture.forget_headers();
+        }
+        Some(Box::new(capture.finish(&gateway.snapshot().routes.scrubber)))
+    }
+}
+
+struct Capture {
     rules: Rules,
     /// The API format in which errors are rendered for the client.
-    pub format: Format,
+    format: Format,
     path: String,
     query: String,
     /// The client's credential, which is masked wherever it appears.
@@ -26,8 +125,8 @@ pub struct AuditTap {
     request: Bytes,
     upload: Option<Arc<Recording>>,
     download: Arc<Recording>,
-    pub threads: Option<Threads>,
-    pub reason: Option<&'static str>,
+    threads: Option<Threads>,
+    reason: Option<&'static str>,
 }
 
 /// Bytes kept of the query string.
@@ -37,14 +136,10 @@ const QUERY_LIMIT: usize = 2048;
 /// two before it is removed.
 const LONGEST_SECRET: usize = 4096;
 
-impl AuditTap {
-    /// Starts a capture. Returns `None` without allocating if the audit log is off.
-    pub fn open(rules: Rules, arrival: &Arrival) -> Option<Box<Self>> {
-        if !rules.enabled {
-            return None;
-        }
+impl Capture {
+    fn new(rules: Rules, arrival: &Arrival) -> Self {
         let query = arrival.query.as_deref();
-        Some(Box::new(Self {
+        Self {
             rules,
             format: arrival.surface.format(),
             path: arrival.path.clone().unwrap_or_default(),
@@ -57,21 +152,11 @@ impl AuditTap {
             download: Arc::new(Recording::new(rules.body_limit + LONGEST_SECRET)),
             threads: None,
             reason: None,
-        }))
-    }
-
-    pub fn credential(&self) -> Option<&str> {
-        self.credential.as_deref()
-    }
-
-    pub fn received(&mut self, body: &Bytes) {
-        if self.rules.bodies {
-            self.request = body.clone();
         }
     }
 
     /// Creates the recording of a request body that is forwarded as a stream.
-    pub fn upload(&mut self) -> Option<Arc<Recording>> {
+    fn upload(&mut self) -> Option<Arc<Recording>> {
         if self.rules.bodies {
             self.upload = Some(Arc::new(Recording::new(self.rules.body_limit + LONGEST_SECRET)));
         }
@@ -79,30 +164,30 @@ impl AuditTap {
     }
 
     /// The recording of the response body.
-    pub fn download(&self) -> Option<Arc<Recording>> {
+    fn download(&self) -> Option<Arc<Recording>> {
         self.rules.bodies.then(|| self.download.clone())
     }
 
-    pub fn said(&self, bytes: &[u8]) {
+    fn said(&self, bytes: &[u8]) {
         if self.rules.bodies {
             self.download.add(bytes);
         }
     }
 
-    pub fn answered(&mut self, headers: &HeaderMap) {
+    fn answered(&mut self, headers: &HeaderMap) {
         if self.rules.headers {
             self.response_headers = redact::headers(headers);
         }
     }
 
     /// Drops the query and headers of a caller without a valid key, who could fill the log at no cost.
-    pub fn forget_headers(&mut self) {
+    fn forget_headers(&mut self) {
         self.query = String::new();
         self.request_headers = Vec::new();
         self.response_headers = Vec::new();
     }
 
-    pub fn finish(self, scrubber: &Scrubber) -> Audited {
+    fn finish(self, scrubber: &Scrubber) -> Audited {
         let own = self.credential.as_deref();
         let limit = self.rules.body_limit;
         let (request, request_cut) = match &self.upload {

@@ -5,41 +5,47 @@ use std::sync::Arc;
 use domain::receipt::{Opening, OpeningRef, Receipt};
 use domain::usage::Usage;
 use http::HeaderValue;
+use store::Owner;
 
-use super::Ticket;
-use super::holds::Holds;
+use crate::accounting::audit_tap::AuditTap;
+use crate::accounting::holds::Holds;
+use crate::accounting::receipt_builder::ReceiptBuilder;
 use crate::accounting::reservation::Reservation;
+use crate::accounting::ticket::Ticket;
 use crate::call::arrival::RequestId;
+use crate::call::context::CallContext;
 use crate::gateway::Gateway;
 use crate::routing::routes::Lane;
 
 impl Ticket {
     /// Journals the response that the call waits for, so that another process can take it over.
     pub fn note_following(&self, id: &str) {
-        let Some(receipt) = self.receipt.as_deref().filter(|_| self.gateway.policy.keeps_journal()) else {
+        let gateway = self.gateway();
+        let Some(receipt) = self.receipt.receipt().filter(|_| gateway.policy.keeps_journal()) else {
             return;
         };
+        let reserved = &self.receipt.reserved;
         let opening = OpeningRef {
-            audited: self.audit.is_some(),
+            audited: self.audit.is_on(),
             follow: Some(id),
-            ..receipt.opening(&self.reserved.usage, self.reserved.cost)
+            ..receipt.opening(&reserved.usage, reserved.cost)
         };
-        if let Err(error) = self.gateway.journal.open_call(opening) {
-            self.gateway.metrics.journal_failures.inc();
+        if let Err(error) = gateway.journal.open_call(opening) {
+            gateway.metrics.journal_failures.inc();
             tracing::error!(%error, "journal write failed; background response not tracked after a restart");
         }
     }
 
     /// Drops the ticket without a receipt. The call stays open in the journal, for the next process.
     pub fn leave_open(mut self: Box<Self>) {
-        if self.receipt.take().is_some() {
-            self.gateway.metrics.in_flight.dec();
+        if self.receipt.receipt.take().is_some() {
+            self.gateway().metrics.in_flight.dec();
         }
     }
 
     /// Charges the reservation, because the provider will not report usage.
     pub fn charge_reservation(&mut self) {
-        let usage = Usage { estimated: true, ..self.reserved.usage.clone() };
+        let usage = Usage { estimated: true, ..self.receipt.reserved.usage.clone() };
         self.consumed(usage, b"");
     }
 
@@ -60,29 +66,21 @@ impl Ticket {
             cost: None,
             ..Receipt::interrupted(opening)
         };
+        let owner = Owner {
+            key: receipt.auth_key_id.clone().unwrap_or_else(|| "master".into()),
+            user_path: receipt.user_path.clone(),
+            tenant: receipt.tenant_id.clone(),
+        };
+        let (request_id, id) = (request_id(&receipt.request_id), receipt.id.clone());
+        let context = CallContext::taken_over(gateway, request_id, id, receipt.at, owner);
+        let mut builder = ReceiptBuilder::new(receipt, None);
+        (builder.lane, builder.reserved, builder.left) = (Some(lane), reserved, true);
         Box::new(Self {
-            gateway: gateway.clone(),
-            request_id: request_id(&receipt.request_id),
-            receipt: Some(Box::new(receipt)),
-            started: gateway.clock.tick(),
-            lane: Some(lane),
-            prompt: Default::default(),
-            waited: Default::default(),
-            usage: None,
-            content_bytes: 0,
-            bound: None,
-            reserved,
-            left: true,
-            billed: 0,
-            lost: Vec::new(),
-            dropped: Default::default(),
-            keeping: None,
-            earlier: None,
+            context: Arc::new(context),
+            receipt: builder,
             holds: Holds::default(),
-            limited: None,
-            key: None,
-            audit: None,
-            trace: None,
+            audit: AuditTap::off(),
+            keeping: None,
         })
     }
 }

@@ -5,14 +5,14 @@ use domain::fault::Fault;
 use domain::money::Nanos;
 use domain::receipt::Receipt;
 use domain::usage::Tokens;
-use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 
-use super::Ticket;
-use crate::budgets::{BudgetScope, Clamp, Hold, KeyAndModel};
+use crate::budgets::{Clamp, Hold, KeyAndModel};
+use crate::call::context::CallContext;
 use crate::limit::{self, Account, LimitStatus, Permit, RateLimitHeaders, TokenDemand};
 
+/// The permits and budget holds of a call. Dropping them releases what is held.
 #[derive(Default)]
 pub struct Holds {
     permit: Option<Permit>,
@@ -82,84 +82,78 @@ impl Holds {
             permit.uncount_request();
         }
     }
-}
 
-impl Ticket {
     /// Counts the call against its key's request limits. This happens right after authentication, whatever the outcome.
-    pub fn limit_request(&mut self, caller: &Caller) -> Result<(), Fault> {
-        match limit::admit(&self.gateway.limiter, caller, &self.gateway.clock) {
-            Ok(permit) => self.holds.permit = permit,
-            Err(standing) => return Err(self.limit_reached(&standing)),
+    pub fn limit_request(&mut self, context: &CallContext, caller: &Caller) -> Result<(), Fault> {
+        let gateway = context.gateway();
+        match limit::admit(&gateway.limiter, caller, &gateway.clock) {
+            Ok(permit) => self.permit = permit,
+            Err(standing) => return Err(self.limit_reached(context, &standing)),
         }
         Ok(())
     }
 
     /// Reserves the call's tokens against its key's limits.
-    pub fn limit_tokens(&mut self, demand: impl FnOnce() -> TokenDemand) -> Result<(), Fault> {
-        let Some(permit) = &mut self.holds.permit else { return Ok(()) };
+    pub fn limit_tokens(
+        &mut self,
+        context: &CallContext,
+        demand: impl FnOnce() -> TokenDemand,
+    ) -> Result<(), Fault> {
+        let Some(permit) = &mut self.permit else { return Ok(()) };
         if let Err(standing) = permit.admit_tokens(demand()) {
-            return Err(self.limit_reached(&standing));
+            return Err(self.limit_reached(context, &standing));
         }
         Ok(())
     }
 
-    fn limit_reached(&mut self, standing: &LimitStatus) -> Fault {
-        self.gateway.metrics.limited(standing.bound.name());
-        self.holds.refused = Some(RateLimitHeaders::from(*standing));
+    fn limit_reached(&mut self, context: &CallContext, standing: &LimitStatus) -> Fault {
+        context.gateway().metrics.limited(standing.bound.name());
+        self.refused = Some(RateLimitHeaders::from(*standing));
         limit::refusal(standing)
     }
 
     /// Adds the rate limit headers, on success and on refusal alike.
-    pub fn limits(&self, headers: &mut HeaderMap) {
+    pub fn write_headers(&self, context: &CallContext, headers: &mut HeaderMap) {
         let permitted =
-            || self.holds.permit.as_ref().and_then(|permit| permit.account().rate_limit_headers(self.now()));
+            || self.permit.as_ref().and_then(|permit| permit.account().rate_limit_headers(context.now()));
+        // A call that is refused before limits are checked reports those of its key.
         let counted = || {
-            let key = self.limited.as_ref()?;
-            limit::rate_limit_headers(&self.gateway.limiter, key, self.now())
+            let key = context.key().filter(|key| !key.rate_limits.is_unlimited())?;
+            limit::rate_limit_headers(&context.gateway().limiter, key, context.now())
         };
-        if let Some(told) = self.holds.refused.or_else(permitted).or_else(counted) {
-            told.write(headers);
+        if let Some(limits) = self.refused.or_else(permitted).or_else(counted) {
+            limits.write(headers);
         }
     }
 
     /// The rate limit account of the call, if its key is limited.
     pub fn account(&self) -> Option<Account> {
-        self.holds.permit.as_ref().map(|permit| permit.account().clone())
+        self.permit.as_ref().map(|permit| permit.account().clone())
     }
 
     /// Stores the budget hold for one attempt, with its maximum cost.
     pub fn hold(&mut self, hold: Hold, worst: Option<Nanos>, history: Option<(KeyAndModel, Option<Clamp>)>) {
         let cover = HeldAttempts { worst: worst.unwrap_or(Nanos::ZERO), attempts: 1 };
-        *self.holds.budget.get_mut() = Some(BudgetHold { hold, cover, history });
+        *self.budget.get_mut() = Some(BudgetHold { hold, cover, history });
     }
 
     /// The header that reports a lowered output limit: the requested one and the one used.
     pub fn clamped(&self) -> Option<HeaderValue> {
-        let budget = self.holds.budget.lock();
+        let budget = self.budget.lock();
         let (_, clamp) = budget.as_ref()?.history.as_ref()?;
         let Clamp { asked, used, .. } = clamp.as_ref()?;
         HeaderValue::try_from(format!("{asked}, {used}")).ok()
     }
 
-    /// Whether the hold covers this many concurrent attempts, in addition to the finished ones that incurred cost;
-    /// extends it if needed. False if a budget has too little left.
-    pub fn covers(&self, attempts: u32) -> bool {
-        let needed = self.billed + attempts;
-        if needed <= 1 {
+    /// Whether the hold covers this many attempts; extends it if needed. False if a budget has too little left.
+    pub fn cover(&self, attempts: u32) -> bool {
+        if attempts <= 1 {
             return true;
         }
-        let mut budget = self.holds.budget.lock();
+        let mut budget = self.budget.lock();
         budget
             .as_mut()
-            .is_none_or(|BudgetHold { hold, cover, .. }| cover.reach(needed, |more| hold.extend(more)))
-    }
-
-    /// The budget scope of the call.
-    pub fn budget_scope(&self, caller: &Caller, user_path: &UserPath) -> BudgetScope {
-        let receipt = self.receipt();
-        let at = receipt.map(|receipt| receipt.at).unwrap_or_default();
-        let run = receipt.and_then(|receipt| receipt.run_id.as_deref());
-        BudgetScope::new(caller, user_path.clone(), at, run)
+            .is_none_or(|BudgetHold { hold, cover, .. }| cover.reach(attempts, |more| hold.extend(more)))
     }
 }
 

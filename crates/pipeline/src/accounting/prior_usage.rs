@@ -7,8 +7,9 @@ use domain::fault::Fault;
 use domain::money::{Cost, Nanos};
 use domain::receipt::{self, CostSource, Receipt};
 use domain::usage::{Tokens, Usage};
+use tokio_util::task::TaskTracker;
 
-use super::Ticket;
+use super::receipt_builder::ReceiptBuilder;
 use crate::accounting::estimate;
 use crate::accounting::loss::Loss;
 use crate::accounting::reservation::Reservation;
@@ -117,7 +118,7 @@ fn sum<T: std::ops::Add<Output = T>>(one: Option<T>, other: Option<T>) -> Option
 }
 
 /// Accounting of a call that is continued by another provider.
-impl Ticket {
+impl ReceiptBuilder {
     /// Records the error of the last attempt, which had started to answer.
     pub fn broke(&mut self, fault: &Fault) {
         self.edit(|receipt| {
@@ -128,8 +129,8 @@ impl Ticket {
     }
 
     /// Moves the usage of an interrupted stream to the prior usage, so that another provider can continue. Cancel-safe:
-    /// nothing is taken from the ticket before the await, because the client may disconnect while tokens are counted.
-    pub async fn carry_over(&mut self, so_far: &Reply) {
+    /// nothing is taken before the await, because the client may disconnect while tokens are counted.
+    pub async fn carry_over(&mut self, so_far: &Reply, tasks: &TaskTracker) {
         let told = self.usage.clone();
         let counted = match told {
             Some(usage) if !usage.untold.input => usage,
@@ -138,7 +139,7 @@ impl Ticket {
                 let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
                 let model = self.lane.as_ref().map(|lane| lane.target.model.clone()).unwrap_or_default();
                 let count = move || estimate::rest(&model, &prompt, repeated, bytes, bound);
-                let counted = self.gateway.tasks.spawn_blocking(count).await.unwrap_or_default();
+                let counted = tasks.spawn_blocking(count).await.unwrap_or_default();
                 match told {
                     Some(mut told) => {
                         told.fill(|| counted.tokens.input, counted.tokens.output);
@@ -172,7 +173,7 @@ impl Ticket {
     }
 
     pub fn resumed(&self) -> u32 {
-        self.receipt.as_ref().map_or(0, |receipt| receipt.resumed)
+        self.receipt().map_or(0, |receipt| receipt.resumed)
     }
 
     pub fn earlier_tokens(&self) -> Tokens {

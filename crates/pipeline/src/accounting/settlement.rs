@@ -16,7 +16,8 @@ use crate::routing::routes::Lane;
 use crate::services::audit;
 use crate::services::traces::CallTrace;
 
-pub struct Account {
+/// A call that has ended, with everything that is needed to book it.
+pub struct Settlement {
     pub gateway: Arc<Gateway>,
     pub receipt: Box<Receipt>,
     /// The last target and its usage, if reported.
@@ -35,7 +36,7 @@ pub struct Account {
     pub trace: Option<Box<CallTrace>>,
 }
 
-impl Account {
+impl Settlement {
     /// Whether tokens have to be counted, which is slow.
     pub fn needs_counting(&self) -> bool {
         self.left && self.usage.as_ref().is_none_or(|usage| usage.untold.input)

@@ -9,7 +9,7 @@ use store::{Owner, StoreError, StoredResponse};
 use wire::formats::responses as format;
 use wire::{json, splice};
 
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::gateway::Gateway;
 
 /// The owner of a response, and how it is stored.
@@ -26,16 +26,17 @@ pub struct Keeping {
 pub async fn keep_whole(ticket: &mut Ticket, pieces: &[Bytes]) {
     let Some(keeping) = ticket.keeping() else { return };
     let body = splice::concat(pieces);
-    let (prompt, place, store) = (ticket.prompt().clone(), keeping.input.clone(), keeping.store);
+    let (prompt, place, store) = (ticket.receipt.prompt().clone(), keeping.input.clone(), keeping.store);
     let read = ticket.gateway().with_bytes(body.len().max(prompt.len()), move || {
         let seen = Seen::read(&body)?;
         let input = (store && seen.complete).then(|| input_items(&prompt, place));
         Some((seen, input, body))
     });
     let Ok(Some((seen, input, body))) = read.await else { return };
-    ticket.known_as(&seen.id);
+    ticket.receipt.known_as(&seen.id);
     let Some(keeping) = ticket.keeping() else { return };
-    let upstream_id = ticket.receipt().map(|receipt| receipt.provider_id.as_str()).unwrap_or_default();
+    let upstream_id =
+        ticket.receipt.receipt().map(|receipt| receipt.provider_id.as_str()).unwrap_or_default();
     let native = upstream_id == seen.id;
     put(ticket, keeping, seen, input, keeping.store.then_some(body), native);
 }
@@ -47,17 +48,17 @@ pub fn keep_stream(ticket: &mut Ticket, provider_id: Option<&str>, native: bool,
     }
     let said =
         last_words.as_deref().and_then(response_in).and_then(|response| Seen::read(response.as_bytes()));
-    let made = format!("resp_{}", ticket.seed());
+    let made = format!("resp_{}", ticket.context.seed());
     let seen = said.or_else(|| {
         let id = provider_id.filter(|_| native).unwrap_or(&made).to_owned();
         Some(Seen { id, output: Bytes::new(), complete: false })
     });
     if let Some(seen) = seen {
-        ticket.known_as(&seen.id);
+        ticket.receipt.known_as(&seen.id);
         let Some(keeping) = ticket.keeping() else { return };
         let native = provider_id == Some(seen.id.as_str());
         let usable = keeping.store && seen.complete;
-        let input = usable.then(|| input_items(ticket.prompt(), keeping.input.clone()));
+        let input = usable.then(|| input_items(ticket.receipt.prompt(), keeping.input.clone()));
         put(ticket, keeping, seen, input, None, native);
     }
 }
@@ -120,7 +121,7 @@ fn put(
     let ttl = i64::try_from(gateway.policy.response_ttl.as_micros()).unwrap_or(i64::MAX);
     gateway.responses.put(StoredResponse {
         owner: keeping.owner.clone(),
-        provider: ticket.lane().map(|lane| lane.target.instance.to_string()).unwrap_or_default(),
+        provider: ticket.receipt.lane().map(|lane| lane.target.instance.to_string()).unwrap_or_default(),
         upstream_id: if native { seen.id.clone() } else { String::new() },
         id: seen.id,
         retrievable: body.is_some(),

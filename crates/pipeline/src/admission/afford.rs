@@ -8,7 +8,7 @@ use domain::fault::Fault;
 use domain::money::Nanos;
 
 use super::Prepared;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::admission::reserve::{self, WorstCost};
 use crate::budgets::{self, Clamp, Exceeded, Hold, KeyAndModel};
 use crate::call::receive::Call;
@@ -42,7 +42,7 @@ pub fn afford(
     prepared: Prepared,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
-    let scope = || ticket.budget_scope(&prepared.caller, &prepared.user_path);
+    let scope = || ticket.receipt.budget_scope(&prepared.caller, &prepared.user_path);
     let Some(scope) = budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), scope)? else {
         return Ok(prepared);
     };
@@ -131,7 +131,7 @@ fn bounded(
 ) -> Result<Prepared, Fault> {
     let Fit { held, worst, bound, clamp } = fit;
     let pair = Pair::of(gateway, &prepared.caller, &prepared.plan).pair;
-    ticket.hold(held, worst, Some((pair, clamp)));
+    ticket.holds.hold(held, worst, Some((pair, clamp)));
     Ok(Prepared { call: with_bound(prepared.call, bound)?, ..prepared })
 }
 

@@ -12,8 +12,8 @@ use domain::usage::{Untold, Usage};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use wire::codec::{self, Native, Served};
 
-use crate::accounting::settle::Ticket;
 use crate::accounting::stored_response;
+use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::response_headers::{self, Refused};
 use crate::delivery::event_stream::EventStream;
@@ -63,7 +63,7 @@ pub async fn stream(
         Ok((mut ticket, Ok(Answer::Stream(flow)))) => {
             let overhead_us = ticket.first_byte();
             let headers = ticket.headers(overhead_us);
-            ticket.heads(&headers);
+            ticket.audit.heads(&headers);
             Ok(events(headers, EventStream::flowing(*flow, ticket), record))
         }
         Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
@@ -103,16 +103,17 @@ async fn pass_on(
 ) -> Reply {
     let overhead_us = ticket.first_byte();
     if let Some(id) = &answer.id {
-        ticket.provider_id(id.clone());
+        ticket.receipt.provider_id(id.clone());
     }
     let raw = answer.usage.clone().map(|range| &bytes[range]).unwrap_or_default();
     let usage = native.read_usage(raw, None);
-    ticket.produced(answer.content_bytes as u64);
-    let latency_ms = ticket.elapsed().as_millis() as u64;
-    let lane = ticket.lane().cloned();
+    ticket.receipt.produced(answer.content_bytes as u64);
+    let latency_ms = ticket.context.elapsed().as_millis() as u64;
+    let lane = ticket.receipt.lane().cloned();
     let (provider, model) =
         lane.as_ref().map(|lane| (&*lane.target.instance, &*lane.target.model)).unwrap_or_default();
-    let requested_model = ticket.receipt().map(|receipt| &*receipt.requested_model).unwrap_or_default();
+    let requested_model =
+        ticket.receipt.receipt().map(|receipt| &*receipt.requested_model).unwrap_or_default();
     let served = Served { provider, model, requested_model, latency_ms };
     let pieces = native.splice_answer(&bytes, answer, &served);
     if responses::background::is_to_be_followed(&ticket, &bytes, &answer.object) {
@@ -134,15 +135,15 @@ async fn render(
 ) -> Result<Reply, Refused> {
     let overhead_us = ticket.first_byte();
     if let Some(id) = &answer.id {
-        ticket.provider_id(id.clone());
+        ticket.receipt.provider_id(id.clone());
     }
     let length: u64 = answer.parts.iter().map(|part| content_bytes(&part.content)).sum();
-    ticket.produced(length);
+    ticket.receipt.produced(length);
     if translation.client_format == Format::Chat {
-        ticket.gateway().reasoning_states.remember(&ticket.owner(), &answer);
+        ticket.gateway().reasoning_states.remember(ticket.context.owner(), &answer);
     }
     let (client, mut rendering) = (translation.client, translation.rendering);
-    rendering.latency_ms = ticket.elapsed().as_millis() as u64;
+    rendering.latency_ms = ticket.context.elapsed().as_millis() as u64;
     let (usage, raw) = (answer.usage.clone(), answer.raw_usage.clone());
     // The client may disconnect while a large response is rendered: it is billed all the same.
     if let Some(usage) = usage.clone().filter(|_| length >= LARGE_BODY as u64) {
@@ -169,7 +170,7 @@ async fn finish(
     let mut cost = None;
     if let Some((usage, raw)) = usage {
         let whole = usage.untold == Untold::default();
-        cost = ticket.lane().filter(|_| whole).and_then(|lane| lane.cost_header(&usage));
+        cost = ticket.receipt.lane().filter(|_| whole).and_then(|lane| lane.cost_header(&usage));
         ticket.consumed(usage, raw);
     }
     let mut headers = ticket.headers(overhead_us);
@@ -189,15 +190,15 @@ async fn finish(
 /// Stores the reply under its idempotency key. The response will be billed, whether or not the client waits for that.
 fn write_down(record: Option<Box<Record>>, reply: &Reply, ticket: &Ticket) {
     if let Some(record) = record {
-        record.keep_whole(reply, ticket.lane().map(|lane| &**lane));
+        record.keep_whole(reply, ticket.receipt.lane().map(|lane| &**lane));
     }
 }
 
 /// Records the reply for the audit log.
 fn take_down(ticket: &mut Ticket, headers: &HeaderMap, pieces: &[Bytes]) {
-    if ticket.is_audited() {
-        ticket.heads(headers);
-        pieces.iter().for_each(|piece| ticket.said(piece));
+    if ticket.audit.is_on() {
+        ticket.audit.heads(headers);
+        pieces.iter().for_each(|piece| ticket.audit.said(piece));
     }
 }
 

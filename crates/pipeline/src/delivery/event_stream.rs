@@ -14,7 +14,7 @@ use tokio::time::{Instant, Sleep};
 
 use wire::fault::Broken;
 
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::delivery::commit::Answering;
 use crate::delivery::idempotency::Record;
 use crate::dispatch::{self, Answer, Resumed, Resuming};
@@ -57,7 +57,7 @@ enum Phase {
 
 impl EventStream {
     pub fn flowing(mut flow: UpstreamStream, ticket: Box<Ticket>) -> Self {
-        flow.record(ticket.recording());
+        flow.record(ticket.audit.recording());
         Self::new(ticket.gateway().clone(), Phase::Flowing(Box::new(flow), ticket))
     }
 
@@ -162,7 +162,7 @@ impl EventStream {
         ticket.first_byte();
         self.phase = match outcome {
             Ok(Answer::Stream(mut flow)) => {
-                flow.record(ticket.recording());
+                flow.record(ticket.audit.recording());
                 Phase::Flowing(flow, ticket)
             }
             Ok(_) => self.fall_silent(ticket, format, &fault::internal_error()),
@@ -172,10 +172,10 @@ impl EventStream {
 
     /// Ends the call after no target has answered. The head is already sent, so the error is sent as an event.
     fn fall_silent(&mut self, mut ticket: Box<Ticket>, format: Format, fault: &Fault) -> Phase {
-        let id = format!("resp_{}", ticket.seed());
-        let broken = Broken { id: &id, created: ticket.created(), ..Broken::default() };
+        let id = format!("resp_{}", ticket.context.seed());
+        let broken = Broken { id: &id, created: ticket.context.created(), ..Broken::default() };
         let farewell = wire::fault::event(fault, format, broken);
-        ticket.said(&farewell);
+        ticket.audit.said(&farewell);
         self.aside = Some(farewell);
         self.record = None;
         // Providers do not bill calls they refuse.
@@ -210,7 +210,7 @@ impl EventStream {
         let Resumed { resumable, ticket, continuation } = resumed;
         self.phase = match continuation {
             Some((next, overlap)) => {
-                flow.join(*next, overlap, resumable, ticket.earlier_tokens());
+                flow.join(*next, overlap, resumable, ticket.receipt.earlier_tokens());
                 Phase::Flowing(flow, ticket)
             }
             None => self.close(flow, ticket),
@@ -222,13 +222,13 @@ impl EventStream {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
             let farewell = flow.farewell(&fault);
-            ticket.said(&farewell);
+            ticket.audit.said(&farewell);
             self.aside = Some(farewell);
             self.record = None;
             // An error acknowledges nothing, so it is sent without waiting for settlement. The dropped task continues.
             drop(ticket.break_off(&fault));
         } else {
-            let resumed = ticket.resumed();
+            let resumed = ticket.receipt.resumed();
             if resumed > 0 {
                 flow.preface(closing_comment(&ticket, &format!(" resumed={resumed}")));
             } else if self.headed_early {
@@ -245,7 +245,7 @@ impl EventStream {
     fn write_down(&mut self, flow: &UpstreamStream, ticket: &Ticket) {
         let Some(mut record) = self.record.take().filter(|_| !flow.has_failed()) else { return };
         flow.left().chain(&self.aside).for_each(|bytes| record.hear(bytes));
-        record.keep(ticket.lane().map(|lane| &**lane));
+        record.keep(ticket.receipt.lane().map(|lane| &**lane));
     }
 
     /// Polls the timer, which serves both the heartbeat and the idle timeout. It is created when the stream first has
@@ -283,8 +283,8 @@ impl EventStream {
 }
 
 fn closing_comment(ticket: &Ticket, more: &str) -> Bytes {
-    let model = ticket.lane().map(|lane| lane.target.selector()).unwrap_or_default();
-    Bytes::from(format!(": gatehouse model={model} attempts={}{more}\n\n", ticket.attempts()))
+    let model = ticket.receipt.lane().map(|lane| lane.target.selector()).unwrap_or_default();
+    Bytes::from(format!(": gatehouse model={model} attempts={}{more}\n\n", ticket.receipt.attempts()))
 }
 
 /// Limits on time and bytes for reading the usage of a complete answer after the client disconnected.
@@ -318,7 +318,7 @@ impl Drop for EventStream {
 /// Settles the call of a disconnected client by dropping its ticket, unless the response continues in the background:
 /// then it is tracked until its end.
 fn settle_unheard(flow: &UpstreamStream, ticket: Box<Ticket>) {
-    let id = ticket.receipt().map(|receipt| receipt.provider_id.clone()).unwrap_or_default();
+    let id = ticket.receipt.receipt().map(|receipt| receipt.provider_id.clone()).unwrap_or_default();
     let pending = !flow.has_ended() && !id.is_empty() && tokio::runtime::Handle::try_current().is_ok();
     if pending && background::goes_on(&ticket) {
         background::follow(ticket, id);

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 use store::{Claimed, KeptAnswer, Repeatable};
 
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
 use crate::call::response_headers;
@@ -50,7 +50,7 @@ async fn claim_key(key: &str, arrival: &Arrival, call: &Call, ticket: &Ticket) -
     let repeatable = Repeatable {
         id: scope(key, arrival, ticket),
         fingerprint: gateway.with_bytes(call.request.body.len(), fingerprint(arrival, call)).await?,
-        token: ticket.seed(),
+        token: ticket.context.seed(),
     };
     match gateway.idempotency.claim(repeatable).await? {
         Claimed::Yours(claim) => {
@@ -87,7 +87,7 @@ fn key(headers: &HeaderMap) -> Result<&str, Fault> {
 
 /// The key within its owner, user path and endpoint.
 fn scope(key: &str, arrival: &Arrival, ticket: &Ticket) -> String {
-    let owner = ticket.owner();
+    let owner = ticket.context.owner();
     digest(&[owner.key.as_bytes(), owner.user_path.as_bytes(), arrival.endpoint.as_bytes(), key.as_bytes()])
 }
 
@@ -116,11 +116,11 @@ fn digest(parts: &[&[u8]]) -> String {
 pub fn replay(mut ticket: Box<Ticket>, head: &Head, body: Bytes) -> Reply {
     let overhead_us = ticket.first_byte();
     let mut headers = head.headers();
-    headers.insert(response_headers::REQUEST_ID, ticket.request_id.header());
+    headers.insert(response_headers::REQUEST_ID, ticket.context.request_id.header());
     headers.insert(response_headers::OVERHEAD, HeaderValue::from(overhead_us));
     headers.insert(REPLAYED, HeaderValue::from_static("true"));
-    ticket.limits(&mut headers);
-    ticket.served_by(&head.provider, &head.provider_name, &head.model);
+    ticket.holds.write_headers(&ticket.context, &mut headers);
+    ticket.receipt.served_by(&head.provider, &head.provider_name, &head.model);
     ticket.consumed(Usage { caveat: Some(CAVEAT.into()), ..Usage::default() }, b"");
     ticket.complete();
     Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(vec![body]) }

@@ -17,7 +17,7 @@ use super::outbound::PreparedRequest;
 use super::upstream;
 use super::{ActiveAttempt, Answer, Progress, gate};
 use crate::accounting::loss::Loss;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
 use crate::routing::routes::Lane;
 use crate::services::body_work::LARGE_BODY;
@@ -51,7 +51,7 @@ async fn send_and_read(
 ) -> Result<Answer, Fault> {
     let policy = &ticket.gateway().policy;
     let instance = &lane.target.instance;
-    leaving.trace_headers = ticket.trace_headers(span_id.as_deref());
+    leaving.trace_headers = ticket.receipt.trace_headers(span_id.as_deref());
     let waited = if call.stream { lane.first_event_timeout(policy) } else { lane.total_timeout(policy) };
     let begun = Instant::now();
     let limit = deadline.min(begun + waited);
@@ -167,7 +167,7 @@ async fn read_sized(
     progress: &Progress,
     ticket: &Ticket,
 ) -> Result<Answer, Fault> {
-    let (instance, is_traced) = (lane.target.instance.clone(), ticket.is_traced());
+    let (instance, is_traced) = (lane.target.instance.clone(), ticket.receipt.is_traced());
     let reading = ticket.gateway().with_bytes(bytes.len(), move || {
         // The facts of a small response are read where they are needed.
         let facts = (is_traced && bytes.len() >= LARGE_BODY).then(|| ResponseFacts::of(&bytes));

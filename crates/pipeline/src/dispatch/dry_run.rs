@@ -9,9 +9,9 @@ use domain::canon::Dropped;
 use domain::fault::{self, Fault};
 use http::{HeaderMap, Method};
 
-use super::call_context::CallContext;
 use super::failover_plan::{FailoverPlan, RetryContext};
 use super::outbound::{self, PreparedRequest};
+use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::routing::health::Availability;
 use crate::routing::routes::Lane;
@@ -62,18 +62,18 @@ struct Walk {
     departure: Option<RequestPreview>,
 }
 
-pub fn dry_run(call: &Call, lanes: &[Arc<Lane>], occasion: &dyn CallContext, now: Duration) -> Foreseen {
+pub fn dry_run(call: &Call, lanes: &[Arc<Lane>], context: &CallContext, now: Duration) -> Foreseen {
     let course = FailoverPlan::new(lanes.to_vec());
     let mut walk = Walk { course, would_try: Vec::new(), departure: None };
     let mut prospects = Vec::with_capacity(lanes.len());
     for (place, lane) in lanes.iter().enumerate() {
         let availability = lane.health.availability(now);
-        let leaving = outbound::prepare(call, lane, occasion);
+        let leaving = outbound::prepare(call, lane, context);
         let (dialect, dropped, fault) = match &leaving {
             Ok(leaving) => (Some(dialect(leaving)), leaving.dropped(), undialled(lane)),
             Err(fault) => (None, Dropped::default(), Some(fault.clone())),
         };
-        walk.visit(place, availability, leaving, fault.as_ref(), (call, lane, occasion, now));
+        walk.visit(place, availability, leaving, fault.as_ref(), (call, lane, context, now));
         prospects.push(TargetOutlook { availability, dialect, dropped, fault });
     }
     let Walk { course, would_try, departure } = walk;
@@ -88,7 +88,7 @@ impl Walk {
         availability: Availability,
         leaving: Result<PreparedRequest, Fault>,
         undialled: Option<&Fault>,
-        (call, lane, occasion, now): (&Call, &Lane, &dyn CallContext, Duration),
+        (call, lane, context, now): (&Call, &Lane, &CallContext, Duration),
     ) {
         if !availability.admits() {
             self.course.pass_over(&availability);
@@ -107,7 +107,7 @@ impl Walk {
             self.course.move_on();
             return;
         };
-        let gateway = occasion.gateway();
+        let gateway = context.gateway();
         // With no time left nothing is retried: that would change neither the targets nor the final error.
         let moment = RetryContext {
             left: Duration::ZERO,

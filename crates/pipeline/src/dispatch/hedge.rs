@@ -12,7 +12,7 @@ use super::{
     ActiveAttempt, Answer, AttemptResult, FailoverPlan, PendingAttempt, attempt, conclude, outbound,
 };
 use crate::accounting::reservation::Reservation;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
 use crate::routing::routes::Lane;
 
@@ -39,7 +39,7 @@ pub fn partner(course: &FailoverPlan, lane: &Lane, ticket: &Ticket) -> Option<Pa
         return None;
     }
     let delay = lane.health.p95_first_byte()?;
-    course.alternative(ticket.now()).map(|lane| Partner { lane: lane.clone(), delay })
+    course.alternative(ticket.context.now()).map(|lane| Partner { lane: lane.clone(), delay })
 }
 
 struct Runner {
@@ -67,8 +67,8 @@ impl Drop for Watch<'_> {
             if !self.over
                 && let Some(loss) = asked.progress.loss()
             {
-                self.ticket.lose(&asked.lane, loss);
-                self.ticket.refused();
+                self.ticket.receipt.lose(&asked.lane, loss);
+                self.ticket.receipt.refused();
             }
         }
     }
@@ -95,7 +95,7 @@ pub async fn race(
     let PendingAttempt { leaving, asked } = trying;
     let dropped = leaving.dropped();
     ticket.leave(&asked.lane, reservation);
-    let first = Runner { asked, started: ticket.now(), dropped };
+    let first = Runner { asked, started: ticket.context.now(), dropped };
     let runners = Runners { first, second: OnceLock::new() };
     let mut watch = Watch { runners: &runners, ticket, over: false };
     let outcome = {
@@ -129,8 +129,8 @@ fn compete(
     ticket: &Ticket,
 ) -> Option<(Runner, outbound::PreparedRequest)> {
     let gateway = ticket.gateway();
-    let leaving = outbound::prepare(call, lane, ticket).ok()?;
-    let admission = lane.health.admit(ticket.now()).ok()?;
+    let leaving = outbound::prepare(call, lane, &ticket.context).ok()?;
+    let admission = lane.health.admit(ticket.context.now()).ok()?;
     // Both attempts may have to be paid for.
     if !gateway.hedge_budget.try_hedge(gateway.policy.hedge_max_share) || !ticket.covers(2) {
         return None;
@@ -138,7 +138,7 @@ fn compete(
     ticket.note_leaving(lane, reservation);
     let dropped = leaving.dropped();
     let asked = ActiveAttempt::new(lane.clone(), admission, ticket);
-    Some((Runner { asked, started: ticket.now(), dropped }, leaving))
+    Some((Runner { asked, started: ticket.context.now(), dropped }, leaving))
 }
 
 /// The outcome of a race.
@@ -175,11 +175,11 @@ async fn first_content(
 }
 
 fn settle(first: Runner, second: Option<Runner>, ended: Ended, ticket: &mut Ticket) -> Raced {
-    let now = ticket.now();
-    ticket.waited(now.saturating_sub(first.started));
+    let now = ticket.context.now();
+    ticket.receipt.waited(now.saturating_sub(first.started));
     let hedged = second.is_some();
     let conclude = |runner: Runner, outcome, ticket: &mut Ticket| {
-        ticket.switch(&runner.asked.lane, runner.dropped);
+        ticket.receipt.switch(&runner.asked.lane, runner.dropped);
         conclude(runner.asked, outcome, now.saturating_sub(runner.started), false, ticket)
     };
     let outrun = |Runner { asked, started, .. }: Runner, ticket: &mut Ticket| {
@@ -188,7 +188,7 @@ fn settle(first: Runner, second: Option<Runner>, ended: Ended, ticket: &mut Tick
         admission.took_longer_than(now, took);
         ticket.attempted(&lane, lane.attempt(0, Some(OUTRUN.into()), took), span_id);
         if let Some(loss) = progress.loss() {
-            ticket.lose(&lane, loss);
+            ticket.receipt.lose(&lane, loss);
         }
     };
     let (tried, beside) = match (ended, second) {

@@ -14,8 +14,8 @@ use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Native, Rendering,
 use wire::formats;
 use wire::renames::Renames;
 
-use super::call_context::{CallContext, OwnedCallContext};
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
+use crate::call::context::CallContext;
 use crate::call::previous;
 use crate::call::receive::{self, Call};
 use crate::routing::routes::Lane;
@@ -41,7 +41,7 @@ impl PreparedRequest {
     }
 }
 
-pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn CallContext) -> Result<PreparedRequest, Fault> {
+pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<PreparedRequest, Fault> {
     let target = target(call, lane);
     let Surface::Converse(client) = call.surface else {
         if target.vendor.paths.surface(call.surface, call.stream).is_none() {
@@ -50,7 +50,7 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn CallContext) -> Result<P
         let native = formats::native(call.surface);
         let body = native.splice(&call.request, &target);
         let dropped = native.dropped(&call.request);
-        refuse_dropped(&dropped, lane, occasion)?;
+        refuse_dropped(&dropped, lane, context)?;
         return Ok(PreparedRequest {
             surface: call.surface,
             body,
@@ -60,9 +60,9 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn CallContext) -> Result<P
         });
     };
     let upstream = upstream(call, lane, client)?;
-    if is_resumable(call, occasion) {
+    if is_resumable(call, context) {
         let prompt = whole_prompt(call, client)?;
-        return translate(call, lane, occasion, prompt, (client, upstream), Continuity::Resumable);
+        return translate(call, lane, context, prompt, (client, upstream), Continuity::Resumable);
     }
     let request = match upstream == client && previous::goes_on_here(call, lane) {
         true => Cow::Borrowed(&call.request),
@@ -81,7 +81,7 @@ pub fn prepare(call: &Call, lane: &Lane, occasion: &dyn CallContext) -> Result<P
         });
     }
     let prompt = read(call, request, client)?;
-    translate(call, lane, occasion, prompt, (client, upstream), Continuity::Single)
+    translate(call, lane, context, prompt, (client, upstream), Continuity::Single)
 }
 
 /// Prepares a call with a large body on a blocking thread; returns the call with the outcome.
@@ -91,27 +91,27 @@ pub async fn prepare_large(
     ticket: &Ticket,
 ) -> Result<(Box<Call>, Result<PreparedRequest, Fault>), Fault> {
     let gateway = ticket.gateway().clone();
-    let occasion = OwnedCallContext::of(ticket);
-    receive::with_call(&gateway, call, move |call| prepare(call, &lane, &occasion)).await
+    let context = ticket.context.clone();
+    receive::with_call(&gateway, call, move |call| prepare(call, &lane, &context)).await
 }
 
 /// Prepares the request for the rest of a response that broke off; `ask` builds the prompt for a target of that format.
 pub fn prepare_rest(
     call: &Call,
     lane: &Lane,
-    occasion: &dyn CallContext,
+    context: &CallContext,
     ask: impl FnOnce(Prompt, Format) -> Prompt,
 ) -> Result<PreparedRequest, Fault> {
     let Surface::Converse(client) = call.surface else { return Err(unsupported(call.surface, lane)) };
     let upstream = upstream(call, lane, client)?;
     let prompt = ask(whole_prompt(call, client)?, upstream);
-    translate(call, lane, occasion, prompt, (client, upstream), Continuity::Continuation)
+    translate(call, lane, context, prompt, (client, upstream), Continuity::Continuation)
 }
 
 /// Whether a stream can be resumed. Such a stream is always translated, so that any provider can continue it. Several
 /// choices at once, and state that only one provider has, can only be passed on as they are.
-fn is_resumable(call: &Call, occasion: &dyn CallContext) -> bool {
-    occasion.gateway().policy.resume_streams
+fn is_resumable(call: &Call, context: &CallContext) -> bool {
+    context.gateway().policy.resume_streams
         && call.stream
         && call.request.choices <= 1
         && previous::history_is_known(call)
@@ -150,17 +150,17 @@ fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt
 fn translate(
     call: &Call,
     lane: &Lane,
-    occasion: &dyn CallContext,
+    context: &CallContext,
     prompt: Prompt,
     (client, upstream): (Format, Format),
     continuity: Continuity,
 ) -> Result<PreparedRequest, Fault> {
-    let mut prompt = occasion.gateway().reasoning_states.restore(prompt, || occasion.owner());
+    let mut prompt = context.gateway().reasoning_states.restore(prompt, context.owner());
     let tools = special_tools(&prompt.tools);
     let renames = Renames::fit(&mut prompt, upstream);
     let encoded = formats::of(upstream).encode(&prompt, &target(call, lane))?;
-    refuse_dropped(&encoded.dropped, lane, occasion)?;
-    let mint = IdGenerator::new(occasion.seed());
+    refuse_dropped(&encoded.dropped, lane, context)?;
+    let mint = IdGenerator::new(context.seed());
     let (provider, model) = (lane.target.instance.clone(), lane.target.model.clone());
     let translation = Translation {
         upstream: formats::of(upstream),
@@ -174,7 +174,7 @@ fn translate(
         },
         rendering: Rendering {
             mint,
-            created: occasion.created(),
+            created: context.created(),
             provider,
             model,
             requested_model: call.request.model.as_deref().unwrap_or_default().into(),
@@ -196,9 +196,9 @@ fn translate(
 }
 
 /// With `STRICT_TRANSLATION`, a parameter that cannot be translated is an error.
-fn refuse_dropped(dropped: &Dropped, lane: &Lane, occasion: &dyn CallContext) -> Result<(), Fault> {
+fn refuse_dropped(dropped: &Dropped, lane: &Lane, context: &CallContext) -> Result<(), Fault> {
     match dropped.names().first() {
-        Some(name) if occasion.gateway().policy.strict_translation => {
+        Some(name) if context.gateway().policy.strict_translation => {
             let target = lane.target.selector();
             let message = format!("'{name}' cannot be carried to '{target}', and STRICT_TRANSLATION is on.");
             Err(fault::invalid_parameter(name.clone(), message))

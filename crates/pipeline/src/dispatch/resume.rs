@@ -11,7 +11,7 @@ use wire::codec::IdGenerator;
 use super::outbound::{self, PreparedRequest};
 use super::{ActiveAttempt, Answer, AttemptResult, Bounds, PendingAttempt, continuation, try_one};
 use crate::accounting::reservation::Reservation;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;
@@ -56,10 +56,10 @@ pub async fn resume(
     mut ticket: Box<Ticket>,
 ) -> Resumed {
     let fault = fault.unwrap_or_else(fault::internal_error);
-    tracing::warn!(request_id = ticket.request_id.as_str(), code = %fault.code, reason = %fault.message, "stream interrupted; resuming");
-    ticket.broke(&fault);
-    ticket.carry_over(&so_far).await;
-    let dead = ticket.lane().cloned();
+    tracing::warn!(request_id = ticket.context.request_id.as_str(), code = %fault.code, reason = %fault.message, "stream interrupted; resuming");
+    ticket.receipt.broke(&fault);
+    ticket.receipt.carry_over(&so_far, &ticket.context.gateway().tasks).await;
+    let dead = ticket.receipt.lane().cloned();
     resumable.order(dead.as_ref());
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
     // An empty continuation: either the model has not understood, or nothing was left to say. It is accepted if no
@@ -73,30 +73,30 @@ pub async fn resume(
         let Some(mut rest) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await else { continue };
         if rest.flow.says_nothing() && !rest.may_be_nothing {
             if nothing.is_some() {
-                ticket.lose(&lane, rest.flow.loss());
+                ticket.receipt.lose(&lane, rest.flow.loss());
             } else {
                 nothing = Some((lane, rest));
             }
             continue;
         }
         if let Some((lane, mut unheard)) = nothing {
-            ticket.lose(&lane, unheard.flow.loss());
+            ticket.receipt.lose(&lane, unheard.flow.loss());
         }
         return joined(resumable, ticket, rest);
     }
     if let Some((lane, rest)) = nothing {
-        ticket.answered_by(&lane);
+        ticket.receipt.answered_by(&lane);
         return joined(resumable, ticket, rest);
     }
     if let Some(dead) = dead {
-        ticket.answered_by(&dead);
+        ticket.receipt.answered_by(&dead);
     }
     Resumed { resumable, ticket, continuation: None }
 }
 
 fn joined(mut resumable: Box<Resumable>, mut ticket: Box<Ticket>, rest: Rest) -> Resumed {
     resumable.resumed += 1;
-    ticket.goes_on(resumable.resumed);
+    ticket.receipt.goes_on(resumable.resumed);
     Resumed { resumable, ticket, continuation: Some((rest.flow, rest.overlap)) }
 }
 
@@ -120,7 +120,7 @@ async fn go_on(
     let call = &resumable.call;
     let rules = (lane.instance.vendor.rules)(&lane.target.model);
     let (mut overlap, mut may_be_nothing) = (None, true);
-    let leaving = outbound::prepare_rest(call, lane, ticket, |prompt, format| {
+    let leaving = outbound::prepare_rest(call, lane, &ticket.context, |prompt, format| {
         let way = continuation::Way::of(&rules, format);
         may_be_nothing = way == continuation::Way::Prefill || continuation::may_be_whole(so_far);
         let (prompt, expected) = continuation::ask(prompt, so_far, way);
@@ -128,9 +128,9 @@ async fn go_on(
         prompt
     });
     let leaving = with_own_ids(leaving.ok()?, ticket, resumable.resumed + 1);
-    let admission = lane.health.admit(ticket.now()).ok()?;
+    let admission = lane.health.admit(ticket.context.now()).ok()?;
     let trying = PendingAttempt { leaving, asked: ActiveAttempt::new(lane.clone(), admission, ticket) };
-    let reservation = ticket.reservation_with(&resumable.reservation);
+    let reservation = ticket.receipt.reservation_with(&resumable.reservation);
     let AttemptResult { outcome, .. } =
         try_one(call, trying, &reservation, ticket, Bounds { deadline, alone: false }).await;
     match outcome {
@@ -142,7 +142,7 @@ async fn go_on(
 /// Seeds the generated tool call ids anew: they must differ from those before the interruption.
 fn with_own_ids(mut leaving: PreparedRequest, ticket: &Ticket, number: u32) -> PreparedRequest {
     if let ResponseMode::Translated(translation) = &mut leaving.passage {
-        translation.decoding.mint = IdGenerator::new(format!("{}r{number}", ticket.seed()));
+        translation.decoding.mint = IdGenerator::new(format!("{}r{number}", ticket.context.seed()));
     }
     leaving
 }

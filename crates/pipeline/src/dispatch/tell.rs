@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::fault::Fault;
 
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::routing::routes::Lane;
 use crate::services::console::Notice;
 
@@ -14,16 +14,16 @@ pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {
     let Some(to) = to else { return };
     let gateway = ticket.gateway();
     let notice = Notice::Fallback {
-        request_id: ticket.request_id.as_str().to_owned(),
+        request_id: ticket.context.request_id.as_str().to_owned(),
         from: from.target.selector(),
         to: to.target.selector(),
-        reason: ticket.last_error().unwrap_or_default().to_owned().into(),
+        reason: ticket.receipt.last_error().unwrap_or_default().to_owned().into(),
     };
     tracing::debug!(
-        request_id = ticket.request_id.as_str(),
+        request_id = ticket.context.request_id.as_str(),
         from = from.target.selector(),
         to = to.target.selector(),
-        reason = ticket.last_error().unwrap_or_default(),
+        reason = ticket.receipt.last_error().unwrap_or_default(),
         "failing over to the next target"
     );
     gateway.console.say(gateway.clock.now(), notice);
@@ -32,7 +32,7 @@ pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {
 /// Logs a rejected credential, even if another target then serves the call: otherwise a revoked account goes unnoticed.
 pub fn auth_failed(lane: &Lane, fault: &Fault, ticket: &Ticket) {
     tracing::warn!(
-        request_id = ticket.request_id.as_str(),
+        request_id = ticket.context.request_id.as_str(),
         provider = &*lane.target.instance,
         model = &*lane.target.model,
         status = fault.upstream_status.map_or(fault.status, u16::from),

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use wire::demo;
 
 use super::outbound::{self, PreparedRequest};
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
 use crate::routing::routes::Lane;
 use crate::services::body_work::LARGE_BODY;

@@ -19,7 +19,7 @@ use wire::vendors::Lifecycle;
 use super::endpoint::{Made, Purpose};
 use super::told;
 use super::upload::Sent;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::ownership;
 use crate::call::response_headers::Refused;
 use crate::delivery::event_stream::{READ_ON_BYTES, READ_ON_TIME};
@@ -102,9 +102,9 @@ impl PassthroughMeter {
 
     pub(super) fn attempted(&mut self, before: Duration, attempt: Attempt, span_id: Option<String>) {
         if let Some(ticket) = &mut self.ticket {
-            let duration = ticket.now().saturating_sub(before);
-            ticket.waited(duration);
-            if let Some(lane) = ticket.lane().cloned() {
+            let duration = ticket.context.now().saturating_sub(before);
+            ticket.receipt.waited(duration);
+            if let Some(lane) = ticket.receipt.lane().cloned() {
                 let duration_us = duration.as_micros() as u64;
                 ticket.attempted(&lane, Attempt { duration_us, ..attempt }, span_id);
             }
@@ -133,13 +133,13 @@ impl PassthroughMeter {
     /// Records the response headers for the audit log.
     pub(super) fn heads(&mut self, headers: &HeaderMap) {
         if let Some(ticket) = &mut self.ticket {
-            ticket.heads(headers);
+            ticket.audit.heads(headers);
         }
     }
 
     pub(super) fn feed(&mut self, data: &[u8]) {
         if let Some(ticket) = &self.ticket {
-            ticket.said(data);
+            ticket.audit.said(data);
         }
         self.measure(data);
     }
@@ -238,9 +238,9 @@ impl PassthroughMeter {
     fn concern(&mut self, model: Option<String>) {
         let model = self.model.clone().or(model);
         if let (Some(ticket), Some(model)) = (&mut self.ticket, model)
-            && ticket.lane().is_none_or(|lane| *lane.target.model != *model)
+            && ticket.receipt.lane().is_none_or(|lane| *lane.target.model != *model)
         {
-            ticket.concerns(&self.instance.passing_lane(&model));
+            ticket.receipt.concerns(&self.instance.passing_lane(&model));
         }
     }
 
@@ -253,7 +253,7 @@ impl PassthroughMeter {
         let goes_on = self.goes_on(&metered);
         let Some(ticket) = &mut self.ticket else { return };
         if let Some(id) = &metered.id {
-            ticket.provider_id(id.clone());
+            ticket.receipt.provider_id(id.clone());
         }
         ticket.consumed(usage, &metered.raw.unwrap_or_default());
         if goes_on && let (Some(id), Some(ticket)) = (metered.id, self.ticket.take()) {
@@ -308,8 +308,8 @@ impl PassthroughMeter {
     fn charge_dearest(&mut self, usage: &Usage, answered: Option<&str>) {
         let Some(ticket) = self.ticket.as_mut().filter(|_| usage.reported_cost.is_none()) else { return };
         let cost = |lane: &Lane| lane.charge(usage).map(|cost| cost.input + cost.output);
-        let current = ticket.lane().and_then(|lane| cost(lane));
-        let requested = ticket.lane().map(|lane| lane.target.model.to_string()).unwrap_or_default();
+        let current = ticket.receipt.lane().and_then(|lane| cost(lane));
+        let requested = ticket.receipt.lane().map(|lane| lane.target.model.to_string()).unwrap_or_default();
         let mut candidates = match answered {
             Some(model) => vec![model.to_owned()],
             None => self.sent.models(),
@@ -321,7 +321,7 @@ impl PassthroughMeter {
         if let Some((cost, lane)) = dearest.filter(|(cost, _)| current.is_none_or(|current| *cost > current))
             && cost > Nanos::ZERO
         {
-            ticket.answered_by(&lane);
+            ticket.receipt.answered_by(&lane);
         }
     }
 
@@ -330,7 +330,7 @@ impl PassthroughMeter {
     fn record_owners(&self, metered: &Metered) {
         let Some(ticket) = self.ticket.as_ref().filter(|_| self.status < 400) else { return };
         let gateway = ticket.gateway();
-        let own = ticket.owner();
+        let own = ticket.context.owner();
         let kept = match self.makes {
             Some(Made::Completion) => {
                 let keeps = !self.instance.core.vendor.paths.lifecycle.is_empty();
@@ -340,9 +340,9 @@ impl PassthroughMeter {
         };
         let temporary = self.makes != Some(Made::Object);
         if let Some(id) = metered.id.clone().filter(|_| kept) {
-            ownership::record(gateway, &own, self.instance(), vec![id], temporary);
+            ownership::record(gateway, own, self.instance(), vec![id], temporary);
         }
-        let owner = self.parent.as_ref().or(self.makes.is_some().then_some(&own));
+        let owner = self.parent.as_ref().or(self.makes.is_some().then_some(own));
         if let Some(owner) = owner.filter(|_| !metered.made.is_empty()) {
             ownership::record(gateway, owner, self.instance(), metered.made.clone(), false);
         }

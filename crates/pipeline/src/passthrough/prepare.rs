@@ -15,7 +15,7 @@ use super::reservation::{self, RequestSize};
 use super::upload::Upload;
 use super::{Journey, Wanted, admit, headers};
 use crate::accounting::reservation::Reservation;
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::budgets;
 use crate::call::arrival::Arrival;
 use crate::call::authenticate;
@@ -39,17 +39,17 @@ pub(super) async fn prepare(
     let address = Address::find(snapshot, arrival, wanted, ticket)?;
     let access = Access::new(&ticket.gateway().policy, &snapshot.routes, &caller, &user_path);
     let stake = admit::Stake::of(&access, &address.instance, &wanted.method);
-    if address.bills && ticket.gateway().budgets.covers(&ticket.budget_scope(&caller, &user_path)) {
+    if address.bills && ticket.gateway().budgets.covers(&ticket.receipt.budget_scope(&caller, &user_path)) {
         apply_budget(&address, &mut upload, ticket)?;
     }
     let parent = refuse_others_objects(&caller, &address.endpoint, &wanted.method, ticket).await?;
     let restricted = check_references(&caller, &address, &mut upload, ticket)?;
     let lanes = judge(&access, &address, &mut upload, stake, restricted).await?;
     let lane = lanes.first().cloned().unwrap_or_else(|| address.instance.passing_lane(""));
-    ticket.names(&lane.target.model);
+    ticket.receipt.names(&lane.target.model);
     let reservation = reserve(&caller, &user_path, &address, (&lane, &lanes), &upload, ticket)?;
     let span_id = ticket.new_span_id();
-    let trace = ticket.trace_headers(span_id.as_deref());
+    let trace = ticket.receipt.trace_headers(span_id.as_deref());
     let Address { instance, destination, endpoint, purpose, .. } = address;
     let sent = upload.sent();
     let outbound = Outbound {
@@ -105,7 +105,9 @@ fn check_references(
     upload: &mut Upload,
     ticket: &Ticket,
 ) -> Result<bool, Fault> {
-    let Some(owner) = responses::visible_to(caller, &ticket.owner(), Action::Read) else { return Ok(false) };
+    let Some(owner) = responses::visible_to(caller, ticket.context.owner(), Action::Read) else {
+        return Ok(false);
+    };
     upload.check_references(ownership::check_for(ticket.gateway(), owner), address.purpose.infers)?;
     Ok(true)
 }
@@ -125,17 +127,17 @@ fn reserve(
     let size = || RequestSize::of(upload.whole(), upload.most_answers());
     let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
     let gateway = ticket.gateway().clone();
-    let occasion = || ticket.budget_scope(caller, user_path);
+    let occasion = || ticket.receipt.budget_scope(caller, user_path);
     if let Some(occasion) = budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), occasion)? {
         let worst = worst();
         let held = gateway.hold(&occasion, worst).map_err(|exceeded| {
             budgets::exhausted(&gateway.budgets, &occasion, worst);
             budgets::refused(&gateway.capabilities, caller, &exceeded, gateway.clock.now())
         })?;
-        ticket.hold(held, None, None);
+        ticket.holds.hold(held, None, None);
     }
     if purpose.infers {
-        ticket.limit_tokens(|| reservation.token_demand(lane))?;
+        ticket.holds.limit_tokens(&ticket.context, || reservation.token_demand(lane))?;
     }
     Ok(reservation)
 }
@@ -155,7 +157,7 @@ async fn refuse_others_objects(
         caller.require(Scope::Admin(None, Action::Read))?;
         return Err(fault::not_found("The list is not shown to a key that is bound to a user path."));
     }
-    let visible = responses::visible_to(caller, &ticket.owner(), action);
+    let visible = responses::visible_to(caller, ticket.context.owner(), action);
     ownership::refuse_others(ticket.gateway(), visible.as_ref(), &endpoint.objects).await
 }
 

@@ -14,8 +14,8 @@ use wire::vendors::Lifecycle;
 
 use super::lifecycle::{is_pending, is_pending_object, named_after, native};
 use super::told;
-use crate::accounting::settle::Ticket;
 use crate::accounting::stored_response::renew;
+use crate::accounting::ticket::Ticket;
 use crate::gateway::Gateway;
 
 /// Polling intervals, first and longest, and the time after which a response is given up.
@@ -37,7 +37,7 @@ pub fn is_to_be_followed(ticket: &Ticket, body: &[u8], object: &json::Object) ->
 /// Whether a streamed response continues at its provider after the client disconnected.
 pub fn goes_on(ticket: &Ticket) -> bool {
     let asked = || {
-        let body = ticket.prompt();
+        let body = ticket.receipt.prompt();
         let value = json::scan(body).ok().and_then(|object| object.value(body, "background"));
         value.is_some_and(|range| &body[range] == b"true")
     };
@@ -45,7 +45,10 @@ pub fn goes_on(ticket: &Ticket) -> bool {
 }
 
 fn can_be_asked(ticket: &Ticket) -> bool {
-    ticket.lane().is_some_and(|lane| lane.instance.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve))
+    ticket
+        .receipt
+        .lane()
+        .is_some_and(|lane| lane.instance.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve))
 }
 
 /// Polls for the result in a task of its own, and settles the call then, with the provider's usage. Until then the call
@@ -123,7 +126,7 @@ fn wait(mut ticket: Box<Ticket>, id: String) {
 
 /// Polls the provider, at growing intervals, until the response has ended.
 async fn ended(ticket: &Ticket, id: &str) -> Outcome {
-    let Some(lane) = ticket.lane().cloned() else { return Outcome::Lost };
+    let Some(lane) = ticket.receipt.lane().cloned() else { return Outcome::Lost };
     let (mut waited, mut pause) = (Duration::ZERO, SOON);
     while waited < LONGEST {
         // Sleep in short steps, so that a shutdown does not wait for the whole interval.

@@ -49,7 +49,7 @@ pub struct Resolved {
     choice: Lanes,
     /// Tried after all targets of `choice` have failed.
     fallbacks: Vec<Arc<Lane>>,
-    mode: Mode,
+    mode: FallbackMode,
 }
 
 /// Resolves a model name to targets. A pure function of the snapshot and the question.

@@ -49,11 +49,10 @@ impl ReasoningStateCache {
     }
 
     /// Restores state that the client could not return. State that the client did return is left unchanged.
-    pub fn restore(&self, mut prompt: Prompt, owner: impl FnOnce() -> Owner) -> Prompt {
+    pub fn restore(&self, mut prompt: Prompt, owner: &Owner) -> Prompt {
         if prompt.format != Format::Chat {
             return prompt;
         }
-        let owner = owner();
         for turn in prompt.turns.iter_mut().filter(|turn| turn.role == Role::Assistant) {
             let carried = turn
                 .parts
@@ -62,7 +61,7 @@ impl ReasoningStateCache {
             let mut thinking: Vec<Part> = Vec::new();
             for part in &mut turn.parts {
                 let Content::ToolCall(call) = &mut part.content else { continue };
-                let Some(kept) = self.find(&owner, &call.id) else { continue };
+                let Some(kept) = self.find(owner, &call.id) else { continue };
                 if call.opaque.is_none() {
                     call.opaque = kept.opaque;
                 }

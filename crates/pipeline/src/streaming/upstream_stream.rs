@@ -23,7 +23,7 @@ use super::response_mode::ResponseMode;
 use super::resumable::Resumable;
 use super::translated::Translated;
 use super::upstream_body::{UpstreamBody, interrupted};
-use crate::accounting::settle::Ticket;
+use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
 use crate::gateway::Gateway;
 use crate::routing::health::Admission;
@@ -132,14 +132,14 @@ impl UpstreamStream {
             provider_id: None,
             content_bytes: 0,
             last_words: None,
-            created: ticket.created(),
+            created: ticket.context.created(),
             heard: 0,
             received: 0,
             idle_timeout,
             admission: None,
             resumable: None,
             recording: None,
-            facts: ticket.is_traced().then(Box::default),
+            facts: ticket.receipt.is_traced().then(Box::default),
         }
     }
 

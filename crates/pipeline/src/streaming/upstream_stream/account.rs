@@ -7,8 +7,8 @@ use domain::usage::Tokens;
 
 use super::{StreamMode, UpstreamStream};
 use crate::accounting::loss::Loss;
-use crate::accounting::settle::Ticket;
 use crate::accounting::stored_response;
+use crate::accounting::ticket::Ticket;
 use crate::streaming::{Overlap, Resumable};
 
 impl UpstreamStream {
@@ -56,14 +56,14 @@ impl UpstreamStream {
         if let StreamMode::Translated(translated) = &self.manner
             && self.format == Format::Chat
         {
-            ticket.gateway().reasoning_states.remember(&ticket.owner(), translated.reply());
+            ticket.gateway().reasoning_states.remember(ticket.context.owner(), translated.reply());
         }
         self.discharge(ticket);
         self.trace(ticket);
         let native = matches!(self.manner, StreamMode::Native(_));
         stored_response::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
         if let Some(id) = self.provider_id.clone() {
-            ticket.provider_id(id);
+            ticket.receipt.provider_id(id);
         }
         self.tally(ticket);
     }
@@ -79,14 +79,14 @@ impl UpstreamStream {
         if let (Some(admission), Some(fault)) = (self.admission.take(), &self.fault)
             && fault.is_failure()
         {
-            let transition = admission.failed(ticket.now(), &fault.code);
+            let transition = admission.failed(ticket.context.now(), &fault.code);
             ticket.gateway().report_transition(&self.lane, transition);
         }
     }
 
     fn trace(&mut self, ticket: &mut Ticket) {
         if let Some(facts) = self.facts.take() {
-            ticket.trace_response(*facts);
+            ticket.receipt.trace_response(*facts);
         }
     }
 
@@ -101,13 +101,13 @@ impl UpstreamStream {
     }
 
     fn tally(&mut self, ticket: &mut Ticket) {
-        ticket.produced(self.content_bytes);
+        ticket.receipt.produced(self.content_bytes);
         if let Some((mut usage, raw)) = self.usage.take() {
             // Usage that was reported before the end covers only the tokens so far.
             if !self.ended || self.fault.is_some() {
                 usage.estimated = true;
                 usage.untold.output = false;
-                usage.tokens.output = usage.tokens.output.max(ticket.estimate_of(self.content_bytes));
+                usage.tokens.output = usage.tokens.output.max(ticket.receipt.estimate_of(self.content_bytes));
             }
             ticket.consumed(usage, &raw);
         }

@@ -1,0 +1,126 @@
+//! The facts of a call that do not change while it runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::caller::{Caller, KeyFacts};
+use domain::clock::Timestamp;
+use domain::user_path::UserPath;
+use store::Owner;
+
+use crate::call::arrival::{Arrival, RequestId};
+use crate::gateway::Gateway;
+use crate::snapshot::Snapshot;
+
+/// The context of a call: its ids, its caller, and the configuration that applies to it. Shared behind an `Arc`, and
+/// complete once the caller is known.
+#[derive(Clone)]
+pub struct CallContext {
+    gateway: Arc<Gateway>,
+    /// Pinned when the call arrives, so that a change of the configuration does not affect it midway.
+    snapshot: Arc<Snapshot>,
+    pub request_id: RequestId,
+    /// The id of the call's receipt.
+    id: String,
+    at: Timestamp,
+    started: Duration,
+    owner: Owner,
+    key: Option<Arc<KeyFacts>>,
+}
+
+impl CallContext {
+    /// The context of a call whose caller is not known yet.
+    pub fn new(gateway: &Arc<Gateway>, arrival: &Arrival, id: String) -> Self {
+        Self {
+            gateway: gateway.clone(),
+            snapshot: gateway.snapshot(),
+            request_id: arrival.request_id.clone(),
+            id,
+            at: arrival.at,
+            started: arrival.tick,
+            owner: Owner { key: "master".into(), user_path: "/".into(), tenant: None },
+            key: None,
+        }
+    }
+
+    /// The context of a call that another process began.
+    pub fn taken_over(
+        gateway: &Arc<Gateway>,
+        request_id: RequestId,
+        id: String,
+        at: Timestamp,
+        owner: Owner,
+    ) -> Self {
+        Self {
+            gateway: gateway.clone(),
+            snapshot: gateway.snapshot(),
+            request_id,
+            id,
+            at,
+            started: gateway.clock.tick(),
+            owner,
+            key: None,
+        }
+    }
+
+    /// The context of a call that is explained and not made. Without an id no ids can be derived: they are generated
+    /// for responses, and there is none.
+    pub fn explained(
+        gateway: &Arc<Gateway>,
+        snapshot: &Arc<Snapshot>,
+        arrival: &Arrival,
+        owner: Owner,
+    ) -> Self {
+        Self { snapshot: snapshot.clone(), owner, ..Self::new(gateway, arrival, String::new()) }
+    }
+
+    /// Sets the caller, and its user path unless that is invalid.
+    pub fn identify(&mut self, caller: &Caller, user_path: Option<&UserPath>) {
+        self.key = caller.key().cloned();
+        if let Some(key) = &self.key {
+            self.owner.key = key.id.to_string();
+            self.owner.tenant = key.tenant_id.as_deref().map(str::to_owned);
+        }
+        if let Some(user_path) = user_path {
+            self.owner.user_path = user_path.as_str().to_owned();
+        }
+    }
+
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    pub fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
+    /// The caller's key, if it has one.
+    pub fn key(&self) -> Option<&Arc<KeyFacts>> {
+        self.key.as_ref()
+    }
+
+    /// The owner of state that the call stores.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// A unique alphanumeric text from which the ids of this call are derived.
+    pub fn seed(&self) -> String {
+        self.id.replace('-', "")
+    }
+
+    /// The arrival time of the call, in Unix seconds.
+    pub fn created(&self) -> i64 {
+        self.at.micros() / 1_000_000
+    }
+
+    /// The monotonic time.
+    pub fn now(&self) -> Duration {
+        self.gateway.clock.tick()
+    }
+
+    /// The time since the call arrived.
+    pub fn elapsed(&self) -> Duration {
+        self.now().saturating_sub(self.started)
+    }
+}
