@@ -4,6 +4,6 @@ pub mod arrival;
 pub mod authenticate;
 pub mod context;
 pub mod ownership;
-pub(crate) mod previous;
+pub mod previous;
 pub mod receive;
 pub mod response_headers;

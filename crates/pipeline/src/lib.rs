@@ -19,7 +19,7 @@ pub mod responses;
 pub mod routing;
 pub mod services;
 pub mod snapshot;
-mod streaming;
+pub mod streaming;
 
 use std::sync::Arc;
 
