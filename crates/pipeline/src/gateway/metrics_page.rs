@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Gateway;
 use crate::routing::health::{BreakerState, Health};
-use crate::services::metrics::exposition::{Kind, Reading, Sample};
+use crate::services::metrics::exposition::{Kind, Reading, Readings, Sample};
 use crate::services::metrics::{UNLISTED, process};
 
 /// Values of the metrics page that the server supplies.
@@ -24,7 +24,7 @@ pub fn page(gateway: &Gateway, surroundings: &Surroundings) -> String {
     readings.push(breakers(gateway));
     readings.push(budgets(gateway));
     readings.extend(process::readings());
-    gateway.metrics.render(&readings)
+    gateway.metrics.render(Readings(readings))
 }
 
 fn build_info(gateway: &Gateway, surroundings: &Surroundings) -> Reading {

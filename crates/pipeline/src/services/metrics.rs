@@ -18,7 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use exposition::Reading;
+use exposition::Readings;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct TargetLabels {
@@ -303,30 +303,30 @@ impl Metrics {
         }
     }
 
-    /// Renders the exposition text: the registry, followed by `readings`, which are taken at scrape time.
-    pub(crate) fn render(&self, readings: &[Reading]) -> String {
+    /// Renders the exposition text: the registry, followed by `readings`, which are taken at scrape time. They have a
+    /// registry of their own, because their names have no common prefix.
+    pub(crate) fn render(&self, readings: Readings) -> String {
+        let mut scraped = Registry::default();
+        scraped.register_collector(Box::new(readings));
         let mut page = String::new();
-        let registry = self.registry.lock();
-        if text::encode(&mut page, &registry).is_err() {
+        let counted = text::encode_registry(&mut page, &self.registry.lock());
+        if counted.and_then(|()| text::encode(&mut page, &scraped)).is_err() {
             tracing::error!("metrics encoding failed");
         }
-        // The encoder ends its output with `# EOF`, which has to follow the readings instead.
-        page.truncate(page.rfind("# EOF").unwrap_or(page.len()));
-        readings.iter().for_each(|reading| reading.write(&mut page));
-        page.push_str("# EOF\n");
         page
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::exposition::Reading;
     use super::*;
 
     #[test]
     fn the_page_ends_once_and_names_what_is_counted() {
         let metrics = Metrics::default();
         metrics.record(None, &Receipt { status: 401, ..Receipt::default() });
-        let page = metrics.render(&[Reading::gauge("gatehouse_journal_lag_bytes", "Lag", 7.0)]);
+        let page = metrics.render(Readings(vec![Reading::gauge("gatehouse_journal_lag_bytes", "Lag", 7.0)]));
         assert!(
             page.contains("gatehouse_requests_total{provider=\"\",model=\"\",status=\"401\"} 1"),
             "{page}"
