@@ -21,6 +21,16 @@ pub enum Format {
 
 impl Format {
     pub const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Generate];
+
+    /// The name as it is shown, the same as when serialized.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Responses => "responses",
+            Self::Messages => "messages",
+            Self::Generate => "generate",
+        }
+    }
 }
 
 /// The operation requested of a provider: generation in one of the API formats, or a plain operation.
@@ -38,6 +48,16 @@ pub enum Surface {
 }
 
 impl Surface {
+    /// The name as it is shown.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Converse(format) => format.name(),
+            Self::Completions => "completions",
+            Self::Embeddings | Self::EmbedContent { .. } => "embeddings",
+            Self::Rerank => "rerank",
+        }
+    }
+
     /// The API format of its error responses.
     pub fn format(self) -> Format {
         match self {

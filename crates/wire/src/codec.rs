@@ -3,6 +3,7 @@
 mod fields;
 mod id_generator;
 mod request;
+pub mod shape;
 
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -13,20 +14,28 @@ use domain::fault::Fault;
 use domain::usage::Usage;
 use memchr::memmem;
 
-use crate::json::{Object, ScanError};
+use crate::json::{self, Object, ScanError};
 use crate::provider_error;
+use crate::splice::Patch;
 use crate::sse;
 use crate::vendors::Vendor;
 
 pub use fields::{Fields, number};
 pub use id_generator::IdGenerator;
 pub use request::{EchoedRequest, Places, Request};
+pub use shape::RequestShape;
 
 /// Pass-through operations of a format, for clients and providers that use the same one: the body is edited, not
 /// re-serialised.
 pub trait Native: Send + Sync {
     /// Reads the few fields the gateway acts on; the body itself is kept unchanged.
     fn peek(&self, body: Bytes) -> Result<Request, Fault>;
+
+    /// Reads the facts that decide what the request may cost and which targets can serve it.
+    fn shape<'a>(&self, request: &'a Request) -> RequestShape<'a>;
+
+    /// The edit that sets the output limit; `None` for an operation without an output to limit.
+    fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch>;
 
     /// Builds the upstream body from the client's body and the edits this provider needs, as a chain of slices.
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes>;
@@ -43,6 +52,17 @@ pub trait Native: Send + Sync {
 
     /// Reads a usage object. Some formats report usage in several parts; `so_far` holds the parts read before.
     fn read_usage(&self, raw: &[u8], so_far: Option<&Usage>) -> Option<Usage>;
+
+    /// The name of the usage object in an answer.
+    fn usage_member(&self) -> &'static str {
+        "usage"
+    }
+
+    /// Reads the usage of a document that is not a valid answer.
+    fn find_usage(&self, body: &[u8]) -> Option<Usage> {
+        let object = json::scan(body).ok()?;
+        self.read_usage(&body[object.value(body, self.usage_member())?], None)
+    }
 
     fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError>;
 

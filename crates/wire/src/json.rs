@@ -145,6 +145,15 @@ impl Object {
         self.members.iter().position(is_named)
     }
 
+    /// The members with their names, each unescaped once; names that are not valid text are given as written.
+    pub fn named<'a>(&'a self, body: &'a [u8]) -> impl Iterator<Item = (Cow<'a, [u8]>, &'a Member)> {
+        self.members.iter().map(move |member| {
+            let written = &body[member.key.clone()];
+            let name = if self.escaped_keys { text::unescape_lossy(written) } else { Cow::Borrowed(written) };
+            (name, member)
+        })
+    }
+
     /// Rejects a body that would take too much memory when parsed into a tree.
     pub fn check_elements(&self) -> Result<(), ScanError> {
         match self.elements {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::money::Nanos;
+use wire::codec::shape::reasoning_budget;
 
 use super::Prepared;
 use crate::accounting::ticket::Ticket;
@@ -80,7 +81,7 @@ impl<'a> Pair<'a> {
 
     fn least(&self, call: &Call) -> Option<u64> {
         let now = self.gateway.clock.now();
-        self.gateway.budgets.clamps().least(&self.pair, reserve::thinking_budget(call), now)
+        self.gateway.budgets.clamps().least(&self.pair, reasoning_budget(&call.request), now)
     }
 }
 
@@ -93,7 +94,7 @@ pub fn fit<T>(
     mut attempt: impl FnMut(Option<Nanos>) -> Result<T, Box<Exceeded>>,
 ) -> Result<Fit<T>, Misfit> {
     let mut cost = WorstCost::new(plan, call);
-    let asked = cost.bound(plan, call);
+    let asked = cost.bound(plan);
     let worst = cost.at(asked);
     let mut exceeded = match attempt(worst) {
         Ok(held) => return Ok(Fit { held, worst, bound: asked, clamp: None }),
@@ -137,7 +138,7 @@ fn bounded(
 
 /// Sets the output bound of a budgeted call, so that the amount held is the most that it can cost.
 pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Fault> {
-    match bound.filter(|bound| reserve::asked(&call) != Some(*bound)) {
+    match bound.filter(|bound| call.shape().max_output != Some(*bound)) {
         Some(bound) => call.with_max_output(bound),
         None => Ok(call),
     }

@@ -12,7 +12,8 @@ use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt as _;
-use wire::codec::Request;
+use wire::codec::shape::ASSUMED_OUTPUT;
+use wire::codec::{Request, RequestShape};
 use wire::formats;
 
 use crate::call::arrival::Arrival;
@@ -24,11 +25,6 @@ use crate::routing::resolve::Asking;
 use crate::routing::resolve::access::Access;
 use crate::routing::resolve::fallback::{Asks, Needs};
 use crate::services::body_work::{BodyLease, LARGE_BODY, SMALL_BODY};
-
-pub use output_bound::OUTPUT_LIMITS;
-
-/// Output tokens assumed if the request does not limit them.
-const ASSUMED_OUTPUT: u64 = 1024;
 
 const FORCE_PROVIDER: HeaderName = HeaderName::from_static("x-gateway-force-provider");
 
@@ -83,10 +79,9 @@ impl Call {
         SelectionContext { now: gateway.clock.tick(), seed, input_tokens, output_tokens, real }
     }
 
-    /// Whether the body has a top-level member of that name.
-    pub fn has(&self, name: &str) -> bool {
-        let body = &self.request.body;
-        self.request.object.members.iter().any(|member| &body[member.key.clone()] == name.as_bytes())
+    /// The facts about the request that decide its cost and its targets.
+    pub fn shape(&self) -> RequestShape<'_> {
+        codec::native(self.surface).shape(&self.request)
     }
 
     /// Whether work on the body, or on the turns before it, belongs on a worker thread.
@@ -119,14 +114,8 @@ fn forced<'a>(access: &Access<'_>, arrival: &'a Arrival) -> Result<Option<&'a st
 impl Asks for Call {
     /// Searches the body for required capabilities. Called only when a fallback to another model is considered.
     fn needs(&self) -> Needs {
-        let body = &self.request.body;
-        let mentions = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
-        let pictures = ["\"image_url\"", "\"input_image\"", "\"image\"", "\"inlineData\"", "\"inline_data\""];
-        Needs {
-            tools: self.has("tools"),
-            vision: pictures.iter().any(|text| mentions(text)),
-            json_schema: mentions("\"json_schema\""),
-        }
+        let RequestShape { tools, content, .. } = self.shape();
+        Needs { tools, vision: content.has_images(), json_schema: content.json_schema() }
     }
 }
 

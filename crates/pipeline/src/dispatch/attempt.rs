@@ -192,7 +192,7 @@ fn read(instance: &str, passage: ResponseMode, bytes: Bytes) -> Result<Answer, B
     let unreadable = |fault, usage| Box::new(Unreadable { fault, usage });
     let answer = native.read_answer(&bytes).map_err(|_| {
         let fault = fault::upstream_invalid_response(instance, "it is not what was asked for");
-        unreadable(fault, usage_alone(native, &bytes))
+        unreadable(fault, native.find_usage(&bytes))
     })?;
     if let Some(error) = &answer.error {
         return Err(unreadable(native.read_stream_error(&bytes[error.clone()], instance), None));
@@ -209,13 +209,6 @@ fn read(instance: &str, passage: ResponseMode, bytes: Bytes) -> Result<Answer, B
             Ok(Answer::Translated(translation, Box::new(reply)))
         }
     }
-}
-
-/// The usage in a document that is not a valid response.
-fn usage_alone(native: &dyn Native, bytes: &[u8]) -> Option<Usage> {
-    let object = wire::json::scan(bytes).ok()?;
-    let range = ["usage", "usageMetadata"].iter().find_map(|name| object.value(bytes, name))?;
-    native.read_usage(&bytes[range], None)
 }
 
 fn broken(lane: &Lane, error: &EgressError) -> Fault {

@@ -115,11 +115,8 @@ fn is_resumable(call: &Call, context: &CallContext) -> bool {
         && call.stream
         && call.request.choices <= 1
         && previous::history_is_known(call)
-        && !ONLY_THERE.iter().any(|name| call.has(name))
+        && !call.shape().bound_to_provider
 }
-
-/// Members of a Responses request that refer to state at one provider.
-const ONLY_THERE: [&str; 3] = ["background", "conversation", "prompt"];
 
 fn target<'a>(call: &Call, lane: &'a Lane) -> Target<'a> {
     Target {

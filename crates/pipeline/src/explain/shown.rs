@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::call::{Format, Surface};
 use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::money::{Cost, Nanos};
@@ -65,26 +64,12 @@ pub fn request(call: &Call, arrival: &Arrival, circumstances: &SelectionContext)
     RequestView {
         request_id: arrival.request_id.as_str().to_owned(),
         path: arrival.endpoint.to_owned(),
-        surface: match call.surface {
-            Surface::Converse(format) => format_name(format),
-            Surface::Completions => "completions",
-            Surface::Embeddings | Surface::EmbedContent { .. } => "embeddings",
-            Surface::Rerank => "rerank",
-        },
+        surface: call.surface.name(),
         model: request.model.clone(),
         provider: request.provider_hint.clone(),
         stream: call.stream,
         input_tokens_estimate: circumstances.input_tokens,
         max_output: request.max_output,
-    }
-}
-
-fn format_name(format: Format) -> &'static str {
-    match format {
-        Format::Chat => "chat",
-        Format::Responses => "responses",
-        Format::Messages => "messages",
-        Format::Generate => "generate",
     }
 }
 
@@ -151,7 +136,7 @@ pub fn candidate(
         estimated_cost: cost.map(|nanos| Nanos(nanos).usd()),
         dialect: prospect.dialect.map(|dialect| match dialect {
             Dialect::Native => "native".to_owned(),
-            Dialect::Translated(format) => format!("translated:{}", format_name(format)),
+            Dialect::Translated(format) => format!("translated:{}", format.name()),
         }),
         dropped: prospect.dropped.names().to_vec(),
         error: prospect.fault.as_ref().map(refusal),

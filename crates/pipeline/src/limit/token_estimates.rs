@@ -14,7 +14,8 @@ use super::bound::TokenDemand;
 const WEIGHT: f64 = 1.0 / 8.0;
 /// Means expire after this long without a call.
 const SILENCE: Duration = Duration::from_secs(300);
-/// Output assumed for a key and model without recent calls.
+/// The mean output of a key and model without recent calls: an expectation, unlike the output that a reservation
+/// assumes.
 const INITIAL_OUTPUT: f64 = 1024.0;
 /// Most counted input per estimated token. A prompt is estimated as a token per four bytes, and has at most one per
 /// byte.

@@ -124,7 +124,7 @@ fn reserve(
 ) -> Result<Reservation, Fault> {
     let Address { instance, purpose, bills, .. } = address;
     let reservation = reservation::reservation(lane, &upload.sent(), *purpose);
-    let size = || RequestSize::of(upload.whole(), upload.most_answers());
+    let size = || RequestSize::of(upload.whole().as_deref(), upload.most_answers());
     let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
     let gateway = ticket.gateway().clone();
     let occasion = || ticket.receipt.budget_scope(caller, user_path);

@@ -6,8 +6,10 @@ use domain::usage::Usage;
 
 use super::chat::{self, Chat};
 use super::plain;
-use crate::codec::{Answer, Fields, Native, Request, Seen, Served, Target};
+use crate::codec::shape::{prompt_count, set_top_level};
+use crate::codec::{Answer, Fields, Native, Request, RequestShape, Seen, Served, Target};
 use crate::json::ScanError;
+use crate::splice::Patch;
 use crate::sse;
 
 pub struct Completions;
@@ -28,6 +30,18 @@ impl Native for Completions {
         request.choices = choices;
         request.places.stream_options = options;
         Ok(request)
+    }
+
+    /// Each prompt of a list has its own answers.
+    fn shape<'a>(&self, request: &'a Request) -> RequestShape<'a> {
+        let shape = RequestShape::of(request);
+        let prompt = request.object.value(&request.body, "prompt");
+        let prompts = prompt.map_or(1, |value| prompt_count(&request.body[value]));
+        RequestShape { choices: shape.choices.saturating_mul(prompts), ..shape }
+    }
+
+    fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
+        Some(set_top_level(request, "max_tokens", limit))
     }
 
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {

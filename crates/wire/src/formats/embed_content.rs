@@ -13,8 +13,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{chat, plain};
-use crate::codec::{Answer, Class, Native, Places, Request, Seen, Served, Target};
+use crate::codec::{Answer, Class, Native, Places, Request, RequestShape, Seen, Served, Target};
 use crate::json::{self, ScanError};
+use crate::splice::Patch;
 use crate::sse;
 
 /// Embedding of one content, or of a batch of requests with one content each.
@@ -48,6 +49,14 @@ impl Native for EmbedContent {
             object,
             body,
         })
+    }
+
+    fn shape<'a>(&self, request: &'a Request) -> RequestShape<'a> {
+        plain::shape(request)
+    }
+
+    fn limit_output(&self, _request: &Request, _limit: u64) -> Option<Patch> {
+        None
     }
 
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {

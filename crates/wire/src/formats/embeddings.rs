@@ -6,8 +6,9 @@ use domain::usage::Usage;
 
 use super::chat::{self, Chat};
 use super::plain;
-use crate::codec::{Answer, Class, Fields, Native, Request, Seen, Served, Target};
+use crate::codec::{Answer, Class, Fields, Native, Request, RequestShape, Seen, Served, Target};
 use crate::json::ScanError;
+use crate::splice::Patch;
 use crate::sse;
 
 pub struct Embeddings;
@@ -15,6 +16,14 @@ pub struct Embeddings;
 impl Native for Embeddings {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         plain::peek(body, check)
+    }
+
+    fn shape<'a>(&self, request: &'a Request) -> RequestShape<'a> {
+        plain::shape(request)
+    }
+
+    fn limit_output(&self, _request: &Request, _limit: u64) -> Option<Patch> {
+        None
     }
 
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {

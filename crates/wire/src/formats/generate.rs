@@ -11,6 +11,7 @@ mod parse;
 mod pieces;
 mod render;
 mod request;
+mod shape;
 mod splice;
 mod stop;
 mod stream_decoder;
@@ -23,9 +24,11 @@ use domain::fault::Fault;
 use domain::usage::Usage;
 
 use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
+    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestShape, Seen,
+    Served, Target,
 };
 use crate::json::ScanError;
+use crate::splice::Patch;
 use crate::sse;
 
 pub use usage::{read_usage, write_usage};
@@ -35,6 +38,14 @@ pub struct Generate;
 impl Native for Generate {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         request::peek(body)
+    }
+
+    fn shape<'a>(&self, request: &'a Request) -> RequestShape<'a> {
+        shape::shape(request)
+    }
+
+    fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
+        Some(shape::limit_output(request, limit))
     }
 
     fn splice(&self, request: &Request, _target: &Target<'_>) -> Vec<Bytes> {
@@ -51,6 +62,10 @@ impl Native for Generate {
 
     fn read_usage(&self, raw: &[u8], _so_far: Option<&Usage>) -> Option<Usage> {
         read_usage(raw)
+    }
+
+    fn usage_member(&self) -> &'static str {
+        "usageMetadata"
     }
 
     fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError> {

@@ -8,6 +8,7 @@ mod parse;
 mod render;
 mod request;
 mod requested_model;
+mod shape;
 mod splice;
 mod stop;
 mod stream_decoder;
@@ -20,9 +21,11 @@ use domain::fault::Fault;
 use domain::usage::Usage;
 
 use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
+    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestShape, Seen,
+    Served, Target,
 };
 use crate::json::ScanError;
+use crate::splice::Patch;
 use crate::sse;
 
 pub use usage::{read_usage, write_usage};
@@ -32,6 +35,14 @@ pub struct Messages;
 impl Native for Messages {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         request::peek(body)
+    }
+
+    fn shape<'a>(&self, request: &'a Request) -> RequestShape<'a> {
+        shape::shape(request)
+    }
+
+    fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
+        Some(shape::limit_output(request, limit))
     }
 
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {

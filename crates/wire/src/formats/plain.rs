@@ -4,7 +4,7 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::Fault;
 
-use crate::codec::{Answer, Fields, Places, Request, Target};
+use crate::codec::{Answer, Fields, Places, Request, RequestShape, Target};
 use crate::json::{self, ScanError};
 use crate::splice::Patch;
 
@@ -30,6 +30,11 @@ pub fn peek(body: Bytes, check: impl Fn(&Fields<'_>) -> Result<(), Fault>) -> Re
         object,
         body,
     })
+}
+
+/// The shape of an operation that generates no text.
+pub fn shape(request: &Request) -> RequestShape<'_> {
+    RequestShape { generates: false, ..RequestShape::of(request) }
 }
 
 /// Sets the provider's model name and removes the gateway's hint; the rest is unchanged.

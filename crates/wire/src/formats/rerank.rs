@@ -6,8 +6,9 @@ use domain::usage::{Tokens, Usage};
 
 use super::chat::{self, Chat};
 use super::plain;
-use crate::codec::{Answer, Class, Fields, Native, Request, Seen, Served, Target};
+use crate::codec::{Answer, Class, Fields, Native, Request, RequestShape, Seen, Served, Target};
 use crate::json::{self, ScanError};
+use crate::splice::Patch;
 use crate::sse;
 
 pub struct Rerank;
@@ -15,6 +16,14 @@ pub struct Rerank;
 impl Native for Rerank {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         plain::peek(body, check)
+    }
+
+    fn shape<'a>(&self, request: &'a Request) -> RequestShape<'a> {
+        plain::shape(request)
+    }
+
+    fn limit_output(&self, _request: &Request, _limit: u64) -> Option<Patch> {
+        None
     }
 
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {

@@ -14,6 +14,7 @@ mod parse;
 mod quoted;
 mod render;
 mod request;
+mod shape;
 mod splice;
 mod stream_decoder;
 mod stream_renderer;
@@ -25,9 +26,11 @@ use domain::fault::Fault;
 use domain::usage::Usage;
 
 use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, Seen, Served, Target,
+    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestShape, Seen,
+    Served, Target,
 };
 use crate::json::ScanError;
+use crate::splice::Patch;
 use crate::sse;
 
 pub use history::{input_items, normalize_input, with_history};
@@ -38,6 +41,14 @@ pub struct Responses;
 impl Native for Responses {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         request::peek(body)
+    }
+
+    fn shape<'a>(&self, request: &'a Request) -> RequestShape<'a> {
+        shape::shape(request)
+    }
+
+    fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
+        Some(shape::limit_output(request, limit))
     }
 
     fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {

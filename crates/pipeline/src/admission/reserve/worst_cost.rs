@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use catalog::Incurs;
-use domain::call::Surface;
 use domain::money::Nanos;
 
-use super::{
-    answers, asked, counted_input, has_reasoning, longest_output, most_input, refers, reported_input,
-};
+use super::{InputSize, counted_input, longest_output, reported_input};
 use crate::budgets::ReportedPrefixes;
 use crate::call::receive::Call;
 use crate::routing::resolve::Plan;
@@ -19,6 +16,7 @@ pub struct WorstCost {
     incurs: Incurs,
     answers: u64,
     reasoning: bool,
+    generates: bool,
     asked: Option<u64>,
 }
 
@@ -30,25 +28,24 @@ struct TargetInput {
 
 impl WorstCost {
     pub fn new(plan: &Plan, call: &Call) -> Self {
-        let refers = refers(call);
+        let shape = call.shape();
+        let size = InputSize::of(shape.content, shape.stored_context);
         let priced = plan.lanes.iter().filter(|lane| lane.price().is_some());
-        let target = |lane: &Arc<Lane>| {
-            let input = most_input(lane, &call.request.body, refers);
-            TargetInput { lane: lane.clone(), input }
-        };
+        let target = |lane: &Arc<Lane>| TargetInput { lane: lane.clone(), input: size.most_tokens(lane) };
         Self {
             targets: priced.map(target).collect(),
-            incurs: super::incurs(&call.request.body, refers),
-            answers: answers(call),
-            reasoning: has_reasoning(call),
-            asked: asked(call),
+            incurs: size.incurs(shape.content),
+            answers: shape.choices,
+            reasoning: shape.reasoning,
+            generates: shape.generates,
+            asked: shape.max_output,
         }
     }
 
     /// The output limit of the request; without one, the largest that every target accepts. None if the call has no
     /// output to limit, or no target's maximum is known.
-    pub fn bound(&self, plan: &Plan, call: &Call) -> Option<u64> {
-        if matches!(call.surface, Surface::Embeddings | Surface::EmbedContent { .. } | Surface::Rerank) {
+    pub fn bound(&self, plan: &Plan) -> Option<u64> {
+        if !self.generates {
             return None;
         }
         let known = |lane: &Arc<Lane>| lane.facts.as_ref().and_then(|facts| facts.max_output_tokens);
@@ -82,10 +79,10 @@ impl WorstCost {
     /// Counts the input more exactly than by its bytes, which takes longer: from what a provider reported for the same
     /// conversation, or with the model's tokenizer. Returns true if the bound changed.
     pub fn tighten(&mut self, call: &Call, prefixes: &ReportedPrefixes) -> bool {
-        let mut changed = false;
+        let (mut changed, shape) = (false, call.shape());
         for TargetInput { lane, input } in &mut self.targets {
-            let reported = reported_input(lane, call, prefixes);
-            let counted = if reported.is_some() { reported } else { counted_input(lane, call) };
+            let reported = reported_input(lane, &shape, prefixes);
+            let counted = if reported.is_some() { reported } else { counted_input(lane, &shape) };
             if let Some(counted) = counted.filter(|counted| *counted < *input) {
                 (*input, changed) = (counted, true);
             }

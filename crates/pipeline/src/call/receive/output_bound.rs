@@ -2,77 +2,29 @@
 
 use std::sync::OnceLock;
 
-use bytes::{Bytes, BytesMut};
-use domain::call::{Format, Surface};
 use domain::fault::Fault;
 use wire::codec::Request;
-use wire::formats;
-use wire::json;
-use wire::splice::Patch;
+use wire::{formats, splice};
 
 use super::Call;
-
-/// All names under which a provider may read the limit.
-pub const OUTPUT_LIMITS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-const CONFIGS: [&str; 2] = ["generationConfig", "generation_config"];
-const CONFIG_NAMES: [&str; 2] = ["maxOutputTokens", "max_output_tokens"];
 
 impl Call {
     /// The same call with this output limit. The rest of the body is unchanged.
     pub fn with_max_output(self, bound: u64) -> Result<Box<Self>, Fault> {
-        let patch = match self.surface {
-            Surface::Embeddings | Surface::EmbedContent { .. } | Surface::Rerank => {
-                return Ok(Box::new(self));
-            }
-            Surface::Converse(Format::Generate) => in_config(&self.request, bound),
-            Surface::Converse(Format::Responses) => top_level(&self.request, "max_output_tokens", bound),
-            Surface::Converse(Format::Chat | Format::Messages) | Surface::Completions => {
-                top_level(&self.request, "max_tokens", bound)
-            }
-        };
-        let body = joined(&patch.apply(&self.request.body));
-        let request = formats::native(self.surface).peek(body)?;
+        let native = formats::native(self.surface);
+        let Some(patch) = native.limit_output(&self.request, bound) else { return Ok(Box::new(self)) };
+        let body = splice::concat(&patch.apply(&self.request.body));
+        let request = native.peek(body)?;
         let model = self.request.model.clone();
         Ok(Box::new(Self { request: Request { model, ..request }, prompt: OnceLock::new(), ..self }))
     }
 }
 
-fn top_level(request: &Request, own: &str, bound: u64) -> Patch {
-    let (object, body) = (&request.object, &request.body);
-    let mut patch = Patch::new();
-    let mut given = OUTPUT_LIMITS.iter().filter_map(|name| object.value(body, name)).peekable();
-    if given.peek().is_some() {
-        given.for_each(|value| patch.replace(value, bound.to_string()));
-    } else if let Some(null) = object.get(body, own) {
-        patch.replace(null.value.clone(), bound.to_string());
-    } else {
-        patch.insert_member(object, format!("\"{own}\":{bound}"));
-    }
-    patch
-}
-
-fn in_config(request: &Request, bound: u64) -> Patch {
-    let mut patch = Patch::new();
-    let place = CONFIGS.iter().find_map(|name| request.object.value(&request.body, name));
-    let Some(Ok(config)) = place.map(|place| json::scan_within(&request.body, place)) else {
-        patch.insert_member(&request.object, format!("\"generationConfig\":{{\"maxOutputTokens\":{bound}}}"));
-        return patch;
-    };
-    match CONFIG_NAMES.iter().find_map(|name| config.value(&request.body, name)) {
-        Some(value) => patch.replace(value, bound.to_string()),
-        None => patch.insert_member(&config, format!("\"maxOutputTokens\":{bound}")),
-    }
-    patch
-}
-
-fn joined(pieces: &[Bytes]) -> Bytes {
-    let mut body = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
-    pieces.iter().for_each(|piece| body.extend_from_slice(piece));
-    body.freeze()
-}
-
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use domain::call::{Format, Surface};
+
     use super::*;
 
     #[track_caller]
@@ -115,6 +67,22 @@ mod tests {
             generate,
             r#"{"contents":[{}],"generation_config":{"topK":1}}"#,
             r#"{"contents":[{}],"generation_config":{"topK":1,"maxOutputTokens":7}}"#,
+        );
+        check(
+            generate,
+            r#"{"contents":[{}],"generationConfig":null}"#,
+            r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":7}}"#,
+        );
+        check(
+            generate,
+            r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":null}}"#,
+            r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":7}}"#,
+        );
+        // The provider may read either spelling.
+        check(
+            generate,
+            r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":9},"generation_config":{"max_output_tokens":99}}"#,
+            r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":7},"generation_config":{"max_output_tokens":7}}"#,
         );
         check(
             generate,

@@ -12,7 +12,7 @@ pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
         fault::upstream_invalid_response(&decoding.provider, "its answer is no chat completion")
     })?;
     if chunk.is_error() {
-        return Err(super::read_stream_error(body, &decoding.provider));
+        return Err(crate::provider_error::read_stream_error(body, &decoding.provider));
     }
     if chunk.choices.as_ref().is_none_or(Vec::is_empty) {
         return Err(fault::upstream_invalid_response(&decoding.provider, "its answer has no choices"));

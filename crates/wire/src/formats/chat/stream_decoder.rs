@@ -250,7 +250,7 @@ impl StreamDecoder {
             Err(_) if serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok() => {
                 self.invalid("a chunk has an unknown shape")
             }
-            _ => super::read_stream_error(data, &self.decoding.provider),
+            _ => crate::provider_error::read_stream_error(data, &self.decoding.provider),
         }
     }
 }

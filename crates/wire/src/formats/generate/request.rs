@@ -4,8 +4,9 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::{self, Fault};
 
+use crate::codec::shape::{CHOICES_IN_CONFIG, GENERATION_CONFIGS, OUTPUT_LIMITS_IN_CONFIG};
 use crate::codec::{Fields, Places, Request};
-use crate::json::{self, Object};
+use crate::json;
 
 pub fn peek(body: Bytes) -> Result<Request, Fault> {
     let object = json::scan(&body)?;
@@ -36,25 +37,29 @@ pub fn peek(body: Bytes) -> Result<Request, Fault> {
     })
 }
 
+/// The output limit and the number of candidates; the largest, if several spellings are used.
 fn limits(fields: &Fields<'_>) -> Result<(Option<u64>, Option<u64>), Fault> {
-    let place = either(fields.body, fields.object, "generationConfig", "generation_config");
-    let Some(value) = fields.value(place) else { return Ok((None, None)) };
-    if !fields.text(value).starts_with(b"{") {
-        return Err(fault::invalid_parameter("generationConfig", "'generationConfig' must be an object."));
+    let (mut max_output, mut choices) = (None, None);
+    for name in GENERATION_CONFIGS {
+        let Some(value) = fields.value(fields.object.position(fields.body, name)) else { continue };
+        if !fields.text(value).starts_with(b"{") {
+            return Err(fault::invalid_parameter(
+                "generationConfig",
+                "'generationConfig' must be an object.",
+            ));
+        }
+        let config = json::scan_within(fields.body, value.clone())?;
+        let inner = Fields { body: fields.body, object: &config };
+        for name in OUTPUT_LIMITS_IN_CONFIG {
+            let place = config.position(fields.body, name);
+            max_output = max_output.max(inner.positive(place, "generationConfig.maxOutputTokens")?);
+        }
+        for name in CHOICES_IN_CONFIG {
+            let place = config.position(fields.body, name);
+            choices = choices.max(inner.positive(place, "generationConfig.candidateCount")?);
+        }
     }
-    let config = json::scan_within(fields.body, value.clone())?;
-    let inner = Fields { body: fields.body, object: &config };
-    let max_output = either(fields.body, &config, "maxOutputTokens", "max_output_tokens");
-    let choices = either(fields.body, &config, "candidateCount", "candidate_count");
-    Ok((
-        inner.positive(max_output, "generationConfig.maxOutputTokens")?,
-        inner.positive(choices, "generationConfig.candidateCount")?,
-    ))
-}
-
-/// Position of a member by either name: protobuf JSON allows camel case and snake case.
-fn either(body: &[u8], object: &Object, camel: &str, snake: &str) -> Option<usize> {
-    object.position(body, camel).or_else(|| object.position(body, snake))
+    Ok((max_output, choices))
 }
 
 #[cfg(test)]

@@ -286,6 +286,20 @@ async fn the_largest_of_all_bounds_is_held() {
         for more in [json!({"best_of": 100}), json!({"prompt": vec!["a"; 100]})] {
             assert_eq!(text(more.clone()).refusal().await.1, "budget_exceeded", "{more}");
         }
+        // Spellings that a search for the usual name misses.
+        for members in [
+            r#""max_tokens":10,"max\u005foutput_tokens":9000"#,
+            r#""max_tokens":10,"max_output_tokens":9e3"#,
+            r#""max_tokens":100,"best\u005fof":100"#,
+            r#""max_tokens":10,"web\u005fsearch_options":{}"#,
+            r#""max_tokens":10,"previous\u005fresponse_id":"r""#,
+        ] {
+            let body = format!(
+                r#"{{"model":"openai/gpt-4o","messages":[{{"role":"user","content":"a"}}],{members}}}"#
+            );
+            let call = app.post("/v1/chat/completions", json!({})).body(body);
+            assert_eq!(call.refusal().await.1, "budget_exceeded", "{members}");
+        }
         // No model says more than it can.
         set(&app, "/", "daily", 0.5).await;
         chat(json!({"max_tokens": 1_000_000_000_000u64})).send().await.expect_status(200);

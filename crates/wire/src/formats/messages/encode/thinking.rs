@@ -5,12 +5,11 @@ use domain::canon::{Effort, Field, Reasoning};
 use serde_json::{Map, Value};
 
 use super::Encoder;
+use crate::codec::shape::ASSUMED_OUTPUT;
 use crate::vendors::ThinkingStyle;
 
 /// Anthropic's minimum thinking budget.
 const LEAST_BUDGET: u64 = 1024;
-/// Output limit if neither the client nor the catalogue has one.
-const DEFAULT_ANSWER: u64 = 4096;
 
 #[derive(Default)]
 pub(super) struct Plan {
@@ -64,7 +63,7 @@ impl Encoder<'_> {
         match self.prompt.max_output {
             Some(asked) if self.own() => asked,
             Some(asked) => asked.min(most.unwrap_or(asked)),
-            None => most.unwrap_or(DEFAULT_ANSWER),
+            None => most.unwrap_or(ASSUMED_OUTPUT),
         }
     }
 
@@ -83,7 +82,7 @@ impl Encoder<'_> {
         let limited = self.prompt.max_output.is_some() || self.target.max_output.is_some();
         let limit = plan.max_tokens;
         let (budget, max_tokens) = if !limited {
-            (wanted, wanted + DEFAULT_ANSWER)
+            (wanted, wanted + ASSUMED_OUTPUT)
         } else if limit > wanted {
             (wanted, limit)
         } else if limit >= 2 * LEAST_BUDGET {

@@ -1,0 +1,85 @@
+//! Searches of a body's bytes for content that no top-level member shows. A substring search is many times faster than
+//! parsing, and may only err towards more: a name in a text counts, too.
+
+use memchr::memmem;
+
+use super::names;
+
+/// A body, or a part of one, whose content is searched.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a>(&'a [u8]);
+
+impl<'a> Content<'a> {
+    pub fn of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Whether the provider may read input that is not in these bytes, such as files, stored objects and the results
+    /// of its own tools. Also true if a name may be hidden from the search.
+    pub fn external_context(self) -> bool {
+        self.mentions_any(&names::EXTERNAL_CONTEXT) || self.hides_names()
+    }
+
+    /// The number of image parts, at most.
+    pub fn images(self) -> u64 {
+        let count = |name: &&str| memmem::find_iter(self.0, name.as_bytes()).count() as u64;
+        names::IMAGES.iter().map(count).sum()
+    }
+
+    pub fn has_images(self) -> bool {
+        self.mentions_any(&names::IMAGES)
+    }
+
+    pub fn audio(self) -> bool {
+        self.mentions("audio")
+    }
+
+    /// Whether the request asks for its prompt to be written to the provider's prompt cache.
+    pub fn cache_write(self) -> bool {
+        self.mentions("cache_control")
+    }
+
+    /// Whether the request sets a lifetime for the cached prompt.
+    pub fn cache_lifetime(self) -> bool {
+        self.mentions("ttl")
+    }
+
+    pub fn json_schema(self) -> bool {
+        self.mentions("\"json_schema\"")
+    }
+
+    fn mentions(self, name: &str) -> bool {
+        memmem::find(self.0, name.as_bytes()).is_some()
+    }
+
+    fn mentions_any(self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.mentions(name))
+    }
+
+    /// Whether a letter, digit or underscore is written as a `\u00XX` escape. That could hide a name from the searches
+    /// above, and no ordinary encoder does it.
+    fn hides_names(self) -> bool {
+        memmem::find_iter(self.0, b"\\u00").any(|at| {
+            let code = self.0.get(at + 4..at + 6).and_then(|code| std::str::from_utf8(code).ok());
+            let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+            code.is_some_and(|code| code.is_ascii_alphanumeric() || code == b'_')
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaped_letters_are_seen_and_other_escapes_are_not() {
+        let hides_names = |body: &'static str| Content::of(body.as_bytes()).hides_names();
+        assert!(hides_names(r#"{"\u0069mage_url":1}"#));
+        assert!(hides_names(r#"{"file\u005fid":1}"#));
+        assert!(!hides_names(r#"{"a":"\u003cb\u003e \u00e9 \u0022 \u00"}"#));
+    }
+}
