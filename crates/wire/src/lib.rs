@@ -1,6 +1,7 @@
 //! Wire formats, vendors, JSON and event streams as pure functions over bytes: no sockets, no clock, no shared state.
 
 pub mod codec;
+pub mod conversation;
 mod count;
 pub mod custom;
 pub mod demo;
@@ -10,6 +11,7 @@ mod fingerprint;
 pub mod formats;
 pub mod json;
 pub mod meter;
+pub mod prompt_texts;
 pub mod provider_error;
 pub mod renames;
 pub mod response_facts;

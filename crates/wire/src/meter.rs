@@ -2,6 +2,7 @@
 
 mod json_field_extractor;
 mod lines;
+mod references;
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -9,8 +10,9 @@ use domain::usage::Usage;
 
 use crate::formats;
 use crate::json;
-pub use json_field_extractor::{JsonFieldExtractor, Member, Place};
+pub use json_field_extractor::{JsonFieldExtractor, Member, Place, RequestField};
 use lines::{Lines, Piece};
+pub use references::references_in;
 
 /// The extracted values. They are not validated, because the body is never parsed as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]

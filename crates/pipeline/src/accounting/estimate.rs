@@ -1,31 +1,13 @@
 //! Estimates usage that no provider reported: the prompt with a real tokenizer, the output from its length.
 
-use std::borrow::Cow;
-
 use domain::usage::{Tokens, Usage};
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use wire::prompt_texts::PromptTexts;
 
 /// Longer prompts are estimated by length: tokenizing them would take up to a second of CPU time.
 const TOKENIZER_LIMIT: usize = 1024 * 1024;
 
 /// Tokens per message for the role and the separators that a chat template adds.
 const MESSAGE_OVERHEAD: u64 = 4;
-
-/// The members of the API formats that hold the prompt.
-const SAID: [&str; 10] = [
-    "messages",
-    "system",
-    "instructions",
-    "input",
-    "contents",
-    "systemInstruction",
-    "system_instruction",
-    "prompt",
-    "query",
-    "documents",
-];
 
 pub fn usage(model: &str, prompt: &[u8], content_bytes: u64) -> Usage {
     let tokens = Tokens {
@@ -50,114 +32,15 @@ pub fn output(content_bytes: u64, bound: Option<u64>) -> u64 {
     bound.map_or(tokens, |bound| tokens.min(bound))
 }
 
-/// Counts the prompt's texts with the model's tokenizer. The body is read as a stream of JSON tokens: a tree of it
-/// would take many times its length.
+/// Counts the prompt's texts with the model's tokenizer.
 pub fn prompt_tokens(model: &str, prompt: &[u8]) -> u64 {
     let by_length = catalog::estimate_tokens_from_bytes(prompt.len() as u64);
     if prompt.len() > TOKENIZER_LIMIT {
         return by_length;
     }
-    let Ok(PromptTexts { said, tools, messages }) = serde_json::from_slice(prompt) else { return by_length };
-    catalog::count_tokens(model, &said) + catalog::count_tokens(model, &tools) + MESSAGE_OVERHEAD * messages
-}
-
-/// The prompt text and the tool definitions as text.
-#[derive(Default)]
-struct PromptTexts {
-    said: String,
-    tools: String,
-    messages: u64,
-}
-
-impl<'de> Deserialize<'de> for PromptTexts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = PromptTexts;
-
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PromptTexts, A::Error> {
-                let mut texts = PromptTexts::default();
-                while let Some(name) = map.next_key::<Cow<'de, str>>()? {
-                    if SAID.contains(&&*name) {
-                        texts.messages += map.next_value_seed(TextCollector(&mut texts.said))?;
-                    } else if name == "tools" {
-                        // Tool definitions are part of the prompt too, as the provider renders them.
-                        texts.tools = wire::json::compact(map.next_value::<&RawValue>()?.get()).into_owned();
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
-                    }
-                }
-                Ok(texts)
-            }
-        }
-        deserializer.deserialize_map(Members)
-    }
-}
-
-/// Appends the strings of a value to a text and counts the value's elements; embedded files are left out.
-struct TextCollector<'a>(&'a mut String);
-
-impl<'de> DeserializeSeed<'de> for TextCollector<'_> {
-    type Value = u64;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for TextCollector<'_> {
-    type Value = u64;
-
-    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("any value")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<u64, E> {
-        if !text.starts_with("data:") {
-            self.0.push_str(text);
-            self.0.push('\n');
-        }
-        Ok(1)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<u64, A::Error> {
-        let mut elements = 0;
-        while seq.next_element_seed(TextCollector(self.0))?.is_some() {
-            elements += 1;
-        }
-        Ok(elements)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<u64, A::Error> {
-        while map.next_key::<IgnoredAny>()?.is_some() {
-            map.next_value_seed(TextCollector(self.0))?;
-        }
-        Ok(1)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<u64, E> {
-        Ok(1)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<u64, E> {
-        Ok(1)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<u64, E> {
-        Ok(1)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<u64, E> {
-        Ok(1)
-    }
-
-    fn visit_unit<E>(self) -> Result<u64, E> {
-        Ok(1)
-    }
+    let Some(texts) = PromptTexts::read(prompt) else { return by_length };
+    let counted = catalog::count_tokens(model, &texts.prompt) + catalog::count_tokens(model, &texts.tools);
+    counted + MESSAGE_OVERHEAD * texts.messages
 }
 
 #[cfg(test)]
@@ -170,28 +53,6 @@ mod tests {
         assert!(usage.estimated);
         assert_eq!(usage.tokens.output, 10);
         assert!((5..=12).contains(&usage.tokens.input), "{}", usage.tokens.input);
-    }
-
-    #[test]
-    fn texts_and_tools_are_counted_in_every_dialect() {
-        let check = |body: &str, said: &str, tools: &str, messages: u64| {
-            let texts: PromptTexts = serde_json::from_str(body).unwrap();
-            assert_eq!((&*texts.said, &*texts.tools, texts.messages), (said, tools, messages), "{body}");
-        };
-        check(
-            r#"{"messages":[{"role":"user","content":"a"},{"x":[1,true,null,2.5,-1]}]}"#,
-            "user\na\n",
-            "",
-            2,
-        );
-        check(
-            r#"{"instructions":"a","input":"b","n":1,"tools":[ {"name": "t"} ]}"#,
-            "a\nb\n",
-            r#"[{"name":"t"}]"#,
-            2,
-        );
-        check(r#"{"contents":[{"parts":[{"text":"x\u0041"},{"url":"data:abc"}]}]}"#, "xA\n", "", 1);
-        check(r#"{"model":"m"}"#, "", "", 0);
     }
 
     #[test]

@@ -1,34 +1,16 @@
 //! Token counts that providers reported for earlier requests, by a hash of the conversation. An agent sends the same
 //! prefix with every step, so that only the new part has to be bounded by its bytes.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher};
 
 use foldhash::HashMap;
-use memchr::memmem;
 use parking_lot::Mutex;
-use serde_json::value::RawValue;
+use wire::conversation::{Conversation, without_cache_marks};
 
 /// Entries per generation; two generations are kept.
 const GENERATION: usize = 4096;
 /// Longer bodies are not looked up: hashing them takes too long.
 const LONGEST: usize = 4 * 1024 * 1024;
-/// The names of the array of turns in the API formats.
-const TURNS: [&str; 3] = ["messages", "input", "contents"];
-/// Members that are not part of the prompt.
-const IGNORED: [&str; 9] = [
-    "model",
-    "max_tokens",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "stream",
-    "stream_options",
-    "temperature",
-    "top_p",
-    "metadata",
-];
-const CACHE_MARK: &[u8] = b"\"cache_control\":{";
 
 #[derive(Default)]
 pub struct ReportedPrefixes {
@@ -80,25 +62,17 @@ impl ReportedPrefixes {
         if body.len() > LONGEST {
             return None;
         }
-        let members: BTreeMap<&str, &RawValue> = serde_json::from_slice(body).ok()?;
-        let is_turns =
-            |(name, value): &(&&str, &&RawValue)| TURNS.contains(name) && value.get().starts_with('[');
-        let list = members.iter().find(is_turns)?.1.get();
-        let elements: Vec<&RawValue> = serde_json::from_str(list).ok()?;
+        let Conversation { settings, list, turns } = Conversation::read(body)?;
         let mut hasher = self.hasher.build_hasher();
         write_part(&mut hasher, instance.as_bytes());
         write_part(&mut hasher, model.as_bytes());
-        for (name, value) in members {
-            if !IGNORED.contains(&name) && !TURNS.contains(&name) {
-                write_part(&mut hasher, name.as_bytes());
-                write_part(&mut hasher, value.get().as_bytes());
-            }
+        for (name, value) in settings {
+            write_part(&mut hasher, name.as_bytes());
+            write_part(&mut hasher, value.as_bytes());
         }
-        let start = list.as_ptr() as usize;
-        let hashed = elements.into_iter().map(|element| {
-            write_part(&mut hasher, element.get().as_bytes());
-            let end = element.get().as_ptr() as usize + element.get().len() - start;
-            (hasher.finish(), end)
+        let hashed = turns.into_iter().map(|turn| {
+            write_part(&mut hasher, list[turn.clone()].as_bytes());
+            (hasher.finish(), turn.end)
         });
         Some((list, hashed.collect()))
     }
@@ -108,29 +82,6 @@ impl ReportedPrefixes {
 fn write_part(hasher: &mut impl Hasher, part: &[u8]) {
     hasher.write(&without_cache_marks(part));
     hasher.write_u8(0xff);
-}
-
-/// Removes cache marks, which are not part of the prompt: agents move them from turn to turn.
-fn without_cache_marks(part: &[u8]) -> Cow<'_, [u8]> {
-    let mut kept: Vec<u8> = Vec::new();
-    let mut at = 0;
-    for mark in memmem::find_iter(part, CACHE_MARK) {
-        let Some(length) = memchr::memchr(b'}', &part[mark..]) else { break };
-        let (mut start, mut end) = (mark, mark + length + 1);
-        // Removes the comma before the mark, or else the one after it.
-        if start > at && part[start - 1] == b',' {
-            start -= 1;
-        } else if part.get(end) == Some(&b',') {
-            end += 1;
-        }
-        kept.extend_from_slice(&part[at..start]);
-        at = end;
-    }
-    if at == 0 {
-        return Cow::Borrowed(part);
-    }
-    kept.extend_from_slice(&part[at..]);
-    Cow::Owned(kept)
 }
 
 #[cfg(test)]

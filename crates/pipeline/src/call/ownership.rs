@@ -8,7 +8,7 @@ use bytes::Bytes;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use store::{OwnedObject, Owner, OwnerFilter};
-use wire::meter::{JsonFieldExtractor, Place};
+use wire::meter::references_in;
 
 use crate::gateway::Gateway;
 
@@ -65,26 +65,7 @@ async fn owner_of(gateway: &Gateway, id: &str) -> Result<Option<Owner>, Fault> {
     Ok(gateway.responses.find(id).await?.map(|response| response.owner))
 }
 
-/// The ids of stored objects that a complete body refers to. A substring search first rules out most bodies, which
-/// are then not parsed.
-pub fn references_in(body: &[u8]) -> Vec<String> {
-    const NAMES: [&str; 5] = ["file_id", "\"conversation", "\"container", "vector_store_id", "\\u00"];
-    if !NAMES.iter().any(|name| memchr::memmem::find(body, name.as_bytes()).is_some()) {
-        return Vec::new();
-    }
-    let mut gleaner = JsonFieldExtractor::with_references();
-    let mut found = Vec::new();
-    gleaner.feed(body, |member| {
-        if member.place == Place::Within("conversation") && member.name == "id" {
-            let value = member.value.unwrap_or_default();
-            found.extend(wire::json::string_at(value, &(0..value.len())).map(|id| id.into_owned()));
-        }
-    });
-    found.extend(gleaner.take_references());
-    found
-}
-
-/// As [`references_in`], on a worker thread if the body is large.
+/// The ids of stored objects that a complete body refers to; a large body is searched on a worker thread.
 pub async fn references_of(gateway: &Gateway, body: &Bytes) -> Result<Vec<String>, Fault> {
     let shared = body.clone();
     gateway.with_bytes(body.len(), move || references_in(&shared)).await
@@ -103,25 +84,5 @@ pub fn record(gateway: &Gateway, owner: &Owner, provider: &str, ids: Vec<String>
         let provider = provider.to_owned();
         let owner = owner.clone();
         gateway.responses.record_owner(OwnedObject { id, owner, provider, created_at: now, expires_at });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_are_found_in_every_dialect() {
-        for (body, expected) in [
-            (r#"{"messages":[{"content":[{"type":"file","file":{"file_id":"file-1"}}]}]}"#, "file-1"),
-            (r#"{"conversation":"conv_1"}"#, "conv_1"),
-            (r#"{"conversation":{"id":"conv_2"}}"#, "conv_2"),
-            (r#"{"\u0063onversation":{"id":"conv_3"}}"#, "conv_3"),
-            (r#"{"container":"container_1"}"#, "container_1"),
-            (r#"{"tools":[{"type":"file_search","vector_store_ids":["vs_1"]}]}"#, "vs_1"),
-        ] {
-            assert_eq!(references_in(body.as_bytes()), [expected], "{body}");
-        }
-        assert!(references_in(br#"{"messages":[{"content":"the conversation"}]}"#).is_empty());
     }
 }

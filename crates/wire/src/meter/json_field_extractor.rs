@@ -80,6 +80,45 @@ pub struct Member<'a> {
     pub value: Option<&'a [u8]>,
 }
 
+/// A top-level member of a request that a decision about the call depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestField {
+    Model,
+    /// Models that the provider may use instead.
+    FallbackModels,
+    /// The number of answers.
+    Choices,
+    /// The number of answers that are generated, of which some may be discarded.
+    Candidates,
+    /// An object of settings, which may contain the number of answers.
+    GenerationConfig,
+    Store,
+    Background,
+}
+
+impl RequestField {
+    /// Whether the member can multiply the work that the request asks for.
+    pub fn multiplies(self) -> bool {
+        matches!(self, Self::FallbackModels | Self::Choices | Self::Candidates | Self::GenerationConfig)
+    }
+}
+
+impl Member<'_> {
+    /// The meaning of the member at the top level of a request, in any format.
+    pub fn request_field(&self) -> Option<RequestField> {
+        Some(match self.name {
+            "model" => RequestField::Model,
+            "models" => RequestField::FallbackModels,
+            "n" => RequestField::Choices,
+            "best_of" | "num_generations" => RequestField::Candidates,
+            "generationConfig" | "generation_config" => RequestField::GenerationConfig,
+            "store" => RequestField::Store,
+            "background" => RequestField::Background,
+            _ => return None,
+        })
+    }
+}
+
 /// Incremental extractor for JSON members. Input that is not JSON yields nothing, in the same bounded memory.
 #[derive(Default)]
 pub struct JsonFieldExtractor {

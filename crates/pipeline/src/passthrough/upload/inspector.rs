@@ -2,13 +2,9 @@
 
 use domain::fault::{self, Fault};
 use wire::json::StreamValidator;
-use wire::meter::{JsonFieldExtractor, Member, Place};
+use wire::meter::{JsonFieldExtractor, Member, Place, RequestField};
 
 use super::Sent;
-
-/// Members that multiply the work requested: where a budget applies, each may occur only once.
-const COUNTED: [&str; 6] =
-    ["n", "best_of", "num_generations", "generationConfig", "generation_config", "models"];
 
 pub(super) struct Inspector {
     gleaner: JsonFieldExtractor,
@@ -22,8 +18,10 @@ pub(super) struct Inspector {
     models: usize,
     /// The number of models that had been named when they were checked.
     judged: Option<usize>,
-    /// The number of occurrences of each name in `COUNTED`.
-    counted: [u32; COUNTED.len()],
+    /// The names that multiply the work requested. Where a budget applies, each may occur only once.
+    multipliers: Vec<&'static str>,
+    /// The first of these names that occurred again.
+    repeated: Option<&'static str>,
     /// More than one answer is requested.
     multiplied: bool,
     /// Part of the body is sent before the rest has arrived.
@@ -42,7 +40,8 @@ impl Inspector {
             budgeted: false,
             models: 0,
             judged: None,
-            counted: [0; COUNTED.len()],
+            multipliers: Vec::new(),
+            repeated: None,
             multiplied: false,
             streamed: false,
             unfollowed: None,
@@ -110,38 +109,42 @@ impl Inspector {
     }
 
     fn note(&mut self, member: &Member<'_>, sent: &Sent, unreadable: &mut Option<&'static str>) {
-        if let Some(index) = COUNTED.iter().position(|name| *name == member.name) {
-            self.counted[index] += 1;
+        let Some(field) = member.request_field() else { return };
+        if field.multiplies() && self.multipliers.contains(&member.name) {
+            self.repeated = self.repeated.or(Some(member.name));
+        } else if field.multiplies() {
+            self.multipliers.push(member.name);
         }
         let Some(value) = member.value else {
             // Other members, such as prompts, may exceed the extractor's limit; these decide and may not.
-            if matches!(member.name, "model" | "models" | "n" | "best_of" | "num_generations" | "background")
-            {
+            if !matches!(field, RequestField::GenerationConfig | RequestField::Store) {
                 *unreadable = Some(member.name);
             }
-            self.models += usize::from(member.name == "model");
+            self.models += usize::from(field == RequestField::Model);
             return;
         };
         let mut record = sent.0.lock();
-        match member.name {
-            "model" => {
+        match field {
+            RequestField::Model => {
                 self.models += 1;
                 let name = text(member).map(|name| short(&name));
                 record.model = record.model.take().or(name).filter(|name| !name.is_empty());
             }
-            "models" => {
+            RequestField::FallbackModels => {
                 // If admission depends on the model, fallback models named after the check count as a second model.
                 self.models += usize::from(self.judged.is_some() && self.guarded);
                 let names: Vec<serde_json::Value> = serde_json::from_slice(value).unwrap_or_default();
                 record.alternatives.extend(names.iter().filter_map(|name| name.as_str()).map(short));
             }
-            "n" => record.answers = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()),
-            "store" => record.store = serde_json::from_slice(value).ok(),
-            "background" => record.background |= value == b"true",
-            _ => {}
+            RequestField::Choices => {
+                record.answers = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+            }
+            RequestField::Store => record.store = serde_json::from_slice(value).ok(),
+            RequestField::Background => record.background |= value == b"true",
+            RequestField::Candidates | RequestField::GenerationConfig => {}
         }
-        self.multiplied |=
-            ["n", "best_of", "num_generations"].contains(&member.name) && !matches!(value, b"1" | b"null");
+        self.multiplied |= matches!(field, RequestField::Choices | RequestField::Candidates)
+            && !matches!(value, b"1" | b"null");
     }
 
     fn refuse_ambiguous(&self) -> Result<(), Fault> {
@@ -158,8 +161,7 @@ impl Inspector {
         if !self.budgeted {
             return Ok(());
         }
-        if let Some(index) = self.counted.iter().position(|count| *count > 1) {
-            let name = COUNTED[index];
+        if let Some(name) = self.repeated {
             return Err(fault::invalid_json(format!("The body has '{name}' more than once.")).param(name));
         }
         // A body that was received completely is charged for several answers; a streamed one was reserved with one.

@@ -1,0 +1,45 @@
+//! Finds the ids of objects stored at a provider that a complete body refers to.
+
+use memchr::memmem;
+
+use super::{JsonFieldExtractor, Place};
+use crate::json;
+
+/// The ids of stored objects that a complete body refers to. A substring search first rules out most bodies, which
+/// are then not parsed.
+pub fn references_in(body: &[u8]) -> Vec<String> {
+    const NAMES: [&str; 5] = ["file_id", "\"conversation", "\"container", "vector_store_id", "\\u00"];
+    if !NAMES.iter().any(|name| memmem::find(body, name.as_bytes()).is_some()) {
+        return Vec::new();
+    }
+    let mut gleaner = JsonFieldExtractor::with_references();
+    let mut found = Vec::new();
+    gleaner.feed(body, |member| {
+        if member.place == Place::Within("conversation") && member.name == "id" {
+            let value = member.value.unwrap_or_default();
+            found.extend(json::string_at(value, &(0..value.len())).map(|id| id.into_owned()));
+        }
+    });
+    found.extend(gleaner.take_references());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_found_in_every_dialect() {
+        for (body, expected) in [
+            (r#"{"messages":[{"content":[{"type":"file","file":{"file_id":"file-1"}}]}]}"#, "file-1"),
+            (r#"{"conversation":"conv_1"}"#, "conv_1"),
+            (r#"{"conversation":{"id":"conv_2"}}"#, "conv_2"),
+            (r#"{"\u0063onversation":{"id":"conv_3"}}"#, "conv_3"),
+            (r#"{"container":"container_1"}"#, "container_1"),
+            (r#"{"tools":[{"type":"file_search","vector_store_ids":["vs_1"]}]}"#, "vs_1"),
+        ] {
+            assert_eq!(references_in(body.as_bytes()), [expected], "{body}");
+        }
+        assert!(references_in(br#"{"messages":[{"content":"the conversation"}]}"#).is_empty());
+    }
+}
