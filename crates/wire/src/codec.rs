@@ -47,6 +47,11 @@ pub trait Native: Send + Sync {
 
     fn classify(&self, event: &sse::Event) -> Seen;
 
+    /// Whether an event ends a block. Formats with blocks send usage after the last block, which looks like any other.
+    fn ends_block(&self, _data: &[u8]) -> bool {
+        false
+    }
+
     /// Returns the upstream's response id, if this event's data contains one.
     fn event_id(&self, data: &[u8]) -> Option<String>;
 

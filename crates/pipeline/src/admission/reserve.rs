@@ -101,14 +101,9 @@ impl InputSize {
 }
 
 /// The input tokens of a continued conversation: the number that the provider reported for the earlier turns, plus a
-/// bound on the new ones by their bytes. None if the provider's own tools read further input, which may differ each
-/// time.
-fn reported_input(lane: &Lane, shape: &RequestShape<'_>, prefixes: &ReportedPrefixes) -> Option<u64> {
-    if shape.stored_context || shape.content.external_context() {
-        return None;
-    }
-    let target = (&*lane.target.instance, &*lane.target.model);
-    let Prefix { tokens, rest } = prefixes.find(target, shape.content.bytes())?;
+/// bound on the new ones by their bytes.
+fn reported_input(lane: &Lane, body: &[u8], prefixes: &ReportedPrefixes) -> Option<u64> {
+    let Prefix { tokens, rest } = prefixes.find((&lane.target.instance, &lane.target.model), body)?;
     Some(tokens.saturating_add(InputSize::of(Content::of(rest), false).most_tokens(lane)))
 }
 
@@ -116,17 +111,13 @@ fn reported_input(lane: &Lane, shape: &RequestShape<'_>, prefixes: &ReportedPref
 const LONGEST_COUNTED: usize = 256 * 1024;
 
 /// The input tokens counted with the model's own tokenizer: those of the whole body, which contains every part of the
-/// prompt, and a sixteenth more for what the provider adds. None where that is no bound: images, files and input that
-/// the provider stores.
-fn counted_input(lane: &Lane, shape: &RequestShape<'_>) -> Option<u64> {
-    let (target, content) = (&lane.target, shape.content);
+/// prompt, and a sixteenth more for what the provider adds. None where that is no bound: images and audio.
+fn counted_input(lane: &Lane, body: &[u8]) -> Option<u64> {
+    let (target, content) = (&lane.target, Content::of(body));
     let known = catalog::has_public_vocabulary(&target.provider_type, &target.model);
-    if !known || content.bytes().len() > LONGEST_COUNTED || shape.stored_context {
+    if !known || body.len() > LONGEST_COUNTED || content.has_images() || content.audio() {
         return None;
     }
-    if content.external_context() || content.has_images() || content.audio() {
-        return None;
-    }
-    let count = catalog::count_tokens(&target.model, std::str::from_utf8(content.bytes()).ok()?);
+    let count = catalog::count_tokens(&target.model, std::str::from_utf8(body).ok()?);
     Some(count + count / 16 + 64)
 }

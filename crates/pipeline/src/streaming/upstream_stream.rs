@@ -390,8 +390,7 @@ impl UpstreamStream {
                 let seen = native.classify(event);
                 manner.finished |= seen.finish;
                 manner.answered = seen.finish
-                    || (seen.content_bytes == 0
-                        && (manner.answered || ends_block(self.format, &event.data())));
+                    || (seen.content_bytes == 0 && (manner.answered || native.ends_block(&event.data())));
                 let hide_usage = manner.hide_usage;
                 if !self.note(native, event, seen, hide_usage) {
                     return None;
@@ -509,16 +508,6 @@ impl UpstreamStream {
 fn is_whole(data: &[u8]) -> bool {
     let data = data.trim_ascii();
     data.is_empty() || data == b"[DONE]" || (data.starts_with(b"{") && data.ends_with(b"}"))
-}
-
-/// Whether an event ends a block. Formats with blocks send usage after the last block, which looks like any other.
-fn ends_block(format: Format, data: &[u8]) -> bool {
-    let name: &[u8] = match format {
-        Format::Messages => b"\"content_block_stop\"",
-        Format::Responses => b"\"response.output_item.done\"",
-        _ => return false,
-    };
-    memchr::memmem::find(data, name).is_some()
 }
 
 /// The position of a slice in the chunk, if it is part of it.

@@ -53,6 +53,10 @@ impl Native for Messages {
         classify::classify(event.name(), &event.data())
     }
 
+    fn ends_block(&self, data: &[u8]) -> bool {
+        classify::ends_block(data)
+    }
+
     fn event_id(&self, data: &[u8]) -> Option<String> {
         classify::event_id(data)
     }

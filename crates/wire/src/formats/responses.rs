@@ -59,6 +59,10 @@ impl Native for Responses {
         classify::classify(event)
     }
 
+    fn ends_block(&self, data: &[u8]) -> bool {
+        classify::ends_block(data)
+    }
+
     fn event_id(&self, data: &[u8]) -> Option<String> {
         classify::event_id(data)
     }

@@ -13,6 +13,8 @@ use crate::routing::routes::Lane;
 
 pub struct WorstCost {
     targets: Vec<TargetInput>,
+    /// The provider may read further input, so that no count of the bytes is a bound.
+    has_more_input: bool,
     incurs: Incurs,
     answers: u64,
     reasoning: bool,
@@ -34,6 +36,7 @@ impl WorstCost {
         let target = |lane: &Arc<Lane>| TargetInput { lane: lane.clone(), input: size.most_tokens(lane) };
         Self {
             targets: priced.map(target).collect(),
+            has_more_input: size.has_more,
             incurs: size.incurs(shape.content),
             answers: shape.choices,
             reasoning: shape.reasoning,
@@ -77,12 +80,16 @@ impl WorstCost {
     }
 
     /// Counts the input more exactly than by its bytes, which takes longer: from what a provider reported for the same
-    /// conversation, or with the model's tokenizer. Returns true if the bound changed.
+    /// conversation, or with the model's tokenizer. Returns true if the bound changed. Nothing is counted if the
+    /// provider's own tools or stored objects add input, which may differ each time.
     pub fn tighten(&mut self, call: &Call, prefixes: &ReportedPrefixes) -> bool {
-        let (mut changed, shape) = (false, call.shape());
+        if self.has_more_input {
+            return false;
+        }
+        let mut changed = false;
         for TargetInput { lane, input } in &mut self.targets {
-            let reported = reported_input(lane, &shape, prefixes);
-            let counted = if reported.is_some() { reported } else { counted_input(lane, &shape) };
+            let reported = reported_input(lane, &call.request.body, prefixes);
+            let counted = if reported.is_some() { reported } else { counted_input(lane, &call.request.body) };
             if let Some(counted) = counted.filter(|counted| *counted < *input) {
                 (*input, changed) = (counted, true);
             }

@@ -48,6 +48,10 @@ pub fn classify(name: Option<&[u8]>, data: &[u8]) -> Seen {
     }
 }
 
+pub fn ends_block(data: &[u8]) -> bool {
+    memchr::memmem::find(data, b"\"content_block_stop\"").is_some()
+}
+
 /// The upstream's response id, which only the first event contains; the ids in other events are those of blocks.
 pub fn event_id(data: &[u8]) -> Option<String> {
     KEYS.start.find(data)?;

@@ -85,6 +85,10 @@ fn delta_bytes(data: &[u8]) -> usize {
     counted().or_else(parsed).unwrap_or(0)
 }
 
+pub fn ends_block(data: &[u8]) -> bool {
+    memchr::memmem::find(data, b"\"response.output_item.done\"").is_some()
+}
+
 /// The id of the response, never that of an item.
 pub fn event_id(data: &[u8]) -> Option<String> {
     RESPONSE.find(data)?;

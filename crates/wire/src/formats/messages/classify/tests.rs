@@ -61,3 +61,9 @@ fn what_is_no_event_of_this_format() {
         assert_eq!(classify(None, data.as_bytes()).class, class, "{data}");
     }
 }
+
+#[test]
+fn the_end_of_a_block_is_seen() {
+    assert!(ends_block(br#"{"type":"content_block_stop","index":0}"#));
+    assert!(!ends_block(br#"{"type":"message_stop"}"#));
+}

@@ -68,3 +68,9 @@ fn the_id_is_that_of_the_response() {
     assert_eq!(event_id(br#"{"type":"response.output_text.delta","item_id":"msg_1","delta":"x"}"#), None);
     assert_eq!(event_id(br#"{"type":"response.output_item.added","item":{"id":"msg_1"}}"#), None);
 }
+
+#[test]
+fn the_end_of_a_block_is_seen() {
+    assert!(ends_block(br#"{"type":"response.output_item.done","item":{}}"#));
+    assert!(!ends_block(br#"{"type":"response.completed","response":{}}"#));
+}
