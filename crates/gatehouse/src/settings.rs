@@ -7,7 +7,7 @@ mod expand;
 mod fault;
 mod file;
 #[cfg(test)]
-mod key_strength;
+pub mod key_strength;
 mod markdown;
 mod nearest;
 mod providers;

@@ -10,7 +10,7 @@ use wire::codec::shape::reasoning_budget;
 
 use super::Prepared;
 use crate::accounting::ticket::Ticket;
-use crate::admission::reserve::{self, WorstCost};
+use crate::admission::reserve::WorstCost;
 use crate::budgets::{self, Clamp, Exceeded, Hold, KeyAndModel};
 use crate::call::receive::Call;
 use crate::gateway::Gateway;

@@ -81,7 +81,7 @@ impl Call {
 
     /// The facts about the request that decide its cost and its targets.
     pub fn shape(&self) -> RequestShape<'_> {
-        codec::native(self.surface).shape(&self.request)
+        formats::native(self.surface).shape(&self.request)
     }
 
     /// Whether work on the body, or on the turns before it, belongs on a worker thread.

@@ -10,7 +10,7 @@ use domain::canon::{CustomTool, Dropped, FunctionTool, Prompt, Tool};
 use domain::fault::{self, Fault};
 use egress::Outbound;
 use http::Method;
-use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Native, Rendering, Request, Target};
+use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Rendering, Request, Target};
 use wire::formats;
 use wire::renames::Renames;
 

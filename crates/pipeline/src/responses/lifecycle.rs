@@ -15,8 +15,8 @@ use wire::formats;
 use wire::vendors::Lifecycle;
 use wire::{json, splice};
 
-use super::keep::renew;
 use super::{reaches_all, visible_to};
+use crate::accounting::stored_response::renew;
 use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::routing::routes::{Instance, InstanceConfig};

@@ -179,7 +179,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_runs_one_after_another_when_slots_are_short() {
-        let work = Arc::new(BodyWork { held: Arc::default(), slots: Arc::new(Semaphore::new(1)) });
+        let work = Arc::new(BodyWork { slots: Arc::new(Semaphore::new(1)), ..BodyWork::default() });
         let (tasks, running) = (TaskTracker::new(), Arc::new(AtomicU64::new(0)));
         let jobs = (0..8).map(|_| {
             let running = running.clone();

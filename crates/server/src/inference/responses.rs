@@ -14,7 +14,7 @@ use http::header::CONTENT_TYPE;
 use pipeline::call::arrival;
 use pipeline::responses::{Inquiry, Items};
 use pipeline::services::body_work::LARGE_BODY;
-use pipeline::{compact, count, responses};
+use pipeline::{compact, count};
 use serde_json::Value;
 use store::Owner;
 use wire::json;

@@ -34,7 +34,9 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::master_key::{self, MasterKey};
-use crate::settings::{Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy, network};
+use crate::settings::{
+    Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy, key_strength, network,
+};
 use crate::world::{SystemClock, SystemEntropy};
 
 pub struct AssembledGateway {
@@ -148,7 +150,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Ass
 /// settings do not check.
 fn refuse_weak(master_key: &MasterKey, listener: &TcpListener, data_dir: &Path) -> Result<(), String> {
     let local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    match master_key::weakness(&master_key.key).filter(|_| !local) {
+    match key_strength::weakness(&master_key.key).filter(|_| !local) {
         None => Ok(()),
         Some(weakness) => Err(format!(
             "The master key {weakness}. Set GATEWAY_MASTER_KEY to a strong one, or delete {} to have one made.",
