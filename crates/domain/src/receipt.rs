@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
+use crate::fault::{FaultCode, FaultKind};
 use crate::money::{Cost, Nanos};
 use crate::usage::Usage;
 
@@ -129,7 +130,7 @@ pub struct Attempt {
     /// The upstream's status; 0 when none was received.
     pub status: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub error: Option<FaultCode>,
     pub duration_us: u64,
 }
 
@@ -374,8 +375,8 @@ impl Receipt {
             run_id: opening.run_id,
             stream: opening.stream,
             status: 500,
-            error_type: Some("internal_error".into()),
-            error_code: Some("interrupted".into()),
+            error_type: Some(FaultKind::Internal.as_str().into()),
+            error_code: Some(FaultCode::Interrupted.to_string()),
             usage: Usage { estimated: true, ..opening.reserved },
             cost: opening.reserved_cost,
             cost_source: if opening.reserved_cost.is_some() {

@@ -267,7 +267,7 @@ fn conclude(
     }
     let (status, error) = match &outcome {
         Ok(_) => (200, None),
-        Err(fault) => (fault.upstream_status.map_or(fault.status, u16::from), Some(fault.code.to_string())),
+        Err(fault) => (fault.upstream_status.map_or(fault.status, u16::from), Some(fault.code.clone())),
     };
     ticket.attempted(&lane, lane.attempt(status, error, duration), span_id);
     let answer = outcome.as_ref().ok().filter(|_| ticket.receipt.is_traced());
@@ -288,10 +288,10 @@ fn conclude(
                 ticket.receipt.lose(&lane, loss);
             }
             if fault.is_failure() {
-                ticket.gateway().report_transition(&lane, admission.failed(now, &fault.code));
+                ticket.gateway().report_transition(&lane, admission.failed(now, fault.code.as_str()));
             } else if fault.is_upstream_auth_failure() {
                 tell::auth_failed(&lane, fault, ticket);
-                admission.rejected(now, &fault.code);
+                admission.rejected(now, fault.code.as_str());
             }
         }
     }

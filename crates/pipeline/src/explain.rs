@@ -99,7 +99,7 @@ impl Explainer<'_> {
     async fn follow(&self, body: Bytes, explanation: &mut Explanation) -> Result<(), Stop> {
         let principal = &mut explanation.principal;
         let caller = authenticate::again(self.snapshot, self.caller, self.arrival.at).map_err(|reason| {
-            (principal.active, principal.reason) = (false, Some(reason));
+            (principal.active, principal.reason) = (false, Some(reason.as_str()));
             domain::fault::invalid_api_key()
         })?;
         let Some(preview) = limit::preview(&self.gateway.limiter, &caller, self.gateway.clock.tick()) else {

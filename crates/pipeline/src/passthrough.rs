@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::fault::{self, Fault};
+use domain::fault::{self, Fault, FaultCode};
 use domain::receipt::Attempt;
 use egress::{BodyError, Inbound, InboundBody, Outbound};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -143,8 +143,8 @@ async fn head(gateway: &Gateway, instance: &str, outbound: Outbound, sent: &Sent
 fn attempt(lane: &Lane, outcome: &Result<Inbound, Fault>) -> Attempt {
     let (status, error) = match outcome {
         Ok(inbound) if inbound.status.as_u16() < 400 => (inbound.status.as_u16(), None),
-        Ok(inbound) => (inbound.status.as_u16(), Some(wrap::CODE.to_owned())),
-        Err(fault) => (fault.status, Some(fault.code.to_string())),
+        Ok(inbound) => (inbound.status.as_u16(), Some(FaultCode::UpstreamError)),
+        Err(fault) => (fault.status, Some(fault.code.clone())),
     };
     lane.attempt(status, error, Duration::ZERO)
 }
@@ -160,7 +160,7 @@ async fn answer(mut fare: PassthroughMeter, inbound: Inbound, method: &Method) -
     if coding == Some(Coding::Unsupported) || (coding.is_some() && status == StatusCode::PARTIAL_CONTENT) {
         let reason = "it is compressed in a way that was not asked for";
         let fault = fault::upstream_invalid_response(fare.instance(), reason);
-        return Err(fare.refuse_unread(fault));
+        return Err(fare.refuse(fault));
     }
     if *method == Method::HEAD {
         if let Some(length) = theirs.get(header::CONTENT_LENGTH) {

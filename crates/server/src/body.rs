@@ -215,7 +215,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, code: &str, param: Option<&str>) -> Fault {
         let fault = parse::<Sample>(text.as_bytes()).unwrap_err();
-        assert_eq!((&*fault.code, fault.param.as_deref()), (code, param), "{fault}");
+        assert_eq!((fault.code.as_str(), fault.param.as_deref()), (code, param), "{fault}");
         fault
     }
 
@@ -228,7 +228,7 @@ mod tests {
         let fault = patch.over::<Sample>(None::<&Value>, &["created_at"]).unwrap_err();
         assert_eq!(fault.param.as_deref(), Some("name"), "{fault}");
         let fault = patch.over::<Sample>(Some(&stored), &[]).unwrap_err();
-        assert_eq!((&*fault.code, fault.param.as_deref()), ("unknown_parameter", Some("created_at")));
+        assert_eq!((fault.code.as_str(), fault.param.as_deref()), ("unknown_parameter", Some("created_at")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use domain::call::Format;
-use domain::fault::{self as faults, Fault};
+use domain::fault::{self as faults, Fault, FaultCode};
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pipeline::call::response_headers::{Refused, SHOULD_RETRY};
@@ -54,9 +54,9 @@ impl From<Refused> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Inside { mut fault, headers: known, format, request_id } = *self.0;
-        // 499 is for the audit log and the ledger only. A client that still reads the response sent a body that could
+        // This is for the audit log and the ledger only. A client that still reads the response sent a body that could
         // not be read to its end.
-        if fault.status == 499 {
+        if fault.code == FaultCode::ClientDisconnected {
             fault = faults::invalid_json("The body broke off, or its chunks cannot be read.");
         }
         let mut response = Response::new(Body::from(wire::fault::envelope(&fault, format, &request_id)));

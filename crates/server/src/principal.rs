@@ -40,7 +40,7 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
             .ok_or_else(|| authenticate::missing_credential(&parts.headers))?;
         let now = app.gateway.clock.now();
         let caller = authenticate::identify(&snapshot, token, now).map_err(|reason| {
-            tracing::debug!(reason, "credential refused");
+            tracing::debug!(reason = reason.as_str(), "credential refused");
             faults::invalid_api_key()
         })?;
         app.gateway.key_uses.note(&caller, now);
@@ -154,7 +154,7 @@ mod tests {
     fn a_gated_area_opens_by_edition_or_by_name() {
         let needed = <Read<Gated> as Needs>::CAPABILITY;
         let fault = gate(needed, &Capabilities::default()).unwrap_err();
-        assert_eq!((fault.status, &*fault.code), (403, "edition_restricted"));
+        assert_eq!((fault.status, fault.code.as_str()), (403, "edition_restricted"));
         assert_eq!(fault.details, [("capability", "advancedBudgets".to_owned())]);
         let enterprise = Capabilities { edition: Edition::Enterprise, single: vec![] };
         assert!(gate(needed, &enterprise).is_ok());

@@ -283,6 +283,7 @@ fn needs_escapes(text: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use domain::fault::FaultCode;
     use domain::receipt::Opening;
     use proptest::prelude::*;
 
@@ -350,7 +351,7 @@ mod tests {
             duration_us: 10,
             first_byte_us: Some(11),
             overhead_us: 12,
-            attempts: vec![Attempt { error: Some(text("e")), ..Attempt::default() }],
+            attempts: vec![Attempt { error: Some(FaultCode::read(text("e"))), ..Attempt::default() }],
             resumed: 1,
             usage: Usage {
                 tokens: Tokens { input: 1, ..Tokens::default() },

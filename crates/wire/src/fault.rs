@@ -41,7 +41,7 @@ pub fn event(fault: &Fault, format: Format, broken: Broken<'_>) -> Bytes {
 /// clients raise.
 fn responses(fault: &Fault, broken: Broken<'_>) -> String {
     let (id, model) = (quote(broken.id), quote(broken.model));
-    let (code, message) = (quote(&fault.code), quote(&fault.message));
+    let (code, message) = (quote(fault.code.as_str()), quote(&fault.message));
     // Nothing was sent yet: the protocol requires `response.created` first.
     let (begun, sequence) = match broken.sequence {
         0 => (created(broken), 1),
@@ -100,7 +100,7 @@ fn google(fault: &Fault) -> String {
         r#"{{"error":{{"code":{},"message":{},"status":"{status}","details":[{{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":{},"domain":"gatehouse","metadata":{{{}}}}}{}]}}}}"#,
         fault.status,
         quote(&fault.message),
-        quote(&fault.code.to_ascii_uppercase()),
+        quote(&fault.code.as_str().to_ascii_uppercase()),
         metadata.join(","),
         retry.unwrap_or_default(),
     )
@@ -132,7 +132,7 @@ fn openai(fault: &Fault) -> String {
         r#"{{"error":{{"type":"{}","message":{},"param":{param},"code":{}{details}}}}}"#,
         fault.kind.as_str(),
         quote(&fault.message),
-        quote(&fault.code),
+        quote(fault.code.as_str()),
     )
 }
 
@@ -140,7 +140,7 @@ fn openai(fault: &Fault) -> String {
 mod tests {
     use std::time::Duration;
 
-    use domain::fault;
+    use domain::fault::{self, FaultCode};
     use serde_json::json;
 
     use super::*;
@@ -230,7 +230,7 @@ mod tests {
             (fault::insufficient_scope("x"), "PERMISSION_DENIED"),
             (fault::not_found("no"), "NOT_FOUND"),
             (fault::request_too_large(1), "INVALID_ARGUMENT"),
-            (fault::unsupported("u", "x", "p"), "UNIMPLEMENTED"),
+            (fault::unsupported(FaultCode::UnsupportedOperation, "x", "p"), "UNIMPLEMENTED"),
             (fault::upstream_interrupted("p"), "UNAVAILABLE"),
             (fault::upstream_timeout("p", Duration::ZERO), "DEADLINE_EXCEEDED"),
             (fault::internal_error(), "INTERNAL"),

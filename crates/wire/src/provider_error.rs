@@ -2,7 +2,7 @@
 
 mod credentials;
 
-use domain::fault::{self, Blame, Fault, FaultKind, RetryScope};
+use domain::fault::{self, Blame, Fault, FaultCode, FaultKind, RetryScope};
 use serde_json::Value;
 
 use credentials::mask_credentials;
@@ -45,7 +45,7 @@ fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
         format!("The provider '{provider}' answered with status {status} and no readable error.")
     });
     if status == 529 {
-        return Fault::new(503, FaultKind::Provider, "overloaded", message)
+        return Fault::new(FaultCode::Overloaded, message)
             .retry_scope(RetryScope::SameTarget)
             .upstream_status(status);
     }
@@ -55,12 +55,12 @@ fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
         500.. => FaultKind::Provider,
         _ => FaultKind::InvalidRequest,
     };
-    let code = parts.code.unwrap_or_else(|| "upstream_error".into());
-    let mut fault = Fault::new(status, kind, code, message).upstream_status(status);
+    let code = parts.code.map_or(FaultCode::UpstreamError, FaultCode::read);
+    let mut fault = Fault::with_status(status, kind, code, message).upstream_status(status);
     fault.param = parts.param;
     fault.retry_scope = match status {
         402 => RetryScope::QuotaExhausted,
-        429 if is_exhausted(&fault.code) => RetryScope::QuotaExhausted,
+        429 if matches!(fault.code, FaultCode::ProviderQuota(_)) => RetryScope::QuotaExhausted,
         429 => RetryScope::OtherTargetFirst,
         408 | 409 | 425 | 500 | 502..=504 => RetryScope::SameTarget,
         404 | 413 | 500.. => RetryScope::OtherTarget,
@@ -71,14 +71,6 @@ fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
         fault.blame = Blame::Upstream;
     }
     fault
-}
-
-/// Whether retrying is pointless because the account's quota or billing limit is exhausted.
-fn is_exhausted(code: &str) -> bool {
-    matches!(
-        code,
-        "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active" | "quota_exceeded"
-    )
 }
 
 #[derive(Default)]

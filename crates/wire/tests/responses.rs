@@ -156,7 +156,7 @@ pub fn check_order(events: &[Event]) {
 fn broken_streams_are_faults() {
     let whole = fixture("streams/everything.sse");
     let cut = whole.slice(..whole.len() / 2);
-    assert_eq!(decode_stream(&cut, &[]).unwrap_err().code, "upstream_invalid_response");
+    assert_eq!(decode_stream(&cut, &[]).unwrap_err().code.as_str(), "upstream_invalid_response");
     for (stream, code) in [
         ("data: {\"type\":\"response.output_text.delta\",\"delta\":5}\n\n", "upstream_invalid_response"),
         ("data: nonsense\n\n", "upstream_invalid_response"),
@@ -169,7 +169,7 @@ fn broken_streams_are_faults() {
             "rate_limit_exceeded",
         ),
     ] {
-        assert_eq!(decode_stream(&Bytes::from(stream), &[]).unwrap_err().code, code, "{stream}");
+        assert_eq!(decode_stream(&Bytes::from(stream), &[]).unwrap_err().code.as_str(), code, "{stream}");
     }
     for body in [
         "{}",
@@ -178,7 +178,7 @@ fn broken_streams_are_faults() {
         "{\"status\":\"queued\",\"output\":[]}",
     ] {
         let fault = responses().decode(body.as_bytes(), &mut decoding()).unwrap_err();
-        assert_eq!(fault.code, "upstream_invalid_response", "{body}");
+        assert_eq!(fault.code.as_str(), "upstream_invalid_response", "{body}");
     }
     let failed = br#"{"status":"failed","error":{"code":"server_error","message":"x"},"output":[]}"#;
     assert_eq!(responses().decode(failed, &mut decoding()).unwrap_err().status, 500);

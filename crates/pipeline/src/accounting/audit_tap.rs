@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::call::{Format, Surface};
-use domain::fault::{self, Fault};
+use domain::fault::{self, Fault, FaultCode};
 use domain::receipt::{Audited, Receipt};
 use http::HeaderMap;
 
@@ -86,13 +86,14 @@ impl AuditTap {
     /// Records the reason of a fault that is not in its message.
     pub fn failed(&mut self, fault: &Fault) {
         if let Some(capture) = &mut self.0 {
-            capture.reason = fault.reason.map(fault::Reason::as_str);
+            capture.reason = fault.reason.map(fault::KeyRejection::as_str);
         }
     }
 
     /// Records an error answer in the client's format. A client that has disconnected (499) gets none.
     pub fn refused(&mut self, fault: &Fault, headers: &HeaderMap, request_id: &RequestId) {
-        let Some(capture) = self.0.as_mut().filter(|_| fault.status != 499) else { return };
+        let answered = fault.code != FaultCode::ClientDisconnected;
+        let Some(capture) = self.0.as_mut().filter(|_| answered) else { return };
         capture.said(&wire::fault::envelope(fault, capture.format, request_id.as_str()));
         capture.answered(headers);
     }

@@ -123,7 +123,7 @@ impl ReceiptBuilder {
     pub fn broke(&mut self, fault: &Fault) {
         self.edit(|receipt| {
             if let Some(attempt) = receipt.attempts.last_mut() {
-                attempt.error = Some(fault.code.to_string());
+                attempt.error = Some(fault.code.clone());
             }
         });
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use domain::caller::Caller;
 use domain::canon::Dropped;
+use domain::fault::FaultCode;
 use domain::receipt::{Attempt, Receipt};
 use domain::usage::Usage;
 use domain::user_path::UserPath;
@@ -82,7 +83,7 @@ impl ReceiptBuilder {
 
     /// The error of the last attempt.
     pub fn last_error(&self) -> Option<&str> {
-        self.receipt()?.attempts.last()?.error.as_deref()
+        self.receipt()?.attempts.last()?.error.as_ref().map(FaultCode::as_str)
     }
 
     /// The budget scope of the call.

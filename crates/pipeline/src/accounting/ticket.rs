@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::caller::Caller;
-use domain::fault::{self, Fault};
+use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
 use domain::receipt::{Attempt, OpeningRef, Receipt};
 use domain::usage::Usage;
@@ -268,7 +268,7 @@ impl Ticket {
             receipt.stream = stream;
             if status >= 400 {
                 receipt.error_type = Some(fault::FaultKind::Provider.as_str().to_owned());
-                receipt.error_code = Some("upstream_error".to_owned());
+                receipt.error_code = Some(FaultCode::UpstreamError.to_string());
             }
         });
         self.close()

@@ -3,7 +3,7 @@
 
 use domain::caller::Caller;
 use domain::clock::Timestamp;
-use domain::fault::{self, Fault};
+use domain::fault::{self, Fault, KeyRejection};
 use domain::resources::auth_key;
 use domain::scope::Scope;
 use http::HeaderMap;
@@ -23,7 +23,11 @@ pub fn caller(snapshot: &Snapshot, arrival: &Arrival) -> Result<Caller, Fault> {
     let token = credential(&arrival.headers, arrival.query.as_deref())
         .ok_or_else(|| missing_credential(&arrival.headers))?;
     identify(snapshot, token, arrival.at).map_err(|reason| {
-        tracing::debug!(request_id = arrival.request_id.as_str(), reason, "credential refused");
+        tracing::debug!(
+            request_id = arrival.request_id.as_str(),
+            reason = reason.as_str(),
+            "credential refused"
+        );
         fault::invalid_api_key().because(reason)
     })
 }
@@ -58,7 +62,7 @@ pub fn missing_credential(headers: &HeaderMap) -> Fault {
 
 /// Resolves a token. The reason of a rejection is for the operator only; the client gets the same error for all of
 /// them.
-pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Caller, &'static str> {
+pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Caller, KeyRejection> {
     let digest = auth_key::digest(token);
     if digest.ct_eq(&snapshot.master).into() {
         return Ok(Caller::Master);
@@ -67,23 +71,23 @@ pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Call
 }
 
 /// Looks the caller up again in the current snapshot, for work that outlives the snapshot it was admitted with.
-pub fn again(snapshot: &Snapshot, caller: &Caller, now: Timestamp) -> Result<Caller, &'static str> {
+pub fn again(snapshot: &Snapshot, caller: &Caller, now: Timestamp) -> Result<Caller, KeyRejection> {
     match caller {
         Caller::Master => Ok(Caller::Master),
         Caller::Key(key) => holder(snapshot, &key.digest, now),
     }
 }
 
-fn holder(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<Caller, &'static str> {
-    let key = snapshot.keys.find(digest).ok_or("unknown key")?;
+fn holder(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<Caller, KeyRejection> {
+    let key = snapshot.keys.find(digest).ok_or(KeyRejection::Unknown)?;
     if !bool::from(digest.ct_eq(&key.digest)) {
-        return Err("unknown key");
+        return Err(KeyRejection::Unknown);
     }
     if !key.active {
-        return Err("deactivated key");
+        return Err(KeyRejection::Deactivated);
     }
     if key.expires_at.is_some_and(|at| now >= at) {
-        return Err("expired key");
+        return Err(KeyRejection::Expired);
     }
     Ok(Caller::Key(key.clone()))
 }
@@ -130,7 +134,7 @@ mod tests {
             ("", false),
         ] {
             let fault = missing_credential(&headers(&[("authorization", value)]));
-            assert_eq!((fault.status, &*fault.code), (401, "missing_api_key"));
+            assert_eq!((fault.status, fault.code.as_str()), (401, "missing_api_key"));
             assert_eq!(fault.message.starts_with("Missing \"Bearer \" before the key"), told, "{value}");
             assert!(!fault.message.contains("gk_abc"));
         }

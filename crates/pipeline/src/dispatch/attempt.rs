@@ -68,9 +68,7 @@ async fn send_and_read(
     let native = passage.upstream();
     let body =
         expect_success(native, lane, status, &headers, body, (limit, ticket.gateway().clock.now())).await?;
-    if !is_web_page(&headers) {
-        progress.begin();
-    }
+    progress.begin();
     if call.stream {
         expect_event_stream(lane, &headers)?;
         let mut flow = Box::new(UpstreamStream::new(body, lane.clone(), passage, call, ticket));
@@ -128,20 +126,12 @@ fn media_type(headers: &HeaderMap) -> Cow<'_, [u8]> {
     }
 }
 
-/// Whether the response is a web page. Those come from a proxy in front of a provider: no model has taken the call.
-fn is_web_page(headers: &HeaderMap) -> bool {
-    media_type(headers).starts_with(b"text/html")
-}
-
 fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     let media_type = media_type(headers);
     if media_type.starts_with(b"text/event-stream") {
         return Ok(());
     }
-    Err(fault::upstream_invalid_response(
-        &lane.target.instance,
-        "a stream was asked for and something else came",
-    ))
+    Err(unexpected_type(lane, headers, "a stream was asked for and something else came"))
 }
 
 /// Rejects non-JSON content types; a missing one is accepted.
@@ -150,10 +140,14 @@ fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     if media_type.is_empty() || media_type.windows(4).any(|part| part == b"json") {
         return Ok(());
     }
-    Err(fault::upstream_invalid_response(
-        &lane.target.instance,
-        "a document was asked for and something else came",
-    ))
+    Err(unexpected_type(lane, headers, "a document was asked for and something else came"))
+}
+
+/// The error for a response of another content type. A web page comes from a proxy in front of a provider: no model has
+/// taken the call, so it is not billed.
+fn unexpected_type(lane: &Lane, headers: &HeaderMap, reason: &str) -> Fault {
+    let is_web_page = media_type(headers).starts_with(b"text/html");
+    fault::upstream_invalid_response(&lane.target.instance, reason).billable(!is_web_page)
 }
 
 /// Reads a complete response, on a blocking thread if it is large.

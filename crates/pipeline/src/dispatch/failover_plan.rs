@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::fault::{self, Fault, RetryScope};
+use domain::fault::{self, Fault, FaultCode, RetryScope};
 
 use crate::policy::Retries;
 use crate::routing::health::Availability;
@@ -183,7 +183,7 @@ impl FailoverPlan {
         }
         if let Some(fault) = overloaded {
             let after = after.unwrap_or(A_MOMENT).min(LONGEST_OVERLOAD);
-            return with_retry_time(Fault { code: "overloaded".into(), ..fault }, after);
+            return with_retry_time(Fault { code: FaultCode::Overloaded, ..fault }, after);
         }
         if let Some(fault) = limited.or(open) {
             return with_retry_time(fault, after.unwrap_or(A_MOMENT));

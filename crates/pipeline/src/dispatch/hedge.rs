@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::canon::Dropped;
-use domain::fault::Fault;
+use domain::fault::{Fault, FaultCode};
 use tokio::time::Instant;
 
 use super::{
@@ -21,9 +21,6 @@ pub struct Partner {
     pub lane: Arc<Lane>,
     delay: Duration,
 }
-
-/// The error code of the cancelled attempt, in the list of attempts.
-const OUTRUN: &str = "outrun";
 
 /// Counts the call for the hedge budget; used once per call.
 pub fn count(ticket: &Ticket) {
@@ -186,7 +183,7 @@ fn settle(first: Runner, second: Option<Runner>, ended: Ended, ticket: &mut Tick
         let ActiveAttempt { lane, admission, progress, span_id } = asked;
         let took = now.saturating_sub(started);
         admission.took_longer_than(now, took);
-        ticket.attempted(&lane, lane.attempt(0, Some(OUTRUN.into()), took), span_id);
+        ticket.attempted(&lane, lane.attempt(0, Some(FaultCode::Outrun), took), span_id);
         if let Some(loss) = progress.loss() {
             ticket.receipt.lose(&lane, loss);
         }

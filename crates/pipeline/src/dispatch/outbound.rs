@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::canon::{CustomTool, Dropped, FunctionTool, Prompt, Tool};
-use domain::fault::{self, Fault};
+use domain::fault::{self, Fault, FaultCode};
 use egress::Outbound;
 use http::Method;
 use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Rendering, Request, Target};
@@ -232,12 +232,16 @@ fn special_tools(tools: &[Tool]) -> Arc<[Tool]> {
 fn unsupported(surface: Surface, lane: &Lane) -> Fault {
     let instance = &lane.target.instance;
     match surface {
-        Surface::Rerank => fault::unsupported("unsupported_rerank_operation", "reranking", instance),
+        Surface::Rerank => fault::unsupported(FaultCode::UnsupportedRerankOperation, "reranking", instance),
         Surface::Embeddings | Surface::EmbedContent { .. } => {
-            fault::unsupported("unsupported_operation", "embeddings", instance)
+            fault::unsupported(FaultCode::UnsupportedOperation, "embeddings", instance)
         }
-        Surface::Completions => fault::unsupported("unsupported_operation", "text completions", instance),
-        Surface::Converse(_) => fault::unsupported("unsupported_operation", "conversations", instance),
+        Surface::Completions => {
+            fault::unsupported(FaultCode::UnsupportedOperation, "text completions", instance)
+        }
+        Surface::Converse(_) => {
+            fault::unsupported(FaultCode::UnsupportedOperation, "conversations", instance)
+        }
     }
 }
 

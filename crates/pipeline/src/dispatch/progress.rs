@@ -56,10 +56,9 @@ impl Progress {
         self.begun.load(Ordering::Relaxed).then(owed)
     }
 
-    /// Drops the charge if the provider itself reported the error: then it bills nothing.
+    /// Drops the charge if the provider bills nothing after this error.
     pub fn failed(&self, fault: &Fault) {
-        let lost = ["upstream_invalid_response", "upstream_timeout", "upstream_unreachable"];
-        if !lost.contains(&&*fault.code) {
+        if !fault.billable {
             self.begun.store(false, Ordering::Relaxed);
         }
     }
@@ -67,7 +66,7 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use domain::fault;
+    use domain::fault::{self, FaultCode};
 
     use super::*;
 
@@ -88,7 +87,7 @@ mod tests {
         assert_eq!(after(Progress::default(), fault::upstream_interrupted("x")), None);
         assert_eq!(begun().loss(), owed());
         assert_eq!(after(begun(), fault::upstream_interrupted("x")), owed());
-        let overloaded = Fault::new(529, fault::FaultKind::Provider, "overloaded_error", "");
+        let overloaded = Fault::new(FaultCode::Provider("overloaded_error".into()), "");
         assert_eq!(after(begun(), overloaded), None, "its own word");
     }
 }

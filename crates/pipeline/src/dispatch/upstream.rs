@@ -114,7 +114,7 @@ mod tests {
         }
         for kind in [EgressErrorKind::Overloaded, EgressErrorKind::Refused] {
             let fault = fault(kind);
-            assert_eq!((fault.status, &*fault.code, fault.is_failure()), (503, "overloaded", false));
+            assert_eq!((fault.status, fault.code.as_str(), fault.is_failure()), (503, "overloaded", false));
             assert_eq!(fault.retry_after, None, "the target must not cool down");
         }
     }

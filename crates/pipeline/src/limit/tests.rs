@@ -325,7 +325,10 @@ fn the_limit_that_takes_longest_refuses() {
     let refused = counts.admit_request(&limits, seconds(6)).unwrap_err();
     assert_eq!((refused.bound, refused.wait), (Bound::RequestsPerDay, Some(seconds(86_399))));
     let fault = refusal(&refused);
-    assert_eq!((fault.status, &*fault.code, fault.retry_after), (429, "rate_limit_exceeded", refused.wait));
+    assert_eq!(
+        (fault.status, fault.code.as_str(), fault.retry_after),
+        (429, "rate_limit_exceeded", refused.wait)
+    );
     assert_eq!(fault.message, "Rate limit reached: 1 requests per day for this key. Retry in 86399 s.");
 }
 

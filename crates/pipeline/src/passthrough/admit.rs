@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use domain::access::AccessLists;
-use domain::fault::{self, Fault, FaultKind};
+use domain::fault::{self, Fault, FaultCode};
 use egress::Destination;
 use http::Method;
 use wire::vendors::Lifecycle;
@@ -29,11 +29,8 @@ pub(super) fn find(routes: &Routes, rules: &PassthroughRules, name: &str) -> Res
 
 pub(super) fn destination(instance: &Instance) -> Result<Arc<Destination>, Fault> {
     if instance.core.vendor.answer.is_some() {
-        return Err(fault::unsupported(
-            "unsupported_operation",
-            "passthrough: it is built in",
-            instance.name(),
-        ));
+        let operation = "passthrough: it is built in";
+        return Err(fault::unsupported(FaultCode::UnsupportedOperation, operation, instance.name()));
     }
     let unreachable = |reason: String| fault::upstream_unreachable(instance.name(), &reason);
     instance.core.destination.clone().map_err(unreachable)
@@ -112,7 +109,7 @@ fn unmetered(work: &str) -> Fault {
         "{work} cannot be metered, and a budget applies to this user path. Use a path without a budget, or set \
          PASSTHROUGH_UNMETERED=allow."
     );
-    Fault::new(403, FaultKind::Authorization, "unmetered_operation", message)
+    Fault::new(FaultCode::UnmeteredOperation, message)
 }
 
 const READABLY: &str =
@@ -122,7 +119,7 @@ fn unreadable_model() -> Fault {
     let message = format!(
         "This key is limited to certain models, and the request does not say readably which one it is for: {READABLY}"
     );
-    Fault::new(403, FaultKind::Authorization, "key_model_access_denied", message).param("model")
+    Fault::new(FaultCode::KeyModelAccessDenied, message).param("model")
 }
 
 fn unreadable_price() -> Fault {
@@ -130,5 +127,5 @@ fn unreadable_price() -> Fault {
         "Models without a price may not be used here (UNPRICED_POLICY=deny), and the request does not say readably which \
          one it is for: {READABLY}"
     );
-    Fault::new(403, FaultKind::Authorization, "model_access_denied", message).param("model")
+    Fault::new(FaultCode::ModelAccessDenied, message).param("model")
 }

@@ -144,19 +144,18 @@ impl PassthroughMeter {
         self.measure(data);
     }
 
-    /// Ends the call with an error, before any of the answer was sent.
+    /// Ends the call with an error, before any of the answer was sent. Usage is estimated if the provider may charge for
+    /// an answer that cannot be passed on.
     pub(super) fn refuse(mut self, fault: Fault) -> Refused {
+        let begun = self.status != 0;
+        if begun && fault.billable {
+            self.book(false);
+        }
         self.meter = None;
         match self.ticket.take() {
             Some(ticket) => ticket.refuse(fault),
             None => Refused { fault, headers: HeaderMap::new() },
         }
-    }
-
-    /// Ends the call with an error because the provider's answer cannot be passed on. Its usage is estimated.
-    pub(super) fn refuse_unread(mut self, fault: Fault) -> Refused {
-        self.book(false);
-        self.refuse(fault)
     }
 
     /// Settles a call whose answer was passed on completely.

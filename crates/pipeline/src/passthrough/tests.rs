@@ -162,7 +162,10 @@ fn error_answers_of_other_shapes_are_wrapped() {
         ("", "The provider 'openai' answered 401 without saying why."),
     ] {
         let fault = read(401, body).unwrap_err();
-        assert_eq!((fault.status, &*fault.code, &*fault.message), (401, "upstream_auth_failed", message));
+        assert_eq!(
+            (fault.status, fault.code.as_str(), &*fault.message),
+            (401, "upstream_auth_failed", message)
+        );
     }
     assert_eq!(
         read(400, r#"{"error":{"message":"sk-secret"}}"#).unwrap(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::fault::{Fault, FaultKind};
+use domain::fault::{Fault, FaultCode, FaultKind};
 use http::StatusCode;
 use serde_json::Value;
 
@@ -13,7 +13,6 @@ use crate::services::audit::Scrubber;
 pub(super) const LIMIT: usize = 64 * 1024;
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) const CODE: &str = "upstream_error";
 const MESSAGE_LIMIT: usize = 2000;
 
 pub(super) fn concerns(status: StatusCode) -> bool {
@@ -37,11 +36,12 @@ pub(super) fn read(status: u16, body: Bytes, provider: &str, scrubber: &Scrubber
 
 pub(super) fn unread(status: u16, provider: &str) -> Fault {
     let (kind, code) = match status {
-        400 => (FaultKind::InvalidRequest, CODE),
-        401 => (FaultKind::Authentication, "upstream_auth_failed"),
-        _ => (FaultKind::Provider, CODE),
+        400 => (FaultKind::InvalidRequest, FaultCode::UpstreamError),
+        401 => (FaultKind::Authentication, FaultCode::UpstreamAuthFailed),
+        _ => (FaultKind::Provider, FaultCode::UpstreamError),
     };
-    Fault::new(status, kind, code, format!("The provider '{provider}' answered {status} without saying why."))
+    let message = format!("The provider '{provider}' answered {status} without saying why.");
+    Fault::with_status(status, kind, code, message)
 }
 
 /// The error message in a JSON answer of another shape.

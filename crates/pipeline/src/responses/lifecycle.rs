@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use domain::call::Format;
 use domain::caller::Caller;
-use domain::fault::{self, Fault};
+use domain::fault::{self, Fault, FaultCode};
 use domain::scope::Action;
 use http::Method;
 use serde_json::{Value, json};
@@ -210,7 +210,7 @@ async fn delete_upstream(gateway: &Gateway, instance: &Instance, id: &str) {
 
 pub fn unsupported(operation: Lifecycle, provider: &str) -> Fault {
     let title = format!("response {}", operation.title());
-    fault::unsupported("unsupported_response_operation", &title, provider)
+    fault::unsupported(FaultCode::UnsupportedResponseOperation, &title, provider)
 }
 
 /// Writes the model as `provider/model`, like the answer at creation.

@@ -14,6 +14,7 @@ use std::time::Duration;
 use catalog::Billable;
 use domain::access::{AccessLists, Verdict};
 use domain::call::{Surface, Target};
+use domain::fault::FaultCode;
 use domain::model::{Mode, ModelFacts, Price};
 use domain::money::Cost;
 use domain::receipt::Attempt;
@@ -125,7 +126,7 @@ fn encoded(model: &str) -> String {
 
 impl Lane {
     /// An attempt at this target, for the receipt.
-    pub fn attempt(&self, status: u16, error: Option<String>, duration: Duration) -> Attempt {
+    pub fn attempt(&self, status: u16, error: Option<FaultCode>, duration: Duration) -> Attempt {
         Attempt {
             provider_name: self.target.instance.to_string(),
             model: self.target.model.to_string(),

@@ -170,7 +170,7 @@ mod tests {
         let (mut first, mut second) = (work.lease(100), work.lease(100));
         first.grow(70).unwrap();
         let fault = second.grow(31).unwrap_err();
-        assert_eq!((fault.status, &*fault.code), (503, "overloaded"));
+        assert_eq!((fault.status, fault.code.as_str()), (503, "overloaded"));
         assert!(fault.retry_after.is_some());
         drop(second);
         assert_eq!(work.held_bytes(), 70);

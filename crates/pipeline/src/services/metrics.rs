@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use domain::fault::FaultCode;
 use domain::receipt::{Attempt, Receipt};
 use parking_lot::Mutex;
 use prometheus_client::encoding::{EncodeLabelSet, text};
@@ -218,8 +219,8 @@ impl Metrics {
     }
 
     pub fn attempted(&self, target: &TargetMetrics, attempt: &Attempt) {
-        // Status 0 marks an attempt that the gateway itself called off.
-        if attempt.status == 0 {
+        // The gateway itself cancelled it: neither a success nor a failure of the target.
+        if attempt.error == Some(FaultCode::Outrun) {
             return;
         }
         let handles = self.handles(target);

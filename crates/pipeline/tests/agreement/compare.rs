@@ -94,7 +94,7 @@ fn ending(explained: &Value, happened: &Happened) -> Verdict<()> {
         same("tried", &would_try, &happened.tried)?;
         same("status", error["status"].as_u64(), Some(u64::from(fault.status)))?;
         same("type", error["type"].as_str(), Some(fault.kind.as_str()))?;
-        same("code", error["code"].as_str(), Some(&*fault.code))?;
+        same("code", error["code"].as_str(), Some(fault.code.as_str()))?;
         same("message", error["message"].as_str(), Some(&*fault.message))?;
         let after = fault.retry_after.map(|after| after.as_micros().div_ceil(1000) as u64);
         return same("Retry-After", error.get("retry_after_ms").and_then(Value::as_u64), after);

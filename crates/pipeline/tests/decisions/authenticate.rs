@@ -44,7 +44,8 @@ fn check(token: Option<&str>, needed: &str, expected: Result<&str, (u16, &str)>)
     ]);
     let needed: Scope = needed.parse().unwrap();
     let found = authenticate(&snapshot, &arrival(token), needed);
-    let found = found.as_ref().map(|caller| caller.actor()).map_err(|fault| (fault.status, &*fault.code));
+    let found =
+        found.as_ref().map(|caller| caller.actor()).map_err(|fault| (fault.status, fault.code.as_str()));
     assert_eq!(found, expected, "{token:?} for {needed}");
 }
 

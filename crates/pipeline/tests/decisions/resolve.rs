@@ -52,7 +52,9 @@ fn check(snapshot: &Snapshot, caller: &Caller, (model, hint): (&str, Option<&str
     let found = plan(snapshot, caller, model, hint);
     match (&found, expected) {
         (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{model} {hint:?}"),
-        (Err(fault), Err(expected)) => assert_eq!((fault.status, &*fault.code), expected, "{model} {hint:?}"),
+        (Err(fault), Err(expected)) => {
+            assert_eq!((fault.status, fault.code.as_str()), expected, "{model} {hint:?}")
+        }
         (found, expected) => panic!("{model} {hint:?}: {found:?} instead of {expected:?}"),
     }
 }

@@ -9,7 +9,7 @@ use axum::Extension;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{FromRequestParts as _, Request, State};
 use axum::response::{IntoResponse as _, Response};
-use domain::fault::{Fault, FaultKind};
+use domain::fault::{Fault, FaultCode};
 
 use crate::App;
 use crate::fault::Problem;
@@ -40,7 +40,7 @@ pub async fn open(
         }
         Err(_) => {
             let message = "Here a response is created with POST, or over a WebSocket.";
-            let fault = Fault::new(426, FaultKind::InvalidRequest, "method_not_allowed", message);
+            let fault = Fault { status: 426, ..Fault::new(FaultCode::MethodNotAllowed, message) };
             let mut response = Problem::from(fault).into_response();
             response.headers_mut().insert(http::header::UPGRADE, http::HeaderValue::from_static("websocket"));
             response

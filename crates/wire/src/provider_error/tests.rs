@@ -7,7 +7,13 @@ fn check(status: u16, body: &str, expected: (u16, FaultKind, &str, &str, bool)) 
     let fault = read_error(status, body.as_bytes(), "acme");
     let (expected_status, kind, code, message, retryable) = expected;
     assert_eq!(
-        (fault.status, fault.kind, &*fault.code, &*fault.message, fault.retry_scope != RetryScope::Never),
+        (
+            fault.status,
+            fault.kind,
+            fault.code.as_str(),
+            &*fault.message,
+            fault.retry_scope != RetryScope::Never
+        ),
         (expected_status, kind, code, message, retryable)
     );
     fault
@@ -37,14 +43,14 @@ fn statuses_decide_the_kind() {
         r#"{"error":{"message":"Overloaded"}}"#,
         (503, FaultKind::Provider, "overloaded", "Overloaded", true),
     );
-    assert_eq!(read_error(302, b"", "acme").code, "upstream_invalid_response");
+    assert_eq!(read_error(302, b"", "acme").code.as_str(), "upstream_invalid_response");
 }
 
 #[test]
 fn our_credential_is_our_own_trouble() {
     for (status, verb) in [(401, "rejected the gateway's credential"), (403, "refused the gateway access")] {
         let fault = read_error(status, br#"{"error":{"message":"Incorrect API key: sk-abc"}}"#, "acme");
-        assert_eq!((fault.status, &*fault.code), (502, "upstream_auth_failed"));
+        assert_eq!((fault.status, fault.code.as_str()), (502, "upstream_auth_failed"));
         assert_eq!(fault.upstream_status.map(u16::from), Some(status));
         let expected = format!("The provider 'acme' {verb} (status {status}): Incorrect API key: ***");
         assert_eq!(fault.message, expected);
@@ -104,7 +110,7 @@ fn errors_inside_streams_find_their_status() {
     ] {
         let fault = read_stream_error(data.as_bytes(), "acme");
         assert_eq!(
-            (fault.status, &*fault.code, fault.retry_scope != RetryScope::Never),
+            (fault.status, fault.code.as_str(), fault.retry_scope != RetryScope::Never),
             (status, code, retryable),
             "{data}"
         );

@@ -1,6 +1,6 @@
 //! Model discovery: the vendor's list of models.
 
-use domain::fault::{Fault, FaultKind};
+use domain::fault::{Fault, FaultCode};
 use serde_json::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,5 +65,5 @@ fn bare(discovery: Discovery, id: &str) -> &str {
 
 fn unreadable() -> Fault {
     let message = "The provider's list of models could not be read.";
-    Fault::new(502, FaultKind::Provider, "upstream_invalid_response", message)
+    Fault::new(FaultCode::UpstreamInvalidResponse, message)
 }

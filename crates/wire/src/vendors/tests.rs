@@ -63,6 +63,9 @@ fn model_lists_are_read() {
     assert_eq!(ids(openai, r#"[{"id":"bare","created":0}]"#), ["bare"]);
     assert_eq!(ids(Discovery::OllamaTags, r#"{"models":[{"name":"llama3:8b","size":1}]}"#), ["llama3:8b"]);
     for body in ["<html>", "{}", r#"{"data":"none"}"#] {
-        assert_eq!(read_models(openai, body.as_bytes()).unwrap_err().code, "upstream_invalid_response");
+        assert_eq!(
+            read_models(openai, body.as_bytes()).unwrap_err().code.as_str(),
+            "upstream_invalid_response"
+        );
     }
 }

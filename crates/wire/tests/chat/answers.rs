@@ -77,7 +77,7 @@ fn what_is_no_answer_is_the_providers_fault() {
         (json!({"error": {"message": "no", "code": "model_not_found"}}), "model_not_found"),
         (json!({"object": "error", "message": "no", "code": 500}), "500"),
     ] {
-        assert_eq!(decode(&body).unwrap_err().code, code, "{body}");
+        assert_eq!(decode(&body).unwrap_err().code.as_str(), code, "{body}");
     }
 }
 

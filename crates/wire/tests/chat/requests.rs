@@ -231,7 +231,7 @@ fn mistakes_are_named_by_their_path() {
         (with("parallel_tool_calls", json!("x")), "parallel_tool_calls"),
     ] {
         let fault = parse(&body).expect_err(param);
-        assert_eq!((fault.status, &*fault.code), (400, "invalid_parameter"), "{param}");
+        assert_eq!((fault.status, fault.code.as_str()), (400, "invalid_parameter"), "{param}");
         assert_eq!(fault.param.as_deref(), Some(param), "{}", fault.message);
     }
 }

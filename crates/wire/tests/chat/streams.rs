@@ -200,7 +200,7 @@ fn ends_and_breaks_are_told_apart() {
     let code = |parts: &[&str]| {
         decode_stream([stream(parts)], decoding(None))
             .map(|events| gather(&events).stop)
-            .map_err(|fault| fault.code)
+            .map_err(|fault| fault.code.to_string())
     };
     assert_eq!(code(&[&text, FINISH, "[DONE]"]), Ok(StopReason::EndTurn));
     assert_eq!(code(&[&text, FINISH]), Ok(StopReason::EndTurn));

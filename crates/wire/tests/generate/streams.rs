@@ -100,7 +100,7 @@ fn a_whole_answer_is_decoded() {
     }
     let fault = codec().decode(br#"{"candidates":[{"content":{"parts":[]}}]}"#, &mut decoding()).unwrap_err();
     assert_eq!(
-        (&*fault.code, fault.retry_scope != domain::fault::RetryScope::Never),
+        (fault.code.as_str(), fault.retry_scope != domain::fault::RetryScope::Never),
         ("upstream_invalid_response", true)
     );
     let fault =

@@ -61,7 +61,7 @@ fn what_cannot_be_read_is_the_providers_fault() {
         r#"{"content":[1]}"#,
     ] {
         let fault = codec().decode(body.as_bytes(), &mut decoding(None)).unwrap_err();
-        assert_eq!((fault.status, &*fault.code), (502, "upstream_invalid_response"), "{body}");
+        assert_eq!((fault.status, fault.code.as_str()), (502, "upstream_invalid_response"), "{body}");
     }
     let error = br#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let fault = codec().decode(error, &mut decoding(None)).unwrap_err();

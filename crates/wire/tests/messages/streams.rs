@@ -112,7 +112,7 @@ fn broken_streams_are_the_providers_fault() {
         vec![],
     ] {
         let fault = fails(&events);
-        assert_eq!((fault.status, &*fault.code), (502, "upstream_invalid_response"), "{events:?}");
+        assert_eq!((fault.status, fault.code.as_str()), (502, "upstream_invalid_response"), "{events:?}");
     }
     let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     assert_eq!(fails(&[start(), error]).status, 503);

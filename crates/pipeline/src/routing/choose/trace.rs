@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use std::fmt;
 use std::time::Duration;
 
+use domain::fault::FaultCode;
 use domain::strategy::Strategy;
 
 use super::splitmix64::SplitMix64;
@@ -76,7 +77,7 @@ impl UnderWay {
             self.queue.pop();
             match self.calls[index].take() {
                 Some((admission, Some(first_byte))) => admission.succeeded(ends, first_byte),
-                Some((admission, None)) => admission.failed(ends, "upstream_error"),
+                Some((admission, None)) => admission.failed(ends, FaultCode::UpstreamError.as_str()),
                 None => None,
             };
         }

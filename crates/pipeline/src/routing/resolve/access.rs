@@ -2,7 +2,7 @@
 
 use domain::access::Verdict;
 use domain::caller::Caller;
-use domain::fault::{self, Fault};
+use domain::fault::{self, Fault, FaultCode};
 use domain::user_path::UserPath;
 
 use crate::policy::Policy;
@@ -33,11 +33,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    pub fn code(self) -> &'static str {
+    pub fn code(self) -> FaultCode {
         match self {
-            Self::Override | Self::Unpriced => "model_access_denied",
-            Self::Provider => "key_provider_access_denied",
-            Self::Model => "key_model_access_denied",
+            Self::Override | Self::Unpriced => FaultCode::ModelAccessDenied,
+            Self::Provider => FaultCode::KeyProviderAccessDenied,
+            Self::Model => FaultCode::KeyModelAccessDenied,
         }
     }
 

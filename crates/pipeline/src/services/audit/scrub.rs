@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use bytes::Bytes;
-use domain::fault::Fault;
+use domain::fault::{Fault, FaultCode};
 use domain::resources::provider::Provider;
 use domain::secret::Secret;
 
@@ -126,8 +126,10 @@ impl Scrubber {
         if let Cow::Owned(clean) = self.clean(&fault.message, None) {
             fault.message = clean;
         }
-        if let Cow::Owned(clean) = self.clean(&fault.code, None) {
-            fault.code = Cow::Owned(clean);
+        if let FaultCode::Provider(text) | FaultCode::ProviderQuota(text) = &mut fault.code
+            && let Cow::Owned(clean) = self.clean(text, None)
+        {
+            *text = clean;
         }
         if let Some(Cow::Owned(clean)) = fault.param.as_deref().map(|param| self.clean(param, None)) {
             fault.param = Some(clean);

@@ -1,5 +1,6 @@
 //! The spans of a call as OTLP JSON: a server span for the call, a client span for each attempt.
 
+use domain::fault::FaultCode;
 use domain::receipt::{Attempt, Receipt, TraceContext};
 use serde_json::{Value, json};
 use wire::response_facts::ResponseFacts;
@@ -10,9 +11,6 @@ use super::call::{AttemptTrace, CallTrace};
 
 const SERVER: u8 = 2;
 const CLIENT: u8 = 3;
-
-/// Errors of attempts that received no status from the provider.
-const WITHOUT_STATUS: [&str; 3] = ["upstream_unreachable", "upstream_timeout", "outrun"];
 
 struct Span<'a> {
     context: &'a TraceContext,
@@ -42,7 +40,7 @@ pub fn spans(receipt: &Receipt, trace: &CallTrace) -> Vec<Value> {
             start: receipt.at.micros() + micros(traced.started.as_micros() as u64),
             end,
             attributes: attempt_attributes(receipt, trace, (index, attempt, traced), served),
-            error: attempt.error.as_deref().filter(|error| *error != "outrun"),
+            error: attempt.error.as_ref().filter(|code| **code != FaultCode::Outrun).map(FaultCode::as_str),
         }
     });
     let server = Span {
@@ -147,11 +145,14 @@ fn attempt_attributes(
     if !attempt.model.is_empty() {
         all.push(text("gen_ai.request.model", &attempt.model));
     }
-    let error = attempt.error.as_deref();
-    if attempt.status != 0 && !error.is_some_and(|error| WITHOUT_STATUS.contains(&error)) {
+    let received_status = !matches!(
+        attempt.error,
+        Some(FaultCode::UpstreamUnreachable | FaultCode::UpstreamTimeout | FaultCode::Outrun)
+    );
+    if attempt.status != 0 && received_status {
         all.push(integer("http.response.status_code", attempt.status));
     }
-    all.extend(error.map(|error| text("error.type", error)));
+    all.extend(attempt.error.as_ref().map(|code| text("error.type", code.as_str())));
     all.extend(traced.server.as_deref().into_iter().flat_map(server_attributes));
     all.extend(trace.parameters.iter().cloned());
     if served {

@@ -79,7 +79,7 @@ impl UpstreamStream {
         if let (Some(admission), Some(fault)) = (self.admission.take(), &self.fault)
             && fault.is_failure()
         {
-            let transition = admission.failed(ticket.context.now(), &fault.code);
+            let transition = admission.failed(ticket.context.now(), fault.code.as_str());
             ticket.gateway().report_transition(&self.lane, transition);
         }
     }

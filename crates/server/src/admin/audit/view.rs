@@ -197,7 +197,7 @@ fn attempt(attempt: Attempt) -> AttemptView {
         provider_name: attempt.provider_name,
         model: attempt.model,
         status: attempt.status,
-        error: attempt.error,
+        error: attempt.error.map(|code| code.to_string()),
         duration_ms: ms(i64::try_from(attempt.duration_us).unwrap_or(i64::MAX)),
     }
 }

@@ -1,6 +1,7 @@
 //! Filters, pages, statistics and conversations.
 
 use domain::clock::Timestamp;
+use domain::fault::FaultCode;
 use domain::receipt::{Attempt, Audited, Receipt};
 
 use super::{at, audited, entry, everything, fill, ids, page};
@@ -13,7 +14,10 @@ async fn an_entry_reads_back_as_the_receipt_said() {
         let written = Box::new(Receipt {
             method: "GET".into(),
             session_id: Some("s\n1".into()),
-            attempts: vec![Attempt { error: Some("e".into()), ..Attempt::default() }, Attempt::default()],
+            attempts: vec![
+                Attempt { error: Some(FaultCode::read("e".into())), ..Attempt::default() },
+                Attempt::default(),
+            ],
             alias_used: true,
             error_message: Some("so".into()),
             auth_method: String::new(),

@@ -51,7 +51,10 @@ mod tests {
         let body = br#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT",
             "details":[{"reason":"API_KEY_INVALID"}]}}"#;
         let fault = read_error(400, body, "g");
-        assert_eq!((&*fault.code, fault.upstream_status.map(u16::from)), ("upstream_auth_failed", Some(400)));
+        assert_eq!(
+            (fault.code.as_str(), fault.upstream_status.map(u16::from)),
+            ("upstream_auth_failed", Some(400))
+        );
         assert!(fault.message.ends_with("(status 400): API key not valid."), "{}", fault.message);
         let body = br#"[{"error":{"code":429,"message":"Quota.","status":"RESOURCE_EXHAUSTED","details":[
             {"violations":[]},{"retryDelay":"34.5s"}]}}]"#;
@@ -68,6 +71,6 @@ mod tests {
             (fault.status, fault.message.as_str(), fault.retry_scope != RetryScope::Never),
             (503, "Overloaded.", true)
         );
-        assert_eq!(read_stream_error(b"<html>", "g").code, "upstream_invalid_response");
+        assert_eq!(read_stream_error(b"<html>", "g").code.as_str(), "upstream_invalid_response");
     }
 }

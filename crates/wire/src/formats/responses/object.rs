@@ -69,7 +69,7 @@ impl Object {
         let status = state.status();
         let error = match state {
             State::Failed(fault) => {
-                format!(r#"{{"code":{},"message":{}}}"#, Quoted(&fault.code), Quoted(&fault.message))
+                format!(r#"{{"code":{},"message":{}}}"#, Quoted(fault.code.as_str()), Quoted(&fault.message))
             }
             _ => "null".to_owned(),
         };

@@ -10,7 +10,7 @@ fn request(fields: &str) -> Result<Request, Fault> {
 fn refused(fields: &str, param: &str) {
     let fault = request(fields).unwrap_err();
     assert_eq!(
-        (fault.status, &*fault.code, fault.param.as_deref()),
+        (fault.status, fault.code.as_str(), fault.param.as_deref()),
         (400, "invalid_parameter", Some(param)),
         "{fields}"
     );
@@ -70,14 +70,18 @@ fn there_must_be_messages() {
         r#"{"messages":{"a":1}}"#,
     ] {
         let fault = peek(Bytes::from_static(body.as_bytes())).unwrap_err();
-        assert_eq!((&*fault.code, fault.param.as_deref()), ("invalid_parameter", Some("messages")), "{body}");
+        assert_eq!(
+            (fault.code.as_str(), fault.param.as_deref()),
+            ("invalid_parameter", Some("messages")),
+            "{body}"
+        );
     }
 }
 
 #[test]
 fn json_faults_come_first() {
     let fault = peek(Bytes::from_static(b"{\"messages\":[],}")).unwrap_err();
-    assert_eq!((fault.status, &*fault.code), (400, "invalid_json"));
+    assert_eq!((fault.status, fault.code.as_str()), (400, "invalid_json"));
     let fault = peek(Bytes::from_static(br#"{"messages":[1],"model":"a","model":"b"}"#)).unwrap_err();
-    assert_eq!((&*fault.code, fault.param.as_deref()), ("invalid_json", Some("model")));
+    assert_eq!((fault.code.as_str(), fault.param.as_deref()), ("invalid_json", Some("model")));
 }

@@ -5,7 +5,7 @@ use super::*;
 #[track_caller]
 fn check(data: &str, status: u16, code: &str, message: &str) {
     let fault = read_stream_error(data.as_bytes(), "acme");
-    assert_eq!((fault.status, &*fault.code, &*fault.message), (status, code, message), "{data}");
+    assert_eq!((fault.status, fault.code.as_str(), &*fault.message), (status, code, message), "{data}");
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn errors_are_read_wherever_they_stand() {
         "overloaded",
         "busy",
     );
-    assert_eq!(read_stream_error(b"<html>", "acme").code, "upstream_invalid_response");
+    assert_eq!(read_stream_error(b"<html>", "acme").code.as_str(), "upstream_invalid_response");
     let cancelled = br#"{"type":"response.cancelled","response":{"status":"cancelled","error":null}}"#;
     assert!(read_stream_error(cancelled, "acme").message.contains("cancelled"));
 }

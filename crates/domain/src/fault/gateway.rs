@@ -1,0 +1,44 @@
+//! Constructors of errors of the gateway itself.
+
+use std::time::Duration;
+
+use super::{Fault, FaultCode, FaultKind};
+
+/// Spending cannot be determined, and the operator requires budget checks (`BUDGETS_FAIL=closed`).
+pub fn budget_check_failed() -> Fault {
+    Fault::new(
+        FaultCode::BudgetCheckFailed,
+        "The budgets of this path cannot be checked at the moment, and BUDGETS_FAIL is closed.",
+    )
+}
+
+/// A stored budget, or the budget settings, cannot be decoded: affected calls are rejected until it is replaced.
+pub fn budget_unreadable() -> Fault {
+    Fault::new(
+        FaultCode::BudgetCheckFailed,
+        "A budget of this path cannot be read from storage. An admin has to write it again or delete it.",
+    )
+}
+
+pub fn internal_error() -> Fault {
+    Fault::new(FaultCode::InternalError, "The gateway failed to handle this request; its log has the reason.")
+}
+
+pub fn feature_unavailable(message: impl Into<String>) -> Fault {
+    Fault::new(FaultCode::FeatureUnavailable, message)
+}
+
+/// The client disconnected. Recorded in logs and metrics as 499, never sent.
+pub fn client_disconnected() -> Fault {
+    Fault::new(FaultCode::ClientDisconnected, "The client closed the connection.")
+}
+
+/// The memory limit for the bodies of in-flight requests is reached.
+pub fn overloaded(limit_bytes: u64) -> Fault {
+    let message = format!(
+        "The gateway is processing as many large request bodies as it can hold ({} MiB). Retry in 1 s.",
+        limit_bytes >> 20
+    );
+    Fault::with_status(503, FaultKind::ServiceUnavailable, FaultCode::Overloaded, message)
+        .retry_after(Duration::from_secs(1))
+}
