@@ -5,6 +5,7 @@ pub mod call;
 pub mod caller;
 pub mod canon;
 pub mod capability;
+pub mod caveat;
 pub mod clock;
 pub mod fault;
 pub mod ids;

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::caveat::Caveat;
 use crate::clock::Timestamp;
 use crate::fault::{FaultCode, FaultKind};
 use crate::money::{Cost, Nanos};
@@ -113,13 +114,6 @@ impl CostSource {
         }
     }
 }
-
-/// Caveat of a call without a cost because its model has no price.
-pub const UNPRICED: &str = "unpriced";
-/// Caveat of a call that several targets served, each at its own price.
-pub const RESUMED: &str = "resumed";
-/// Caveat of a call for which another provider had already started to answer.
-pub const LOST: &str = "an answer was lost";
 
 /// One attempt at one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -345,14 +339,10 @@ impl Receipt {
         self.cost.map(Cost::total)
     }
 
-    /// Adds the `UNPRICED` caveat to a call that consumed tokens and has no cost.
+    /// Adds a caveat to a call that consumed tokens and has no cost.
     pub fn flag_unpriced(&mut self) {
         if self.cost.is_none() && self.usage.tokens.total() > 0 {
-            let caveat = &mut self.usage.caveat;
-            *caveat = Some(match caveat.take() {
-                Some(said) => format!("{said}; {UNPRICED}"),
-                None => UNPRICED.to_owned(),
-            });
+            Caveat::Unpriced.add_to(&mut self.usage.caveat);
         }
     }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use domain::canon::Reply;
+use domain::caveat::Caveat;
 use domain::fault::Fault;
 use domain::money::{Cost, Nanos};
-use domain::receipt::{self, CostSource, Receipt};
+use domain::receipt::{CostSource, Receipt};
 use domain::usage::{Tokens, Usage};
 use tokio_util::task::TaskTracker;
 
@@ -89,14 +90,15 @@ impl PriorUsage {
         if receipt.cost_source == CostSource::None {
             receipt.cost_source = self.source;
         }
-        let marks = [
-            (receipt.resumed > 0, receipt::RESUMED),
-            (self.lost, receipt::LOST),
-            (self.unpriced && receipt.cost.is_some(), "a part has no price"),
-        ];
-        let marks = marks.iter().filter(|(holds, _)| *holds).map(|(_, mark)| *mark);
-        let caveats: Vec<&str> = last.caveat.as_deref().into_iter().chain(marks).collect();
-        last.caveat = (!caveats.is_empty()).then(|| caveats.join("; "));
+        for (applies, caveat) in [
+            (receipt.resumed > 0, Caveat::Resumed),
+            (self.lost, Caveat::AnswerLost),
+            (self.unpriced && receipt.cost.is_some(), Caveat::PartlyUnpriced),
+        ] {
+            if applies {
+                caveat.add_to(&mut last.caveat);
+            }
+        }
     }
 }
 

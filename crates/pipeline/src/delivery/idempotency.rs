@@ -5,6 +5,7 @@ mod record;
 use std::time::Duration;
 
 use bytes::Bytes;
+use domain::caveat::Caveat;
 use domain::fault::{self, Fault};
 use domain::usage::Usage;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -22,8 +23,6 @@ pub use record::{Head, Record};
 const KEY: &str = "Idempotency-Key";
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
-/// The caveat in the receipt of a replayed reply.
-const CAVEAT: &str = "idempotent replay";
 const LONGEST_KEY: usize = 255;
 /// The time to wait while the first call is still running.
 const A_MOMENT: Duration = Duration::from_secs(1);
@@ -121,7 +120,8 @@ pub fn replay(mut ticket: Box<Ticket>, head: &Head, body: Bytes) -> Reply {
     headers.insert(REPLAYED, HeaderValue::from_static("true"));
     ticket.holds.write_headers(&ticket.context, &mut headers);
     ticket.receipt.served_by(&head.provider, &head.provider_name, &head.model);
-    ticket.consumed(Usage { caveat: Some(CAVEAT.into()), ..Usage::default() }, b"");
+    ticket
+        .consumed(Usage { caveat: Some(Caveat::IdempotentReplay.as_str().into()), ..Usage::default() }, b"");
     ticket.complete();
     Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(vec![body]) }
 }

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use domain::caveat::Caveat;
 use domain::clock::Timestamp;
 use domain::money::Cost;
-use domain::receipt::{CostSource, LOST, RESUMED, UNPRICED};
+use domain::receipt::CostSource;
 use domain::usage::Tokens;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -168,7 +169,8 @@ impl Ledger {
 /// Calculates the new cost of an entry; `None` if neither cost nor cost source changes.
 fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Change> {
     done.matched += 1;
-    let several = [RESUMED, LOST].iter().any(|caveat| has_caveat(&entry.detail, caveat));
+    let mut caveats = text(&entry.detail, "caveat");
+    let several = [Caveat::Resumed, Caveat::AnswerLost].iter().any(|caveat| caveat.is_in(caveats.as_deref()));
     let kept = entry.source == CostSource::ProviderReported || several;
     if kept || entry.consumed.is_nothing() {
         return None;
@@ -183,10 +185,11 @@ fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Chang
     let mut detail = entry.detail.clone();
     set(&mut detail, "pricing_version", priced.and_then(|priced| priced.version));
     let unpriced = cost.is_none() && entry.consumed.tokens.total() > 0;
-    let caveat = text(&detail, "caveat");
-    let said = caveat.iter().flat_map(|caveat| caveat.split("; ")).filter(|said| *said != UNPRICED);
-    let caveats: Vec<&str> = said.chain(unpriced.then_some(UNPRICED)).collect();
-    set(&mut detail, "caveat", Some(caveats.join("; ")).filter(|caveat| !caveat.is_empty()));
+    Caveat::Unpriced.remove_from(&mut caveats);
+    if unpriced {
+        Caveat::Unpriced.add_to(&mut caveats);
+    }
+    set(&mut detail, "caveat", caveats);
     let detail = Some(detail).filter(|detail| !detail.is_empty());
     let detail = detail.and_then(|detail| serde_json::to_string(&detail).ok());
     Some(Change { entry, cost, source, detail })
@@ -273,10 +276,6 @@ fn read(row: &Row) -> Result<Entry, StoreError> {
 
 fn text(detail: &BTreeMap<String, Box<RawValue>>, name: &str) -> Option<String> {
     serde_json::from_str(detail.get(name)?.get()).ok()
-}
-
-fn has_caveat(detail: &BTreeMap<String, Box<RawValue>>, caveat: &str) -> bool {
-    text(detail, "caveat").is_some_and(|caveats| caveats.split("; ").any(|said| said == caveat))
 }
 
 fn set(detail: &mut BTreeMap<String, Box<RawValue>>, name: &str, value: Option<String>) {

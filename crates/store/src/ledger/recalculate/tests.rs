@@ -81,7 +81,7 @@ async fn sums_follow_their_rows_through_several_batches() {
             let priced = row.model != "M%1";
             assert_eq!(
                 (row.total_cost.is_some(), row.caveat.as_deref()),
-                (priced, (!priced).then_some(UNPRICED))
+                (priced, (!priced).then_some(Caveat::Unpriced.as_str()))
             );
             assert_eq!(row.cost_source, if priced { "model_pricing" } else { "none" });
         }
