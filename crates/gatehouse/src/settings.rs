@@ -6,8 +6,8 @@ mod edition;
 mod expand;
 mod fault;
 mod file;
-#[cfg(test)]
 pub mod key_strength;
+#[cfg(test)]
 mod markdown;
 mod nearest;
 mod providers;

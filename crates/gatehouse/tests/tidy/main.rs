@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a tree that cannot be read is a failed test")]
 
+mod fault_codes;
 mod modules;
 mod names;
 mod paths;

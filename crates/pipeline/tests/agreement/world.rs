@@ -24,7 +24,7 @@ use pipeline::policy::{Policy, Retries};
 use pipeline::routing::health::Admission;
 use pipeline::routing::inventory::{Listing, Model};
 use pipeline::routing::names::Names;
-use pipeline::routing::resolve::fallback::FallbackMode;
+use pipeline::policy::FallbackMode;
 use pipeline::routing::routes::{self, Routes};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pipeline::policy::Fallback;
 use pipeline::policy::{Policy, Retries};
-use pipeline::routing::resolve::fallback::FallbackMode;
+use pipeline::policy::FallbackMode;
 use serde_json::json;
 
 use super::{combo, each, served};
