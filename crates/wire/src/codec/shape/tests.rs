@@ -4,7 +4,7 @@ use bytes::Bytes;
 use domain::call::{Format, Surface};
 
 use super::*;
-use crate::codec;
+use crate::formats;
 
 const CHAT: Surface = Surface::Converse(Format::Chat);
 const RESPONSES: Surface = Surface::Converse(Format::Responses);
@@ -32,7 +32,7 @@ fn request(surface: Surface, members: &str) -> Request {
         (Surface::Completions, true) => format!("{{{members}}}"),
         _ => format!("{{{required}{comma}{members}}}"),
     };
-    codec::native(surface).peek(Bytes::from(body)).unwrap()
+    formats::native(surface).peek(Bytes::from(body)).unwrap()
 }
 
 #[track_caller]
@@ -43,7 +43,7 @@ fn check<T: PartialEq + std::fmt::Debug>(
 ) {
     for (members, expected) in table {
         let request = request(surface, members);
-        let shape = codec::native(surface).shape(&request);
+        let shape = formats::native(surface).shape(&request);
         assert_eq!(read(&shape), *expected, "{surface:?} {members}");
     }
 }
@@ -115,7 +115,7 @@ fn a_name_that_occurs_twice_is_refused() {
         (GENERATE, r#""generationConfig":{"candidateCount":1,"candidate\u0043ount":9}"#),
     ] {
         let body = format!("{{{},{members}}}", required(surface));
-        assert!(codec::native(surface).peek(Bytes::from(body)).is_err(), "{surface:?} {members}");
+        assert!(formats::native(surface).peek(Bytes::from(body)).is_err(), "{surface:?} {members}");
     }
 }
 
@@ -201,7 +201,7 @@ fn only_generation_has_an_output_to_limit() {
     let generating =
         [CHAT, RESPONSES, MESSAGES, GENERATE, Surface::Completions].map(|surface| (surface, true));
     for (surface, generates) in plain.into_iter().chain(generating) {
-        let native = codec::native(surface);
+        let native = formats::native(surface);
         let request = request(surface, "");
         assert_eq!(native.shape(&request).generates, generates, "{surface:?}");
         assert_eq!(native.limit_output(&request, 5).is_some(), generates, "{surface:?}");
@@ -229,7 +229,7 @@ fn every_name_of_external_context_and_images_is_found_in_every_format() {
     for surface in [CHAT, RESPONSES, MESSAGES, GENERATE, Surface::Completions] {
         let content = |members: &str| {
             let request = request(surface, members);
-            let shape = codec::native(surface).shape(&request);
+            let shape = formats::native(surface).shape(&request);
             (shape.content.external_context(), shape.content.images(), shape.content.has_images())
         };
         assert_eq!(content(""), (false, 0, false));

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use pipeline::policy::Fallback;
-use pipeline::policy::{Policy, Retries};
 use pipeline::policy::FallbackMode;
+use pipeline::policy::{Policy, Retries};
 use serde_json::json;
 
 use super::{combo, each, served};
