@@ -96,8 +96,9 @@ pub struct Fault {
     /// True if a provider that had begun to answer may charge for the answer although it was lost; its tokens are then
     /// booked. False if the provider itself reported the error: it charges nothing then.
     pub billable: bool,
-    /// Extra fields inside `error`, only where the API contract defines them.
-    pub details: Vec<(&'static str, String)>,
+    /// An extra field inside `error`, only where the API contract defines one. Boxed, because faults are passed by value
+    /// and few have it.
+    pub detail: Option<Box<(&'static str, String)>>,
     /// For the operator only; must not be disclosed to the client.
     pub reason: Option<KeyRejection>,
     /// The status received from the provider, if any. `status` is the one sent to the client.
@@ -127,7 +128,7 @@ impl Fault {
             retry_after: None,
             blame,
             retry_scope: RetryScope::Never,
-            details: Vec::new(),
+            detail: None,
             reason: None,
             upstream_status: None,
         }
@@ -205,7 +206,7 @@ impl Fault {
 
     #[must_use]
     pub fn detail(mut self, key: &'static str, value: impl Into<String>) -> Self {
-        self.details.push((key, value.into()));
+        self.detail = Some(Box::new((key, value.into())));
         self
     }
 }
@@ -221,4 +222,38 @@ impl std::error::Error for Fault {}
 /// `Retry-After` in whole seconds, rounded up so that a client that waits this long is not too early.
 pub fn retry_after_seconds(after: Duration) -> u64 {
     after.as_secs() + u64::from(after.subsec_nanos() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_answer_may_be_charged_and_a_reported_error_is_not() {
+        for fault in [
+            upstream_interrupted("p"),
+            upstream_invalid_response("p", "r"),
+            upstream_timeout("p", Duration::ZERO),
+            upstream_unreachable("p", "r"),
+        ] {
+            assert!(fault.billable, "{fault}");
+            assert!(!fault.billable(false).billable);
+        }
+        for fault in [
+            upstream_auth_failed("p", 401, None),
+            upstream_overloaded("p", "r"),
+            circuit_open("p", "m"),
+            internal_error(),
+            client_disconnected(),
+            Fault::new(FaultCode::read("server_error"), "reported by the provider"),
+        ] {
+            assert!(!fault.billable, "{fault}");
+        }
+    }
+
+    /// A fault is the error of most functions: its size is copied with every result.
+    #[test]
+    fn a_fault_stays_small() {
+        assert!(size_of::<Fault>() <= 120, "{}", size_of::<Fault>());
+    }
 }

@@ -86,3 +86,18 @@ impl IntoResponse for Problem {
 pub fn answer(fault: Fault) -> Problem {
     Problem::from(fault)
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::fault::FaultKind;
+
+    use super::*;
+
+    #[test]
+    fn only_a_disconnected_client_gets_another_error() {
+        let status = |fault: Fault| answer(fault).into_response().status().as_u16();
+        assert_eq!(status(faults::client_disconnected()), 400);
+        let of_a_provider = Fault::with_status(499, FaultKind::InvalidRequest, FaultCode::UpstreamError, "");
+        assert_eq!(status(of_a_provider), 499);
+    }
+}

@@ -155,7 +155,7 @@ mod tests {
         let needed = <Read<Gated> as Needs>::CAPABILITY;
         let fault = gate(needed, &Capabilities::default()).unwrap_err();
         assert_eq!((fault.status, fault.code.as_str()), (403, "edition_restricted"));
-        assert_eq!(fault.details, [("capability", "advancedBudgets".to_owned())]);
+        assert_eq!(fault.detail.as_deref(), Some(&("capability", "advancedBudgets".to_owned())));
         let enterprise = Capabilities { edition: Edition::Enterprise, single: vec![] };
         assert!(gate(needed, &enterprise).is_ok());
         let named = Capabilities { edition: Edition::Oss, single: vec![Capability::AdvancedBudgets] };

@@ -351,7 +351,7 @@ mod tests {
             duration_us: 10,
             first_byte_us: Some(11),
             overhead_us: 12,
-            attempts: vec![Attempt { error: Some(FaultCode::read(text("e"))), ..Attempt::default() }],
+            attempts: vec![Attempt { error: Some(FaultCode::read(&text("e"))), ..Attempt::default() }],
             resumed: 1,
             usage: Usage {
                 tokens: Tokens { input: 1, ..Tokens::default() },

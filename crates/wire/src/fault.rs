@@ -87,9 +87,9 @@ fn google(fault: &Fault) -> String {
         _ => "INTERNAL",
     };
     let param = fault.param.iter().map(|param| ("param", param));
-    let details = fault.details.iter().map(|(name, value)| (*name, value));
+    let detail = fault.detail.iter().map(|detail| (detail.0, &detail.1));
     let metadata: Vec<String> =
-        param.chain(details).map(|(name, value)| format!("{}:{}", quote(name), quote(value))).collect();
+        param.chain(detail).map(|(name, value)| format!("{}:{}", quote(name), quote(value))).collect();
     let retry = fault.retry_after.map(|after| {
         format!(
             r#",{{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"{}s"}}"#,
@@ -126,13 +126,13 @@ fn anthropic(fault: &Fault, request_id: Option<&str>) -> String {
 
 fn openai(fault: &Fault) -> String {
     let param = fault.param.as_deref().map_or_else(|| "null".to_owned(), quote);
-    let details: String =
-        fault.details.iter().map(|(key, value)| format!(",{}:{}", quote(key), quote(value))).collect();
+    let detail = fault.detail.as_deref().map(|(key, value)| format!(",{}:{}", quote(key), quote(value)));
     format!(
-        r#"{{"error":{{"type":"{}","message":{},"param":{param},"code":{}{details}}}}}"#,
+        r#"{{"error":{{"type":"{}","message":{},"param":{param},"code":{}{}}}}}"#,
         fault.kind.as_str(),
         quote(&fault.message),
         quote(fault.code.as_str()),
+        detail.unwrap_or_default(),
     )
 }
 

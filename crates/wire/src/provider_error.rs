@@ -55,7 +55,7 @@ fn from_parts(status: u16, parts: Parts, provider: &str) -> Fault {
         500.. => FaultKind::Provider,
         _ => FaultKind::InvalidRequest,
     };
-    let code = parts.code.map_or(FaultCode::UpstreamError, FaultCode::read);
+    let code = parts.code.as_deref().map_or(FaultCode::UpstreamError, FaultCode::read);
     let mut fault = Fault::with_status(status, kind, code, message).upstream_status(status);
     fault.param = parts.param;
     fault.retry_scope = match status {

@@ -15,9 +15,9 @@ macro_rules! codes {
         pub enum FaultCode {
             $($(#[$doc])* $variant,)*
             /// The provider's own code, unchanged.
-            Provider(String),
+            Provider(Box<str>),
             /// The provider's own code, unchanged: the quota or billing limit of the account is used up.
-            ProviderQuota(String),
+            ProviderQuota(Box<str>),
         }
 
         impl FaultCode {
@@ -104,12 +104,12 @@ codes! {
 impl FaultCode {
     /// Reads a code that a provider sent or that was recorded. A provider that is a gateway, too, may send the same
     /// codes; they mean the same.
-    pub fn read(text: String) -> Self {
-        Self::known(&text).unwrap_or_else(|| match &*text {
+    pub fn read(text: &str) -> Self {
+        Self::known(text).unwrap_or_else(|| match text {
             "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active" | "quota_exceeded" => {
-                Self::ProviderQuota(text)
+                Self::ProviderQuota(text.into())
             }
-            _ => Self::Provider(text),
+            _ => Self::Provider(text.into()),
         })
     }
 
@@ -142,7 +142,7 @@ impl Serialize for FaultCode {
 
 impl<'de> Deserialize<'de> for FaultCode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::read)
+        String::deserialize(deserializer).map(|text| Self::read(&text))
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
         for code in FaultCode::ALL {
             let text = code.as_str();
             assert!(text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{text}");
-            assert_eq!(FaultCode::read(text.to_owned()), *code);
+            assert_eq!(FaultCode::read(text), *code);
             assert_eq!(serde_json::to_string(code).unwrap(), format!("\"{text}\""));
         }
     }

@@ -129,7 +129,7 @@ impl Scrubber {
         if let FaultCode::Provider(text) | FaultCode::ProviderQuota(text) = &mut fault.code
             && let Cow::Owned(clean) = self.clean(text, None)
         {
-            *text = clean;
+            *text = clean.into();
         }
         if let Some(Cow::Owned(clean)) = fault.param.as_deref().map(|param| self.clean(param, None)) {
             fault.param = Some(clean);

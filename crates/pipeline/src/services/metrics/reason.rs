@@ -39,7 +39,7 @@ mod tests {
             ("42", 500, "server_error"),
             ("context_length_exceeded", 400, "rejected"),
         ] {
-            let attempt = Attempt { status, error: Some(FaultCode::read(code.into())), ..Attempt::default() };
+            let attempt = Attempt { status, error: Some(FaultCode::read(code)), ..Attempt::default() };
             assert_eq!(of_attempt(&attempt), Some(expected), "{code}");
         }
         assert_eq!(of_attempt(&Attempt { status: 200, ..Attempt::default() }), None);

@@ -15,7 +15,7 @@ async fn an_entry_reads_back_as_the_receipt_said() {
             method: "GET".into(),
             session_id: Some("s\n1".into()),
             attempts: vec![
-                Attempt { error: Some(FaultCode::read("e".into())), ..Attempt::default() },
+                Attempt { error: Some(FaultCode::read("e")), ..Attempt::default() },
                 Attempt::default(),
             ],
             alias_used: true,

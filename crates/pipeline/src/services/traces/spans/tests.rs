@@ -15,7 +15,7 @@ fn traced(span_id: &str, started_ms: u64, response: ResponseFacts) -> AttemptTra
 }
 
 fn attempt(status: u16, error: Option<&str>, duration_us: u64) -> Attempt {
-    let error = error.map(|code| FaultCode::read(code.to_owned()));
+    let error = error.map(FaultCode::read);
     Attempt { provider_name: "mine".into(), model: "grok-9".into(), status, error, duration_us }
 }
 
