@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use pipeline::policy::Fallback;
-use pipeline::policy::FallbackMode;
-use pipeline::policy::{Policy, Retries};
+use pipeline::policy::{Fallback, FallbackMode, Policy, Retries};
 use serde_json::json;
 
 use super::{combo, each, served};
