@@ -73,7 +73,7 @@ fn a_tree_of_too_many_elements_is_refused_with_the_bound() {
     assert_eq!(error, ScanError::TooManyElements { count: ELEMENT_LIMIT + 1, limit: ELEMENT_LIMIT });
     let fault = Fault::from(error);
     assert_eq!((fault.status, fault.code.as_str()), (400, "invalid_json"));
-    assert!(fault.message.contains("at most 200000"), "{fault}");
+    assert!(fault.message.contains(&format!("at most {ELEMENT_LIMIT}")), "{fault}");
 }
 
 #[test]
