@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use domain::clock::{Clock, Timestamp};
 
-/// A clock that only moves when told to. Share it as `Arc<ManualClock>`.
+/// A clock that only moves on request. Share it as `Arc<ManualClock>`.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     wall_micros: AtomicI64,
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_manual_clock_moves_only_when_told() {
+    fn a_manual_clock_moves_only_on_request() {
         let clock = ManualClock::new(Timestamp::from_seconds(100));
         assert_eq!((clock.now(), clock.tick()), (Timestamp::from_seconds(100), Duration::ZERO));
         clock.advance(Duration::from_millis(1500));

@@ -9,4 +9,7 @@ mod upstream;
 
 pub use clock::{ManualClock, SystemClock};
 pub use entropy::SeededEntropy;
-pub use upstream::{Answer, BillLine, Billed, LOOK, Recorded, Script, Step, TALE, TlsIdentity, Upstream};
+pub use upstream::{
+    Answer, BillLine, Billed, FaultScript, RESUMABLE_TEXT, Recorded, Step, TEXT_BEFORE_CALLS, TlsIdentity,
+    Upstream,
+};

@@ -12,58 +12,11 @@
 //! | `POST /v1/embeddings`, `/v1beta/openai/embeddings`, `/v1/rerank`, `/v1/completions` | OpenAI, Jina | Bearer (Gemini's: or its own) |
 //! | `GET /v1/models`, `/v1beta/models`, `/ollama/api/tags`, `/openai/models` | lists; Anthropic's shape with `anthropic-version` | as above; none for OpenAI's and Azure's |
 //!
-//! A model name is a behaviour, or a family, `~` and a behaviour: `claude-opus-4-8~tools`, `gpt-5-mini~reasoning`,
-//! `gemini-3-pro~parallel-tools`. The family's generation determines what is rejected. A suffix after `@` creates
-//! several models with the same behaviour: `error-500@3`. A [`Script`] pushed beforehand (first in, first out) answers
-//! the next request whatever its model.
-//!
-//! | Behaviour | Effect |
-//! |---|---|
-//! | `text`, any other name | greets, repeats the last text, with usage |
-//! | `long`, `long-NNN` | 100 (NNN) pieces of content |
-//! | `tools`, `parallel-tools` | one or two calls of the first (or the forced) tool; `The tools said: …` once the last turn is results |
-//! | `reasoning` | reasoning before the text. Chat: always as `reasoning_content`, except for `gpt-5…~` and `o…~`, where it is counted but not shown; other formats: if requested, as also before the calls of `tools`, `agent` and `schema` |
-//! | `redacted` | unreadable reasoning (Messages: `redacted_thinking`) |
-//! | `cached` | half of the prompt read from a cache; Messages: also some 5-minute and 1-hour cache writes |
-//! | `echo` | the request's body, as JSON text in the content |
-//! | `empty` | a valid answer without content |
-//! | `schema` | the smallest value that satisfies the request's JSON schema, or the forced tool's |
-//! | `see` | `I see 2 images: image/png 68 bytes, …` |
-//! | `agent` | on `write the file NAME with CONTENT`, calls the agent's own file or shell tool; `Done.` once there are results; text without tools |
-//! | `stop`, `max-tokens` | ended by the first stop sequence, by the limit |
-//! | `refusal`, `content-filter` | a refusal by the model; an answer cut by a filter (Gemini: a blocked prompt, a blocked candidate) |
-//! | `strict` | like `text`, but an unknown top-level field of the chat format is 400 |
-//! | `slow-NNN`, `late-NNN-BEHAVIOUR` | first byte after NNN ms; the same before that behaviour |
-//! | `drip-NNN` | NNN ms before every event |
-//! | `no-usage`, `weird-usage` | no usage; negative and implausible counts |
-//! | `usage-every-chunk`, `azure-first` | chat: running usage on every chunk; a first chunk without choices and id |
-//! | `huge-event`, `huge-event-NNN` | one text of 64 MiB (NNN KiB) in one event (one body) |
-//! | `hang`, `hang-after-head`, `hang-before-content`, `hang-mid-stream` | no more bytes: at once, after the head, right before the content, after some content |
-//! | `reset-before-head`, `…-before-content`, `…-mid-stream` | connection reset |
-//! | `cut-before-head`, `…-before-content`, `…-mid-stream` | connection closed without the chunk terminator |
-//! | `eof-before-content`, `eof-mid-stream` | clean end of the body without the format's terminal event |
-//! | `error-NNN` | that status with the format's error body; 429 has `Retry-After: 30` |
-//! | `error-NNN-FORM` | the same with `Retry-After` as a number of seconds, `date-SS` (a date that far ahead), `past`, `absurd` (ten years), `garbage` or `none`; with `ms-MM`, `retry-after-ms: MM` |
-//! | `insufficient-quota` | non-retryable 429 (Messages: 400) |
-//! | `unauthorized` | 401 |
-//! | `error-in-stream` | 200, then an error before any content (Messages: after `message_start`; Responses: an `error` event after `response.in_progress`) |
-//! | `error-after-content` | some content, then an error (Responses: `response.failed`) |
-//! | `html`, `bad-json`, `bad-sse`, `empty-body` | 200 with a web page, a malformed document, neither events nor a document, an empty body |
-//! | `truncated-json`, `bad-event-mid-stream` | half of the document (some content, then half an event) and a clean end; some content, then an event of malformed JSON |
-//! | `wrong-type`, `swapped` | a valid answer as `text/plain`; a document instead of a stream and vice versa |
-//! | `sse-crlf`, `sse-cr`, `sse-bom`, `sse-lines`, `sse-comments` | the same events with other line ends, a byte order mark, data on two lines, comments between them |
-//! | `pings`, `ping-events`, `ping-flood` | only comments, or ping events, every 20 ms, or as fast as they are read; documents: spaces |
-//! | `endless` | a stream of the same word, as fast as it is read |
-//! | `bytewise`, `bytewise-NNN` | a separate write for every byte, NNN ms apart |
-//! | `gzip-bomb` | 256 MiB of spaces, compressed to 1.7 MB |
-//! | `flaky-N`, `flaky-N-BEHAVIOUR` | the first N calls of this name are `error-500` (that behaviour), the others `text` |
-//! | `every-N`, `every-N-BEHAVIOUR` | every N-th call of this name is `error-500` (that behaviour), the others `text` |
-//! | `recovers-NNN`, `recovers-NNN-BEHAVIOUR` | `error-503` (that behaviour) until NNN ms after its first call, then `text` |
-//! | `tattle-NNN`, `tattle-page`, `tattle-stream` | an error that repeats every request header, including the credential, in its message and its own headers: with that status, as a web page, inside a 200 |
-//! | `saga-N` | sends the text contained in the request, fails with the N-th fault it specifies, continues an interrupted answer: see `saga.rs` |
-//! | `tale`, `tale-again`, `tale-anew` | a fixed text; a continuation request gets the rest, the rest with the quoted words repeated, or the text from the beginning |
-//! | `tale-thought`, `tale-call`, `tale-calls` | the text with reasoning before it; one or two calls after a text |
-//! | `tale…-cut-NNN`, `-reset-`, `-eof-`, `-hang-`, `-error-` | such an answer interrupted after NNN characters of text (pieces, if there is more than text) |
+//! The answers are written in the language of [`fault_script`], which is also the form of model names: a script, or a
+//! model family, `~` and a script: `claude-opus-4-8~tools`, `gpt-5-mini~reasoning`, `gemini-3-pro~parallel-tools`. The
+//! family's generation determines what is rejected. A suffix after `@` creates several models with the same script:
+//! `error-500@3`. Any other name is `text`. A [`FaultScript`] pushed beforehand (first in, first out) answers the next
+//! request whatever its model.
 //!
 //! The chat format is lenient for plain names: it only rejects a missing model, missing messages, an unknown role, a
 //! result without its call and a temperature outside 0..2. All other formats, and chat with a `~`, reject what the real
@@ -73,39 +26,36 @@
 //!
 //! The prompt costs eight tokens plus one per word in every format; the completion one per piece sent. `GET /bill`,
 //! `GET /requests`, `GET /calls` (number of calls per model) and `POST /reset` serve suites outside this process, as
-//! does `/mood`: one fault for every call, see `mood.rs`. Bill and calls can be filtered by model: `?model=NAME`,
-//! without percent-decoding.
+//! does `/fault`: one script for every call, see `fault_override.rs`. Bill and calls can be filtered by model:
+//! `?model=NAME`, without percent-decoding.
 
 mod agent;
-mod asked;
-mod behaviour;
+mod answer;
+mod answer_builder;
 mod bill;
 mod body;
+mod call_counts;
 mod chat;
-mod desk;
 mod dialect;
-mod failing;
+mod fault_override;
+mod fault_script;
 mod generate;
-mod line;
-mod mangled;
 mod memory;
 mod messages;
+mod model_name;
 mod models;
-mod moment;
-mod mood;
-mod name;
 mod openai;
+mod parsed_request;
 mod plain;
-mod refusal;
+mod rejection;
 mod reply;
+mod request_context;
+mod resettable_stream;
 mod responses;
 mod route;
-mod saga;
 mod sample;
-mod script;
 mod serve;
 mod state;
-mod tattle;
 mod tls;
 
 #[cfg(test)]
@@ -116,9 +66,10 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
-pub use behaviour::{LOOK, TALE};
+pub use answer::{Answer, Billed, Step};
+pub use answer_builder::{RESUMABLE_TEXT, TEXT_BEFORE_CALLS};
 pub use bill::BillLine;
-pub use script::{Answer, Billed, Script, Step};
+pub use fault_script::FaultScript;
 pub use serve::Recorded;
 pub use tls::TlsIdentity;
 
@@ -177,7 +128,7 @@ impl Upstream {
     }
 
     /// Queues an answer for the next request, whatever its model.
-    pub fn push(&self, script: Script) {
+    pub fn push(&self, script: FaultScript) {
         self.state.push(script);
     }
 

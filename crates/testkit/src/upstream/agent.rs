@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::asked::{Asked, Tool};
-use super::refusal::list;
+use super::parsed_request::{ParsedRequest, Tool};
+use super::rejection::list;
 use super::reply::{Reply, ToolCall, pieces, words};
 use super::sample::sample;
 
@@ -32,14 +32,14 @@ struct Order {
     content: String,
 }
 
-pub(super) fn act(asked: &Asked, reply: &mut Reply) {
-    if asked.any_result {
+pub(super) fn act(parsed: &ParsedRequest, reply: &mut Reply) {
+    if parsed.any_result {
         reply.content = words("Done.");
         return;
     }
-    let tool = TOOLS.iter().find_map(|name| asked.tools.iter().find(|tool| tool.name == *name));
-    let (Some(tool), Some(order)) = (tool, order(&asked.user_text)) else { return };
-    let text = if tool.custom { patch(&order) } else { arguments(tool, &order, asked).to_string() };
+    let tool = TOOLS.iter().find_map(|name| parsed.tools.iter().find(|tool| tool.name == *name));
+    let (Some(tool), Some(order)) = (tool, order(&parsed.user_text)) else { return };
+    let text = if tool.custom { patch(&order) } else { arguments(tool, &order, parsed).to_string() };
     reply.content.clear();
     reply.calls =
         vec![ToolCall { name: tool.name.clone(), arguments: pieces(&text, 12), custom: tool.custom }];
@@ -60,12 +60,14 @@ fn order(text: &str) -> Option<Order> {
 }
 
 /// The call's arguments: the required parameters, and those for the order, matched by name.
-fn arguments(tool: &Tool, order: &Order, asked: &Asked) -> Value {
+fn arguments(tool: &Tool, order: &Order, parsed: &ParsedRequest) -> Value {
     let required = list(&tool.schema["required"]);
     let mut arguments = Map::new();
     for (name, schema) in tool.schema["properties"].as_object().into_iter().flatten() {
         let value = match name.as_str() {
-            "file_path" | "filePath" | "absolute_path" | "path" | "filename" => json!(absolute(order, asked)),
+            "file_path" | "filePath" | "absolute_path" | "path" | "filename" => {
+                json!(absolute(order, parsed))
+            }
             "content" | "contents" | "file_text" => json!(order.content),
             "command" | "cmd" => command(order, schema),
             "input" | "patch" if tool.name == "apply_patch" => json!(patch(order)),
@@ -80,11 +82,11 @@ fn arguments(tool: &Tool, order: &Order, asked: &Asked) -> Value {
 
 /// The absolute path. Agents state their working directory in the prompt, and some of their tools require absolute
 /// paths.
-fn absolute(order: &Order, asked: &Asked) -> String {
+fn absolute(order: &Order, parsed: &ParsedRequest) -> String {
     if order.path.starts_with('/') {
         return order.path.clone();
     }
-    let directory = asked.texts.iter().find_map(|text| {
+    let directory = parsed.texts.iter().find_map(|text| {
         ["orking directory: ", "<cwd>", "orking in the directory: "].iter().find_map(|mark| {
             let after = &text[text.find(mark)? + mark.len()..];
             let end = after.find(['\n', '<']).unwrap_or(after.len());

@@ -10,9 +10,9 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
+use super::answer::Step;
 use super::bill::Entry;
-use super::line::ResetSwitch;
-use super::script::Step;
+use super::resettable_stream::ResetSwitch;
 
 /// Delay before a reset or close, so that the bytes written before it arrive first.
 pub(super) const BEFORE_BREAK: Duration = Duration::from_millis(20);

@@ -9,13 +9,13 @@ mod tests;
 
 use serde_json::Value;
 
-use super::asked::{Asked, Choice, Seen, Tool};
-use super::desk::{Desk, Visit};
-use super::name::ModelName;
+use super::model_name::ModelName;
 use super::openai;
-use super::refusal::{Refusal, given, list, text_of};
+use super::parsed_request::{Choice, ParsedRequest, Seen, Tool};
+use super::rejection::{Rejection, given, list, text_of};
+use super::request_context::{AcceptedRequest, RequestContext};
 
-pub(super) use render::ChatVoice;
+pub(super) use render::ChatRenderer;
 pub(super) use render::{event, usage as usage_of};
 
 /// The provider that serves the format.
@@ -28,20 +28,24 @@ pub(super) enum Surface {
     Gemini,
 }
 
-pub(super) fn open<'a>(visit: &Visit<'a>, request: &Value, surface: Surface) -> Result<Desk<'a>, Refusal> {
+pub(super) fn open<'a>(
+    context: &RequestContext<'a>,
+    request: &Value,
+    surface: Surface,
+) -> Result<AcceptedRequest<'a>, Rejection> {
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
     if surface == Surface::OpenAi && name.family.is_some() {
-        openai::bearer(visit)?;
+        openai::bearer(context)?;
     }
     validate::validate(request, &name, surface)?;
-    let voice = ChatVoice {
-        id: visit.id.clone(),
-        created: visit.created,
+    let renderer = ChatRenderer {
+        id: context.id.clone(),
+        created: context.created,
         include_usage: request["stream_options"]["include_usage"] == true,
         azure: surface == Surface::Azure,
         hides_reasoning: name.is_reasoning(),
     };
-    Ok(Desk { asked: read(visit, request, name), voice: Box::new(voice) })
+    Ok(AcceptedRequest { parsed: read(context, request, name), renderer: Box::new(renderer) })
 }
 
 /// Whether a turn is an instruction; some clients put those last.
@@ -49,7 +53,7 @@ fn is_instruction(turn: &&Value) -> bool {
     turn["role"] == "system" || turn["role"] == "developer"
 }
 
-fn read(visit: &Visit<'_>, request: &Value, name: ModelName) -> Asked {
+fn read(context: &RequestContext<'_>, request: &Value, name: ModelName) -> ParsedRequest {
     let messages = list(&request["messages"]);
     let is = |role: &'static str| move |message: &&Value| message["role"] == role;
     let text = |message: &Value| text_of(&message["content"]);
@@ -60,9 +64,9 @@ fn read(visit: &Visit<'_>, request: &Value, name: ModelName) -> Asked {
         tail
     };
     let results = tail("tool");
-    Asked {
+    ParsedRequest {
         name,
-        raw: visit.raw.to_vec(),
+        raw: context.raw.to_vec(),
         streams: request["stream"] == true,
         texts: messages.iter().map(text).collect(),
         last_text: messages.last().map(text).unwrap_or_default(),

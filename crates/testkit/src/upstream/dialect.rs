@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
+use super::answer::Step;
+use super::rejection::Rejection;
 use super::reply::Reply;
-use super::script::Step;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
@@ -18,7 +18,7 @@ pub(super) enum Dialect {
 }
 
 /// A format with the options of one request.
-pub(super) trait Voice {
+pub(super) trait ResponseRenderer {
     fn dialect(&self) -> Dialect;
 
     /// The complete answer.
@@ -76,13 +76,13 @@ impl Dialect {
         matches!(self, Self::Embeddings | Self::Rerank)
     }
 
-    pub fn overloaded(self) -> Refusal {
+    pub fn overloaded(self) -> Rejection {
         let status = if self == Self::Messages { 529 } else { 503 };
-        Refusal::new(status, "The server is overloaded.").code("server_overloaded")
+        Rejection::new(status, "The server is overloaded.").code("server_overloaded")
     }
 
-    pub fn error(self, refusal: &Refusal) -> Value {
-        let (status, message) = (refusal.status, &refusal.message);
+    pub fn error(self, rejection: &Rejection) -> Value {
+        let (status, message) = (rejection.status, &rejection.message);
         match self {
             Self::Messages => json!({
                 "type": "error", "error": {"type": anthropic_type(status), "message": message},
@@ -92,7 +92,7 @@ impl Dialect {
                 json!({"error": {"code": status, "message": message, "status": google_status(status)}})
             }
             _ => json!({"error": {
-                "message": message, "type": openai_type(status), "param": refusal.param, "code": refusal.code,
+                "message": message, "type": openai_type(status), "param": rejection.param, "code": rejection.code,
             }}),
         }
     }

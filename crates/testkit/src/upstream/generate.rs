@@ -10,54 +10,58 @@ mod tests;
 
 use serde_json::{Map, Value, json};
 
-use super::asked::{Asked, Choice, Seen, Tool};
-use super::desk::{Desk, Visit};
-use super::name::ModelName;
+use super::model_name::ModelName;
 use super::openai::texts;
-use super::refusal::{Refusal, Verdict, given, list, text_of};
-use render::GenerateVoice;
+use super::parsed_request::{Choice, ParsedRequest, Seen, Tool};
+use super::rejection::{Rejection, Validation, given, list, text_of};
+use super::request_context::{AcceptedRequest, RequestContext};
+use render::GenerateRenderer;
 
-fn refuse(path: &str, message: impl Into<String>) -> Refusal {
-    Refusal::at(path, message)
+fn refuse(path: &str, message: impl Into<String>) -> Rejection {
+    Rejection::at(path, message)
 }
 
-pub(super) fn entrance(visit: &Visit<'_>) -> Verdict {
-    if visit.header("x-goog-api-key").or(visit.parameter("key")).is_none() {
+pub(super) fn check_credential(context: &RequestContext<'_>) -> Validation {
+    if context.header("x-goog-api-key").or(context.parameter("key")).is_none() {
         let message = "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.";
-        return Err(Refusal::new(401, message));
+        return Err(Rejection::new(401, message));
     }
     Ok(())
 }
 
 pub(super) fn open<'a>(
-    visit: &Visit<'a>,
+    context: &RequestContext<'a>,
     request: &Value,
     model: &str,
     streams: bool,
-) -> Result<Desk<'a>, Refusal> {
-    entrance(visit)?;
+) -> Result<AcceptedRequest<'a>, Rejection> {
+    check_credential(context)?;
     let request = camel(request);
     let name = ModelName::parse(model);
-    validate::validate(&request, &name, visit.memory)?;
+    validate::validate(&request, &name, context.memory)?;
     let reasons = request["generationConfig"]["thinkingConfig"]["includeThoughts"] == true;
-    let events = visit.parameter("alt") == Some("sse");
-    let voice = GenerateVoice {
-        id: visit.id.clone(),
-        memory: visit.memory,
+    let events = context.parameter("alt") == Some("sse");
+    let renderer = GenerateRenderer {
+        id: context.id.clone(),
+        memory: context.memory,
         signs: reasons || name.is_gemini_3(),
         numbers_calls: name.is_gemini_3(),
         as_list: streams && !events,
     };
-    let asked = Asked { streams: streams && events, reasons, ..read(visit, &request, name) };
-    Ok(Desk { asked, voice: Box::new(voice) })
+    let parsed = ParsedRequest { streams: streams && events, reasons, ..read(context, &request, name) };
+    Ok(AcceptedRequest { parsed, renderer: Box::new(renderer) })
 }
 
-pub(super) fn count_tokens(visit: &Visit<'_>, request: &Value, model: &str) -> Result<Value, Refusal> {
-    entrance(visit)?;
+pub(super) fn count_tokens(
+    context: &RequestContext<'_>,
+    request: &Value,
+    model: &str,
+) -> Result<Value, Rejection> {
+    check_credential(context)?;
     let request = camel(request);
     let request = given(&request, "generateContentRequest").unwrap_or(&request);
-    turns::validate(request, &ModelName::parse(model), visit.memory)?;
-    Ok(json!({"totalTokens": read(visit, request, ModelName::parse(model)).prompt_tokens()}))
+    turns::validate(request, &ModelName::parse(model), context.memory)?;
+    Ok(json!({"totalTokens": read(context, request, ModelName::parse(model)).prompt_tokens()}))
 }
 
 /// Converts names to camel case, as the protocol accepts both; names chosen by users are kept.
@@ -99,7 +103,7 @@ fn camel_name(name: &str) -> String {
     })
 }
 
-fn read(visit: &Visit<'_>, request: &Value, name: ModelName) -> Asked {
+fn read(context: &RequestContext<'_>, request: &Value, name: ModelName) -> ParsedRequest {
     let contents = list(&request["contents"]);
     let parts = || contents.iter().flat_map(|content| list(&content["parts"]));
     let user = |content: &&Value| content["role"] != "model";
@@ -110,9 +114,9 @@ fn read(visit: &Visit<'_>, request: &Value, name: ModelName) -> Asked {
     let mut texts_of = vec![text_of(&request["systemInstruction"]["parts"])];
     texts_of.extend(contents.iter().map(content_text));
     let config = &request["generationConfig"];
-    Asked {
+    ParsedRequest {
         name,
-        raw: visit.raw.to_vec(),
+        raw: context.raw.to_vec(),
         texts: texts_of,
         last_text: content_text(last),
         user_text: tail.join("\n"),
@@ -124,7 +128,7 @@ fn read(visit: &Visit<'_>, request: &Value, name: ModelName) -> Asked {
         stop: texts(&config["stopSequences"]),
         limit: config["maxOutputTokens"].as_u64(),
         images: parts().flat_map(seen).collect(),
-        ..Asked::default()
+        ..ParsedRequest::default()
     }
 }
 
@@ -137,8 +141,8 @@ fn content_text(content: &Value) -> String {
 /// The text of a result object, or the whole object as JSON.
 fn result_text(part: &Value) -> Option<String> {
     let response = part.get("functionResponse")?.get("response")?;
-    let said = ["result", "output", "content", "error"].iter().find_map(|member| response[*member].as_str());
-    Some(said.map_or_else(|| response.to_string(), str::to_owned))
+    let text = ["result", "output", "content", "error"].iter().find_map(|member| response[*member].as_str());
+    Some(text.map_or_else(|| response.to_string(), str::to_owned))
 }
 
 fn declarations(request: &Value) -> impl Iterator<Item = &Value> {

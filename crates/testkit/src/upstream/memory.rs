@@ -27,9 +27,9 @@ pub(super) struct Stored {
     /// The input as received, with ids.
     pub input: Vec<Value>,
     /// The whole conversation including this response's output, for the next response.
-    pub context: Vec<Value>,
+    pub conversation: Vec<Value>,
     /// Number of reads of a background response: first in progress, then completed.
-    pub looked: u32,
+    pub reads: u32,
 }
 
 impl Memory {
@@ -37,7 +37,7 @@ impl Memory {
         self.seals.lock().insert(seal.to_owned(), text.to_owned());
     }
 
-    pub fn vouches(&self, seal: &str, text: &str) -> bool {
+    pub fn matches_seal(&self, seal: &str, text: &str) -> bool {
         self.seals.lock().get(seal).is_some_and(|known| known == text)
     }
 
@@ -70,7 +70,7 @@ impl Memory {
     /// An item of a stored response's conversation.
     pub fn item(&self, id: &str) -> Option<Value> {
         let responses = self.responses.lock();
-        let mut items = responses.by_id.values().flat_map(|stored| &stored.context);
+        let mut items = responses.by_id.values().flat_map(|stored| &stored.conversation);
         items.find(|item| item["id"] == id).cloned()
     }
 }

@@ -12,52 +12,55 @@ mod tests;
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Choice, Seen, Tool};
-use super::desk::{Desk, Visit};
-use super::name::ModelName;
+use super::model_name::ModelName;
 use super::openai::{self, texts};
-use super::refusal::{Refusal, Verdict, given, list, text_of};
-use render::MessagesVoice;
+use super::parsed_request::{Choice, ParsedRequest, Seen, Tool};
+use super::rejection::{Rejection, Validation, given, list, text_of};
+use super::request_context::{AcceptedRequest, RequestContext};
+use render::MessagesRenderer;
 
 /// A validation error in Anthropic's wording.
-fn refuse(path: &str, message: &str) -> Refusal {
+fn refuse(path: &str, message: &str) -> Rejection {
     let text = if path.is_empty() { message.to_owned() } else { format!("{path}: {message}") };
-    Refusal::at(path, text)
+    Rejection::at(path, text)
 }
 
-pub(super) fn entrance(visit: &Visit<'_>) -> Verdict {
+pub(super) fn check_credential(context: &RequestContext<'_>) -> Validation {
     // Newer SDKs send their key as a bearer token.
-    if visit.header("x-api-key").is_none() && openai::bearer(visit).is_err() {
-        return Err(Refusal::new(401, "x-api-key header is required"));
+    if context.header("x-api-key").is_none() && openai::bearer(context).is_err() {
+        return Err(Rejection::new(401, "x-api-key header is required"));
     }
-    if visit.header("anthropic-version").is_none() {
+    if context.header("anthropic-version").is_none() {
         return Err(refuse("anthropic-version", "header is required"));
     }
     Ok(())
 }
 
-pub(super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<Desk<'a>, Refusal> {
-    entrance(visit)?;
+pub(super) fn open<'a>(
+    context: &RequestContext<'a>,
+    request: &Value,
+) -> Result<AcceptedRequest<'a>, Rejection> {
+    check_credential(context)?;
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
-    let beta = visit.header("anthropic-beta").is_some();
-    validate::validate(request, &name, beta, visit.memory)?;
+    let beta = context.header("anthropic-beta").is_some();
+    validate::validate(request, &name, beta, context.memory)?;
     let adaptive_only = name.claude().is_adaptive_only();
-    let voice = MessagesVoice {
-        id: visit.id.clone(),
-        memory: visit.memory,
+    let renderer = MessagesRenderer {
+        id: context.id.clone(),
+        memory: context.memory,
         shows_thinking: !adaptive_only || request["thinking"]["display"] == "summarized",
     };
-    Ok(Desk { asked: read(visit, request, name), voice: Box::new(voice) })
+    Ok(AcceptedRequest { parsed: read(context, request, name), renderer: Box::new(renderer) })
 }
 
-pub(super) fn count_tokens(visit: &Visit<'_>, request: &Value) -> Result<Value, Refusal> {
-    entrance(visit)?;
+pub(super) fn count_tokens(context: &RequestContext<'_>, request: &Value) -> Result<Value, Rejection> {
+    check_credential(context)?;
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
-    validate::count_tokens(request, &name, visit.header("anthropic-beta").is_some(), visit.memory)?;
-    Ok(json!({"input_tokens": read(visit, request, name).prompt_tokens()}))
+    validate::count_tokens(request, &name, context.header("anthropic-beta").is_some(), context.memory)?;
+    Ok(json!({"input_tokens": read(context, request, name).prompt_tokens()}))
 }
 
-fn read(visit: &Visit<'_>, request: &Value, name: ModelName) -> Asked {
+fn read(context: &RequestContext<'_>, request: &Value, name: ModelName) -> ParsedRequest {
     let messages = list(&request["messages"]);
     let turns = pairing::merged(messages);
     let last = turns.last();
@@ -68,9 +71,9 @@ fn read(visit: &Visit<'_>, request: &Value, name: ModelName) -> Asked {
     let mut texts_of = vec![text_of(&request["system"])];
     texts_of.extend(messages.iter().map(|message| text(&pairing::blocks(message))));
     let thinks = matches!(request["thinking"]["type"].as_str(), Some("enabled" | "adaptive"));
-    Asked {
+    ParsedRequest {
         name,
-        raw: visit.raw.to_vec(),
+        raw: context.raw.to_vec(),
         streams: request["stream"] == true,
         texts: texts_of,
         last_text: messages.last().map(|message| text(&pairing::blocks(message))).unwrap_or_default(),

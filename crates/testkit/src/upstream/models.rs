@@ -48,10 +48,6 @@ pub(super) const MODELS: [&str; 43] = [
     "agent",
 ];
 
-/// Behaviours that reason first if the request asks for it.
-pub(super) const REASONING: [&str; 6] =
-    ["reasoning", "redacted", "tools", "parallel-tools", "agent", "schema"];
-
 const OPENAI: [&str; 3] = ["gpt-5-mini", "gpt-4.1", "o4-mini"];
 const CLAUDE: [&str; 4] = ["claude-opus-4-8", "claude-sonnet-4-5", "claude-3-5-sonnet", "claude-opus-5"];
 const GEMINI: [&str; 2] = ["gemini-3-pro", "gemini-2.5-flash"];

@@ -13,18 +13,18 @@ pub(super) use rerank::open as rerank;
 
 use serde_json::Value;
 
-use super::asked::Asked;
-use super::desk::Visit;
-use super::name::ModelName;
+use super::model_name::ModelName;
 use super::openai::{missing, unknown};
-use super::refusal::{Refusal, stranger};
+use super::parsed_request::ParsedRequest;
+use super::rejection::{Rejection, unknown_member};
+use super::request_context::RequestContext;
 
 /// Reads the model and rejects unknown fields.
-fn admit(visit: &Visit<'_>, request: &Value, known: &[&str]) -> Result<Asked, Refusal> {
-    if let Some(field) = stranger(request, known) {
+fn admit(context: &RequestContext<'_>, request: &Value, known: &[&str]) -> Result<ParsedRequest, Rejection> {
+    if let Some(field) = unknown_member(request, known) {
         return Err(unknown(field));
     }
     let model =
         request["model"].as_str().filter(|model| !model.is_empty()).ok_or_else(|| missing("model"))?;
-    Ok(Asked { name: ModelName::parse(model), raw: visit.raw.to_vec(), ..Asked::default() })
+    Ok(ParsedRequest { name: ModelName::parse(model), raw: context.raw.to_vec(), ..ParsedRequest::default() })
 }

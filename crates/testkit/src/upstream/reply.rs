@@ -1,7 +1,7 @@
 //! The reply, independent of any format.
 
-use super::asked::Asked;
-use super::script::Billed;
+use super::answer::Billed;
+use super::parsed_request::ParsedRequest;
 
 /// The way usage is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,10 +53,10 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub fn new(asked: &Asked) -> Self {
-        let content = words(&format!("Hello from the upstream. You said: {}", asked.last_text));
-        let prompt_tokens = asked.prompt_tokens();
-        Self { model: asked.name.whole.clone(), content, prompt_tokens, ..Self::default() }
+    pub fn new(parsed: &ParsedRequest) -> Self {
+        let content = words(&format!("Hello from the upstream. You said: {}", parsed.last_text));
+        let prompt_tokens = parsed.prompt_tokens();
+        Self { model: parsed.name.whole.clone(), content, prompt_tokens, ..Self::default() }
     }
 
     pub fn completion_tokens(&self) -> u64 {

@@ -12,15 +12,15 @@ mod tests;
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Choice, Seen, Tool};
-use super::desk::{Desk, Visit};
 use super::memory::Stored;
-use super::name::ModelName;
+use super::model_name::ModelName;
 use super::openai;
-use super::refusal::{Refusal, given, list, text_of};
+use super::parsed_request::{Choice, ParsedRequest, Seen, Tool};
+use super::rejection::{Rejection, given, list, text_of};
+use super::request_context::{AcceptedRequest, RequestContext};
 
 pub(super) use lifecycle::{compact, input_tokens, manage};
-use render::ResponsesVoice;
+use render::ResponsesRenderer;
 
 /// The input of a request: its own items, after those of the previous response.
 struct Input {
@@ -29,41 +29,44 @@ struct Input {
     before: usize,
 }
 
-pub(super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<Desk<'a>, Refusal> {
-    openai::bearer(visit)?;
+pub(super) fn open<'a>(
+    context: &RequestContext<'a>,
+    request: &Value,
+) -> Result<AcceptedRequest<'a>, Rejection> {
+    openai::bearer(context)?;
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
-    let input = admit(visit, request, &name)?;
-    let asked = read(visit, request, &input.items, name);
-    let voice = ResponsesVoice {
-        id: visit.id.clone(),
-        created: visit.created,
+    let input = admit(context, request, &name)?;
+    let parsed = read(context, request, &input.items, name);
+    let renderer = ResponsesRenderer {
+        id: context.id.clone(),
+        created: context.created,
         request: request.clone(),
-        memory: visit.memory,
+        memory: context.memory,
         own_input: input.items[input.before..].to_vec(),
-        context: input.items,
+        conversation: input.items,
     };
-    Ok(Desk { asked, voice: Box::new(voice) })
+    Ok(AcceptedRequest { parsed, renderer: Box::new(renderer) })
 }
 
 /// Validates the request and assembles the conversation.
-fn admit(visit: &Visit<'_>, request: &Value, name: &ModelName) -> Result<Input, Refusal> {
+fn admit(context: &RequestContext<'_>, request: &Value, name: &ModelName) -> Result<Input, Rejection> {
     validate::validate(request, name)?;
-    let mut context = match given(request, "previous_response_id") {
+    let mut conversation = match given(request, "previous_response_id") {
         None => Vec::new(),
-        Some(id) => previous(visit, id)?.context,
+        Some(id) => previous(context, id)?.conversation,
     };
-    let before = context.len();
-    context.extend(normalised(&request["input"]));
-    items::validate(&context[before..], visit.memory)?;
-    pairing::validate(&context, before)?;
-    Ok(Input { items: context, before })
+    let before = conversation.len();
+    conversation.extend(normalised(&request["input"]));
+    items::validate(&conversation[before..], context.memory)?;
+    pairing::validate(&conversation, before)?;
+    Ok(Input { items: conversation, before })
 }
 
-fn previous(visit: &Visit<'_>, id: &Value) -> Result<Stored, Refusal> {
+fn previous(context: &RequestContext<'_>, id: &Value) -> Result<Stored, Rejection> {
     let text = id.as_str().unwrap_or_default();
-    visit.memory.stored(text).ok_or_else(|| {
+    context.memory.stored(text).ok_or_else(|| {
         let message = format!("Previous response with id '{text}' not found.");
-        Refusal::at("previous_response_id", message).code("previous_response_not_found")
+        Rejection::at("previous_response_id", message).code("previous_response_not_found")
     })
 }
 
@@ -88,7 +91,7 @@ fn is_instruction(turn: &&Value) -> bool {
     turn["role"] == "system" || turn["role"] == "developer"
 }
 
-fn read(visit: &Visit<'_>, request: &Value, items: &[Value], name: ModelName) -> Asked {
+fn read(context: &RequestContext<'_>, request: &Value, items: &[Value], name: ModelName) -> ParsedRequest {
     let is_result = |item: &&Value| item["type"].as_str().is_some_and(|kind| kind.ends_with("_call_output"));
     let is_user = |item: &&Value| item["type"] == "message" && item["role"] == "user";
     let tail = |keep: &dyn Fn(&&Value) -> bool| {
@@ -102,9 +105,9 @@ fn read(visit: &Visit<'_>, request: &Value, items: &[Value], name: ModelName) ->
     texts.extend(items.iter().map(item_text));
     let reasons = given(request, "reasoning").is_some_and(|reasoning| reasoning["effort"] != "none")
         || name.is_reasoning();
-    Asked {
+    ParsedRequest {
         name,
-        raw: visit.raw.to_vec(),
+        raw: context.raw.to_vec(),
         streams: request["stream"] == true,
         texts,
         last_text: items.last().map(item_text).unwrap_or_default(),
@@ -117,7 +120,7 @@ fn read(visit: &Visit<'_>, request: &Value, items: &[Value], name: ModelName) ->
         limit: request["max_output_tokens"].as_u64(),
         reasons,
         images: items.iter().flat_map(seen).collect(),
-        ..Asked::default()
+        ..ParsedRequest::default()
     }
 }
 

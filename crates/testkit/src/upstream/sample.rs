@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::refusal::list;
+use super::rejection::list;
 
 const DEEPEST: usize = 8;
 

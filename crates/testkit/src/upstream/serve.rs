@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use super::answer::Step;
 use super::body::{BEFORE_BREAK, Playback};
-use super::line::{Line, ResetSwitch};
-use super::script::Step;
+use super::resettable_stream::{ResetSwitch, ResettableStream};
 use super::state::{ReceivedRequest, UpstreamState};
 
 /// A received request.
@@ -46,7 +46,7 @@ pub(super) async fn accept(listener: TcpListener, state: Arc<UpstreamState>) {
         let state = Arc::clone(&state);
         connections.spawn(async move {
             let reset = ResetSwitch::default();
-            let line = TokioIo::new(Line::new(stream, reset.clone()));
+            let line = TokioIo::new(ResettableStream::new(stream, reset.clone()));
             let service = service_fn(move |request| serve(Arc::clone(&state), reset.clone(), request));
             // Broken connections are expected: many scripts cause them.
             let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(line, service).await;
@@ -69,32 +69,34 @@ pub(super) async fn serve(
             lines.retain(|line| model.is_none_or(|model| line.model == model));
             return Ok(ok(json!(lines).to_string()));
         }
-        ("GET", "/calls") => return Ok(ok(state.calls.told(model).to_string())),
+        ("GET", "/calls") => return Ok(ok(state.calls.json(model).to_string())),
         ("GET", "/requests") => return Ok(ok(requests_json(&state))),
-        ("GET", "/mood") => return Ok(ok(state.temper.tell(state.bill.unfinished()).to_string())),
-        ("POST", "/mood") => return Ok(set_behaviour_override(&state, &raw, reset.clone())),
+        ("GET", "/fault") => {
+            return Ok(ok(state.fault_override.json(state.bill.unfinished()).to_string()));
+        }
+        ("POST", "/fault") => return Ok(set_fault_override(&state, &raw, reset.clone())),
         ("POST", "/reset") => {
             state.reset();
             return Ok(ok("{}".into()));
         }
         _ => state.record(recorded(&parts, &raw)),
     }
-    let knock = ReceivedRequest {
+    let received = ReceivedRequest {
         method: parts.method.as_str(),
         path: parts.uri.path(),
         query: parts.uri.query().unwrap_or_default(),
         headers: &parts.headers,
         raw: &raw,
     };
-    play(&state, reset, &knock).await
+    play(&state, reset, &received).await
 }
 
 async fn play(
     state: &UpstreamState,
     reset: ResetSwitch,
-    knock: &ReceivedRequest<'_>,
+    received: &ReceivedRequest<'_>,
 ) -> Result<Response<Playback>, io::Error> {
-    let (answer, mut entry) = state.decide(knock);
+    let (answer, mut entry) = state.decide(received);
     for step in &answer.before {
         match step {
             Step::Wait(pause) => tokio::time::sleep(*pause).await,
@@ -121,14 +123,16 @@ async fn play(
     response.header("x-request-id", "req_scripted").body(body).map_err(io::Error::other)
 }
 
-fn set_behaviour_override(state: &UpstreamState, raw: &[u8], reset: ResetSwitch) -> Response<Playback> {
-    let (status, said) = match state.temper.set(raw) {
-        Ok(said) => (http::StatusCode::OK, said),
-        Err(why) => (http::StatusCode::BAD_REQUEST, json!({"error": {"message": why}})),
-    };
-    let mut response = document(said.to_string(), reset);
-    *response.status_mut() = status;
-    response
+fn set_fault_override(state: &UpstreamState, raw: &[u8], reset: ResetSwitch) -> Response<Playback> {
+    match state.fault_override.set(&String::from_utf8_lossy(raw)) {
+        Ok(()) => document("{}", reset),
+        Err(unknown) => {
+            let mut response =
+                document(json!({"error": {"message": unknown.to_string()}}).to_string(), reset);
+            *response.status_mut() = http::StatusCode::BAD_REQUEST;
+            response
+        }
+    }
 }
 
 fn document(body: impl Into<Bytes>, reset: ResetSwitch) -> Response<Playback> {

@@ -7,21 +7,22 @@ use http::HeaderMap;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::asked::Asked;
-use super::behaviour::Play;
+use super::answer::Answer;
+use super::answer_builder::AnswerBuilder;
 use super::bill::{Bill, BillLine, Entry};
+use super::call_counts::CallCounts;
 use super::chat::{self, Surface};
-use super::desk::{Desk, Visit};
 use super::dialect::Dialect;
+use super::fault_override::FaultOverride;
+use super::fault_script::{Behaviour, FaultScript};
 use super::memory::Memory;
-use super::moment::Calls;
-use super::mood::Temper;
-use super::name::ModelName;
-use super::refusal::{Refusal, Verdict};
+use super::model_name::ModelName;
+use super::parsed_request::ParsedRequest;
+use super::rejection::{Rejection, Validation};
+use super::request_context::{AcceptedRequest, RequestContext};
 use super::route::{Models, Route};
-use super::script::{Answer, Script};
 use super::serve::Recorded;
-use super::{generate, messages, models, openai, plain, responses, tattle};
+use super::{generate, messages, models, openai, plain, responses};
 
 const KEPT_REQUESTS: usize = 10_000;
 const EPOCH: u64 = 1_700_000_000;
@@ -30,11 +31,11 @@ pub(super) struct UpstreamState {
     port: u16,
     answered: AtomicU64,
     pub bill: Bill,
-    pub calls: Calls,
-    pub temper: Temper,
+    pub calls: CallCounts,
+    pub fault_override: FaultOverride,
     memory: Memory,
     requests: Mutex<VecDeque<Recorded>>,
-    scripts: Mutex<VecDeque<Script>>,
+    scripts: Mutex<VecDeque<FaultScript>>,
 }
 
 /// A request as received from the HTTP server.
@@ -52,8 +53,8 @@ impl UpstreamState {
             port,
             answered: AtomicU64::new(0),
             bill: Bill::default(),
-            calls: Calls::default(),
-            temper: Temper::default(),
+            calls: CallCounts::default(),
+            fault_override: FaultOverride::default(),
             memory: Memory::default(),
             requests: Mutex::default(),
             scripts: Mutex::default(),
@@ -64,7 +65,7 @@ impl UpstreamState {
         self.requests.lock().iter().cloned().collect()
     }
 
-    pub fn push(&self, script: Script) {
+    pub fn push(&self, script: FaultScript) {
         self.scripts.lock().push_back(script);
     }
 
@@ -84,121 +85,137 @@ impl UpstreamState {
     }
 
     /// The answer and its bill line.
-    pub fn decide(&self, knock: &ReceivedRequest<'_>) -> (Answer, Entry) {
-        let Some((route, deployment)) = Route::find(knock.method, knock.path) else {
+    pub fn decide(&self, received: &ReceivedRequest<'_>) -> (Answer, Entry) {
+        let Some((route, deployment)) = Route::find(received.method, received.path) else {
             // A scripted answer also serves unknown endpoints, such as files and batches.
-            if let Some(Script::Exact(answer)) = self.scripts.lock().pop_front() {
+            if let Some(FaultScript::Exact(answer)) = self.scripts.lock().pop_front() {
                 return (answer, Entry::default());
             }
-            return refused(Dialect::Chat, &nowhere(knock));
+            return refused(Dialect::Chat, &unknown_route(received));
         };
         let dialect = route.dialect();
-        let visit = |id: String, created: u64| Visit {
-            headers: knock.headers,
-            query: knock.query,
-            raw: knock.raw,
+        let context = |id: String, created: u64| RequestContext {
+            headers: received.headers,
+            query: received.query,
+            raw: received.raw,
             id,
             created,
             memory: &self.memory,
         };
         if let Route::Models(list) = route {
-            return self.list(list, &visit(String::new(), 0));
+            return self.list(list, &context(String::new(), 0));
         }
         if let Route::Stored(rest) = &route {
-            return document(dialect, responses::manage(&visit(String::new(), 0), knock.method, rest));
+            return document(dialect, responses::manage(&context(String::new(), 0), received.method, rest));
         }
         let number = self.answered.fetch_add(1, Ordering::SeqCst);
-        let visit = visit(dialect.id(self.port, number), EPOCH + number);
-        let Ok(mut request) = serde_json::from_slice::<Value>(knock.raw) else {
-            return self.unread(&route, &visit);
+        let context = context(dialect.id(self.port, number), EPOCH + number);
+        let Ok(mut request) = serde_json::from_slice::<Value>(received.raw) else {
+            return self.answer_unparsable(&route, &context);
         };
         match (&route, deployment) {
-            (Route::CountTokens, _) => document(dialect, messages::count_tokens(&visit, &request)),
-            (Route::InputTokens, _) => document(dialect, responses::input_tokens(&visit, &request)),
+            (Route::CountTokens, _) => document(dialect, messages::count_tokens(&context, &request)),
+            (Route::InputTokens, _) => document(dialect, responses::input_tokens(&context, &request)),
             (Route::CountGenerate { model }, _) => {
-                document(dialect, generate::count_tokens(&visit, &request, model))
+                document(dialect, generate::count_tokens(&context, &request, model))
             }
-            (Route::Compact, _) => self.compact(&visit, &request),
-            (Route::Images, _) => document(dialect, Ok(pictures(&visit, &request))),
-            (_, Some(deployment)) => match azure(&visit, &mut request, &deployment) {
+            (Route::Compact, _) => self.compact(&context, &request),
+            (Route::Images, _) => document(dialect, Ok(images(&context, &request))),
+            (_, Some(deployment)) => match azure(&context, &mut request, &deployment) {
                 Some(answer) => (answer, Entry::default()),
-                None => self.infer(&route, &visit, &request),
+                None => self.infer(&route, &context, &request),
             },
-            _ => self.infer(&route, &visit, &request),
+            _ => self.infer(&route, &context, &request),
         }
     }
 
     /// Answers an unparsable body; a queued script takes precedence over the error.
-    fn unread(&self, route: &Route, visit: &Visit<'_>) -> (Answer, Entry) {
-        if let Some(Script::Exact(answer)) = self.scripts.lock().pop_front() {
-            let entry = self.open_line(&answer, route.dialect(), &visit.id, &Asked::default());
+    fn answer_unparsable(&self, route: &Route, context: &RequestContext<'_>) -> (Answer, Entry) {
+        if let Some(FaultScript::Exact(answer)) = self.scripts.lock().pop_front() {
+            let entry = self.open_line(&answer, route.dialect(), &context.id, &ParsedRequest::default());
             return (answer, entry);
         }
-        refused(route.dialect(), &Refusal::new(400, "We could not parse the JSON body."))
+        refused(route.dialect(), &Rejection::new(400, "We could not parse the JSON body."))
     }
 
-    fn infer(&self, route: &Route, visit: &Visit<'_>, request: &Value) -> (Answer, Entry) {
+    fn infer(&self, route: &Route, context: &RequestContext<'_>, request: &Value) -> (Answer, Entry) {
         let script = self.scripts.lock().pop_front();
-        if let Some(Script::Exact(answer)) = script {
-            let entry = self.open_line(&answer, route.dialect(), &visit.id, &Asked::default());
+        if let Some(FaultScript::Exact(answer)) = script {
+            let entry = self.open_line(&answer, route.dialect(), &context.id, &ParsedRequest::default());
             return (answer, entry);
         }
-        let desk = match open(route, visit, request) {
-            Ok(desk) => desk,
-            Err(refusal) => return refused(route.dialect(), &refusal),
+        let accepted = match open(route, context, request) {
+            Ok(accepted) => accepted,
+            Err(rejection) => return refused(route.dialect(), &rejection),
         };
-        let called = self.calls.note(&desk.asked.name.whole);
-        let play = Play { asked: &desk.asked, voice: desk.voice.as_ref() };
-        let answer = match &script {
-            Some(Script::Like(other)) => play.answer(&ModelName::parse(other).behaviour),
-            _ => {
-                let behaviour = called.now(&desk.asked.name.behaviour);
-                let mood = self.temper.meet(&desk.asked.name.whole);
-                let told = tattle::answer(visit, route.dialect(), desk.asked.streams, behaviour);
-                told.unwrap_or_else(|| mood.answer(&play, behaviour))
-            }
-        };
-        let entry = self.open_line(&answer, route.dialect(), &visit.id, &desk.asked);
+        let answer = self.scripted_answer(script, context, &accepted);
+        let entry = self.open_line(&answer, route.dialect(), &context.id, &accepted.parsed);
         (answer, entry)
     }
 
-    fn compact(&self, visit: &Visit<'_>, request: &Value) -> (Answer, Entry) {
-        match responses::compact(visit, request) {
-            Err(refusal) => refused(Dialect::Responses, &refusal),
+    /// The answer by the queued script, else by the override, else by the model's name.
+    fn scripted_answer(
+        &self,
+        queued: Option<FaultScript>,
+        context: &RequestContext<'_>,
+        accepted: &AcceptedRequest<'_>,
+    ) -> Answer {
+        let name = &accepted.parsed.name;
+        let call = self.calls.record(&name.whole);
+        let builder =
+            AnswerBuilder { context, request: &accepted.parsed, renderer: accepted.renderer.as_ref() };
+        let answer = |behaviour: &Behaviour| {
+            let applies = behaviour.schedule.applies(call);
+            builder.answer(if applies { behaviour } else { &Behaviour::TEXT })
+        };
+        if let Some(FaultScript::Behaviour(behaviour)) = queued {
+            return answer(&behaviour);
+        }
+        match self.fault_override.record(&name.whole) {
+            Some(behaviour) => Answer { billed: None, ..answer(&behaviour) },
+            None => answer(&name.behaviour),
+        }
+    }
+
+    fn compact(&self, context: &RequestContext<'_>, request: &Value) -> (Answer, Entry) {
+        match responses::compact(context, request) {
+            Err(rejection) => refused(Dialect::Responses, &rejection),
             Ok((document, billed)) => {
                 let mut answer = Answer::whole(document.to_string());
-                if let Some(super::script::Step::Send { completion, .. }) = answer.steps.first_mut() {
+                if let Some(super::answer::Step::Send { completion, .. }) = answer.steps.first_mut() {
                     *completion = 1;
                 }
                 answer.billed = Some(billed);
                 let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
-                let asked = Asked { name, ..Asked::default() };
-                let entry = self.open_line(&answer, Dialect::Responses, &visit.id, &asked);
+                let parsed = ParsedRequest { name, ..ParsedRequest::default() };
+                let entry = self.open_line(&answer, Dialect::Responses, &context.id, &parsed);
                 (answer, entry)
             }
         }
     }
 
-    fn list(&self, list: Models, visit: &Visit<'_>) -> (Answer, Entry) {
-        let anthropic = visit.header("anthropic-version").is_some();
+    fn list(&self, list: Models, context: &RequestContext<'_>) -> (Answer, Entry) {
+        let anthropic = context.header("anthropic-version").is_some();
         match list {
-            Models::OpenAi if anthropic => {
-                document(Dialect::Messages, messages::entrance(visit).map(|()| models::anthropic_list()))
-            }
+            Models::OpenAi if anthropic => document(
+                Dialect::Messages,
+                messages::check_credential(context).map(|()| models::anthropic_list()),
+            ),
             Models::OpenAi | Models::Azure => document(Dialect::Chat, Ok(models::openai_list())),
-            Models::Gemini => {
-                document(Dialect::Generate, generate::entrance(visit).map(|()| models::gemini_list()))
-            }
+            Models::Gemini => document(
+                Dialect::Generate,
+                generate::check_credential(context).map(|()| models::gemini_list()),
+            ),
             Models::Ollama => document(Dialect::Chat, Ok(models::ollama_tags())),
         }
     }
 
-    fn open_line(&self, answer: &Answer, dialect: Dialect, id: &str, asked: &Asked) -> Entry {
+    fn open_line(&self, answer: &Answer, dialect: Dialect, id: &str, parsed: &ParsedRequest) -> Entry {
         let Some(billed) = answer.billed else { return Entry::default() };
         self.bill.open(BillLine {
             id: id.to_owned(),
-            model: asked.name.whole.clone(),
-            word: asked.last_text.split_whitespace().next().unwrap_or_default().to_owned(),
+            model: parsed.name.whole.clone(),
+            word: parsed.last_text.split_whitespace().next().unwrap_or_default().to_owned(),
             dialect: dialect.name().to_owned(),
             prompt_tokens: billed.prompt_tokens,
             cached_tokens: billed.cached_tokens,
@@ -209,50 +226,54 @@ impl UpstreamState {
     }
 }
 
-fn open<'a>(route: &Route, visit: &Visit<'a>, request: &Value) -> Result<Desk<'a>, Refusal> {
+fn open<'a>(
+    route: &Route,
+    context: &RequestContext<'a>,
+    request: &Value,
+) -> Result<AcceptedRequest<'a>, Rejection> {
     match route {
-        Route::Chat(surface) => chat::open(visit, request, *surface),
-        Route::Responses => responses::open(visit, request),
-        Route::Messages => messages::open(visit, request),
-        Route::Generate { model, streams } => generate::open(visit, request, model, *streams),
+        Route::Chat(surface) => chat::open(context, request, *surface),
+        Route::Responses => responses::open(context, request),
+        Route::Messages => messages::open(context, request),
+        Route::Generate { model, streams } => generate::open(context, request, model, *streams),
         Route::Completions(surface) => {
-            credential(visit, *surface)?;
-            plain::completions(visit, request)
+            credential(context, *surface)?;
+            plain::completions(context, request)
         }
         Route::Embeddings(surface) => {
-            credential(visit, *surface)?;
-            plain::embeddings(visit, request)
+            credential(context, *surface)?;
+            plain::embeddings(context, request)
         }
         _ => {
-            openai::bearer(visit)?;
-            plain::rerank(visit, request)
+            openai::bearer(context)?;
+            plain::rerank(context, request)
         }
     }
 }
 
 /// Checks the credential. Azure's was checked before, and Ollama needs none.
-fn credential(visit: &Visit<'_>, surface: Surface) -> Verdict {
+fn credential(context: &RequestContext<'_>, surface: Surface) -> Validation {
     match surface {
-        Surface::OpenAi => openai::bearer(visit),
-        Surface::Gemini => openai::bearer(visit).or_else(|_| generate::entrance(visit)),
+        Surface::OpenAi => openai::bearer(context),
+        Surface::Gemini => openai::bearer(context).or_else(|_| generate::check_credential(context)),
         Surface::Azure | Surface::Ollama => Ok(()),
     }
 }
 
 /// Azure's own checks, and the model from the path.
-fn azure(visit: &Visit<'_>, request: &mut Value, deployment: &str) -> Option<Answer> {
-    let turned_away = |status: u16, message: &str| {
+fn azure(context: &RequestContext<'_>, request: &mut Value, deployment: &str) -> Option<Answer> {
+    let refuse = |status: u16, message: &str| {
         let body = json!({"error": {"code": status.to_string(), "message": message}});
         Some(Answer { status, ..Answer::whole(body.to_string()) })
     };
-    if visit.header("api-key").is_none() {
-        return turned_away(
+    if context.header("api-key").is_none() {
+        return refuse(
             401,
             "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an active subscription and use a correct regional API endpoint for your resource.",
         );
     }
-    if visit.parameter("api-version").is_none() {
-        return turned_away(404, "Resource not found");
+    if context.parameter("api-version").is_none() {
+        return refuse(404, "Resource not found");
     }
     if request.is_object() {
         request["model"] = json!(deployment);
@@ -260,26 +281,26 @@ fn azure(visit: &Visit<'_>, request: &mut Value, deployment: &str) -> Option<Ans
     None
 }
 
-fn nowhere(knock: &ReceivedRequest<'_>) -> Refusal {
-    Refusal::new(404, format!("Invalid URL ({} {})", knock.method, knock.path))
+fn unknown_route(received: &ReceivedRequest<'_>) -> Rejection {
+    Rejection::new(404, format!("Invalid URL ({} {})", received.method, received.path))
 }
 
-fn refused(dialect: Dialect, refusal: &Refusal) -> (Answer, Entry) {
-    let body = dialect.error(refusal).to_string();
-    (Answer { status: refusal.status, ..Answer::whole(body) }, Entry::default())
+fn refused(dialect: Dialect, rejection: &Rejection) -> (Answer, Entry) {
+    let body = dialect.error(rejection).to_string();
+    (Answer { status: rejection.status, ..Answer::whole(body) }, Entry::default())
 }
 
 /// As many images as requested.
-fn pictures(visit: &Visit<'_>, request: &Value) -> Value {
+fn images(context: &RequestContext<'_>, request: &Value) -> Value {
     let count = request["n"].as_u64().unwrap_or(1);
     let data: Vec<Value> =
         (0..count).map(|n| json!({"url": format!("http://pictures.test/{n}.png")})).collect();
-    json!({"created": visit.created, "data": data})
+    json!({"created": context.created, "data": data})
 }
 
-fn document(dialect: Dialect, result: Result<Value, Refusal>) -> (Answer, Entry) {
+fn document(dialect: Dialect, result: Result<Value, Rejection>) -> (Answer, Entry) {
     match result {
         Ok(document) => (Answer::whole(document.to_string()), Entry::default()),
-        Err(refusal) => refused(dialect, &refusal),
+        Err(rejection) => refused(dialect, &rejection),
     }
 }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use socket::{Heard, ask, send};
+use socket::{RawResponse, ask, send};
 
 use super::*;
-use crate::upstream::script::{Answer, Step};
+use crate::upstream::answer::{Answer, Step};
 
 fn body(model: &str, extra: Value) -> String {
     let mut body = json!({"model": model, "messages": [{"role": "user", "content": "one two three"}]});
@@ -22,24 +22,24 @@ fn body(model: &str, extra: Value) -> String {
     body.to_string()
 }
 
-async fn chat(upstream: &Upstream, model: &str, extra: Value) -> Heard {
+async fn chat(upstream: &Upstream, model: &str, extra: Value) -> RawResponse {
     ask(upstream, "POST", "/v1/chat/completions", &body(model, extra)).await
 }
 
-async fn stream(upstream: &Upstream, model: &str) -> Heard {
+async fn stream(upstream: &Upstream, model: &str) -> RawResponse {
     chat(upstream, model, json!({"stream": true, "stream_options": {"include_usage": true}})).await
 }
 
 #[tokio::test]
-async fn the_bill_equals_what_was_told() {
+async fn the_bill_equals_the_reported_usage() {
     let upstream = Upstream::start().await;
     for model in ["text", "long", "tools", "parallel-tools", "reasoning", "cached", "empty", "azure-first"] {
         upstream.reset();
         let whole = chat(&upstream, model, json!({})).await.json();
         let streamed = stream(&upstream, model).await;
         assert_eq!(streamed.data().last(), Some(&"[DONE]"));
-        let told = [whole["usage"].clone(), streamed.chunks().last().unwrap()["usage"].clone()];
-        for (usage, line) in told.iter().zip(upstream.bill()) {
+        let reported = [whole["usage"].clone(), streamed.chunks().last().unwrap()["usage"].clone()];
+        for (usage, line) in reported.iter().zip(upstream.bill()) {
             assert_eq!(usage["prompt_tokens"], line.prompt_tokens, "{model}");
             assert_eq!(usage["completion_tokens"], line.completion_tokens, "{model}");
             assert_eq!(usage["prompt_tokens_details"]["cached_tokens"], line.cached_tokens, "{model}");
@@ -54,7 +54,7 @@ async fn the_bill_equals_what_was_told() {
 }
 
 #[tokio::test]
-async fn the_bill_knows_the_call_and_the_time() {
+async fn bill_lines_have_a_marker_and_times() {
     let upstream = Upstream::start().await;
     chat(&upstream, "slow-30", json!({})).await;
     chat(&upstream, "text", json!({})).await;
@@ -67,13 +67,15 @@ async fn the_bill_knows_the_call_and_the_time() {
 }
 
 #[tokio::test]
-async fn usage_is_told_only_when_asked_for() {
+async fn usage_is_sent_only_on_request() {
     let upstream = Upstream::start().await;
-    let asked = stream(&upstream, "text").await.chunks();
+    let requested = stream(&upstream, "text").await.chunks();
     assert!(
-        asked[..asked.len() - 1].iter().all(|chunk| chunk["usage"].is_null() && chunk.get("usage").is_some())
+        requested[..requested.len() - 1]
+            .iter()
+            .all(|chunk| chunk["usage"].is_null() && chunk.get("usage").is_some())
     );
-    assert_eq!(asked.last().unwrap()["choices"], json!([]));
+    assert_eq!(requested.last().unwrap()["choices"], json!([]));
     let unasked = chat(&upstream, "text", json!({"stream": true})).await.chunks();
     assert!(unasked.iter().all(|chunk| chunk.get("usage").is_none()));
     let absent = stream(&upstream, "no-usage").await.chunks();
@@ -85,7 +87,7 @@ async fn usage_is_told_only_when_asked_for() {
 }
 
 #[tokio::test]
-async fn tools_are_called_and_their_results_taken() {
+async fn tools_are_called_and_their_results_accepted() {
     let upstream = Upstream::start().await;
     let answer = chat(&upstream, "parallel-tools", json!({})).await.json();
     let message = &answer["choices"][0]["message"];
@@ -110,7 +112,7 @@ async fn tools_are_called_and_their_results_taken() {
 }
 
 #[tokio::test]
-async fn wrong_requests_are_refused() {
+async fn invalid_requests_are_rejected() {
     let upstream = Upstream::start().await;
     let orphan =
         json!([{"role": "user", "content": "?"}, {"role": "tool", "tool_call_id": "x", "content": "y"}]);
@@ -121,8 +123,8 @@ async fn wrong_requests_are_refused() {
         ("text", json!({"temperature": 2.5}), "temperature"),
         ("strict", json!({"surprise": 1}), "surprise"),
     ] {
-        let heard = chat(&upstream, model, extra).await;
-        assert_eq!((heard.status, heard.json()["error"]["param"].as_str()), (400, Some(param)));
+        let response = chat(&upstream, model, extra).await;
+        assert_eq!((response.status, response.json()["error"]["param"].as_str()), (400, Some(param)));
     }
     assert_eq!(chat(&upstream, "text", json!({"surprise": 1})).await.status, 200);
     assert_eq!(upstream.bill().len(), 1);
@@ -137,10 +139,10 @@ async fn failures_have_their_status_and_cost_nothing() {
         ("error-429-2", 429, "retry-after: 2"),
         ("unauthorized", 401, ""),
     ] {
-        let heard = chat(&upstream, model, json!({"stream": true})).await;
-        assert_eq!(heard.status, status, "{model}");
-        assert!(heard.head.contains(retry_after), "{model}: {}", heard.head);
-        assert!(heard.json()["error"]["message"].is_string());
+        let response = chat(&upstream, model, json!({"stream": true})).await;
+        assert_eq!(response.status, status, "{model}");
+        assert!(response.head.contains(retry_after), "{model}: {}", response.head);
+        assert!(response.json()["error"]["message"].is_string());
     }
     let first = stream(&upstream, "error-in-stream").await;
     assert_eq!((first.status, first.chunks()[0]["error"]["type"].as_str()), (200, Some("server_error")));
@@ -152,7 +154,7 @@ async fn failures_have_their_status_and_cost_nothing() {
 }
 
 #[tokio::test]
-async fn connections_break_as_told() {
+async fn connections_break_as_scripted() {
     let upstream = Upstream::start().await;
     let before = stream(&upstream, "reset-before-head").await;
     assert!(before.broken && before.status == 0, "{}", before.head);
@@ -170,7 +172,7 @@ async fn connections_break_as_told() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_is_seen() {
+async fn a_disconnect_is_recorded_as_cancelled() {
     let upstream = Upstream::start().await;
     for model in ["hang", "hang-after-head", "hang-mid-stream", "drip-10", "slow-60000"] {
         upstream.reset();
@@ -192,11 +194,12 @@ async fn a_client_that_leaves_is_seen() {
 }
 
 #[tokio::test]
-async fn scripts_come_first_in_order() {
+async fn queued_scripts_answer_first_in_order() {
     let upstream = Upstream::start().await;
-    upstream.push(Script::like("error-503"));
-    upstream.push(Script::stream(["data: {\"a\":", "1}\n\n"]));
-    upstream.push(Script::Exact(Answer { before: vec![Step::Wait(Duration::ZERO)], ..Answer::whole("{}") }));
+    upstream.push(FaultScript::named("error-503"));
+    upstream.push(FaultScript::stream(["data: {\"a\":", "1}\n\n"]));
+    upstream
+        .push(FaultScript::Exact(Answer { before: vec![Step::Wait(Duration::ZERO)], ..Answer::whole("{}") }));
     assert_eq!(chat(&upstream, "text", json!({})).await.status, 503);
     assert_eq!(stream(&upstream, "text").await.chunks(), [json!({"a": 1})]);
     assert_eq!(chat(&upstream, "text", json!({})).await.body, "{}");
@@ -206,7 +209,7 @@ async fn scripts_come_first_in_order() {
 }
 
 #[tokio::test]
-async fn a_huge_event_is_as_large_as_told() {
+async fn a_huge_event_has_the_requested_size() {
     let upstream = Upstream::start().await;
     assert_eq!(stream(&upstream, "huge-event-100").await.text().len(), 100 * 1024);
     let whole = chat(&upstream, "huge-event-100", json!({})).await.json();
@@ -214,7 +217,7 @@ async fn a_huge_event_is_as_large_as_told() {
 }
 
 #[tokio::test]
-async fn outsiders_read_the_bill_and_the_requests() {
+async fn the_bill_and_the_requests_are_served_over_http() {
     let upstream = Upstream::start().await;
     let sent = body("echo", json!({"unknown": {"kept": [1, 2]}}));
     let answer = ask(&upstream, "POST", "/v1/chat/completions?a=b", &sent).await.json();

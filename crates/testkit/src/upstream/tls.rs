@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use super::line::ResetSwitch;
+use super::resettable_stream::ResetSwitch;
 use super::serve::serve;
 use super::state::UpstreamState;
 

@@ -7,7 +7,7 @@ use domain::ids::Entropy as _;
 use futures_util::future::join_all;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use testkit::{Script, SeededEntropy};
+use testkit::{FaultScript, SeededEntropy};
 
 use crate::app::{self, TestApp};
 
@@ -171,7 +171,7 @@ async fn what_half_told_figures_leave_out_is_counted_once() {
         for usage in
             [json!({}), json!({"prompt_tokens": 7}), json!({"prompt_tokens": 7, "completion_tokens": 1e30})]
         {
-            app.upstream.push(Script::status(200, "application/json", whole(usage)));
+            app.upstream.push(FaultScript::status(200, "application/json", whole(usage)));
             app.chat("text").send().await.expect_status(200);
         }
         // It says how long the question was, then what it has to say, and dies.
@@ -179,7 +179,7 @@ async fn what_half_told_figures_leave_out_is_counted_once() {
             chunk(json!({"role": "assistant"}), json!({"prompt_tokens": 7})),
             chunk(json!({"content": said}), json!(null)),
         ];
-        app.upstream.push(Script::stream(cut));
+        app.upstream.push(FaultScript::stream(cut));
         app.stream("text").send().await.expect_status(200);
         for row in &app.receipts(4).await {
             assert_eq!((&row["output_tokens"], &row["estimated"]), (&json!(100), &json!(true)), "{row:#}");

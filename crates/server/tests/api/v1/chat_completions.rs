@@ -223,7 +223,7 @@ async fn tools_and_reasoning_pass_through() {
 async fn an_upstreams_own_words_stay() {
     app::each(async |app| {
         let body = r#"{"id":"x","model":"as-named-by-them","provider":"Inner","x_extra":[1.50],"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#;
-        app.upstream.push(testkit::Script::status(200, "application/json", body));
+        app.upstream.push(testkit::FaultScript::status(200, "application/json", body));
         let answer = app.chat("text").send().await.expect_status(200);
         assert!(answer.text().contains(r#""x_extra":[1.50]"#), "{}", answer.text());
         assert_eq!(answer.text().matches("\"provider\"").count(), 1);

@@ -176,7 +176,7 @@ async fn an_error_inside_a_success_is_an_error() {
         let error =
             r#"{"error":{"message":"Slow down.","type":"rate_limit_error","code":"rate_limit_exceeded"}}"#;
         let events = [role, error].map(|data| format!("data: {data}\n\n"));
-        app.upstream.push(testkit::Script::stream(events));
+        app.upstream.push(testkit::FaultScript::stream(events));
         check(app.stream("text").refusal().await, (429, "rate_limit_exceeded", None), "after the role");
     })
     .await;

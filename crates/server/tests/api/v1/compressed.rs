@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use serde_json::json;
-use testkit::{Answer, Script, Step};
+use testkit::{Answer, FaultScript, Step};
 
 use crate::app;
 
@@ -27,8 +27,8 @@ fn gzip(parts: &[String]) -> Vec<Step> {
     steps
 }
 
-fn encoded(answer: Answer, coding: &str) -> Script {
-    Script::Exact(Answer { headers: vec![("content-encoding".into(), coding.into())], ..answer })
+fn encoded(answer: Answer, coding: &str) -> FaultScript {
+    FaultScript::Exact(Answer { headers: vec![("content-encoding".into(), coding.into())], ..answer })
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use testkit::{Answer as Scripted, Script, Step};
+use testkit::{Answer as Scripted, FaultScript, Step};
 
 use crate::app::{self, Call, TestApp, TestSettings};
 
@@ -42,10 +42,10 @@ async fn leave_after(call: Call<'_>, until: usize) {
     drop(response);
 }
 
-fn script(events: [&'static str; 3]) -> Script {
+fn script(events: [&'static str; 3]) -> FaultScript {
     let [content, finish, usage] = events;
     let steps = vec![Step::send(content), Step::send(finish), Step::Wait(PAUSE), Step::send(usage)];
-    Script::Exact(Scripted::stream(steps))
+    FaultScript::Exact(Scripted::stream(steps))
 }
 
 async fn last_row(app: &TestApp, count: usize) -> Value {
@@ -84,7 +84,7 @@ async fn the_usage_at_the_end_of_a_whole_answer_is_booked() {
             Step::Wait(PAUSE),
             Step::send(r#""usage":{"prompt_tokens":10,"completion_tokens":9000}}"#),
         ];
-        app.upstream.push(Script::Exact(Scripted { steps, ..Scripted::default() }));
+        app.upstream.push(FaultScript::Exact(Scripted { steps, ..Scripted::default() }));
         let body = json!({"model": "m", "messages": []});
         leave_after(app.post("/p/openai/v1/chat/completions", body), 10).await;
         let row = last_row(&app, 1).await;
@@ -102,7 +102,7 @@ async fn a_provider_that_never_tells_is_not_waited_for_without_end() {
             let repeated =
                 Step::Repeat { bytes: noise.clone(), pause: Duration::from_millis(5), completion: 0 };
             let steps = vec![Step::send(CHAT[0]), Step::send(CHAT[1]), Step::Wait(PAUSE), repeated];
-            app.upstream.push(Script::Exact(Scripted::stream(steps)));
+            app.upstream.push(FaultScript::Exact(Scripted::stream(steps)));
             let model = if index == 0 { "openai/m" } else { "m" };
             leave_after(app.post(path, streaming(model)), 10).await;
             let before = tokio::time::Instant::now();

@@ -1,7 +1,7 @@
 //! Tests of `/v1beta/models/{model}:generateContent` and related methods: Gemini's API on any provider.
 
 use serde_json::{Value, json};
-use testkit::Script;
+use testkit::FaultScript;
 
 use crate::app::{self, Client, MASTER, TestSettings, UPSTREAM_KEY, UPSTREAMS};
 
@@ -12,7 +12,7 @@ async fn gemini_gets_every_byte_and_so_does_its_client() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let body = "{ \"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"caf\\u00e9\"}]}],\t\"x_new\": {\"b\":1,\"a\":[0.10]} }";
         let said = r#"{"candidates":[{"content":{"parts":[{"text":"hi","x":1.50}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":4,"totalTokenCount":7},"modelVersion":"m"}"#;
-        app.upstream.push(Script::status(200, "application/json", said));
+        app.upstream.push(FaultScript::status(200, "application/json", said));
         let path = Client::Generate.path("gemini/gemini-next", false);
         let answer = app.post(path, json!({})).body(body).send().await.expect_status(200);
         assert_eq!(answer.text(), said);
@@ -33,7 +33,7 @@ async fn a_native_stream_passes_as_it_is() {
             "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"caf\\u00e9\"}],\"role\":\"model\"}}],\"x\":[1.50]}\r\n\r\n",
             "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"!\"}],\"role\":\"model\"},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":3,\"candidatesTokenCount\":2,\"totalTokenCount\":5}}\r\n\r\n",
         ];
-        app.upstream.push(Script::stream(parts));
+        app.upstream.push(FaultScript::stream(parts));
         let answer = Client::Generate.ask(&app, &format!("{NATIVE}text"), true).send().await.expect_status(200);
         assert_eq!(answer.text(), parts.concat());
         let row = &app.receipts(1).await[0];

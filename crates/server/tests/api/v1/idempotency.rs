@@ -221,7 +221,7 @@ async fn what_failed_can_be_tried_again() {
                         json!({"model": "text", "stream": stream, "messages": question("x")["messages"]});
                     app.post("/v1/chat/completions", body).header(NAME, &key).send()
                 };
-                app.upstream.push(testkit::Script::like(failing));
+                app.upstream.push(testkit::FaultScript::named(failing));
                 let failed = send().await;
                 assert!(
                     failed.status >= 500 || failed.text().contains("\"error\""),
@@ -250,7 +250,7 @@ async fn a_client_that_leaves_gives_its_key_back() {
         let left =
             tokio::time::timeout(Duration::from_millis(100), app.chat("slow-5000").header(NAME, "w").send());
         assert!(left.await.is_err());
-        app.upstream.push(testkit::Script::like("text"));
+        app.upstream.push(testkit::FaultScript::named("text"));
         let again = app.chat("slow-5000").header(NAME, "w").send().await.expect_status(200);
         assert!(!replayed(&again));
 

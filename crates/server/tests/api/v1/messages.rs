@@ -2,7 +2,7 @@
 
 use pipeline::policy::Policy;
 use serde_json::{Value, json};
-use testkit::Script;
+use testkit::FaultScript;
 
 use crate::app::{self, Answer, Client, MASTER, TestApp, TestSettings, UPSTREAM_KEY, UPSTREAMS, message};
 
@@ -22,7 +22,7 @@ async fn anthropic_gets_every_byte_and_so_does_its_client() {
             "\"context_management\":{\"edits\":[]} }"
         );
         let said = r#"{"id":"msg_1","type":"message","role":"assistant","model":"claude-next","content":[{"type":"newer","y":[1.50]}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":4,"x":1}}"#;
-        app.upstream.push(Script::status(200, "application/json", said));
+        app.upstream.push(FaultScript::status(200, "application/json", said));
         let call = app.post("/v1/messages?beta=true", json!({})).body(body).anonymous();
         let call = call.header("x-api-key", MASTER).header("anthropic-version", "2023-06-01");
         let answer = call.header("anthropic-beta", "a-1,b-2").send().await.expect_status(200);
@@ -212,7 +212,7 @@ async fn a_native_stream_passes_as_it_is() {
             "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}}\n\n",
             "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
         ];
-        app.upstream.push(Script::stream(parts));
+        app.upstream.push(FaultScript::stream(parts));
         let answer = Client::Messages.ask(&app, &format!("{NATIVE}text"), true).send().await.expect_status(200);
         let named = parts.concat().replace("\"model\":\"m\"", &format!("\"model\":\"{NATIVE}text\""));
         assert_eq!(answer.text(), named);
@@ -269,10 +269,10 @@ async fn tool_ids_that_anthropic_refuses_are_mapped_and_restored() {
         let tools = json!([{"name": "get_weather", "input_schema": {"type": "object"}}]);
         let mut first = message("groq/kimi~text", "How is the weather?");
         first["tools"] = tools.clone();
-        app.upstream.push(Script::status(200, "application/json", answer("message", "chat.completion").to_string()));
+        app.upstream.push(FaultScript::status(200, "application/json", answer("message", "chat.completion").to_string()));
         let whole = Client::Messages.send(&app, "", false, first.clone()).send().await.expect_status(200);
         let chunk = answer("delta", "chat.completion.chunk");
-        app.upstream.push(Script::stream([format!("data: {chunk}\n\ndata: [DONE]\n\n")]));
+        app.upstream.push(FaultScript::stream([format!("data: {chunk}\n\ndata: [DONE]\n\n")]));
         let stream = Client::Messages.send(&app, "", true, first.clone()).send().await.expect_status(200);
         let events = stream.named_events();
         let started = events.iter().map(|(_, data)| &data["content_block"]);

@@ -14,7 +14,7 @@ use http_body_util::BodyExt as _;
 use pipeline::policy::PassthroughRules;
 use pipeline::policy::Policy;
 use serde_json::{Value, json};
-use testkit::{Answer as Scripted, Script, Step};
+use testkit::{Answer as Scripted, FaultScript, Step};
 
 use crate::app::{self, Call, MASTER, TestApp, TestSettings, UPSTREAM_KEY, question};
 
@@ -77,7 +77,7 @@ async fn a_request_arrives_as_it_was_sent_but_for_its_credentials() {
 #[tokio::test]
 async fn an_answer_comes_back_as_it_was_sent_but_for_secrets() {
     app::each(async |app| {
-        app.upstream.push(Script::Exact(Scripted {
+        app.upstream.push(FaultScript::Exact(Scripted {
             status: 201,
             content_type: "application/x-thing".into(),
             headers: [
@@ -149,7 +149,7 @@ async fn what_is_put_in_order_is_no_output() {
         let found =
             json!({"index": 0, "relevance_score": 0.9, "document": {"text": "a long document ".repeat(40)}});
         let answer = json!({"results": [found], "usage": {"prompt_tokens": 815, "total_tokens": 815}});
-        app.upstream.push(Script::status(200, "application/json", answer.to_string()));
+        app.upstream.push(FaultScript::status(200, "application/json", answer.to_string()));
         let body = json!({"model": "rerank", "query": "a", "documents": ["b"]});
         app.post("/p/openai/v1/rerank", body).send().await.expect_status(200);
         let row = &app.receipts(1).await[0];
@@ -199,12 +199,12 @@ async fn a_status_is_kept_and_only_formless_errors_are_wrapped() {
             for (kind, body) in
                 [("text/html", "<h1>no</h1>"), ("application/json", "{\"detail\":\"no\"}"), ("", "")]
             {
-                app.upstream.push(Script::status(status, kind, body));
+                app.upstream.push(FaultScript::status(status, kind, body));
                 let refusal = passing(&app, &question("text")).refusal().await;
                 assert_eq!(refusal, (status, code.to_owned(), None), "{body}");
             }
         }
-        app.upstream.push(Script::status(503, "text/html", "<h1>later</h1>"));
+        app.upstream.push(FaultScript::status(503, "text/html", "<h1>later</h1>"));
         let answer = passing(&app, &question("text")).send().await.expect_status(503);
         assert_eq!(
             (answer.text().as_str(), answer.header("content-type")),
@@ -339,7 +339,7 @@ async fn a_client_that_goes_away_cancels_the_call_and_pays_for_what_passed() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let bill = app.upstream.bill();
         assert!(!bill[0].finished, "{bill:?}");
-        app.upstream.push(Script::Exact(Scripted { before: vec![Step::Hang], ..Scripted::default() }));
+        app.upstream.push(FaultScript::Exact(Scripted { before: vec![Step::Hang], ..Scripted::default() }));
         let waiting = passing(&app, &question("text")).open();
         assert!(tokio::time::timeout(Duration::from_millis(100), waiting).await.is_err());
         app.receipts(2).await;

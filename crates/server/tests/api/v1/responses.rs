@@ -108,7 +108,7 @@ async fn a_native_request_keeps_every_byte_but_its_model() {
     app::each(async |app| {
         let body = r#"{ "model":"openai/text", "x_new":{"b":1,"a":[0.10]}, "input":[{"role":"user","content":"caf\u00e9"}],"store":true, "metadata":{"k":"v"},"truncation":"auto","include":[ ] }"#;
         let said = r#"{"id":"resp_exact","object":"response","created_at":1,"status":"completed","model":"text","output":[],"x_extra":[1.50],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}"#;
-        app.upstream.push(testkit::Script::status(200, "application/json", said));
+        app.upstream.push(testkit::FaultScript::status(200, "application/json", said));
         let answer = app.post(PATH, json!({})).body(body).send().await.expect_status(200);
         let sent = String::from_utf8(app.upstream.requests()[0].body.clone()).unwrap();
         assert_eq!(sent, body.replace("openai/text", "text"));

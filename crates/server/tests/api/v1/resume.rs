@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pipeline::policy::Policy;
 use serde_json::{Value, json};
-use testkit::{LOOK, Script, TALE};
+use testkit::{FaultScript, RESUMABLE_TEXT, TEXT_BEFORE_CALLS};
 
 use crate::app::{self, Answer, Client, TestApp, TestSettings};
 
@@ -57,7 +57,7 @@ async fn furnish(app: &TestApp) {
 }
 
 fn script(app: &TestApp, behaviours: &[&str]) {
-    behaviours.iter().for_each(|behaviour| app.upstream.push(Script::like(behaviour)));
+    behaviours.iter().for_each(|behaviour| app.upstream.push(FaultScript::named(behaviour)));
 }
 
 async fn ask(app: &TestApp, client: Client, model: &str, behaviours: &[&str]) -> Answer {
@@ -120,15 +120,15 @@ async fn a_stream_that_dies_is_continued_whoever_speaks_what() {
         for client in CLIENTS {
             for pair in PAIRS {
                 for (death, rest) in [
-                    ("tale-cut-40", "tale"),
-                    ("tale-reset-47", "tale-again"),
-                    ("tale-eof-90", "tale-anew"),
-                    ("tale-error-150", "tale-again"),
-                    ("tale-hang-10", "tale-again"),
+                    ("resumable-cut-after-40", "resumable"),
+                    ("resumable-reset-after-47", "resumable-repeat"),
+                    ("resumable-eof-after-90", "resumable-restart"),
+                    ("resumable-error-after-150", "resumable-repeat"),
+                    ("resumable-hang-after-10", "resumable-repeat"),
                 ] {
                     let case = format!("{client:?} {pair} {death} {rest}");
                     let answer = ask(&app, client, pair, &[death, rest]).await;
-                    check_whole(client, &answer, TALE, 1, &case);
+                    check_whole(client, &answer, RESUMABLE_TEXT, 1, &case);
                 }
             }
         }
@@ -140,14 +140,14 @@ async fn a_stream_that_dies_is_continued_whoever_speaks_what() {
 async fn it_may_die_at_any_character() {
     app::each_with(resuming, async |app| {
         furnish(&app).await;
-        let rests = ["tale", "tale-again", "tale-anew"];
-        for place in 1..=TALE.chars().count() {
+        let rests = ["resumable", "resumable-repeat", "resumable-restart"];
+        for place in 1..=RESUMABLE_TEXT.chars().count() {
             for number in [place, place + 3] {
                 let (client, pair) = (CLIENTS[number % 3], PAIRS[(number + place / 9) % 6]);
                 let rest = rests[(place / 3) % 3];
                 let case = format!("{client:?} {pair} {place} {rest}");
-                let answer = ask(&app, client, pair, &[&format!("tale-cut-{place}"), rest]).await;
-                check_whole(client, &answer, TALE, 1, &case);
+                let answer = ask(&app, client, pair, &[&format!("resumable-cut-after-{place}"), rest]).await;
+                check_whole(client, &answer, RESUMABLE_TEXT, 1, &case);
             }
         }
     })
@@ -160,16 +160,30 @@ async fn it_may_die_more_than_once_but_not_forever() {
         furnish(&app).await;
         for client in CLIENTS {
             for pair in PAIRS {
-                let deaths = ["tale-cut-30", "tale-again-cut-50", "tale-reset-40", "tale-again"];
-                let answer = ask(&app, client, pair, &deaths).await;
-                check_whole(client, &answer, TALE, 3, &format!("{client:?} {pair}"));
-                let deaths = ["tale-cut-30", "tale-cut-30", "tale-cut-30", "tale-cut-30", "tale"];
-                let answer = ask(&app, client, pair, &deaths).await;
+                let attempts = [
+                    "resumable-cut-after-30",
+                    "resumable-repeat-cut-after-50",
+                    "resumable-reset-after-40",
+                    "resumable-repeat",
+                ];
+                let answer = ask(&app, client, pair, &attempts).await;
+                check_whole(client, &answer, RESUMABLE_TEXT, 3, &format!("{client:?} {pair}"));
+                let attempts = [
+                    "resumable-cut-after-30",
+                    "resumable-cut-after-30",
+                    "resumable-cut-after-30",
+                    "resumable-cut-after-30",
+                    "resumable",
+                ];
+                let answer = ask(&app, client, pair, &attempts).await;
                 client.check_broken(&answer);
                 let told = client.text(&answer);
                 let count = told.chars().count();
                 // Space that a provider repeats is not told again.
-                assert!(TALE.starts_with(&told) && (116..=120).contains(&count), "{client:?} {pair}: {told}");
+                assert!(
+                    RESUMABLE_TEXT.starts_with(&told) && (116..=120).contains(&count),
+                    "{client:?} {pair}: {told}"
+                );
                 app.upstream.reset();
             }
         }
@@ -181,11 +195,13 @@ async fn it_may_die_more_than_once_but_not_forever() {
 async fn with_one_target_the_same_is_asked_again_and_may_refuse() {
     app::each_with(resuming, async |app| {
         for client in CLIENTS {
-            let answer = ask(&app, client, "openai/gpt-4.1~tale", &["tale-cut-40", "tale"]).await;
-            check_whole(client, &answer, TALE, 1, &format!("{client:?}"));
-            let answer = ask(&app, client, "openai/gpt-4.1~tale", &["tale-cut-40", "error-500"]).await;
+            let answer =
+                ask(&app, client, "openai/gpt-4.1~resumable", &["resumable-cut-after-40", "resumable"]).await;
+            check_whole(client, &answer, RESUMABLE_TEXT, 1, &format!("{client:?}"));
+            let answer =
+                ask(&app, client, "openai/gpt-4.1~resumable", &["resumable-cut-after-40", "error-500"]).await;
             client.check_broken(&answer);
-            assert!(TALE.starts_with(&client.text(&answer)), "{}", answer.text());
+            assert!(RESUMABLE_TEXT.starts_with(&client.text(&answer)), "{}", answer.text());
         }
     })
     .await;
@@ -198,7 +214,7 @@ async fn without_the_setting_it_breaks_off() {
         furnish(&app).await;
         for client in CLIENTS {
             for pair in PAIRS {
-                let answer = ask(&app, client, pair, &["tale-cut-40"]).await;
+                let answer = ask(&app, client, pair, &["resumable-cut-after-40"]).await;
                 client.check_broken(&answer);
             }
         }
@@ -260,12 +276,12 @@ async fn a_call_that_is_cut_restarts_and_one_that_was_made_stays() {
         furnish(&app).await;
         for client in CLIENTS {
             for pair in PAIRS {
-                for place in [3, 12, 13, 15, 18, 20] {
-                    let case = format!("{client:?} {pair} {place}");
-                    script(&app, &[&format!("tale-calls-cut-{place}"), "tale-calls"]);
+                for pieces in [3, 12, 13, 15, 18, 20] {
+                    let case = format!("{client:?} {pair} {pieces}");
+                    script(&app, &[&format!("resumable-calls-cut-after-{pieces}-pieces"), "resumable-calls"]);
                     let body = with_tools(client, pair);
                     let answer = client.send(&app, pair, true, body).send().await.expect_status(200);
-                    check_whole(client, &answer, LOOK, 1, &case);
+                    check_whole(client, &answer, TEXT_BEFORE_CALLS, 1, &case);
                     let calls = calls(client, &answer);
                     let cities: Vec<&Value> = calls.iter().map(|(_, arguments)| &arguments["city"]).collect();
                     assert_eq!(cities, ["Paris", "Zürich"], "{case}: {}", answer.text());
@@ -287,8 +303,14 @@ async fn a_thought_that_is_cut_is_over_and_not_thought_again() {
         for client in CLIENTS {
             for pair in PAIRS.into_iter().filter(|pair| !pair.contains("opus")) {
                 let case = format!("{client:?} {pair}");
-                let answer = ask(&app, client, pair, &["tale-thought-cut-4", "tale-thought"]).await;
-                check_whole(client, &answer, TALE, 1, &case);
+                let answer = ask(
+                    &app,
+                    client,
+                    pair,
+                    &["resumable-reasoning-cut-after-4-pieces", "resumable-reasoning"],
+                )
+                .await;
+                check_whole(client, &answer, RESUMABLE_TEXT, 1, &case);
                 assert!(answer.text().contains("must "), "{case}: {}", answer.text());
                 assert!(!answer.text().contains("first,"), "{case}: {}", answer.text());
             }

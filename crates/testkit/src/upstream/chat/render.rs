@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::super::dialect::{Dialect, Voice};
+use super::super::answer::Step;
+use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::reply::{Reply, Stop, ToolCall, UsageStyle};
-use super::super::script::Step;
 
-pub(in super::super) struct ChatVoice {
+pub(in super::super) struct ChatRenderer {
     pub id: String,
     pub created: u64,
     pub include_usage: bool,
@@ -16,7 +16,7 @@ pub(in super::super) struct ChatVoice {
     pub hides_reasoning: bool,
 }
 
-impl Voice for ChatVoice {
+impl ResponseRenderer for ChatRenderer {
     fn dialect(&self) -> Dialect {
         Dialect::Chat
     }
@@ -56,7 +56,8 @@ impl Voice for ChatVoice {
 
     /// The events: role, deltas, finish reason, usage if requested, `[DONE]`.
     fn events(&self, reply: &Reply) -> Vec<Step> {
-        let mut writer = StreamWriter { voice: self, reply, completion: 0, reasoning: 0, steps: Vec::new() };
+        let mut writer =
+            StreamWriter { renderer: self, reply, completion: 0, reasoning: 0, steps: Vec::new() };
         if reply.azure_first || self.azure {
             let filters = json!([{"prompt_index": 0, "content_filter_results": {}}]);
             let first = json!({"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": filters});
@@ -96,7 +97,7 @@ impl Voice for ChatVoice {
     }
 }
 
-impl ChatVoice {
+impl ChatRenderer {
     fn call_id(&self, index: usize) -> String {
         format!("call_{}_{index}", self.id)
     }
@@ -135,7 +136,7 @@ fn total_usage(reply: &Reply) -> Value {
 }
 
 struct StreamWriter<'a> {
-    voice: &'a ChatVoice,
+    renderer: &'a ChatRenderer,
     reply: &'a Reply,
     completion: u64,
     reasoning: u64,
@@ -152,17 +153,17 @@ impl StreamWriter<'_> {
         }
     }
 
-    fn chunk(&mut self, choices: Value, usage_told: Option<Value>) {
-        let (voice, reply) = (self.voice, self.reply);
+    fn chunk(&mut self, choices: Value, reported_usage: Option<Value>) {
+        let (renderer, reply) = (self.renderer, self.reply);
         let mut chunk = json!({
-            "id": voice.id, "object": "chat.completion.chunk", "created": voice.created, "model": reply.model,
+            "id": renderer.id, "object": "chat.completion.chunk", "created": renderer.created, "model": reply.model,
             "system_fingerprint": "fp_scripted", "choices": choices,
         });
-        if let Some(told) = usage_told {
-            chunk["usage"] = told;
+        if let Some(reported) = reported_usage {
+            chunk["usage"] = reported;
         } else if reply.usage == UsageStyle::EveryChunk {
             chunk["usage"] = usage(reply, self.completion, self.reasoning);
-        } else if voice.include_usage && reply.usage != UsageStyle::Absent {
+        } else if renderer.include_usage && reply.usage != UsageStyle::Absent {
             chunk["usage"] = Value::Null;
         }
         self.steps.push(Step::send(event(&chunk)));

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::upstream::Upstream;
-use crate::upstream::tests::socket::{Heard, ask_with, with};
+use crate::upstream::tests::socket::{RawResponse, ask_with, with};
 
 const KEY: (&str, &str) = ("authorization", "Bearer sk-1");
 
-async fn chat(upstream: &Upstream, model: &str, changes: Value) -> Heard {
+async fn chat(upstream: &Upstream, model: &str, changes: Value) -> RawResponse {
     let base = json!({"model": model, "messages": [{"role": "user", "content": "one two three"}]});
     let body = with(&base, &changes).to_string();
     ask_with(upstream, "POST", "/v1/chat/completions", &[KEY], &body).await
@@ -24,7 +24,7 @@ fn conversation(more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_generation_refuses_what_it_lacks() {
+async fn a_generation_rejects_unsupported_fields() {
     let upstream = Upstream::start().await;
     for (model, changes, param) in [
         ("gpt-5-mini~text", json!({"max_tokens": 5}), "max_tokens"),
@@ -36,9 +36,9 @@ async fn a_generation_refuses_what_it_lacks() {
         ("gpt-4o~text", json!({"surprise": 1}), "surprise"),
         ("gpt-4o~text", json!({"top_k": 1}), "top_k"),
     ] {
-        let heard = chat(&upstream, model, changes.clone()).await;
-        heard.refused(400);
-        assert_eq!(heard.json()["error"]["param"], param, "{model} {changes}");
+        let response = chat(&upstream, model, changes.clone()).await;
+        response.refused(400);
+        assert_eq!(response.json()["error"]["param"], param, "{model} {changes}");
     }
     for (model, changes) in [
         ("gpt-5-mini~text", json!({"max_completion_tokens": 5, "temperature": 1, "reasoning_effort": "low"})),
@@ -51,7 +51,7 @@ async fn a_generation_refuses_what_it_lacks() {
 }
 
 #[tokio::test]
-async fn a_strict_provider_looks_at_everything() {
+async fn strict_models_reject_unknown_members() {
     let upstream = Upstream::start().await;
     let open = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     let function = |function: Value| json!({"tools": [{"type": "function", "function": function}]});
@@ -86,9 +86,9 @@ async fn a_strict_provider_looks_at_everything() {
             "messages[1].content[0].image_url.url",
         ),
     ] {
-        let heard = chat(&upstream, "gpt-4o~text", changes.clone()).await;
-        heard.refused(400);
-        assert_eq!(heard.json()["error"]["param"], param, "{changes}");
+        let response = chat(&upstream, "gpt-4o~text", changes.clone()).await;
+        response.refused(400);
+        assert_eq!(response.json()["error"]["param"], param, "{changes}");
     }
     let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
     chat(&upstream, "gpt-4o~text", schema(json!({"name": "a", "strict": true, "schema": closed})))
@@ -99,7 +99,7 @@ async fn a_strict_provider_looks_at_everything() {
 }
 
 #[tokio::test]
-async fn every_call_is_answered_at_once_and_in_text() {
+async fn every_tool_call_needs_a_text_result() {
     let upstream = Upstream::start().await;
     let result = |id: &str, content: Value| json!({"role": "tool", "tool_call_id": id, "content": content});
     let image = json!([{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]);
@@ -123,7 +123,7 @@ async fn every_call_is_answered_at_once_and_in_text() {
 }
 
 #[tokio::test]
-async fn ends_are_named() {
+async fn finish_reasons_match_the_ending() {
     let upstream = Upstream::start().await;
     for (model, finish) in [
         ("max-tokens", "length"),
@@ -148,7 +148,7 @@ async fn ends_are_named() {
 }
 
 #[tokio::test]
-async fn schemas_are_satisfied_and_images_seen() {
+async fn schemas_are_satisfied_and_images_described() {
     let upstream = Upstream::start().await;
     let schema = json!({"type": "object", "properties": {
         "n": {"type": "integer", "minimum": 3}, "list": {"type": "array", "items": {"$ref": "#/$defs/e"}},
@@ -174,7 +174,7 @@ async fn schemas_are_satisfied_and_images_seen() {
 }
 
 #[tokio::test]
-async fn azure_has_its_own_door() {
+async fn azure_has_its_own_path_and_credential() {
     let upstream = Upstream::start().await;
     let body = json!({"stream": true, "messages": [{"role": "user", "content": "hi"}]}).to_string();
     let path = "/openai/deployments/gpt-4o%7Etext/chat/completions";
@@ -193,7 +193,7 @@ async fn azure_has_its_own_door() {
 }
 
 #[tokio::test]
-async fn ollama_refuses_what_it_does_not_know() {
+async fn ollama_rejects_unknown_fields() {
     let upstream = Upstream::start().await;
     let path = "/ollama/v1/chat/completions";
     let base = json!({"model": "text", "messages": [{"role": "user", "content": "hi"}]});

@@ -2,20 +2,23 @@
 
 use serde_json::Value;
 
-use super::super::name::ModelName;
+use super::super::model_name::ModelName;
 use super::super::openai::{invalid, members, missing, one_of, unknown};
-use super::super::refusal::{Refusal, Verdict, decode, given, list, stranger};
+use super::super::rejection::{Rejection, Validation, decode, given, list, unknown_member};
 
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 const LONGEST_CALL_ID: usize = 40;
 
 /// Checks that apply to every model: roles, and results only for existing calls.
-pub(super) fn loosely(messages: &[Value]) -> Verdict {
+pub(super) fn loosely(messages: &[Value]) -> Validation {
     let mut called: Vec<&Value> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let role = message["role"].as_str().unwrap_or_default();
         if !ROLES.contains(&role) {
-            return Err(Refusal::at(format!("messages[{index}].role"), format!("Invalid value: '{role}'.")));
+            return Err(Rejection::at(
+                format!("messages[{index}].role"),
+                format!("Invalid value: '{role}'."),
+            ));
         }
         called.extend(list(&message["tool_calls"]).iter().map(|call| &call["id"]));
         if role == "tool" && !called.contains(&&message["tool_call_id"]) {
@@ -25,12 +28,12 @@ pub(super) fn loosely(messages: &[Value]) -> Verdict {
     Ok(())
 }
 
-fn orphan(index: usize) -> Refusal {
+fn orphan(index: usize) -> Rejection {
     let message = "messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
-    Refusal::at(format!("messages[{index}].role"), message)
+    Rejection::at(format!("messages[{index}].role"), message)
 }
 
-pub(super) fn strictly(messages: &[Value], name: &ModelName) -> Verdict {
+pub(super) fn strictly(messages: &[Value], name: &ModelName) -> Validation {
     let mut open: Vec<&str> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let path = format!("messages[{index}]");
@@ -55,15 +58,15 @@ pub(super) fn strictly(messages: &[Value], name: &ModelName) -> Verdict {
     }
 }
 
-fn unanswered(path: &str, open: &[&str]) -> Refusal {
+fn unanswered(path: &str, open: &[&str]) -> Rejection {
     let message = format!(
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
         open.join(", ")
     );
-    Refusal::at(format!("{path}.role"), message)
+    Rejection::at(format!("{path}.role"), message)
 }
 
-fn message_members(message: &Value, role: &str, path: &str, name: &ModelName) -> Verdict {
+fn message_members(message: &Value, role: &str, path: &str, name: &ModelName) -> Validation {
     const ASSISTANT: [&str; 8] =
         ["role", "content", "name", "refusal", "audio", "annotations", "tool_calls", "function_call"];
     let known: &[&str] = match role {
@@ -71,7 +74,7 @@ fn message_members(message: &Value, role: &str, path: &str, name: &ModelName) ->
         "tool" => &["role", "content", "tool_call_id", "name"],
         _ => &["role", "content", "name"],
     };
-    match stranger(message, known) {
+    match unknown_member(message, known) {
         // Models that show their reasoning accept it back.
         Some("reasoning_content" | "reasoning_details") if role == "assistant" && !name.is_openai() => Ok(()),
         Some(member) => Err(unknown(&format!("{path}.{member}"))),
@@ -79,7 +82,7 @@ fn message_members(message: &Value, role: &str, path: &str, name: &ModelName) ->
     }
 }
 
-fn content(message: &Value, role: &str, path: &str) -> Verdict {
+fn content(message: &Value, role: &str, path: &str) -> Validation {
     let path = format!("{path}.content");
     match &message["content"] {
         Value::String(_) => Ok(()),
@@ -99,7 +102,7 @@ fn content(message: &Value, role: &str, path: &str) -> Verdict {
     }
 }
 
-fn part(part: &Value, role: &str, path: &str) -> Verdict {
+fn part(part: &Value, role: &str, path: &str) -> Validation {
     let kinds: &[&str] = match role {
         "user" => &["text", "image_url", "input_audio", "file"],
         "assistant" => &["text", "refusal"],
@@ -122,7 +125,7 @@ fn part(part: &Value, role: &str, path: &str) -> Verdict {
 }
 
 /// Accepts a URL, or a data URL that can be decoded.
-pub(super) fn image(url: &str, path: &str) -> Verdict {
+pub(super) fn image(url: &str, path: &str) -> Validation {
     let data = url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
     if url.starts_with("https://")
         || url.starts_with("http://")
@@ -130,15 +133,15 @@ pub(super) fn image(url: &str, path: &str) -> Verdict {
     {
         return Ok(());
     }
-    Err(Refusal::at(path, "Invalid image URL.").code("invalid_image_url"))
+    Err(Rejection::at(path, "Invalid image URL.").code("invalid_image_url"))
 }
 
-fn tool_call<'v>(call: &'v Value, path: &str) -> Result<&'v str, Refusal> {
+fn tool_call<'v>(call: &'v Value, path: &str) -> Result<&'v str, Rejection> {
     let id = call["id"].as_str().filter(|id| !id.is_empty()).ok_or_else(|| missing(&format!("{path}.id")))?;
     if id.len() > LONGEST_CALL_ID {
         let message =
             format!("Invalid '{path}.id': string too long. Expected a string with maximum length 40.");
-        return Err(Refusal::at(format!("{path}.id"), message).code("string_above_max_length"));
+        return Err(Rejection::at(format!("{path}.id"), message).code("string_above_max_length"));
     }
     one_of(&call["type"], &format!("{path}.type"), &["function", "custom"])?;
     if call["type"] == "custom" {
@@ -155,7 +158,7 @@ fn tool_call<'v>(call: &'v Value, path: &str) -> Result<&'v str, Refusal> {
         .as_str()
         .ok_or_else(|| invalid(&arguments, &call["function"]["arguments"]))?;
     if serde_json::from_str::<Value>(text).is_err() {
-        return Err(Refusal::at(arguments.clone(), format!("Invalid '{arguments}': not valid JSON.")));
+        return Err(Rejection::at(arguments.clone(), format!("Invalid '{arguments}': not valid JSON.")));
     }
     Ok(id)
 }

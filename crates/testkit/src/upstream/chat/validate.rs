@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::super::name::ModelName;
+use super::super::model_name::ModelName;
 use super::super::openai::{
     EFFORTS, invalid, members, missing, named_schema, one_of, range, texts, unsupported,
 };
-use super::super::refusal::{Refusal, Verdict, given, list, stranger};
+use super::super::rejection::{Rejection, Validation, given, list, unknown_member};
 use super::{Surface, turns};
 
 const KNOWN_FIELDS: [&str; 37] = [
@@ -62,14 +62,14 @@ const OTHERS_FIELDS: [&str; 9] = [
     "usage",
 ];
 
-pub(super) fn validate(request: &Value, name: &ModelName, surface: Surface) -> Verdict {
+pub(super) fn validate(request: &Value, name: &ModelName, surface: Surface) -> Validation {
     if !request["model"].is_string() {
-        return Err(Refusal::at("model", "you must provide a model parameter"));
+        return Err(Rejection::at("model", "you must provide a model parameter"));
     }
     match request["messages"].as_array() {
         None => return Err(missing("messages")),
         Some(messages) if messages.is_empty() => {
-            return Err(Refusal::at("messages", "Invalid 'messages': empty array."));
+            return Err(Rejection::at("messages", "Invalid 'messages': empty array."));
         }
         Some(messages) => turns::loosely(messages)?,
     }
@@ -83,31 +83,31 @@ pub(super) fn validate(request: &Value, name: &ModelName, surface: Surface) -> V
     if name.family.is_some() { strictly(request, name) } else { Ok(()) }
 }
 
-fn ollama(request: &Value) -> Verdict {
+fn ollama(request: &Value) -> Validation {
     if given(request, "max_completion_tokens").is_some() {
         return Err(unsupported("max_completion_tokens"));
     }
     let developer = list(&request["messages"]).iter().position(|message| message["role"] == "developer");
     developer.map_or(Ok(()), |index| {
-        Err(Refusal::at(
+        Err(Rejection::at(
             format!("messages[{index}].role"),
             "invalid role: developer, expected one of [system user assistant tool]",
         ))
     })
 }
 
-fn fields(request: &Value, name: &ModelName) -> Verdict {
+fn fields(request: &Value, name: &ModelName) -> Validation {
     let mut known = KNOWN_FIELDS.to_vec();
     if !name.is_openai() {
         known.extend(OTHERS_FIELDS);
     }
-    if let Some(unknown) = stranger(request, &known) {
-        return Err(Refusal::at(unknown, format!("Unrecognized request argument supplied: {unknown}")));
+    if let Some(unknown) = unknown_member(request, &known) {
+        return Err(Rejection::at(unknown, format!("Unrecognized request argument supplied: {unknown}")));
     }
     Ok(())
 }
 
-fn strictly(request: &Value, name: &ModelName) -> Verdict {
+fn strictly(request: &Value, name: &ModelName) -> Validation {
     generation(request, name)?;
     limits(request)?;
     tools(request)?;
@@ -116,7 +116,7 @@ fn strictly(request: &Value, name: &ModelName) -> Verdict {
 }
 
 /// Checks that depend on the model.
-fn generation(request: &Value, name: &ModelName) -> Verdict {
+fn generation(request: &Value, name: &ModelName) -> Validation {
     let is_given = |field: &str| given(request, field).is_some();
     if is_given("reasoning_effort") {
         one_of(&request["reasoning_effort"], "reasoning_effort", &EFFORTS)?;
@@ -129,7 +129,7 @@ fn generation(request: &Value, name: &ModelName) -> Verdict {
     }
     if is_given("max_tokens") {
         let message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
-        return Err(Refusal::at("max_tokens", message).code("unsupported_parameter"));
+        return Err(Rejection::at("max_tokens", message).code("unsupported_parameter"));
     }
     for (field, default) in
         [("temperature", 1.0), ("top_p", 1.0), ("presence_penalty", 0.0), ("frequency_penalty", 0.0)]
@@ -146,7 +146,7 @@ fn generation(request: &Value, name: &ModelName) -> Verdict {
     Ok(())
 }
 
-fn limits(request: &Value) -> Verdict {
+fn limits(request: &Value) -> Validation {
     range(request, "top_p", 0.0, 1.0)?;
     range(request, "presence_penalty", -2.0, 2.0)?;
     range(request, "frequency_penalty", -2.0, 2.0)?;
@@ -157,7 +157,7 @@ fn limits(request: &Value) -> Verdict {
     }
     if given(request, "max_tokens").is_some() && given(request, "max_completion_tokens").is_some() {
         let message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.";
-        return Err(Refusal::at("max_tokens", message));
+        return Err(Rejection::at("max_tokens", message));
     }
     if let Some(stop) = given(request, "stop") {
         let known = texts(stop);
@@ -170,13 +170,13 @@ fn limits(request: &Value) -> Verdict {
         members(&request["stream_options"], "stream_options", &["include_usage", "include_obfuscation"])?;
         if request["stream"] != true {
             let message = "The 'stream_options' parameter is only allowed when 'stream' is enabled.";
-            return Err(Refusal::at("stream_options", message));
+            return Err(Rejection::at("stream_options", message));
         }
     }
     Ok(())
 }
 
-fn tools(request: &Value) -> Verdict {
+fn tools(request: &Value) -> Validation {
     let tools = given(request, "tools");
     for field in ["tool_choice", "parallel_tool_calls"] {
         if tools.is_none()
@@ -184,11 +184,11 @@ fn tools(request: &Value) -> Verdict {
         {
             let message =
                 format!("Invalid value for '{field}': '{field}' is only allowed when 'tools' are specified.");
-            return Err(Refusal::at(field, message));
+            return Err(Rejection::at(field, message));
         }
     }
     if tools.is_some_and(|tools| tools.as_array().is_none_or(Vec::is_empty)) {
-        return Err(Refusal::at(
+        return Err(Rejection::at(
             "tools",
             "Invalid 'tools': empty array. Expected an array with minimum length 1.",
         ));
@@ -208,7 +208,7 @@ fn tools(request: &Value) -> Verdict {
     tool_choice(request)
 }
 
-fn tool_choice(request: &Value) -> Verdict {
+fn tool_choice(request: &Value) -> Validation {
     let choice = &request["tool_choice"];
     match choice {
         Value::Null => Ok(()),
@@ -226,13 +226,13 @@ fn tool_choice(request: &Value) -> Verdict {
     }
 }
 
-fn response_format(request: &Value) -> Verdict {
+fn response_format(request: &Value) -> Validation {
     let Some(format) = given(request, "response_format") else { return Ok(()) };
     members(format, "response_format", &["type", "json_schema"])?;
     one_of(&format["type"], "response_format.type", &["text", "json_object", "json_schema"])?;
     if format["type"] == "json_object" && !request["messages"].to_string().to_lowercase().contains("json") {
         let message = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.";
-        return Err(Refusal::at("messages", message));
+        return Err(Rejection::at("messages", message));
     }
     if format["type"] != "json_schema" {
         return Ok(());

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::dialect::{Dialect, Voice};
+use super::super::answer::Step;
+use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::memory::Memory;
-use super::super::refusal::encode;
+use super::super::rejection::encode;
 use super::super::reply::{Reply, Stop, UsageStyle};
-use super::super::script::Step;
 
-pub(super) struct GenerateVoice<'a> {
+pub(super) struct GenerateRenderer<'a> {
     pub id: String,
     pub memory: &'a Memory,
     /// Whether thought signatures are issued.
@@ -25,7 +25,7 @@ struct Piece {
     reasoning: u64,
 }
 
-impl Voice for GenerateVoice<'_> {
+impl ResponseRenderer for GenerateRenderer<'_> {
     fn dialect(&self) -> Dialect {
         Dialect::Generate
     }
@@ -53,7 +53,7 @@ impl Voice for GenerateVoice<'_> {
     fn events(&self, reply: &Reply) -> Vec<Step> {
         let chunks = self.chunks(reply).into_iter();
         chunks
-            .map(|(chunk, completion, reasoning)| Step::costing(event(&chunk), completion, reasoning))
+            .map(|(chunk, completion, reasoning)| Step::send_billed(event(&chunk), completion, reasoning))
             .collect()
     }
 
@@ -66,7 +66,7 @@ impl Voice for GenerateVoice<'_> {
     }
 }
 
-impl GenerateVoice<'_> {
+impl GenerateRenderer<'_> {
     fn signature(&self, index: usize) -> String {
         let seal = encode(&format!("thought:{}:{index}", self.id));
         self.memory.seal(&seal, "");
@@ -94,13 +94,14 @@ impl GenerateVoice<'_> {
             completion: 1,
             reasoning: 1,
         };
-        let said = |text: &String| Piece { parts: vec![json!({"text": text})], completion: 1, reasoning: 0 };
+        let content =
+            |text: &String| Piece { parts: vec![json!({"text": text})], completion: 1, reasoning: 0 };
         let mut pieces: Vec<Piece> = reply.reasoning.iter().map(thought).collect();
         // Filtered content is counted but not shown.
         let shown = !matches!(reply.stop, Stop::Filter | Stop::Refusal);
         let hidden = if shown { 0 } else { reply.content.len() as u64 };
         if shown {
-            pieces.extend(reply.content.iter().map(said));
+            pieces.extend(reply.content.iter().map(content));
         }
         pieces.extend(self.calls(reply));
         let mut totals = (0, 0);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::upstream::Upstream;
-use crate::upstream::tests::socket::{Heard, ask_with, with};
+use crate::upstream::tests::socket::{RawResponse, ask_with, with};
 
 const KEY: (&str, &str) = ("x-goog-api-key", "AIza-1");
 
@@ -11,16 +11,16 @@ fn user(text: &str) -> Value {
     json!({"role": "user", "parts": [{"text": text}]})
 }
 
-async fn post(upstream: &Upstream, model: &str, action: &str, changes: Value) -> Heard {
+async fn post(upstream: &Upstream, model: &str, action: &str, changes: Value) -> RawResponse {
     let body = with(&json!({"contents": [user("one two three")]}), &changes).to_string();
     ask_with(upstream, "POST", &format!("/v1beta/models/{model}:{action}"), &[KEY], &body).await
 }
 
-async fn generate(upstream: &Upstream, model: &str, changes: Value) -> Heard {
+async fn generate(upstream: &Upstream, model: &str, changes: Value) -> RawResponse {
     post(upstream, model, "generateContent", changes).await
 }
 
-async fn stream(upstream: &Upstream, model: &str, changes: Value) -> Heard {
+async fn stream(upstream: &Upstream, model: &str, changes: Value) -> RawResponse {
     post(upstream, model, "streamGenerateContent?alt=sse", changes).await
 }
 
@@ -29,7 +29,7 @@ fn declared(more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn fields_and_limits_are_held() {
+async fn fields_and_limits_are_validated() {
     let upstream = Upstream::start().await;
     let config = |config: Value| json!({"generationConfig": config});
     let object =
@@ -93,8 +93,8 @@ async fn fields_and_limits_are_held() {
         ("text", parameters(json!({"type": "OBJECT"})), "non-empty"),
         ("text", parameters(object(json!({"required": ["b"]}))), "not defined"),
     ] {
-        let heard = generate(&upstream, model, changes.clone()).await.refused(400);
-        assert!(heard.contains(message), "{changes}: {heard}");
+        let response = generate(&upstream, model, changes.clone()).await.refused(400);
+        assert!(response.contains(message), "{changes}: {response}");
     }
     let any = json!({"type": ["object", "null"], "additionalProperties": false, "properties": {"a": {"$ref": "#/$defs/x"}}});
     for changes in [
@@ -108,13 +108,13 @@ async fn fields_and_limits_are_held() {
 }
 
 #[tokio::test]
-async fn the_door_wants_a_key() {
+async fn a_credential_is_required() {
     let upstream = Upstream::start().await;
     let body = json!({"contents": [user("hi")]}).to_string();
     let path = "/v1beta/models/gemini-3-pro%7Etext:generateContent";
-    let heard = ask_with(&upstream, "POST", path, &[("authorization", "Bearer x")], &body).await;
-    heard.refused(401);
-    assert_eq!(heard.json()["error"]["status"], "UNAUTHENTICATED");
+    let response = ask_with(&upstream, "POST", path, &[("authorization", "Bearer x")], &body).await;
+    response.refused(401);
+    assert_eq!(response.json()["error"]["status"], "UNAUTHENTICATED");
     ask_with(&upstream, "POST", &format!("{path}?key=x"), &[], &body).await.taken();
     let list = ask_with(&upstream, "GET", "/v1beta/models", &[KEY], "").await.taken();
     assert!(
@@ -137,7 +137,7 @@ fn responses(names: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn responses_follow_their_calls() {
+async fn function_responses_must_follow_their_calls() {
     let upstream = Upstream::start().await;
     for (contents, message) in [
         (json!([user("a"), calls(&["f"])]), "followed by"),
@@ -147,8 +147,8 @@ async fn responses_follow_their_calls() {
         (json!([user("a"), calls(&["f", "g"]), responses(&["f"])]), "number of function response"),
         (json!([user("a"), calls(&["f"]), responses(&["g"])]), "names match"),
     ] {
-        let heard = generate(&upstream, "tools", json!({"contents": contents})).await.refused(400);
-        assert!(heard.contains(message), "{contents}: {heard}");
+        let response = generate(&upstream, "tools", json!({"contents": contents})).await.refused(400);
+        assert!(response.contains(message), "{contents}: {response}");
     }
     let good = json!({"contents": [user("a"), calls(&["f", "g"]), responses(&["g", "f"])]});
     let answer = generate(&upstream, "tools", good).await.taken();
@@ -156,7 +156,7 @@ async fn responses_follow_their_calls() {
 }
 
 #[tokio::test]
-async fn signatures_come_back() {
+async fn thought_signatures_are_verified() {
     let upstream = Upstream::start().await;
     let model = "gemini-3-pro~parallel-tools";
     let first = generate(&upstream, model, json!({})).await.taken();
@@ -184,7 +184,7 @@ async fn signatures_come_back() {
 }
 
 #[tokio::test]
-async fn the_stream_says_what_the_document_says_and_the_bill_agrees() {
+async fn stream_document_and_bill_agree() {
     let upstream = Upstream::start().await;
     let thoughts = json!({"generationConfig": {"thinkingConfig": {"includeThoughts": true}}});
     for model in [
@@ -201,9 +201,9 @@ async fn the_stream_says_what_the_document_says_and_the_bill_agrees() {
     ] {
         upstream.reset();
         let whole = generate(&upstream, model, thoughts.clone()).await.taken();
-        let heard = stream(&upstream, model, thoughts.clone()).await;
-        assert!(heard.body.ends_with("\r\n\r\n") && !heard.body.contains("[DONE]"));
-        let last = heard.chunks().pop().unwrap();
+        let response = stream(&upstream, model, thoughts.clone()).await;
+        assert!(response.body.ends_with("\r\n\r\n") && !response.body.contains("[DONE]"));
+        let last = response.chunks().pop().unwrap();
         assert_eq!(last["candidates"][0]["finishReason"], whole["candidates"][0]["finishReason"], "{model}");
         for (usage, line) in [&whole["usageMetadata"], &last["usageMetadata"]].iter().zip(upstream.bill()) {
             let number = |name: &str| usage[name].as_u64().unwrap_or(0);
@@ -228,10 +228,10 @@ async fn the_stream_says_what_the_document_says_and_the_bill_agrees() {
 #[tokio::test]
 async fn failures_have_googles_shape() {
     let upstream = Upstream::start().await;
-    let heard = generate(&upstream, "error-429", json!({})).await;
-    heard.refused(429);
+    let response = generate(&upstream, "error-429", json!({})).await;
+    response.refused(429);
     assert_eq!(
-        (&heard.json()["error"]["code"], &heard.json()["error"]["status"]),
+        (&response.json()["error"]["code"], &response.json()["error"]["status"]),
         (&json!(429), &json!("RESOURCE_EXHAUSTED"))
     );
     for (model, events) in [("error-in-stream", 1), ("error-after-content", 4)] {

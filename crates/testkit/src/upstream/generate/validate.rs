@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::memory::Memory;
-use super::super::name::ModelName;
-use super::super::refusal::{Verdict, given, list, stranger};
+use super::super::model_name::ModelName;
+use super::super::rejection::{Validation, given, list, unknown_member};
 use super::{declarations, refuse, schema, turns};
 
 const FIELDS: [&str; 11] = [
@@ -82,25 +82,25 @@ const THRESHOLDS: [&str; 6] = [
     "OFF",
 ];
 
-pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> Verdict {
+pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> Validation {
     if !value.is_object() {
         return Err(refuse(path, format!("Invalid value at '{path}' (type.googleapis.com), {value}")));
     }
-    let Some(member) = stranger(value, known) else { return Ok(()) };
+    let Some(member) = unknown_member(value, known) else { return Ok(()) };
     let place = if path.is_empty() { String::new() } else { format!(" at '{path}'") };
     let message =
         format!("Invalid JSON payload received. Unknown name \"{member}\"{place}: Cannot find field.");
     Err(refuse(&format!("{path}.{member}"), message))
 }
 
-pub(super) fn one_of(value: &Value, path: &str, known: &[&str]) -> Verdict {
+pub(super) fn one_of(value: &Value, path: &str, known: &[&str]) -> Validation {
     if value.as_str().is_some_and(|text| known.contains(&text)) {
         return Ok(());
     }
     Err(refuse(path, format!("Invalid value at '{path}' (TYPE_ENUM), {value}")))
 }
 
-pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> Verdict {
+pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> Validation {
     members(request, "", &FIELDS)?;
     if let Some(instruction) = given(request, "systemInstruction") {
         members(instruction, "system_instruction", &["role", "parts"])?;
@@ -122,7 +122,7 @@ pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> Ve
     turns::validate(request, name, memory)
 }
 
-fn generation_config(config: &Value, name: &ModelName) -> Verdict {
+fn generation_config(config: &Value, name: &ModelName) -> Validation {
     let path = "generation_config";
     members(config, path, &CONFIG)?;
     for (field, least, most) in [("temperature", 0.0, 2.0), ("topP", 0.0, 1.0), ("candidateCount", 1.0, 8.0)]
@@ -161,7 +161,7 @@ fn generation_config(config: &Value, name: &ModelName) -> Verdict {
     given(config, "thinkingConfig").map_or(Ok(()), |thinking| thinking_config(thinking, name))
 }
 
-fn thinking_config(config: &Value, name: &ModelName) -> Verdict {
+fn thinking_config(config: &Value, name: &ModelName) -> Validation {
     let path = "generation_config.thinking_config";
     members(config, path, &["includeThoughts", "thinkingBudget", "thinkingLevel"])?;
     let (level, budget) = (given(config, "thinkingLevel"), given(config, "thinkingBudget"));
@@ -190,7 +190,7 @@ fn thinking_config(config: &Value, name: &ModelName) -> Verdict {
     Ok(())
 }
 
-fn tools(request: &Value) -> Verdict {
+fn tools(request: &Value) -> Validation {
     for (index, tool) in list(&request["tools"]).iter().enumerate() {
         members(tool, &format!("tools[{index}]"), &TOOLS)?;
         for (place, declaration) in list(&tool["functionDeclarations"]).iter().enumerate() {
@@ -227,7 +227,7 @@ fn tools(request: &Value) -> Verdict {
     Ok(())
 }
 
-fn declared(declaration: &Value, path: &str) -> Verdict {
+fn declared(declaration: &Value, path: &str) -> Validation {
     const MEMBERS: [&str; 7] = [
         "name",
         "description",

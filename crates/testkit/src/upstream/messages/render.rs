@@ -3,20 +3,20 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::super::dialect::{Dialect, Voice};
+use super::super::answer::Step;
+use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::memory::Memory;
-use super::super::refusal::encode;
+use super::super::rejection::encode;
 use super::super::reply::{Reply, Stop, UsageStyle};
-use super::super::script::Step;
 
-pub(super) struct MessagesVoice<'a> {
+pub(super) struct MessagesRenderer<'a> {
     pub id: String,
     pub memory: &'a Memory,
     /// Whether thinking text is shown; newer generations only send the signature.
     pub shows_thinking: bool,
 }
 
-impl Voice for MessagesVoice<'_> {
+impl ResponseRenderer for MessagesRenderer<'_> {
     fn dialect(&self) -> Dialect {
         Dialect::Messages
     }
@@ -85,7 +85,7 @@ impl Voice for MessagesVoice<'_> {
     }
 }
 
-impl MessagesVoice<'_> {
+impl MessagesRenderer<'_> {
     fn call_id(&self, index: usize) -> String {
         format!("toolu_{}_{index}", self.id)
     }
@@ -180,7 +180,7 @@ impl Writer {
 
     fn delta(&mut self, delta: Value, completion: u64, reasoning: u64) {
         let delta = event(&json!({"type": "content_block_delta", "index": self.blocks, "delta": delta}));
-        self.steps.push(Step::costing(delta, completion, reasoning));
+        self.steps.push(Step::send_billed(delta, completion, reasoning));
     }
 
     /// Bills reasoning that is not shown to the last event.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::upstream::Upstream;
-use crate::upstream::tests::socket::{Heard, ask_with, with};
+use crate::upstream::tests::socket::{RawResponse, ask_with, with};
 
 const HEADERS: [(&str, &str); 2] = [("x-api-key", "sk-ant-1"), ("anthropic-version", "2023-06-01")];
 
@@ -11,7 +11,7 @@ fn base(model: &str) -> Value {
     json!({"model": model, "max_tokens": 4000, "messages": [{"role": "user", "content": "one two three"}]})
 }
 
-async fn create(upstream: &Upstream, model: &str, changes: Value) -> Heard {
+async fn create(upstream: &Upstream, model: &str, changes: Value) -> RawResponse {
     let body = with(&base(model), &changes).to_string();
     ask_with(upstream, "POST", "/v1/messages", &HEADERS, &body).await
 }
@@ -37,14 +37,14 @@ fn result(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_door_wants_a_key_and_a_version() {
+async fn a_credential_and_a_version_are_required() {
     let upstream = Upstream::start().await;
     let body = base("text").to_string();
     let [key, version] = HEADERS;
-    let heard = ask_with(&upstream, "POST", "/v1/messages", &[version], &body).await;
-    heard.refused(401);
+    let response = ask_with(&upstream, "POST", "/v1/messages", &[version], &body).await;
+    response.refused(401);
     assert_eq!(
-        (&heard.json()["type"], &heard.json()["error"]["type"]),
+        (&response.json()["type"], &response.json()["error"]["type"]),
         (&json!("error"), &json!("authentication_error"))
     );
     let unversioned = ask_with(&upstream, "POST", "/v1/messages", &[key], &body).await.refused(400);
@@ -55,7 +55,7 @@ async fn the_door_wants_a_key_and_a_version() {
 }
 
 #[tokio::test]
-async fn fields_and_limits_are_held() {
+async fn fields_and_limits_are_validated() {
     let upstream = Upstream::start().await;
     let mark = json!({"type": "ephemeral"});
     let marked = json!({"type": "text", "text": "a", "cache_control": mark});
@@ -94,8 +94,8 @@ async fn fields_and_limits_are_held() {
         ("claude-3-7-sonnet~text", json!({"output_config": {"effort": "low"}}), "effort"),
         ("claude-opus-4-8~text", json!({"output_config": {"effort": "huge"}}), "effort"),
     ] {
-        let heard = create(&upstream, model, changes.clone()).await.refused(400);
-        assert!(heard.contains(message), "{changes}: {heard}");
+        let response = create(&upstream, model, changes.clone()).await.refused(400);
+        assert!(response.contains(message), "{changes}: {response}");
     }
     for (model, changes) in [
         ("claude-3-5-sonnet~text", json!({"temperature": 1, "top_p": 0.9})),
@@ -113,7 +113,7 @@ async fn fields_and_limits_are_held() {
 }
 
 #[tokio::test]
-async fn turns_are_held() {
+async fn turns_are_validated() {
     let upstream = Upstream::start().await;
     let image = |data: String| json!([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}]);
     let hello = || user(json!("hi"));
@@ -169,8 +169,8 @@ async fn turns_are_held() {
             "unexpected `tool_use_id`",
         ),
     ] {
-        let heard = create(&upstream, model, json!({"messages": messages})).await.refused(400);
-        assert!(heard.contains(message), "{messages}: {heard}");
+        let response = create(&upstream, model, json!({"messages": messages})).await.refused(400);
+        assert!(response.contains(message), "{messages}: {response}");
     }
     for (model, messages) in [
         ("claude-opus-4-8~text", json!([hello(), {"role": "system", "content": "x"}])),
@@ -191,7 +191,7 @@ async fn turns_are_held() {
 }
 
 #[tokio::test]
-async fn tools_are_held() {
+async fn tools_are_validated() {
     let upstream = Upstream::start().await;
     let with_tool = |tool: Value| json!({"tools": [tool]});
     let schema = json!({"type": "object"});
@@ -207,8 +207,8 @@ async fn tools_are_held() {
         (json!({"tools": tool(), "tool_choice": "auto"}), "tool_choice"),
         (json!({"tools": tool(), "tool_choice": {"type": "tool", "name": "x"}}), "not found"),
     ] {
-        let heard = create(&upstream, "text", changes.clone()).await.refused(400);
-        assert!(heard.contains(message), "{changes}: {heard}");
+        let response = create(&upstream, "text", changes.clone()).await.refused(400);
+        assert!(response.contains(message), "{changes}: {response}");
     }
     create(
         &upstream,
@@ -220,7 +220,7 @@ async fn tools_are_held() {
 }
 
 #[tokio::test]
-async fn thinking_is_signed_and_taken_back_as_it_was() {
+async fn thinking_is_signed_and_verified() {
     let upstream = Upstream::start().await;
     let model = "claude-sonnet-4-5~tools";
     let thinking = json!({"type": "enabled", "budget_tokens": 2000});
@@ -248,7 +248,7 @@ async fn thinking_is_signed_and_taken_back_as_it_was() {
 }
 
 #[tokio::test]
-async fn thinking_has_its_conditions() {
+async fn thinking_parameters_are_validated() {
     let upstream = Upstream::start().await;
     let enabled = |budget: u64| json!({"type": "enabled", "budget_tokens": budget});
     let any = json!({"type": "any"});
@@ -263,13 +263,13 @@ async fn thinking_has_its_conditions() {
         ("text", json!({"thinking": {"type": "auto"}}), "thinking"),
         ("text", json!({"thinking": {"type": "disabled", "effort": 1}}), "thinking.effort"),
     ] {
-        let heard = create(&upstream, model, changes.clone()).await.refused(400);
-        assert!(heard.contains(message), "{changes}: {heard}");
+        let response = create(&upstream, model, changes.clone()).await.refused(400);
+        assert!(response.contains(message), "{changes}: {response}");
     }
 }
 
 #[tokio::test]
-async fn the_stream_says_what_the_document_says_and_the_bill_agrees() {
+async fn stream_document_and_bill_agree() {
     let upstream = Upstream::start().await;
     let thinking = json!({"type": "enabled", "budget_tokens": 2000});
     for model in [
@@ -327,9 +327,9 @@ async fn failures_have_anthropics_shape() {
         ("error-404", 404, "not_found_error"),
         ("error-500", 500, "api_error"),
     ] {
-        let heard = create(&upstream, model, json!({})).await;
-        heard.refused(status);
-        assert_eq!(heard.json()["error"]["type"], kind);
+        let response = create(&upstream, model, json!({})).await;
+        response.refused(status);
+        assert_eq!(response.json()["error"]["type"], kind);
     }
     for (model, before) in [("error-in-stream", "ping"), ("error-after-content", "content_block_delta")] {
         let events = create(&upstream, model, json!({"stream": true})).await.chunks();

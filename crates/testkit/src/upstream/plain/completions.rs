@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::asked::Asked;
+use super::super::answer::Step;
 use super::super::chat::{self, usage_of};
-use super::super::desk::{Desk, Visit};
-use super::super::dialect::{Dialect, Voice};
+use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::openai::{invalid, range, texts};
-use super::super::refusal::{Refusal, given};
+use super::super::parsed_request::ParsedRequest;
+use super::super::rejection::{Rejection, given};
 use super::super::reply::{Reply, Stop, UsageStyle};
-use super::super::script::Step;
+use super::super::request_context::{AcceptedRequest, RequestContext};
 
 const FIELDS: [&str; 18] = [
     "best_of",
@@ -32,14 +32,17 @@ const FIELDS: [&str; 18] = [
     "user",
 ];
 
-struct CompletionsVoice {
+struct CompletionsRenderer {
     id: String,
     created: u64,
     include_usage: bool,
 }
 
-pub(in super::super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<Desk<'a>, Refusal> {
-    let asked = super::admit(visit, request, &FIELDS)?;
+pub(in super::super) fn open<'a>(
+    context: &RequestContext<'a>,
+    request: &Value,
+) -> Result<AcceptedRequest<'a>, Rejection> {
+    let parsed = super::admit(context, request, &FIELDS)?;
     range(request, "temperature", 0.0, 2.0)?;
     range(request, "top_p", 0.0, 1.0)?;
     let prompts = texts(&request["prompt"]);
@@ -50,20 +53,20 @@ pub(in super::super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<D
     if stop.len() > 4 {
         return Err(invalid("stop", &request["stop"]));
     }
-    let asked = Asked {
+    let parsed = ParsedRequest {
         streams: request["stream"] == true,
         last_text: prompts.join(" "),
         texts: prompts,
         stop,
         limit: request["max_tokens"].as_u64(),
-        ..asked
+        ..parsed
     };
     let include_usage = request["stream_options"]["include_usage"] == true;
-    let voice = CompletionsVoice { id: visit.id.clone(), created: visit.created, include_usage };
-    Ok(Desk { asked, voice: Box::new(voice) })
+    let renderer = CompletionsRenderer { id: context.id.clone(), created: context.created, include_usage };
+    Ok(AcceptedRequest { parsed, renderer: Box::new(renderer) })
 }
 
-impl CompletionsVoice {
+impl CompletionsRenderer {
     fn envelope(&self, reply: &Reply, choices: Value) -> Value {
         json!({
             "id": self.id, "object": "text_completion", "created": self.created, "model": reply.model,
@@ -88,7 +91,7 @@ fn usage(reply: &Reply) -> Value {
     usage_of(reply, reply.completion_tokens(), reply.reasoning_tokens())
 }
 
-impl Voice for CompletionsVoice {
+impl ResponseRenderer for CompletionsRenderer {
     fn dialect(&self) -> Dialect {
         Dialect::Completions
     }
@@ -103,14 +106,14 @@ impl Voice for CompletionsVoice {
 
     fn events(&self, reply: &Reply) -> Vec<Step> {
         let tells = self.include_usage && reply.usage != UsageStyle::Absent;
-        let chunk = |choices: Value, told: Value| {
+        let chunk = |choices: Value, reported: Value| {
             let mut chunk = self.envelope(reply, choices);
             if tells {
-                chunk["usage"] = told;
+                chunk["usage"] = reported;
             }
             chat::event(&chunk)
         };
-        let piece = |piece: &String| Step::costing(chunk(Self::choice(piece, None), Value::Null), 1, 0);
+        let piece = |piece: &String| Step::send_billed(chunk(Self::choice(piece, None), Value::Null), 1, 0);
         let mut steps: Vec<Step> = reply.content.iter().map(piece).collect();
         steps.push(Step::send(chunk(Self::choice("", Some(finish(reply))), Value::Null)));
         if tells {

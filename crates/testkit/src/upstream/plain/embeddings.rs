@@ -4,28 +4,31 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::super::asked::Asked;
+use super::super::answer::Step;
 use super::super::chat;
-use super::super::desk::{Desk, Visit};
-use super::super::dialect::{Dialect, Voice};
+use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::openai::{invalid, missing, one_of};
-use super::super::refusal::{Refusal, given};
+use super::super::parsed_request::ParsedRequest;
+use super::super::rejection::{Rejection, given};
 use super::super::reply::{Reply, UsageStyle};
-use super::super::script::Step;
+use super::super::request_context::{AcceptedRequest, RequestContext};
 
 /// OpenAI's fields, and the `task` of other vendors.
 const FIELDS: [&str; 6] = ["dimensions", "encoding_format", "input", "model", "task", "user"];
 const MOST_INPUTS: usize = 2048;
 const DIMENSIONS: u64 = 8;
 
-struct EmbeddingsVoice {
+struct EmbeddingsRenderer {
     inputs: Vec<String>,
     dimensions: u64,
     base64: bool,
 }
 
-pub(in super::super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<Desk<'a>, Refusal> {
-    let asked = super::admit(visit, request, &FIELDS)?;
+pub(in super::super) fn open<'a>(
+    context: &RequestContext<'a>,
+    request: &Value,
+) -> Result<AcceptedRequest<'a>, Rejection> {
+    let parsed = super::admit(context, request, &FIELDS)?;
     if let Some(format) = given(request, "encoding_format") {
         one_of(format, "encoding_format", &["float", "base64"])?;
     }
@@ -33,13 +36,13 @@ pub(in super::super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<D
     let dimensions = dimensions.filter(|number| (1..=4096).contains(number));
     let dimensions = dimensions.ok_or_else(|| invalid("dimensions", &request["dimensions"]))?;
     let inputs = inputs(request)?;
-    let asked = Asked { texts: inputs.clone(), ..asked };
-    let voice = EmbeddingsVoice { inputs, dimensions, base64: request["encoding_format"] == "base64" };
-    Ok(Desk { asked, voice: Box::new(voice) })
+    let parsed = ParsedRequest { texts: inputs.clone(), ..parsed };
+    let renderer = EmbeddingsRenderer { inputs, dimensions, base64: request["encoding_format"] == "base64" };
+    Ok(AcceptedRequest { parsed, renderer: Box::new(renderer) })
 }
 
 /// Reads a text, texts, tokens, or lists of tokens; a token counts as a word.
-fn inputs(request: &Value) -> Result<Vec<String>, Refusal> {
+fn inputs(request: &Value) -> Result<Vec<String>, Rejection> {
     let words = |tokens: &[Value]| tokens.iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
     let inputs = match given(request, "input").ok_or_else(|| missing("input"))? {
         Value::String(text) => vec![text.clone()],
@@ -61,7 +64,7 @@ fn inputs(request: &Value) -> Result<Vec<String>, Refusal> {
     Ok(inputs)
 }
 
-impl EmbeddingsVoice {
+impl EmbeddingsRenderer {
     fn vector(&self, text: &str) -> Value {
         let sum: u64 = text.bytes().map(u64::from).sum();
         let number = |index: u64| ((sum + index * 31) % 97) as f32 / 97.0;
@@ -74,7 +77,7 @@ impl EmbeddingsVoice {
     }
 }
 
-impl Voice for EmbeddingsVoice {
+impl ResponseRenderer for EmbeddingsRenderer {
     fn dialect(&self) -> Dialect {
         Dialect::Embeddings
     }

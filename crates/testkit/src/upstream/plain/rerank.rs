@@ -2,26 +2,29 @@
 
 use serde_json::{Value, json};
 
-use super::super::asked::Asked;
+use super::super::answer::Step;
 use super::super::chat;
-use super::super::desk::{Desk, Visit};
-use super::super::dialect::{Dialect, Voice};
+use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::openai::{invalid, missing};
-use super::super::refusal::{Refusal, given, list};
+use super::super::parsed_request::ParsedRequest;
+use super::super::rejection::{Rejection, given, list};
 use super::super::reply::{Reply, UsageStyle};
-use super::super::script::Step;
+use super::super::request_context::{AcceptedRequest, RequestContext};
 
 const FIELDS: [&str; 6] = ["documents", "model", "query", "return_documents", "top_n", "user"];
 
-struct RerankVoice {
+struct RerankRenderer {
     query: String,
     documents: Vec<Value>,
     most: usize,
     returns: bool,
 }
 
-pub(in super::super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<Desk<'a>, Refusal> {
-    let asked = super::admit(visit, request, &FIELDS)?;
+pub(in super::super) fn open<'a>(
+    context: &RequestContext<'a>,
+    request: &Value,
+) -> Result<AcceptedRequest<'a>, Rejection> {
+    let parsed = super::admit(context, request, &FIELDS)?;
     let query = request["query"].as_str().ok_or_else(|| missing("query"))?.to_owned();
     let documents = list(&request["documents"]).to_vec();
     let readable = |document: &Value| text(document).is_some_and(|text| !text.is_empty());
@@ -34,15 +37,15 @@ pub(in super::super) fn open<'a>(visit: &Visit<'a>, request: &Value) -> Result<D
     let mut texts = vec![query.clone()];
     texts.extend(documents.iter().filter_map(text).map(str::to_owned));
     let returns = request["return_documents"] != false;
-    let voice = RerankVoice { query, documents, most, returns };
-    Ok(Desk { asked: Asked { texts, ..asked }, voice: Box::new(voice) })
+    let renderer = RerankRenderer { query, documents, most, returns };
+    Ok(AcceptedRequest { parsed: ParsedRequest { texts, ..parsed }, renderer: Box::new(renderer) })
 }
 
 fn text(document: &Value) -> Option<&str> {
     document.as_str().or(document["text"].as_str())
 }
 
-impl RerankVoice {
+impl RerankRenderer {
     fn score(&self, document: &Value) -> f64 {
         let document = text(document).unwrap_or_default().to_lowercase();
         let query = self.query.to_lowercase();
@@ -51,7 +54,7 @@ impl RerankVoice {
     }
 }
 
-impl Voice for RerankVoice {
+impl ResponseRenderer for RerankRenderer {
     fn dialect(&self) -> Dialect {
         Dialect::Rerank
     }

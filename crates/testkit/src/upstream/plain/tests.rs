@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::upstream::Upstream;
-use crate::upstream::tests::socket::{Heard, ask_with, with};
+use crate::upstream::tests::socket::{RawResponse, ask_with, with};
 
 const KEY: (&str, &str) = ("authorization", "Bearer sk-1");
 
-async fn post(upstream: &Upstream, path: &str, base: Value, changes: Value) -> Heard {
+async fn post(upstream: &Upstream, path: &str, base: Value, changes: Value) -> RawResponse {
     ask_with(upstream, "POST", path, &[KEY], &with(&base, &changes).to_string()).await
 }
 
 #[tokio::test]
-async fn embeddings_are_of_the_text() {
+async fn embeddings_depend_on_the_text() {
     let upstream = Upstream::start().await;
     let base = || json!({"model": "text", "input": ["one two", "three"]});
     for path in ["/v1/embeddings", "/v1beta/openai/embeddings"] {
@@ -59,15 +59,15 @@ async fn rerank_orders_by_shared_words() {
 }
 
 #[tokio::test]
-async fn completions_follow_their_prompt() {
+async fn completions_continue_the_prompt() {
     let upstream = Upstream::start().await;
     let base = || json!({"model": "text", "prompt": "one two three"});
     let answer = post(&upstream, "/v1/completions", base(), json!({})).await.taken();
     assert_eq!(answer["choices"][0]["text"], "Hello from the upstream. You said: one two three");
     let streamed = json!({"stream": true, "stream_options": {"include_usage": true}});
-    let heard = post(&upstream, "/v1/completions", base(), streamed).await;
-    assert_eq!(heard.data().last(), Some(&"[DONE]"));
-    let usage = heard.chunks().pop().unwrap()["usage"].clone();
+    let response = post(&upstream, "/v1/completions", base(), streamed).await;
+    assert_eq!(response.data().last(), Some(&"[DONE]"));
+    let usage = response.chunks().pop().unwrap()["usage"].clone();
     for line in upstream.bill() {
         assert_eq!(
             (&usage["prompt_tokens"], &usage["completion_tokens"]),

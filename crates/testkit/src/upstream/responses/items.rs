@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::memory::Memory;
 use super::super::openai::{invalid, members, missing, one_of};
-use super::super::refusal::{Refusal, Verdict, decode, given, list};
+use super::super::rejection::{Rejection, Validation, decode, given, list};
 
 /// Item types whose members are not checked.
 const OTHER_TYPES: [&str; 22] = [
@@ -34,14 +34,14 @@ const OTHER_TYPES: [&str; 22] = [
 
 const LONGEST_CALL_ID: usize = 64;
 
-pub(super) fn validate(items: &[Value], memory: &Memory) -> Verdict {
+pub(super) fn validate(items: &[Value], memory: &Memory) -> Validation {
     for (index, one) in items.iter().enumerate() {
         item(one, &format!("input[{index}]"), memory)?;
     }
     Ok(())
 }
 
-fn item(item: &Value, path: &str, memory: &Memory) -> Verdict {
+fn item(item: &Value, path: &str, memory: &Memory) -> Validation {
     match item["type"].as_str().unwrap_or_default() {
         "message" => message(item, path),
         "function_call" => {
@@ -83,34 +83,34 @@ fn item(item: &Value, path: &str, memory: &Memory) -> Verdict {
     }
 }
 
-fn absent(path: &str, id: &str) -> Refusal {
+fn absent(path: &str, id: &str) -> Rejection {
     let message = format!(
         "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
     );
-    Refusal { status: 404, ..Refusal::at(path, message) }
+    Rejection { status: 404, ..Rejection::at(path, message) }
 }
 
-fn identified(item: &Value, path: &str, prefix: &str) -> Verdict {
+fn identified(item: &Value, path: &str, prefix: &str) -> Validation {
     match given(item, "id") {
         Some(id) if !id.as_str().is_some_and(|id| id.starts_with(prefix) && id.len() <= LONGEST_CALL_ID) => {
             let message = format!("Invalid '{path}.id': {id}. Expected an ID that begins with '{prefix}'.");
-            Err(Refusal::at(format!("{path}.id"), message).code("invalid_value"))
+            Err(Rejection::at(format!("{path}.id"), message).code("invalid_value"))
         }
         _ => Ok(()),
     }
 }
 
-fn call_id(item: &Value, path: &str) -> Verdict {
+fn call_id(item: &Value, path: &str) -> Validation {
     let path = format!("{path}.call_id");
     let id = item["call_id"].as_str().filter(|id| !id.is_empty()).ok_or_else(|| missing(&path))?;
     if id.len() > LONGEST_CALL_ID {
         let message = format!("Invalid '{path}': string too long. Expected a string with maximum length 64.");
-        return Err(Refusal::at(path, message).code("string_above_max_length"));
+        return Err(Rejection::at(path, message).code("string_above_max_length"));
     }
     Ok(())
 }
 
-fn message(item: &Value, path: &str) -> Verdict {
+fn message(item: &Value, path: &str) -> Validation {
     members(item, path, &["type", "id", "role", "content", "status", "phase"])?;
     one_of(&item["role"], &format!("{path}.role"), &["user", "assistant", "system", "developer"])?;
     identified(item, path, "msg_")?;
@@ -126,7 +126,7 @@ fn message(item: &Value, path: &str) -> Verdict {
     }
 }
 
-fn part(part: &Value, of_assistant: bool, path: &str) -> Verdict {
+fn part(part: &Value, of_assistant: bool, path: &str) -> Validation {
     let kinds: &[&str] = match of_assistant {
         true => &["output_text", "refusal"],
         false => &["input_text", "input_image", "input_file"],
@@ -142,7 +142,7 @@ fn part(part: &Value, of_assistant: bool, path: &str) -> Verdict {
     if part["text"].is_string() { Ok(()) } else { Err(missing(&format!("{path}.text"))) }
 }
 
-fn image(part: &Value, path: &str) -> Verdict {
+fn image(part: &Value, path: &str) -> Validation {
     members(part, path, &["type", "image_url", "file_id", "detail"])?;
     if given(part, "file_id").is_some() {
         return Ok(());
@@ -154,10 +154,10 @@ fn image(part: &Value, path: &str) -> Verdict {
     if readable || url.starts_with("https://") || url.starts_with("http://") {
         return Ok(());
     }
-    Err(Refusal::at(path, "Invalid image URL.").code("invalid_image_url"))
+    Err(Rejection::at(path, "Invalid image URL.").code("invalid_image_url"))
 }
 
-fn output(output: &Value, path: &str) -> Verdict {
+fn output(output: &Value, path: &str) -> Validation {
     match output {
         Value::String(_) => Ok(()),
         Value::Array(parts) => {
@@ -170,7 +170,7 @@ fn output(output: &Value, path: &str) -> Verdict {
 }
 
 /// Validates reasoning, which is identified by its seal, or by its id if it was stored.
-fn reasoning(item: &Value, path: &str, memory: &Memory) -> Verdict {
+fn reasoning(item: &Value, path: &str, memory: &Memory) -> Validation {
     members(item, path, &["type", "id", "summary", "content", "encrypted_content", "status"])?;
     if !item["summary"].is_array() {
         return Err(missing(&format!("{path}.summary")));
@@ -186,10 +186,10 @@ fn reasoning(item: &Value, path: &str, memory: &Memory) -> Verdict {
     memory.item(id).map(drop).ok_or_else(|| absent(path, id))
 }
 
-fn sealed(item: &Value, path: &str, memory: &Memory) -> Verdict {
+fn sealed(item: &Value, path: &str, memory: &Memory) -> Validation {
     if memory.issued(item["encrypted_content"].as_str().unwrap_or_default()) {
         return Ok(());
     }
     let message = "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
-    Err(Refusal::at(format!("{path}.encrypted_content"), message).code("invalid_encrypted_content"))
+    Err(Rejection::at(format!("{path}.encrypted_content"), message).code("invalid_encrypted_content"))
 }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::super::refusal::{Refusal, Verdict};
+use super::super::rejection::{Rejection, Validation};
 
 /// Checks the pairing; the first `before` items belong to earlier responses.
-pub(super) fn validate(items: &[Value], before: usize) -> Verdict {
+pub(super) fn validate(items: &[Value], before: usize) -> Validation {
     let kind = |item: &Value| item["type"].as_str().unwrap_or_default().to_owned();
     let mut open: Vec<&str> = Vec::new();
     for (index, item) in items.iter().enumerate() {
@@ -16,7 +16,7 @@ pub(super) fn validate(items: &[Value], before: usize) -> Verdict {
                 let Some(found) = open.iter().position(|known| *known == call_id) else {
                     let message =
                         format!("No tool call found for function call output with call_id {call_id}.");
-                    return Err(Refusal::at("input", message));
+                    return Err(Rejection::at("input", message));
                 };
                 open.remove(found);
             }
@@ -27,13 +27,13 @@ pub(super) fn validate(items: &[Value], before: usize) -> Verdict {
     match open.first() {
         None => Ok(()),
         Some(call_id) => {
-            Err(Refusal::at("input", format!("No tool output found for function call {call_id}.")))
+            Err(Rejection::at("input", format!("No tool output found for function call {call_id}.")))
         }
     }
 }
 
 /// Requires that reasoning is followed by the message or call it led to.
-fn follows(items: &[Value], index: usize, place: usize) -> Verdict {
+fn follows(items: &[Value], index: usize, place: usize) -> Validation {
     let next = items[index + 1..].iter().find(|item| item["type"] != "reasoning");
     let led_to = |item: &Value| {
         let kind = item["type"].as_str().unwrap_or_default();
@@ -47,5 +47,5 @@ fn follows(items: &[Value], index: usize, place: usize) -> Verdict {
     let id = items[index]["id"].as_str().unwrap_or_default();
     let message =
         format!("Item '{id}' of type 'reasoning' was provided without its required following item.");
-    Err(Refusal::at(format!("input[{place}]"), message))
+    Err(Rejection::at(format!("input[{place}]"), message))
 }

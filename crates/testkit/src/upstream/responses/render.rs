@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::dialect::{Dialect, Voice};
+use super::super::answer::Step;
+use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::memory::{Memory, Stored};
-use super::super::refusal::{encode, given, list};
+use super::super::rejection::{encode, given, list};
 use super::super::reply::{Reply, Stop, ToolCall, UsageStyle};
-use super::super::script::Step;
 use super::stream::Writer;
 
-pub(super) struct ResponsesVoice<'a> {
+pub(super) struct ResponsesRenderer<'a> {
     pub id: String,
     pub created: u64,
     pub request: Value,
@@ -17,10 +17,10 @@ pub(super) struct ResponsesVoice<'a> {
     /// The items of this request only.
     pub own_input: Vec<Value>,
     /// The whole conversation so far.
-    pub context: Vec<Value>,
+    pub conversation: Vec<Value>,
 }
 
-impl Voice for ResponsesVoice<'_> {
+impl ResponseRenderer for ResponsesRenderer<'_> {
     fn dialect(&self) -> Dialect {
         Dialect::Responses
     }
@@ -84,7 +84,7 @@ impl Voice for ResponsesVoice<'_> {
     }
 }
 
-impl ResponsesVoice<'_> {
+impl ResponsesRenderer<'_> {
     fn stem(&self) -> &str {
         self.id.trim_start_matches("resp_")
     }
@@ -186,10 +186,10 @@ impl ResponsesVoice<'_> {
         if self.request["store"] == false {
             return;
         }
-        let mut context = self.context.clone();
-        context.extend_from_slice(list(&response["output"]));
+        let mut conversation = self.conversation.clone();
+        conversation.extend_from_slice(list(&response["output"]));
         let input = self.own_input.iter().enumerate().map(|(index, item)| self.identified(index, item));
-        let stored = Stored { document: response.clone(), input: input.collect(), context, looked: 0 };
+        let stored = Stored { document: response.clone(), input: input.collect(), conversation, reads: 0 };
         self.memory.store(&self.id, stored);
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::script::Step;
+use super::super::answer::Step;
 
 #[derive(Default)]
 pub(super) struct Writer {
@@ -21,14 +21,14 @@ struct Place<'a> {
 
 impl Writer {
     pub fn event(&mut self, data: Value) {
-        self.costing(data, 0, 0);
+        self.send_billed(data, 0, 0);
     }
 
-    fn costing(&mut self, mut data: Value, completion: u64, reasoning: u64) {
+    fn send_billed(&mut self, mut data: Value, completion: u64, reasoning: u64) {
         data["sequence_number"] = json!(self.sequence);
         self.sequence += 1;
         let kind = data["type"].as_str().unwrap_or_default();
-        self.steps.push(Step::costing(format!("event: {kind}\ndata: {data}\n\n"), completion, reasoning));
+        self.steps.push(Step::send_billed(format!("event: {kind}\ndata: {data}\n\n"), completion, reasoning));
     }
 
     pub fn response(&mut self, kind: &str, response: Value) {
@@ -47,7 +47,7 @@ impl Writer {
         for (name, value) in more.as_object().into_iter().flatten() {
             data[name] = value.clone();
         }
-        self.costing(data, completion, reasoning);
+        self.send_billed(data, completion, reasoning);
     }
 
     pub fn reasoning(&mut self, index: usize, item: &Value, pieces: &[String]) {

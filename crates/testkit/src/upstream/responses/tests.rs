@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::upstream::Upstream;
-use crate::upstream::tests::socket::{Heard, ask_with, with};
+use crate::upstream::tests::socket::{RawResponse, ask_with, with};
 
 const KEY: (&str, &str) = ("authorization", "Bearer sk-1");
 
-async fn create(upstream: &Upstream, model: &str, changes: Value) -> Heard {
+async fn create(upstream: &Upstream, model: &str, changes: Value) -> RawResponse {
     let body = with(&json!({"model": model, "input": "one two three"}), &changes).to_string();
     ask_with(upstream, "POST", "/v1/responses", &[KEY], &body).await
 }
 
-async fn manage(upstream: &Upstream, method: &str, path: &str) -> Heard {
+async fn manage(upstream: &Upstream, method: &str, path: &str) -> RawResponse {
     ask_with(upstream, method, &format!("/v1/responses/{path}"), &[KEY], "").await
 }
 
@@ -25,7 +25,7 @@ fn output(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn fields_and_limits_are_held() {
+async fn fields_and_limits_are_validated() {
     let upstream = Upstream::start().await;
     let open = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     for (model, changes, param) in [
@@ -64,9 +64,9 @@ async fn fields_and_limits_are_held() {
         ("text", json!({"tools": [{"type": "mystery"}]}), "tools[0].type"),
         ("text", json!({"tool_choice": {"type": "function", "name": "f"}}), "tool_choice"),
     ] {
-        let heard = create(&upstream, model, changes.clone()).await;
-        heard.refused(400);
-        assert_eq!(heard.json()["error"]["param"], param, "{changes}");
+        let response = create(&upstream, model, changes.clone()).await;
+        response.refused(400);
+        assert_eq!(response.json()["error"]["param"], param, "{changes}");
     }
     let body = json!({"model": "text", "input": "hi"}).to_string();
     ask_with(&upstream, "POST", "/v1/responses", &[("x-api-key", "k")], &body).await.refused(401);
@@ -74,7 +74,7 @@ async fn fields_and_limits_are_held() {
 }
 
 #[tokio::test]
-async fn items_are_held() {
+async fn items_are_validated() {
     let upstream = Upstream::start().await;
     let message = |role: &str, content: Value| json!({"role": role, "content": content});
     let long = "x".repeat(65);
@@ -109,9 +109,9 @@ async fn items_are_held() {
             "input[0].encrypted_content",
         ),
     ] {
-        let heard = create(&upstream, "text", json!({"input": input})).await;
-        heard.refused(400);
-        assert_eq!(heard.json()["error"]["param"], param, "{input}");
+        let response = create(&upstream, "text", json!({"input": input})).await;
+        response.refused(400);
+        assert_eq!(response.json()["error"]["param"], param, "{input}");
     }
     let unknown = json!({"input": [{"type": "reasoning", "id": "rs_1", "summary": []}]});
     create(&upstream, "text", unknown).await.refused(404);
@@ -121,7 +121,7 @@ async fn items_are_held() {
 }
 
 #[tokio::test]
-async fn reasoning_is_sealed_and_taken_back() {
+async fn encrypted_reasoning_is_verified() {
     let upstream = Upstream::start().await;
     let tools =
         json!([{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]);
@@ -178,9 +178,9 @@ async fn the_stream_has_the_whole_event_set_in_order() {
     ] {
         upstream.reset();
         let whole = create(&upstream, model, asks.clone()).await.taken();
-        let heard = create(&upstream, model, with(&asks, &json!({"stream": true}))).await;
-        let events = heard.chunks();
-        assert!(!heard.body.contains("[DONE]"));
+        let response = create(&upstream, model, with(&asks, &json!({"stream": true}))).await;
+        let events = response.chunks();
+        assert!(!response.body.contains("[DONE]"));
         assert!(events.iter().enumerate().all(|(index, event)| event["sequence_number"] == index), "{model}");
         let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
         assert_eq!(kinds[..2], ["response.created", "response.in_progress"]);
@@ -206,7 +206,7 @@ async fn the_stream_has_the_whole_event_set_in_order() {
 }
 
 #[tokio::test]
-async fn a_stored_response_has_a_life() {
+async fn a_stored_response_can_be_read_and_deleted() {
     let upstream = Upstream::start().await;
     let made = create(&upstream, "tools", json!({})).await.taken();
     let id = made["id"].as_str().unwrap();
@@ -232,7 +232,7 @@ async fn a_stored_response_has_a_life() {
 }
 
 #[tokio::test]
-async fn a_response_in_the_background_is_waited_for_or_cancelled() {
+async fn a_background_response_is_polled_or_cancelled() {
     let upstream = Upstream::start().await;
     for cancels in [false, true] {
         let made = create(&upstream, "text", json!({"background": true})).await.taken();

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::super::name::ModelName;
+use super::super::model_name::ModelName;
 use super::super::openai::{
     EFFORTS, invalid, members, missing, named_schema, one_of, range, unknown, unsupported,
 };
-use super::super::refusal::{Refusal, Verdict, given, list, stranger};
+use super::super::rejection::{Rejection, Validation, given, list, unknown_member};
 
 const FIELDS: [&str; 34] = [
     "access_programs",
@@ -77,8 +77,8 @@ const TOOLS: [&str; 18] = [
     "programmatic_tool_calling",
 ];
 
-pub(super) fn validate(request: &Value, name: &ModelName) -> Verdict {
-    if let Some(field) = stranger(request, &FIELDS) {
+pub(super) fn validate(request: &Value, name: &ModelName) -> Validation {
+    if let Some(field) = unknown_member(request, &FIELDS) {
         return Err(unknown(field));
     }
     if name.whole.is_empty() {
@@ -105,7 +105,7 @@ pub(super) fn validate(request: &Value, name: &ModelName) -> Verdict {
     tool_choice(request)
 }
 
-fn limits(request: &Value) -> Verdict {
+fn limits(request: &Value) -> Validation {
     range(request, "temperature", 0.0, 2.0)?;
     range(request, "top_p", 0.0, 1.0)?;
     if given(request, "max_output_tokens").is_some_and(|limit| limit.as_u64().is_none_or(|limit| limit < 16))
@@ -114,7 +114,7 @@ fn limits(request: &Value) -> Verdict {
             "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {} instead.",
             request["max_output_tokens"]
         );
-        return Err(Refusal::at("max_output_tokens", message).code("integer_below_min_value"));
+        return Err(Rejection::at("max_output_tokens", message).code("integer_below_min_value"));
     }
     if let Some(truncation) = given(request, "truncation") {
         one_of(truncation, "truncation", &["auto", "disabled"])?;
@@ -126,12 +126,12 @@ fn limits(request: &Value) -> Verdict {
         if given(request, "previous_response_id").is_some() {
             return Err(invalid("conversation", &request["conversation"]));
         }
-        return Err(Refusal { status: 404, ..Refusal::at("conversation", "Conversation not found.") });
+        return Err(Rejection { status: 404, ..Rejection::at("conversation", "Conversation not found.") });
     }
     Ok(())
 }
 
-fn generation(request: &Value, name: &ModelName) -> Verdict {
+fn generation(request: &Value, name: &ModelName) -> Validation {
     if let Some(reasoning) = given(request, "reasoning") {
         members(reasoning, "reasoning", &["effort", "summary", "generate_summary", "context", "mode"])?;
         if let Some(effort) = given(reasoning, "effort") {
@@ -155,7 +155,7 @@ fn generation(request: &Value, name: &ModelName) -> Verdict {
     Ok(())
 }
 
-fn text(request: &Value) -> Verdict {
+fn text(request: &Value) -> Validation {
     let Some(text) = given(request, "text") else { return Ok(()) };
     members(text, "text", &["format", "verbosity"])?;
     if let Some(verbosity) = given(text, "verbosity") {
@@ -174,7 +174,7 @@ fn text(request: &Value) -> Verdict {
     named_schema(format, path, "schema", 64)
 }
 
-fn tools(tools: &Value, path: &str) -> Verdict {
+fn tools(tools: &Value, path: &str) -> Validation {
     for (index, tool) in list(tools).iter().enumerate() {
         let path = format!("{path}[{index}]");
         one_of(&tool["type"], &format!("{path}.type"), &TOOLS)?;
@@ -211,7 +211,7 @@ fn tools(tools: &Value, path: &str) -> Verdict {
     Ok(())
 }
 
-fn tool_choice(request: &Value) -> Verdict {
+fn tool_choice(request: &Value) -> Validation {
     let Some(choice) = given(request, "tool_choice") else { return Ok(()) };
     if choice.is_string() {
         return one_of(choice, "tool_choice", &["none", "auto", "required"]);
@@ -222,7 +222,7 @@ fn tool_choice(request: &Value) -> Verdict {
     let declared = list(&request["tools"]).iter().any(|tool| tool["name"] == choice["name"]);
     if ["function", "custom"].iter().any(|kind| choice["type"] == *kind) && !declared {
         let name = choice["name"].as_str().unwrap_or_default();
-        return Err(Refusal::at(
+        return Err(Rejection::at(
             "tool_choice",
             format!("Tool choice '{name}' not found in 'tools' parameter."),
         ));

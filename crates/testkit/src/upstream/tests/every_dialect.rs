@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::socket::{Heard, ask_with, with};
-use crate::upstream::{Script, Upstream};
+use super::socket::{RawResponse, ask_with, with};
+use crate::upstream::{FaultScript, Upstream};
 
 pub(super) const HEADERS: [(&str, &str); 5] = [
     ("authorization", "Bearer k"),
@@ -57,7 +57,7 @@ pub(super) fn request(dialect: &str, model: &str, stream: bool, image: bool) -> 
     (path, body)
 }
 
-pub(super) async fn ask(upstream: &Upstream, dialect: &str, model: &str, stream: bool) -> Heard {
+pub(super) async fn ask(upstream: &Upstream, dialect: &str, model: &str, stream: bool) -> RawResponse {
     let (path, body) = request(dialect, model, stream, false);
     ask_with(upstream, "POST", &path, &HEADERS, &body.to_string()).await
 }
@@ -74,7 +74,7 @@ fn text(answer: &Value) -> String {
 }
 
 #[tokio::test]
-async fn they_say_the_same() {
+async fn every_format_has_the_same_text() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
         let answer = ask(&upstream, dialect, "text", false).await.taken();
@@ -96,7 +96,7 @@ async fn they_say_the_same() {
 }
 
 #[tokio::test]
-async fn they_break_the_same() {
+async fn every_format_breaks_alike() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
         upstream.reset();
@@ -127,7 +127,7 @@ async fn they_break_the_same() {
 }
 
 #[tokio::test]
-async fn they_fail_the_same() {
+async fn every_format_fails_alike() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
         for (model, status) in
@@ -138,14 +138,14 @@ async fn they_fail_the_same() {
         assert!(ask(&upstream, dialect, "error-429-7", false).await.head.contains("retry-after: 7"));
         let before = ask(&upstream, dialect, "error-in-stream", true).await;
         assert!(before.status == 200 && before.body.contains("verloaded") && !before.body.contains("Hello"));
-        upstream.push(Script::like("error-503"));
+        upstream.push(FaultScript::named("error-503"));
         ask(&upstream, dialect, "text", false).await.refused(503);
     }
     assert!(upstream.bill().is_empty());
 }
 
 #[tokio::test]
-async fn usage_can_be_absent_or_absurd() {
+async fn usage_can_be_absent_or_implausible() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
         for stream in [false, true] {
@@ -161,7 +161,7 @@ async fn usage_can_be_absent_or_absurd() {
 }
 
 #[tokio::test]
-async fn agents_are_served_everywhere() {
+async fn agents_are_answered_in_every_format() {
     let upstream = Upstream::start().await;
     let schema = json!({"type": "object", "properties": {"command": {"type": "array", "items": {"type": "string"}}}, "required": ["command"]});
     let order = "Do write the file b.txt with it's";

@@ -8,10 +8,10 @@ use crate::upstream::Upstream;
 
 /// Terminal events and content, in any format.
 const ENDS: [&str; 4] = ["[DONE]", "message_stop", "response.completed", "finishReason"];
-const SAID: [&str; 2] = ["Hello", "from "];
+const WORDS: [&str; 2] = ["Hello", "from "];
 
 #[tokio::test]
-async fn they_break_before_a_word() {
+async fn faults_before_content_send_no_text() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
         upstream.reset();
@@ -23,7 +23,11 @@ async fn they_break_before_a_word() {
             assert!(cut.body.is_empty() || cut.body.ends_with("UNFINISHED"), "{dialect}: {}", cut.body);
             let end = ask(&upstream, dialect, "eof-before-content", stream).await;
             assert!(end.status == 200 && !end.broken, "{dialect}");
-            assert!(!SAID.iter().chain(&ENDS).any(|text| end.body.contains(text)), "{dialect}: {}", end.body);
+            assert!(
+                !WORDS.iter().chain(&ENDS).any(|text| end.body.contains(text)),
+                "{dialect}: {}",
+                end.body
+            );
         }
         assert!(upstream.bill().iter().all(|line| !line.finished && line.completion_tokens == 0));
         let before = ask(&upstream, dialect, "cut-before-head", true).await;
@@ -32,15 +36,15 @@ async fn they_break_before_a_word() {
 }
 
 #[tokio::test]
-async fn some_repeat_the_credential_everywhere() {
+async fn leaks_repeat_the_credential_in_body_and_headers() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
-        for model in ["tattle-401", "tattle-500", "tattle-page", "tattle-stream"] {
+        for model in ["leak-401", "leak-500", "leak-page", "leak-stream"] {
             for stream in [true, false] {
-                let heard = ask(&upstream, dialect, model, stream).await;
+                let response = ask(&upstream, dialect, model, stream).await;
                 let known = HEADERS.iter().find(|(name, _)| *name == "authorization").unwrap().1;
-                assert!(heard.body.contains(known), "{dialect} {model}: {}", heard.body);
-                assert!(heard.head.contains("x-seen: "), "{dialect} {model}: {}", heard.head);
+                assert!(response.body.contains(known), "{dialect} {model}: {}", response.body);
+                assert!(response.head.contains("x-seen: "), "{dialect} {model}: {}", response.head);
             }
         }
     }
@@ -48,16 +52,20 @@ async fn some_repeat_the_credential_everywhere() {
 }
 
 #[tokio::test]
-async fn broken_documents_end_in_order() {
+async fn malformed_bodies_end_cleanly() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
         let half = ask(&upstream, dialect, "truncated-json", false).await;
         assert!(half.status == 200 && half.body.starts_with('{'), "{dialect}");
         assert!(serde_json::from_str::<serde_json::Value>(&half.body).is_err(), "{dialect}");
         for model in ["truncated-json", "bad-event-mid-stream"] {
-            let heard = ask(&upstream, dialect, model, true).await;
-            assert!(heard.body.contains("from ") && !heard.body.ends_with("UNFINISHED"), "{dialect}");
-            assert!(!ENDS.iter().any(|end| heard.body.contains(end)), "{dialect} {model}: {}", heard.body);
+            let response = ask(&upstream, dialect, model, true).await;
+            assert!(response.body.contains("from ") && !response.body.ends_with("UNFINISHED"), "{dialect}");
+            assert!(
+                !ENDS.iter().any(|end| response.body.contains(end)),
+                "{dialect} {model}: {}",
+                response.body
+            );
         }
         assert!(ask(&upstream, dialect, "bad-sse", true).await.data().is_empty(), "{dialect}");
         let typed = ask(&upstream, dialect, "wrong-type", false).await;
@@ -71,11 +79,11 @@ async fn broken_documents_end_in_order() {
 async fn framing_changes_no_event() {
     let upstream = Upstream::start().await;
     for dialect in ["chat", "responses", "messages", "generate"] {
-        let words = |body: &str| SAID.iter().all(|word| body.contains(word));
+        let words = |body: &str| WORDS.iter().all(|word| body.contains(word));
         for model in ["sse-crlf", "sse-cr", "sse-bom", "sse-lines", "sse-comments", "bytewise"] {
             for stream in [false, true] {
-                let heard = ask(&upstream, dialect, model, stream).await;
-                assert!(words(&heard.body), "{dialect} {model}: {}", heard.body);
+                let response = ask(&upstream, dialect, model, stream).await;
+                assert!(words(&response.body), "{dialect} {model}: {}", response.body);
                 let line = upstream.bill().pop().unwrap();
                 assert!(line.finished && line.completion_tokens == 8, "{dialect} {model}: {line:?}");
             }
@@ -90,7 +98,7 @@ async fn framing_changes_no_event() {
 }
 
 #[tokio::test]
-async fn pings_go_on_until_the_client_leaves() {
+async fn pings_continue_until_the_client_disconnects() {
     use tokio::io::AsyncReadExt as _;
     let upstream = Upstream::start().await;
     for (model, stream, mark) in [
@@ -103,9 +111,9 @@ async fn pings_go_on_until_the_client_leaves() {
         upstream.reset();
         let (path, body) = request("messages", model, stream, false);
         let mut connection = send_with(&upstream, "POST", &path, &HEADERS, &body.to_string()).await;
-        let mut heard = Vec::new();
-        while String::from_utf8_lossy(&heard).matches(mark).count() < 3 {
-            assert!(connection.read_buf(&mut heard).await.unwrap() > 0, "{model}");
+        let mut response = Vec::new();
+        while String::from_utf8_lossy(&response).matches(mark).count() < 3 {
+            assert!(connection.read_buf(&mut response).await.unwrap() > 0, "{model}");
         }
         drop(connection);
         while !upstream.bill()[0].cancelled {
@@ -115,7 +123,7 @@ async fn pings_go_on_until_the_client_leaves() {
 }
 
 #[tokio::test]
-async fn waiting_times_come_in_every_form() {
+async fn errors_have_every_retry_hint() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
         for (model, status, header) in [
@@ -128,16 +136,20 @@ async fn waiting_times_come_in_every_form() {
             ("error-429-garbage", 429, "retry-after: soon, I hope\r\n"),
             ("error-503-2", 503, "retry-after: 2\r\n"),
         ] {
-            let heard = ask(&upstream, dialect, model, true).await;
-            heard.refused(status);
-            assert!(format!("{}\r\n", heard.head).contains(header), "{dialect} {model}: {}", heard.head);
+            let response = ask(&upstream, dialect, model, true).await;
+            response.refused(status);
+            assert!(
+                format!("{}\r\n", response.head).contains(header),
+                "{dialect} {model}: {}",
+                response.head
+            );
         }
         let silent = ask(&upstream, dialect, "error-429-none", false).await;
         assert!(silent.status == 429 && !silent.head.contains("retry-after"), "{dialect}");
         for status in [408, 409, 425, 500, 502, 503, 504, 529, 403] {
-            let heard = ask(&upstream, dialect, &format!("error-{status}"), false).await;
-            heard.refused(status);
-            assert!(!heard.head.contains("retry-after"));
+            let response = ask(&upstream, dialect, &format!("error-{status}"), false).await;
+            response.refused(status);
+            assert!(!response.head.contains("retry-after"));
         }
         let quota = ask(&upstream, dialect, "insufficient-quota", false).await;
         assert_eq!(quota.status, if dialect == "messages" { 400 } else { 429 }, "{dialect}");
@@ -146,11 +158,11 @@ async fn waiting_times_come_in_every_form() {
 }
 
 #[tokio::test]
-async fn a_bomb_is_small_and_packed() {
+async fn a_gzip_bomb_is_small_on_the_wire() {
     let upstream = Upstream::start().await;
-    let heard = ask(&upstream, "chat", "gzip-bomb", false).await;
-    assert!(heard.head.contains("content-encoding: gzip"), "{}", heard.head);
-    let length = heard.head.split_once("content-length: ").unwrap().1.split("\r\n").next().unwrap();
+    let response = ask(&upstream, "chat", "gzip-bomb", false).await;
+    assert!(response.head.contains("content-encoding: gzip"), "{}", response.head);
+    let length = response.head.split_once("content-length: ").unwrap().1.split("\r\n").next().unwrap();
     assert!((1_600_000..1_800_000).contains(&length.parse().unwrap()), "{length}");
 }
 
@@ -164,8 +176,8 @@ async fn calls_are_counted_by_name() {
     assert_eq!(ask(&upstream, "responses", "recovers-60000@c", true).await.status, 503);
     assert_eq!(ask(&upstream, "responses", "late-10-error-409@e", true).await.status, 409);
     assert_eq!(ask(&upstream, "generate", "recovers-0@d", true).await.status, 200);
-    let told = socket::ask(&upstream, "GET", "/calls?model=flaky-2@a", "").await.json();
-    assert_eq!(told, serde_json::json!({"flaky-2@a": 3}));
+    let reported = socket::ask(&upstream, "GET", "/calls?model=flaky-2@a", "").await.json();
+    assert_eq!(reported, serde_json::json!({"flaky-2@a": 3}));
     let all = socket::ask(&upstream, "GET", "/calls", "").await.json();
     assert_eq!(all.as_object().unwrap().len(), 5);
     let bill = ask_with(&upstream, "GET", "/bill?model=recovers-0@d", &[], "").await.json();

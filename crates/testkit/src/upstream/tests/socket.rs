@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 
 use crate::upstream::Upstream;
 
-pub(in crate::upstream) struct Heard {
+pub(in crate::upstream) struct RawResponse {
     pub status: u16,
     pub head: String,
     pub body: String,
@@ -14,7 +14,7 @@ pub(in crate::upstream) struct Heard {
     pub broken: bool,
 }
 
-impl Heard {
+impl RawResponse {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.body))
     }
@@ -73,7 +73,12 @@ pub(in crate::upstream) async fn send_with(
     stream
 }
 
-pub(in crate::upstream) async fn ask(upstream: &Upstream, method: &str, path: &str, body: &str) -> Heard {
+pub(in crate::upstream) async fn ask(
+    upstream: &Upstream,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> RawResponse {
     ask_with(upstream, method, path, &[], body).await
 }
 
@@ -83,7 +88,7 @@ pub(in crate::upstream) async fn ask_with(
     path: &str,
     headers: &[(&str, &str)],
     body: &str,
-) -> Heard {
+) -> RawResponse {
     let mut stream = send_with(upstream, method, path, headers, body).await;
     let mut bytes = Vec::new();
     let broken = stream.read_to_end(&mut bytes).await.is_err();
@@ -91,7 +96,7 @@ pub(in crate::upstream) async fn ask_with(
     let (head, body) = text.split_once("\r\n\r\n").map_or((text.as_str(), ""), |(head, body)| (head, body));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
     let body = if head.contains("transfer-encoding: chunked") { dechunk(body) } else { body.to_owned() };
-    Heard { status, head: head.to_owned(), body, broken }
+    RawResponse { status, head: head.to_owned(), body, broken }
 }
 
 /// Decodes a chunked body; an unfinished one is marked for the tests.

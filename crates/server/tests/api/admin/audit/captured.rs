@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use testkit::Script;
+use testkit::FaultScript;
 
 use super::{LOG, entries, logging};
 use crate::app::{self, MASTER, TestApp, TestSettings, UPSTREAM_KEY, question};
@@ -141,7 +141,7 @@ async fn no_secret_is_kept_wherever_it_was_said() {
         let call = || app.post("/v1/chat/completions", body.clone()).key(&key);
         call().header("cookie", OWN).header("x-custom-token", OWN).header("x-note", &said).send().await;
         for path in ["/v1/chat/completions", "/p/openai/v1/chat/completions"] {
-            app.upstream.push(Script::status(
+            app.upstream.push(FaultScript::status(
                 400,
                 "application/json",
                 format!("{{\"error\":{{\"message\":\"{said}\"}}}}"),

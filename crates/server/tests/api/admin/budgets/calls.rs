@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use http_body_util::BodyExt as _;
 use pipeline::budgets;
 use serde_json::{Value, json};
-use testkit::Script;
+use testkit::FaultScript;
 
 use super::{BUDGETS, budget, each, set};
 use crate::app::{TestApp, question};
@@ -124,7 +124,7 @@ async fn what_is_held_is_given_back_however_a_call_ends() {
     each(async |app| {
         set(&app, "/", "daily", 1.0).await;
         // Under way: held at its worst.
-        app.upstream.push(Script::like("hang-mid-stream"));
+        app.upstream.push(FaultScript::named("hang-mid-stream"));
         let response = app.post("/v1/chat/completions", streamed()).open().await;
         let (spent, held) = figures(&app, "/").await;
         assert!(spent == 0.0 && held > 0.001, "{held}");
@@ -134,12 +134,12 @@ async fn what_is_held_is_given_back_however_a_call_ends() {
         let after_leaving = released(&app, "/").await;
         assert!(after_leaving > 0.0 && after_leaving < held);
         // The provider dies.
-        app.upstream.push(Script::like("cut-mid-stream"));
+        app.upstream.push(FaultScript::named("cut-mid-stream"));
         app.post("/v1/chat/completions", streamed()).send().await.expect_status(200);
         let after_break = released(&app, "/").await;
         assert!(after_break > after_leaving);
         // The provider refuses.
-        app.upstream.push(Script::like("unauthorized"));
+        app.upstream.push(FaultScript::named("unauthorized"));
         assert!(app.post("/v1/chat/completions", bounded()).send().await.status >= 400);
         assert_eq!(released(&app, "/").await, after_break, "nothing was consumed");
         let rows = app.receipts(3).await;

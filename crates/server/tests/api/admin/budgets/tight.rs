@@ -1,7 +1,7 @@
 //! Tests of nearly exhausted budgets: the output limit is lowered, a cheaper model serves, or the call is refused.
 
 use serde_json::{Value, json};
-use testkit::Script;
+use testkit::FaultScript;
 
 use super::{BUDGETS, budget, each, set};
 use crate::app::{Answer, TestApp, question};
@@ -38,11 +38,11 @@ fn clamped(answer: &Answer) -> (u64, u64) {
 }
 
 /// A response that consumed `tokens` output tokens.
-pub fn answering(tokens: u64) -> Script {
+pub fn answering(tokens: u64) -> FaultScript {
     let body = json!({"id": "c", "object": "chat.completion", "created": 1, "model": "gpt-4o",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": "a"}, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 12, "completion_tokens": tokens, "total_tokens": tokens + 12}});
-    Script::status(200, "application/json", body.to_string())
+    FaultScript::status(200, "application/json", body.to_string())
 }
 
 #[tokio::test]

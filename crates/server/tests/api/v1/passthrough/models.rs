@@ -1,7 +1,7 @@
 //! Tests of the model of a passthrough call: exactly one, readable, and charged as the response names it.
 
 use serde_json::{Value, json};
-use testkit::Script;
+use testkit::FaultScript;
 
 use crate::app::{self, TestApp, TestSettings, question};
 
@@ -104,7 +104,7 @@ async fn the_model_that_the_answer_names_is_charged_when_it_costs_more() {
         let answer = |model: &str| {
             let body = json!({"id": "c", "model": model, "choices": [],
                 "usage": {"prompt_tokens": 1000, "completion_tokens": 0}});
-            Script::status(200, "application/json", body.to_string())
+            FaultScript::status(200, "application/json", body.to_string())
         };
         for (asked, answered, booked, cost) in [
             ("cheap", "dear", "dear", 1.0),

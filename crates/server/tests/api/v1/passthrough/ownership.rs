@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use testkit::Script;
+use testkit::FaultScript;
 
 use crate::app::{self, TestApp, input};
 
 async fn made(app: &TestApp, key: &str, path: &str, id: &str) {
     let body = json!({"id": id, "object": "thing", "status": "completed", "model": "text"});
-    app.upstream.push(Script::status(200, "application/json", body.to_string()));
+    app.upstream.push(FaultScript::status(200, "application/json", body.to_string()));
     app.post(format!("/p/openai/v1/{path}"), json!({"model": "text"}))
         .key(key)
         .send()
@@ -134,7 +134,7 @@ async fn the_output_of_a_batch_is_its_owners() {
         let (_, theirs) = app.key(json!({"name": "theirs"})).await;
         made(&app, &mine, "batches", "batch_p1").await;
         let done = json!({"id": "batch_p1", "output_file_id": "file-out", "error_file_id": null});
-        app.upstream.push(Script::status(200, "application/json", done.to_string()));
+        app.upstream.push(FaultScript::status(200, "application/json", done.to_string()));
         // Even if an admin is the first to look.
         app.get("/p/openai/v1/batches/batch_p1").send().await.expect_status(200);
         let path = "files/file-out/content";

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use flate2::write::{GzEncoder, ZlibEncoder};
 use http::Method;
-use testkit::{Answer as Scripted, Script, Step};
+use testkit::{Answer as Scripted, FaultScript, Step};
 
 use crate::app::{self, TestApp, UPSTREAM_KEY, question};
 
@@ -29,8 +29,8 @@ fn encoded(encoding: &str, text: &[u8]) -> Vec<u8> {
     }
 }
 
-fn answer(kind: &str, steps: Vec<Step>, headers: &[(&str, &str)]) -> Script {
-    Script::Exact(Scripted {
+fn answer(kind: &str, steps: Vec<Step>, headers: &[(&str, &str)]) -> FaultScript {
+    FaultScript::Exact(Scripted {
         content_type: kind.into(),
         headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         steps,
@@ -58,7 +58,7 @@ async fn a_secret_is_masked_in_any_chunks_and_media_type() {
             }
         }
         let body = text.clone().into_bytes();
-        app.upstream.push(Script::status(200, "application/octet-stream", body));
+        app.upstream.push(FaultScript::status(200, "application/octet-stream", body));
         assert_eq!(get(&app).await.text(), masked, "with its length announced");
     })
     .await;
@@ -73,7 +73,7 @@ async fn a_compressed_answer_is_decoded_metered_and_masked() {
         for encoding in ["gzip", "deflate", "br"] {
             let packed = encoded(encoding, body.as_bytes());
             for status in [200, 400] {
-                app.upstream.push(Script::Exact(Scripted {
+                app.upstream.push(FaultScript::Exact(Scripted {
                     status,
                     headers: vec![("content-encoding".into(), encoding.into())],
                     ..Scripted::whole(packed.clone())
@@ -94,7 +94,7 @@ async fn a_compressed_answer_is_decoded_metered_and_masked() {
 async fn an_encoding_that_cannot_be_decoded_is_refused_and_estimated() {
     app::each(async |app| {
         for (status, encoding) in [(200, "compress"), (206, "br"), (200, "gzip, br"), (206, "gzip")] {
-            app.upstream.push(Script::Exact(Scripted {
+            app.upstream.push(FaultScript::Exact(Scripted {
                 status,
                 headers: vec![("content-encoding".into(), encoding.into())],
                 ..Scripted::whole(UPSTREAM_KEY)
@@ -105,7 +105,7 @@ async fn an_encoding_that_cannot_be_decoded_is_refused_and_estimated() {
         let rows = app.receipts(4).await;
         assert!(rows.iter().all(|row| row["input_tokens"].as_u64().unwrap() > 0), "{rows:#?}");
         // A head alone has nothing to decode.
-        app.upstream.push(Script::Exact(Scripted {
+        app.upstream.push(FaultScript::Exact(Scripted {
             headers: vec![("content-encoding".into(), "br".into())],
             ..Scripted::default()
         }));

@@ -1,7 +1,7 @@
 //! Tests of response events: framing of native streams, completeness of translated ones, errors in broken ones.
 
 use serde_json::{Value, json};
-use testkit::Script;
+use testkit::FaultScript;
 
 use super::{ANTHROPIC, OPENAI, PATH};
 use crate::app::{self, Answer, Client, TestApp, TestSettings, UPSTREAMS, input};
@@ -141,7 +141,7 @@ async fn native_events_pass_unchanged_but_for_their_framing() {
         let created = r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","status":"in_progress","model":"text","output":[]}}"#;
         let delta = r#"{"type":"response.output_text.delta","sequence_number":1, "delta":"caf\u00e9","x_extra":[1.50]}"#;
         let done = r#"{"type":"response.completed","sequence_number":2,"response":{"id":"resp_1","status":"completed","model":"text","output":[],"usage":{"input_tokens":3,"output_tokens":1,"total_tokens":4}}}"#;
-        app.upstream.push(Script::stream([
+        app.upstream.push(FaultScript::stream([
             format!("data: {created}\r\n\r\n"),
             format!("event: response.output_text.delta\ndata: {delta}\n\n"),
             format!("data: {done}\n\n"),

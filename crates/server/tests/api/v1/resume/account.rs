@@ -2,7 +2,7 @@
 
 use http_body_util::BodyExt as _;
 use serde_json::json;
-use testkit::{Script, TALE};
+use testkit::{FaultScript, RESUMABLE_TEXT};
 
 use super::{PAIRS, ask, check_whole, furnish, resuming};
 use crate::app::{self, Client};
@@ -12,8 +12,14 @@ async fn a_resumed_stream_is_one_receipt_of_all_its_parts() {
     app::each_with(resuming, async |app| {
         furnish(&app).await;
         for (number, pair) in PAIRS.into_iter().enumerate() {
-            let answer = ask(&app, Client::Chat, pair, &["tale-cut-60", "tale-cut-60", "tale"]).await;
-            check_whole(Client::Chat, &answer, TALE, 2, pair);
+            let answer = ask(
+                &app,
+                Client::Chat,
+                pair,
+                &["resumable-cut-after-60", "resumable-cut-after-60", "resumable"],
+            )
+            .await;
+            check_whole(Client::Chat, &answer, RESUMABLE_TEXT, 2, pair);
             assert!(answer.text().contains(" attempts=3 resumed=2\n"), "{}", answer.text());
             let rows = app.receipts(number + 1).await;
             let row = rows.last().unwrap();
@@ -43,8 +49,8 @@ async fn who_leaves_while_it_is_resumed_leaves_one_receipt() {
     app::each_with(resuming, async |app| {
         furnish(&app).await;
         for (number, pair) in PAIRS.into_iter().enumerate() {
-            for script in ["tale-cut-60", "hang"] {
-                app.upstream.push(Script::like(script));
+            for script in ["resumable-cut-after-60", "hang"] {
+                app.upstream.push(FaultScript::named(script));
             }
             let mut body = Client::Chat.body(pair, "Tell me the tale.");
             body["stream"] = json!(true);

@@ -143,7 +143,7 @@ async fn fallback_may_be_off_by_rule_or_automatic() {
     let auto = || auto.clone()();
     each(auto, json!({"max_retries": 0}), async |app| {
         app.refresher.discover().await;
-        let script = testkit::Script::like("error-500");
+        let script = testkit::FaultScript::named("error-500");
         app.upstream.push(script);
         assert_eq!(served(&app.chat("one/text").send().await), (200, "two/text", "2"));
     })

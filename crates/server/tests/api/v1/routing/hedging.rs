@@ -30,7 +30,7 @@ async fn the_faster_of_two_answers_and_the_other_is_cancelled() {
         combo(&app, "best", &["one/text", "two/text"]).await;
         warm_up(&app).await;
         for call in [app.chat("best"), app.stream("best")] {
-            app.upstream.push(testkit::Script::like("slow-3000"));
+            app.upstream.push(testkit::FaultScript::named("slow-3000"));
             let begun = app.gateway.clock.tick();
             let answer = call.send().await;
             assert_eq!(served(&answer), (200, "two/text", "2"), "{}", answer.text());
@@ -50,7 +50,7 @@ async fn hedges_are_a_share_of_the_calls() {
         warm_up(&app).await;
         let mut hedged = 0;
         for _ in 0..4 {
-            app.upstream.push(testkit::Script::like("slow-600"));
+            app.upstream.push(testkit::FaultScript::named("slow-600"));
             let answer = app.chat("best").send().await;
             hedged += i32::from(answer.header("x-gateway-attempts") == Some("2"));
         }
@@ -67,7 +67,7 @@ async fn who_is_outrun_in_the_middle_of_its_answer_is_paid_for_its_prompt() {
         for (call, behaviour) in
             [(app.chat("best"), "hang-after-head"), (app.stream("best"), "hang-before-content")]
         {
-            app.upstream.push(testkit::Script::like(behaviour));
+            app.upstream.push(testkit::FaultScript::named(behaviour));
             assert_eq!(served(&call.send().await), (200, "two/text", "2"), "{behaviour}");
         }
         let rows = app.receipts(WARM_UP + 2).await;
@@ -92,7 +92,7 @@ async fn a_client_that_leaves_two_who_had_begun_pays_both() {
     each(hedging(0.5), json!({}), async |app| {
         combo(&app, "best", &["one/text", "two/text"]).await;
         let leave = async |behaviours: &[&str]| {
-            behaviours.iter().for_each(|behaviour| app.upstream.push(testkit::Script::like(behaviour)));
+            behaviours.iter().for_each(|behaviour| app.upstream.push(testkit::FaultScript::named(behaviour)));
             let expected = app.upstream.requests().len() + behaviours.len();
             let all_have_begun = async {
                 while app.upstream.requests().len() < expected {

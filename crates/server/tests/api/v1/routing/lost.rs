@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pipeline::policy::Policy;
 use serde_json::{Value, json};
-use testkit::Script;
+use testkit::FaultScript;
 
 use super::{combo, served};
 use crate::app::{self, TestApp, TestSettings};
@@ -74,7 +74,7 @@ async fn an_answer_that_was_lost_is_booked_at_its_own_price() {
             (true, "bad-sse"),
         ];
         for (stream, behaviour) in cases {
-            app.upstream.push(Script::like(behaviour));
+            app.upstream.push(FaultScript::named(behaviour));
             assert_eq!(served(&ask(&app, stream).await), (200, "two/gpt-4o-mini", "2"), "{behaviour}");
         }
         let rows = app.receipts(1 + cases.len()).await;
@@ -98,7 +98,7 @@ async fn what_a_lost_answer_says_of_itself_is_believed() {
         app.chat("two/gpt-4o-mini").send().await.expect_status(200);
         let usage =
             json!({"id": "x", "usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}});
-        app.upstream.push(Script::status(200, "application/json", usage.to_string()));
+        app.upstream.push(FaultScript::status(200, "application/json", usage.to_string()));
         assert_eq!(served(&app.chat("best").send().await), (200, "two/gpt-4o-mini", "2"));
         let rows = app.receipts(2).await;
         assert_eq!(beyond(&rows[1], &rows[0]), (100.0, 7.0));
@@ -113,7 +113,7 @@ async fn what_was_never_begun_costs_nothing() {
         let behaviours = ["error-500", "error-in-stream", "html", "reset-before-head", "hang"];
         for behaviour in behaviours {
             for stream in [false, true] {
-                app.upstream.push(Script::like(behaviour));
+                app.upstream.push(FaultScript::named(behaviour));
                 assert_eq!(served(&ask(&app, stream).await), (200, "two/gpt-4o-mini", "2"), "{behaviour}");
             }
         }
@@ -129,7 +129,7 @@ async fn what_was_never_begun_costs_nothing() {
 async fn what_was_lost_is_booked_when_nobody_answers_or_the_client_leaves() {
     each(async |app| {
         let push = |behaviours: [&str; 2]| {
-            behaviours.iter().for_each(|behaviour| app.upstream.push(Script::like(behaviour)));
+            behaviours.iter().for_each(|behaviour| app.upstream.push(FaultScript::named(behaviour)));
         };
         push(["truncated-json", "error-500"]);
         assert_eq!(ask(&app, false).await.status, 500);
@@ -161,7 +161,7 @@ async fn a_budget_without_room_for_what_was_lost_and_another_ends_the_call_with_
             call.send().await.expect_status(200);
         };
         let ask = async |behaviour: &str| {
-            app.upstream.push(Script::like(behaviour));
+            app.upstream.push(FaultScript::named(behaviour));
             let mut body = app::question("best");
             // A tenth of a cent of the dear one.
             body["max_tokens"] = json!(100);

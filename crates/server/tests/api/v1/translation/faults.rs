@@ -70,7 +70,7 @@ async fn an_answer_of_another_kind_is_502() {
         for client in CLIENTS {
             for upstream in UPSTREAMS.into_iter().filter(|upstream| !is_native(client, upstream)) {
                 for body in ["{}", "[]", "null", r#"{"choices":5,"output":5,"content":5,"candidates":5}"#] {
-                    app.upstream.push(testkit::Script::status(200, "application/json", body));
+                    app.upstream.push(testkit::FaultScript::status(200, "application/json", body));
                     let answer = client.ask(&app, &format!("{upstream}text"), false).send().await;
                     assert_eq!(answer.status, 502, "{client:?} {upstream} {body}: {}", answer.text());
                 }

@@ -19,18 +19,18 @@ impl ResetSwitch {
     }
 }
 
-pub(super) struct Line {
+pub(super) struct ResettableStream {
     stream: TcpStream,
     reset: ResetSwitch,
 }
 
-impl Line {
+impl ResettableStream {
     pub fn new(stream: TcpStream, reset: ResetSwitch) -> Self {
         Self { stream, reset }
     }
 }
 
-impl Drop for Line {
+impl Drop for ResettableStream {
     fn drop(&mut self) {
         if self.reset.0.load(Ordering::SeqCst) {
             // With zero linger the kernel sends a reset on close; if that fails, a regular close follows.
@@ -39,7 +39,7 @@ impl Drop for Line {
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for ResettableStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -49,7 +49,7 @@ impl AsyncRead for Line {
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for ResettableStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

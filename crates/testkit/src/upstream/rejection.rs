@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct Rejection {
     pub status: u16,
     /// The field, in the notation of the format.
     pub param: Option<String>,
@@ -13,9 +13,9 @@ pub(super) struct Refusal {
     pub code: Option<&'static str>,
 }
 
-pub(super) type Verdict = Result<(), Refusal>;
+pub(super) type Validation = Result<(), Rejection>;
 
-impl Refusal {
+impl Rejection {
     pub fn new(status: u16, message: impl Into<String>) -> Self {
         Self { status, param: None, message: message.into(), code: None }
     }
@@ -30,7 +30,7 @@ impl Refusal {
 }
 
 /// The first unknown member.
-pub(super) fn stranger<'v>(value: &'v Value, known: &[&str]) -> Option<&'v str> {
+pub(super) fn unknown_member<'v>(value: &'v Value, known: &[&str]) -> Option<&'v str> {
     value.as_object()?.keys().map(String::as_str).find(|member| !known.contains(member))
 }
 

@@ -1,42 +1,8 @@
-//! The answer to one request as data: every behaviour is reduced to this and played back by the same code.
+//! The answer to one request as data: every fault script is reduced to this and played back by the same code.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-
-/// An answer prepared in advance.
-#[derive(Clone, Debug)]
-pub enum Script {
-    /// Behave as if this model had been requested.
-    Like(String),
-    /// Send exactly this.
-    Exact(Answer),
-}
-
-impl Script {
-    pub fn like(model: &str) -> Self {
-        Self::Like(model.to_owned())
-    }
-
-    /// A status with a complete body.
-    pub fn status(status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
-        let body = body.into();
-        let length = Some(body.len() as u64);
-        let steps = vec![Step::send(body)];
-        Self::Exact(Answer {
-            status,
-            content_type: content_type.to_owned(),
-            length,
-            steps,
-            ..Answer::default()
-        })
-    }
-
-    /// An event stream with status 200 that sends each of these parts in its own write.
-    pub fn stream(parts: impl IntoIterator<Item = impl Into<Bytes>>) -> Self {
-        Self::Exact(Answer::stream(parts.into_iter().map(|part| Step::send(part)).collect()))
-    }
-}
 
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -84,6 +50,11 @@ impl Answer {
         let body = body.into();
         Self { length: Some(body.len() as u64), steps: vec![Step::send(body)], ..Self::default() }
     }
+
+    /// The index of the first step with content, or the number of steps.
+    pub(super) fn first_content(&self) -> usize {
+        self.steps.iter().take_while(|step| !step.has_content()).count()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -113,10 +84,15 @@ pub enum Step {
 
 impl Step {
     pub fn send(bytes: impl Into<Bytes>) -> Self {
-        Self::costing(bytes, 0, 0)
+        Self::send_billed(bytes, 0, 0)
     }
 
-    pub fn costing(bytes: impl Into<Bytes>, completion: u64, reasoning: u64) -> Self {
+    pub fn send_billed(bytes: impl Into<Bytes>, completion: u64, reasoning: u64) -> Self {
         Self::Send { bytes: bytes.into(), completion, reasoning }
+    }
+
+    /// Whether it sends content or reasoning, which is billed.
+    pub(super) fn has_content(&self) -> bool {
+        matches!(self, Self::Send { completion: 1.., .. })
     }
 }

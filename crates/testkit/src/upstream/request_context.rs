@@ -2,11 +2,11 @@
 
 use http::HeaderMap;
 
-use super::asked::Asked;
-use super::dialect::Voice;
+use super::dialect::ResponseRenderer;
 use super::memory::Memory;
+use super::parsed_request::ParsedRequest;
 
-pub(super) struct Visit<'a> {
+pub(super) struct RequestContext<'a> {
     pub headers: &'a HeaderMap,
     pub query: &'a str,
     pub raw: &'a [u8],
@@ -17,12 +17,12 @@ pub(super) struct Visit<'a> {
 }
 
 /// A parsed and accepted request.
-pub(super) struct Desk<'a> {
-    pub asked: Asked,
-    pub voice: Box<dyn Voice + 'a>,
+pub(super) struct AcceptedRequest<'a> {
+    pub parsed: ParsedRequest,
+    pub renderer: Box<dyn ResponseRenderer + 'a>,
 }
 
-impl Visit<'_> {
+impl RequestContext<'_> {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok().filter(|value| !value.trim().is_empty())
     }

@@ -4,10 +4,13 @@
 #[cfg(test)]
 mod tests;
 
+use super::fault_script::Behaviour;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ModelName {
     pub whole: String,
-    pub behaviour: String,
+    /// A name outside the fault script language is `text`.
+    pub behaviour: Behaviour,
     /// The part before the `~`.
     pub family: Option<String>,
 }
@@ -26,12 +29,12 @@ impl ModelName {
             None => (None, name),
         };
         let behaviour = behaviour.split_once('@').map_or(behaviour, |(behaviour, _)| behaviour);
-        Self { whole: name.to_owned(), behaviour: behaviour.to_owned(), family }
+        Self { whole: name.to_owned(), behaviour: Behaviour::parse(behaviour).unwrap_or_default(), family }
     }
 
     /// Whether validation is strict; the chat format is lenient for plain names.
     pub fn is_strict(&self) -> bool {
-        self.family.is_some() || self.behaviour == "strict"
+        self.family.is_some() || self.behaviour.is_strict()
     }
 
     fn family(&self) -> &str {

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::name::ModelName;
-use super::refusal::decode;
+use super::model_name::ModelName;
+use super::rejection::decode;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct ParsedRequest {
     pub name: ModelName,
     pub raw: Vec<u8>,
     pub streams: bool,
@@ -55,7 +55,7 @@ pub(super) struct Seen {
     pub bytes: Option<usize>,
 }
 
-impl Asked {
+impl ParsedRequest {
     /// The prompt's cost: eight tokens plus one per word.
     pub fn prompt_tokens(&self) -> u64 {
         8 + self.texts.iter().map(|text| text.split_whitespace().count() as u64).sum::<u64>()

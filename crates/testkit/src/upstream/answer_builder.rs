@@ -1,0 +1,83 @@
+//! Builds the answer to a request from a fault script, in the request's format.
+
+mod content;
+mod errors;
+mod fault;
+mod framing;
+mod leak;
+mod resumable;
+
+use super::answer::{Answer, Step};
+use super::dialect::ResponseRenderer;
+use super::fault_script::{Behaviour, Content, Malformed, Response};
+use super::parsed_request::ParsedRequest;
+use super::reply::Reply;
+use super::request_context::RequestContext;
+
+pub use resumable::{RESUMABLE_TEXT, TEXT_BEFORE_CALLS};
+
+/// One request and the format of its answer.
+pub(super) struct AnswerBuilder<'a> {
+    pub context: &'a RequestContext<'a>,
+    pub request: &'a ParsedRequest,
+    pub renderer: &'a dyn ResponseRenderer,
+}
+
+impl AnswerBuilder<'_> {
+    pub fn answer(&self, behaviour: &Behaviour) -> Answer {
+        let mut answer = self.respond(&behaviour.response);
+        if !behaviour.delay.is_zero() {
+            answer.before.insert(0, Step::Wait(behaviour.delay));
+        }
+        answer
+    }
+
+    fn respond(&self, response: &Response) -> Answer {
+        match response {
+            Response::Reply { content: Content::Resumable(variant), fault } => {
+                self.fixed_reply(*variant, *fault)
+            }
+            Response::Reply { content: Content::Requested(attempt), .. } => self.requested_reply(*attempt),
+            Response::Reply { content, fault } => {
+                let reply = self.reply(*content);
+                match fault {
+                    None => self.render(&reply),
+                    Some(fault) => self.broken(&reply, *fault, 0),
+                }
+            }
+            Response::Framed(framing) => self.framed(*framing),
+            Response::Error { status, hint } => self.error(*status, *hint),
+            Response::InsufficientQuota => self.insufficient_quota(),
+            Response::Malformed(malformed) => self.malformed(*malformed),
+            Response::Leak(leak) => self.leak(*leak),
+        }
+    }
+
+    fn render(&self, reply: &Reply) -> Answer {
+        let answer = if self.request.streams {
+            Answer::stream(self.renderer.events(reply))
+        } else {
+            let body = self.renderer.document(reply).to_string();
+            let length = Some(body.len() as u64);
+            let step = Step::send_billed(body, reply.completion_tokens(), reply.reasoning_tokens());
+            Answer { length, steps: vec![step], ..Answer::default() }
+        };
+        Answer { billed: Some(reply.billed()), ..answer }
+    }
+
+    fn malformed(&self, malformed: Malformed) -> Answer {
+        let streams = self.request.streams;
+        match malformed {
+            Malformed::Html => Answer {
+                content_type: "text/html".into(),
+                ..Answer::whole("<html><h1>Bad gateway</h1></html>")
+            },
+            Malformed::Json if streams => Answer::stream(vec![Step::send(self.renderer.broken_event())]),
+            Malformed::Json => Answer::whole("{\"id\": \"chatcmpl-1\", \"choices\": [{"),
+            Malformed::Sse if streams => Answer::stream(vec![Step::send("no event\nnor this one\n\n")]),
+            Malformed::Sse => Answer::whole("no document"),
+            Malformed::EmptyBody if streams => Answer::stream(Vec::new()),
+            Malformed::EmptyBody => Answer::whole(""),
+        }
+    }
+}
