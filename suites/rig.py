@@ -15,7 +15,7 @@ MASTER_KEY = "master-key-of-the-suites-0123456789"
 PROVIDER_KEY = "sk-upstream-secret-never-to-be-seen-4711"
 BACKUP_KEY = "sk-backup-secret-never-to-be-seen-4712"
 
-# Models that the upstream serves but does not list: see the table in crates/testkit/src/upstream.rs.
+# Models that the upstream serves but does not list.
 EXTRA_MODELS = "drip-5,drip-20,drip-50,drip-100,slow-20,slow-1500,long-20,error-429-2,huge-event-1024,flaky-1"
 
 
@@ -50,10 +50,30 @@ def eventually(probe, timeout=10.0, pause=0.02, what="the condition"):
 
 
 class Upstream:
-    def __init__(self):
-        self.process = subprocess.Popen([binary("scripted-upstream")], stdout=subprocess.PIPE, text=True)
+    """The scripted upstream. Its behaviours are fault scripts: see crates/testkit/src/upstream/fault_script.rs."""
+
+    def __init__(self, *arguments, verify=True):
+        self.arguments = arguments
+        self.spawn()
+        self.http = httpx.Client(base_url=self.url.removesuffix("/v1"), trust_env=False, verify=verify, timeout=10)
+
+    def spawn(self):
+        command = [binary("scripted-upstream"), *map(str, self.arguments)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
-        self.http = httpx.Client(base_url=self.url.removesuffix("/v1"), trust_env=False)
+
+    def set_fault(self, script=""):
+        """Applies a fault script to every call from now on; the empty one clears it."""
+        answer = self.http.post("/fault", content=script)
+        assert answer.status_code == 200, answer.text
+
+    def calls_since_fault(self):
+        """Call times in seconds by model since the last `set_fault`, and the number of unfinished answers."""
+        state = self.http.get("/fault").json()
+        calls = {}
+        for milliseconds, model in state["calls"]:
+            calls.setdefault(model, []).append(milliseconds / 1000)
+        return calls, state["unfinished"]
 
     def bill(self):
         return self.http.get("/bill", timeout=60).json()

@@ -5,7 +5,7 @@ import json
 
 
 @dataclasses.dataclass
-class Told:
+class ParsedAnswer:
     """The answer as a client understands it."""
 
     text: str = ""
@@ -45,205 +45,205 @@ def events(body):
 
 
 def read_stream(format, body):
-    told = Told()
+    answer = ParsedAnswer()
     found, unfinished = events(body)
-    told.expect(not unfinished, "the body ends inside an event")
-    told.comments = [text for name, text in found if name is None]
-    STREAMS[format](told, [(name, data) for name, data in found if name is not None])
-    return told
+    answer.expect(not unfinished, "the body ends inside an event")
+    answer.comments = [text for name, text in found if name is None]
+    STREAMS[format](answer, [(name, data) for name, data in found if name is not None])
+    return answer
 
 
 def read_document(format, body):
-    told = Told()
-    DOCUMENTS[format](told, json.loads(body))
-    return told
+    answer = ParsedAnswer()
+    DOCUMENTS[format](answer, json.loads(body))
+    return answer
 
 
 # Chat completions.
 
 
-def chat_stream(told, found):
+def chat_stream(answer, found):
     calls, done, finishes, roles = {}, 0, [], 0
     for _, data in found:
-        told.expect(not done, "something after [DONE]")
+        answer.expect(not done, "something after [DONE]")
         if data == "[DONE]":
             done += 1
             continue
         chunk = json.loads(data)
         if "error" in chunk:
-            told.error = chunk["error"]
+            answer.error = chunk["error"]
             continue
-        told.expect(told.error is None, "a chunk after the error")
-        told.ids.add(chunk["id"])
-        told.expect(chunk["object"] == "chat.completion.chunk", f"object {chunk['object']}")
+        answer.expect(answer.error is None, "a chunk after the error")
+        answer.ids.add(chunk["id"])
+        answer.expect(chunk["object"] == "chat.completion.chunk", f"object {chunk['object']}")
         for choice in chunk["choices"]:
             delta = choice["delta"]
-            told.expect(choice["index"] == 0, "another choice")
-            told.expect(not finishes or not delta.get("content"), "content after finish_reason")
+            answer.expect(choice["index"] == 0, "another choice")
+            answer.expect(not finishes or not delta.get("content"), "content after finish_reason")
             roles += "role" in delta
-            told.expect(roles == 1, f"{roles} roles so far")
-            told.text += delta.get("content") or ""
+            answer.expect(roles == 1, f"{roles} roles so far")
+            answer.text += delta.get("content") or ""
             for part in delta.get("tool_calls") or []:
-                chat_call(told, calls, part)
+                chat_call(answer, calls, part)
             if choice.get("finish_reason"):
                 finishes.append(choice["finish_reason"])
-    told.calls = [tuple(calls[index]) for index in sorted(calls)]
-    told.expect(len(finishes) == (0 if told.error else 1), f"finish reasons {finishes}")
-    told.expect(done == (0 if told.error else 1), f"{done} [DONE], error {told.error}")
-    told.expect(len(told.ids) == 1 or told.error, f"ids {told.ids}")
-    told.finish = finishes[0] if finishes else None
-    told.ends = done
+    answer.calls = [tuple(calls[index]) for index in sorted(calls)]
+    answer.expect(len(finishes) == (0 if answer.error else 1), f"finish reasons {finishes}")
+    answer.expect(done == (0 if answer.error else 1), f"{done} [DONE], error {answer.error}")
+    answer.expect(len(answer.ids) == 1 or answer.error, f"ids {answer.ids}")
+    answer.finish = finishes[0] if finishes else None
+    answer.ends = done
 
 
-def chat_call(told, calls, part):
+def chat_call(answer, calls, part):
     function = part.get("function") or {}
     if part["index"] not in calls:
-        told.expect(part.get("id") and function.get("name"), f"a call begins without id or name: {part}")
-        told.expect(part["index"] == len(calls), f"call {part['index']} after {len(calls)}")
+        answer.expect(part.get("id") and function.get("name"), f"a call begins without id or name: {part}")
+        answer.expect(part["index"] == len(calls), f"call {part['index']} after {len(calls)}")
         calls[part["index"]] = [function.get("name"), ""]
     else:
-        told.expect("id" not in part, f"call {part['index']} begins twice")
+        answer.expect("id" not in part, f"call {part['index']} begins twice")
     calls[part["index"]][1] += function.get("arguments") or ""
 
 
-def chat_document(told, document):
+def chat_document(answer, document):
     [choice] = document["choices"]
     message = choice["message"]
-    told.ids.add(document["id"])
-    told.text = message.get("content") or ""
-    told.calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or []]
-    told.finish, told.ends = choice["finish_reason"], 1
+    answer.ids.add(document["id"])
+    answer.text = message.get("content") or ""
+    answer.calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or []]
+    answer.finish, answer.ends = choice["finish_reason"], 1
 
 
 # Responses.
 
 
-def responses_stream(told, found):
+def responses_stream(answer, found):
     items, open_item, parts, done = {}, None, {}, 0
     last = None
     for number, (name, data) in enumerate(found):
-        told.expect(not done, "something after [DONE]")
+        answer.expect(not done, "something after [DONE]")
         if data == "[DONE]":
             done += 1
             continue
         event = json.loads(data)
         kind = event.get("type", name)
-        told.expect(name == kind, f"event {name!r} with type {kind!r}")
+        answer.expect(name == kind, f"event {name!r} with type {kind!r}")
         if kind == "error":
-            told.error = event.get("error") or event
+            answer.error = event.get("error") or event
             continue
-        told.expect(event["sequence_number"] == number, f"sequence {event['sequence_number']} at {number}")
-        told.expect(last is None, f"{kind} after the end")
+        answer.expect(event["sequence_number"] == number, f"sequence {event['sequence_number']} at {number}")
+        answer.expect(last is None, f"{kind} after the end")
         if "response" in event:
-            told.ids.add(event["response"]["id"])
+            answer.ids.add(event["response"]["id"])
         match kind:
             case "response.created":
-                told.expect(number == 0, "created is not first")
+                answer.expect(number == 0, "created is not first")
             case "response.output_item.added":
-                told.expect(open_item is None, "an item opens inside another")
-                told.expect(event["output_index"] == len(items), f"output_index {event['output_index']}")
+                answer.expect(open_item is None, "an item opens inside another")
+                answer.expect(event["output_index"] == len(items), f"output_index {event['output_index']}")
                 open_item = event["item"]["id"]
                 items[open_item] = ""
             case "response.content_part.added":
                 parts[event["item_id"], event["content_index"]] = ""
             case "response.output_text.delta":
-                told.expect((event["item_id"], event["content_index"]) in parts, "a delta outside a part")
-                told.expect(event["item_id"] == open_item, "a delta of an item that is not open")
+                answer.expect((event["item_id"], event["content_index"]) in parts, "a delta outside a part")
+                answer.expect(event["item_id"] == open_item, "a delta of an item that is not open")
                 parts[event["item_id"], event["content_index"]] += event["delta"]
-                told.text += event["delta"]
+                answer.text += event["delta"]
             case "response.function_call_arguments.delta":
-                told.expect(event["item_id"] == open_item, "arguments of an item that is not open")
+                answer.expect(event["item_id"] == open_item, "arguments of an item that is not open")
                 items[event["item_id"]] += event["delta"]
             case "response.output_text.done":
-                said = parts[event["item_id"], event["content_index"]]
-                told.expect(event["text"] == said, f"done says {event['text']!r}, the deltas {said!r}")
+                text = parts[event["item_id"], event["content_index"]]
+                answer.expect(event["text"] == text, f"done says {event['text']!r}, the deltas {text!r}")
             case "response.function_call_arguments.done":
-                told.expect(event["arguments"] == items[event["item_id"]], "done has other arguments")
+                answer.expect(event["arguments"] == items[event["item_id"]], "done has other arguments")
             case "response.output_item.done":
-                told.expect(event["item"]["id"] == open_item, "another item is done")
+                answer.expect(event["item"]["id"] == open_item, "another item is done")
                 if event["item"]["type"] == "function_call":
-                    told.calls.append((event["item"]["name"], event["item"]["arguments"]))
+                    answer.calls.append((event["item"]["name"], event["item"]["arguments"]))
                 open_item = None
             case "response.completed" | "response.incomplete":
-                last, told.ends = kind, told.ends + 1
-                told.expect(open_item is None, "the end comes inside an item")
-                whole = Told()
+                last, answer.ends = kind, answer.ends + 1
+                answer.expect(open_item is None, "the end comes inside an item")
+                whole = ParsedAnswer()
                 responses_document(whole, event["response"])
-                told.expect(whole.text == told.text, f"the end says {whole.text!r}, the deltas {told.text!r}")
-                told.expect(whole.calls == told.calls, f"the end has calls {whole.calls}, the items {told.calls}")
-                told.expect([item["id"] for item in event["response"]["output"]] == list(items), "other items")
-                told.finish = whole.finish
+                answer.expect(whole.text == answer.text, f"the end says {whole.text!r}, the deltas {answer.text!r}")
+                answer.expect(whole.calls == answer.calls, f"the end has calls {whole.calls}, the items {answer.calls}")
+                answer.expect([item["id"] for item in event["response"]["output"]] == list(items), "other items")
+                answer.finish = whole.finish
             case "response.failed":
                 last = kind
-                told.error = event["response"].get("error")
-    told.expect(last is not None, "no end")
+                answer.error = event["response"].get("error")
+    answer.expect(last is not None, "no end")
     # After a failure reported by the provider itself, a native stream also has its [DONE].
     passed_on = last == "response.failed" and found[-1] == ("", "[DONE]")
-    told.expect(done == (1 if told.ends or passed_on else 0), f"{done} [DONE] after {last}")
-    told.expect(len(told.ids) == 1, f"ids {told.ids}")
+    answer.expect(done == (1 if answer.ends or passed_on else 0), f"{done} [DONE] after {last}")
+    answer.expect(len(answer.ids) == 1, f"ids {answer.ids}")
 
 
-def responses_document(told, document):
-    told.ids.add(document["id"])
+def responses_document(answer, document):
+    answer.ids.add(document["id"])
     for item in document["output"]:
         if item["type"] == "message":
-            told.text += "".join(part.get("text", "") for part in item["content"])
+            answer.text += "".join(part.get("text", "") for part in item["content"])
         elif item["type"] == "function_call":
-            told.calls.append((item["name"], item["arguments"]))
-    told.finish, told.ends = document["status"], 1
+            answer.calls.append((item["name"], item["arguments"]))
+    answer.finish, answer.ends = document["status"], 1
 
 
 # Messages.
 
 
-def messages_stream(told, found):
+def messages_stream(answer, found):
     blocks, open_block, stopped = [], None, False
     for number, (name, data) in enumerate(found):
         event = json.loads(data)
         kind = event["type"]
-        told.expect(name == kind, f"event {name!r} with type {kind!r}")
+        answer.expect(name == kind, f"event {name!r} with type {kind!r}")
         if kind == "ping":
             continue
-        told.expect(not stopped and not told.error, f"{kind} after the end")
+        answer.expect(not stopped and not answer.error, f"{kind} after the end")
         match kind:
             case "message_start":
-                told.expect(not told.ids, "a second message_start")
-                told.ids.add(event["message"]["id"])
+                answer.expect(not answer.ids, "a second message_start")
+                answer.ids.add(event["message"]["id"])
             case "content_block_start":
-                told.expect(open_block is None, "a block opens inside another")
-                told.expect(event["index"] == len(blocks), f"block {event['index']} after {len(blocks)}")
+                answer.expect(open_block is None, "a block opens inside another")
+                answer.expect(event["index"] == len(blocks), f"block {event['index']} after {len(blocks)}")
                 open_block = event["index"]
                 blocks.append([event["content_block"], ""])
             case "content_block_delta":
-                told.expect(event["index"] == open_block, f"a delta of block {event['index']}, open is {open_block}")
+                answer.expect(event["index"] == open_block, f"a delta of block {event['index']}, open is {open_block}")
                 delta = event["delta"]
                 blocks[-1][1] += delta.get("text", "") + delta.get("partial_json", "")
             case "content_block_stop":
-                told.expect(event["index"] == open_block, f"block {event['index']} ends, open is {open_block}")
+                answer.expect(event["index"] == open_block, f"block {event['index']} ends, open is {open_block}")
                 open_block = None
             case "message_delta":
-                told.expect(open_block is None, "message_delta inside a block")
-                told.expect(told.finish is None, "a second message_delta")
-                told.finish = event["delta"]["stop_reason"]
+                answer.expect(open_block is None, "message_delta inside a block")
+                answer.expect(answer.finish is None, "a second message_delta")
+                answer.finish = event["delta"]["stop_reason"]
             case "message_stop":
                 stopped = True
-                told.ends += 1
+                answer.ends += 1
             case "error":
-                told.error = event["error"]
+                answer.error = event["error"]
             case _:
-                told.faults.append(f"an unknown event {kind}")
-    told.expect(len(told.ids) == 1, f"{len(told.ids)} message ids")
-    told.expect(stopped != bool(told.error), f"message_stop {stopped}, error {told.error}")
-    told.text = "".join(said for block, said in blocks if block["type"] == "text")
-    told.calls = [(block["name"], said or "{}") for block, said in blocks if block["type"] == "tool_use"]
+                answer.faults.append(f"an unknown event {kind}")
+    answer.expect(len(answer.ids) == 1, f"{len(answer.ids)} message ids")
+    answer.expect(stopped != bool(answer.error), f"message_stop {stopped}, error {answer.error}")
+    answer.text = "".join(text for block, text in blocks if block["type"] == "text")
+    answer.calls = [(block["name"], text or "{}") for block, text in blocks if block["type"] == "tool_use"]
 
 
-def messages_document(told, document):
-    told.ids.add(document["id"])
-    told.text = "".join(block["text"] for block in document["content"] if block["type"] == "text")
+def messages_document(answer, document):
+    answer.ids.add(document["id"])
+    answer.text = "".join(block["text"] for block in document["content"] if block["type"] == "text")
     used = [block for block in document["content"] if block["type"] == "tool_use"]
-    told.calls = [(block["name"], json.dumps(block["input"])) for block in used]
-    told.finish, told.ends = document["stop_reason"], 1
+    answer.calls = [(block["name"], json.dumps(block["input"])) for block in used]
+    answer.finish, answer.ends = document["stop_reason"], 1
 
 
 STREAMS = {"chat": chat_stream, "responses": responses_stream, "messages": messages_stream}

@@ -37,7 +37,7 @@ class Call:
     started: float = 0.0
     ended: float = 0.0
     # The answer, if it is not successful.
-    told: str = ""
+    error_text: str = ""
 
     @property
     def served(self):
@@ -87,12 +87,12 @@ def take(connection, response, call):
                 call.acknowledged = True
             if b'data: {"error"' in tail or b"event: error" in tail or b"event: response.failed" in tail:
                 call.code = call.code or "in-band"
-                call.told = call.told or tail[:400].decode(errors="replace")
+                call.error_text = call.error_text or tail[:400].decode(errors="replace")
             tail = tail[-200:]
         if call.leave is not None and pieces >= call.leave and not call.acknowledged:
             raise http1.Broken("left in the middle")
     if call.status != 200:
-        call.told = tail[:400].decode(errors="replace")
+        call.error_text = tail[:400].decode(errors="replace")
         call.code = code_of(tail)
 
 

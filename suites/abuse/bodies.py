@@ -6,7 +6,8 @@ import time
 
 import http1
 import rig
-from abuse.stage import Case, percentile, rss_bytes
+from harness import Case
+from measure import percentile, rss_bytes
 
 MIB = 1 << 20
 # Just below the default BODY_SIZE_LIMIT of 10M.
@@ -112,13 +113,13 @@ def settings(upstream, **more):
     }
 
 
-def endpoints(stage):
+def endpoints(app):
     """Measures RSS growth and /health while eight hostile bodies are sent to each endpoint at once."""
-    upstream = stage.upstream()
-    gateway = stage.gateway(upstream, **settings(upstream))
-    shapes = ["small numbers", "parts below the bound"] if stage.quick else list(SHAPES)
+    upstream = app.upstream()
+    gateway = app.start_gateway(upstream, **settings(upstream))
+    shapes = ["small numbers", "parts below the bound"] if app.quick else list(SHAPES)
     quick = ("/v1/chat/completions#content", "/v1/messages", "/v1/messages/count_tokens")
-    paths = [path for path in ENDPOINTS if not stage.quick or path in quick]
+    paths = [path for path in ENDPOINTS if not app.quick or path in quick]
     # Warms up buffers and threads, which are not part of the measurement.
     post(gateway, "/v1/chat/completions", hostile(ENDPOINTS["/v1/chat/completions"], "small numbers"))
     time.sleep(0.5)
@@ -136,30 +137,30 @@ def endpoints(stage):
                 latencies += watch.latencies
                 if not set(statuses) <= {200, 400, 413, 501, 502, 503, None} or 500 in statuses:
                     unexpected.append(f"{path}, {shape}: {statuses}")
-                stage.note(
+                app.note(
                     f"{path}, {shape}: RSS +{growth:.2f} × bytes sent, "
                     f"/health max {max(watch.latencies) * 1000:.0f} ms, statuses {sorted(set(map(str, statuses)))}"
                 )
-    stage.check_at_most(f"RSS growth over bytes sent, worst ({worst[1]})", worst[0], 4.0, " ×")
+    app.check_at_most(f"RSS growth over bytes sent, worst ({worst[1]})", worst[0], 4.0, " ×")
     # A debug build parses about ten times slower.
     bound = 50 if "release" in rig.binary("gatehouse") else 500
-    stage.check_at_most("/health p99", percentile(latencies, 0.99) * 1000, bound, " ms")
-    stage.note(f"/health maximum {max(latencies) * 1000:.1f} ms of {len(latencies)} probes")
-    stage.check("every answer has an expected status", *unexpected)
-    stage.check("/health answers afterwards", gateway.http.get("/health").status_code != 200 and "it does not")
+    app.check_at_most("/health p99", percentile(latencies, 0.99) * 1000, bound, " ms")
+    app.note(f"/health maximum {max(latencies) * 1000:.1f} ms of {len(latencies)} probes")
+    app.check("every answer has an expected status", *unexpected)
+    app.check("/health answers afterwards", gateway.http.get("/health").status_code != 200 and "it does not")
 
 
-def memory_limit(stage):
+def memory_limit(app):
     """Checks that large bodies beyond the memory limit get 503 with Retry-After, and that the memory is released."""
-    upstream = stage.upstream()
-    gateway = stage.gateway(upstream, BODY_MEMORY_LIMIT="20M")
+    upstream = app.upstream()
+    gateway = app.start_gateway(upstream, BODY_MEMORY_LIMIT="20M")
     body = hostile('{"model":"openai/slow-1500","messages":' + USER + ',"x":{x}}', "small numbers")
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         statuses = list(pool.map(lambda _: post(gateway, "/v1/chat/completions", body), range(AT_ONCE)))
     served, refused = statuses.count(200), statuses.count(503) + statuses.count(None)
-    stage.check(f"{served} of {AT_ONCE} large bodies served, {refused} refused", served + refused != AT_ONCE and str(statuses), not 1 <= served <= 2 and str(statuses))
+    app.check(f"{served} of {AT_ONCE} large bodies served, {refused} refused", served + refused != AT_ONCE and str(statuses), not 1 <= served <= 2 and str(statuses))
     again = post(gateway, "/v1/chat/completions", body)
-    stage.check("a large body is served afterwards", again != 200 and f"status {again}")
+    app.check("a large body is served afterwards", again != 200 and f"status {again}")
 
 
 CASES = [

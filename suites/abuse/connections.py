@@ -5,7 +5,8 @@ import socket
 import time
 
 import rig
-from abuse.stage import Case, cpu_share, open_files, rss_bytes
+from harness import Case
+from measure import cpu_share, open_files, rss_bytes
 
 
 def connect(port, data=b""):
@@ -28,41 +29,41 @@ def held(port, count, data=b""):
             connection.close()
 
 
-def one_byte(stage):
+def one_byte(app):
     """Sends only the first byte of the HTTP/2 preface."""
-    gateway = stage.gateway()
-    count = 1_000 if stage.quick else 5_000
+    gateway = app.start_gateway()
+    count = 1_000 if app.quick else 5_000
     with held(gateway.port, count, b"P"):
         time.sleep(0.5)
         share = cpu_share(gateway, 3.0)
-        stage.check_at_most(f"CPU of {count} connections that sent one byte", share * 100, 5.0, " % of a core")
-        stage.check("/health answers", gateway.http.get("/health").status_code != 200 and "it does not")
+        app.check_at_most(f"CPU of {count} connections that sent one byte", share * 100, 5.0, " % of a core")
+        app.check("/health answers", gateway.http.get("/health").status_code != 200 and "it does not")
 
 
-def opened_and_closed(stage):
+def opened_and_closed(app):
     """Checks that connections closed after one byte release their slot at once, not at the header timeout."""
-    limit = 500 if stage.quick else 10_000
-    gateway = stage.gateway(MAX_CONNECTIONS=str(limit))
+    limit = 500 if app.quick else 10_000
+    gateway = app.start_gateway(MAX_CONNECTIONS=str(limit))
     files = open_files(gateway)
     for _ in range(limit + 100):
         connect(gateway.port, b"P").close()
     begun = time.monotonic()
     answer = gateway.http.get("/health", timeout=10)
-    stage.check(f"/health answers after {limit + 100} connections were opened and closed", answer.status_code != 200 and "it does not")
-    stage.check_at_most("time to that answer", time.monotonic() - begun, 2.0, " s")
+    app.check(f"/health answers after {limit + 100} connections were opened and closed", answer.status_code != 200 and "it does not")
+    app.check_at_most("time to that answer", time.monotonic() - begun, 2.0, " s")
     time.sleep(0.5)
-    stage.check_at_most("file handles that stay open", open_files(gateway) - files, 10)
+    app.check_at_most("file handles that stay open", open_files(gateway) - files, 10)
 
 
 # Bounds by build profile: the state of async functions is larger without optimisation.
 KIB_PER_CONNECTION = {"release": 16.0, "debug": 24.0}
 
 
-def idle_keep_alive(stage):
+def idle_keep_alive(app):
     """Measures the memory of an idle keep-alive connection after one call."""
-    gateway = stage.gateway(stage.upstream(), MAX_CONNECTIONS="9000")
+    gateway = app.start_gateway(app.upstream(), MAX_CONNECTIONS="9000")
     rig.eventually(lambda: "openai/text" in gateway.models(), what="the list of models")
-    count = 1_000 if stage.quick else 5_000
+    count = 1_000 if app.quick else 5_000
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {rig.MASTER_KEY}\r\n"
     body = '{"model": "openai/text", "messages": [{"role": "user", "content": "hi"}]}'
     request = f"{head}content-length: {len(body)}\r\n\r\n{body}".encode()
@@ -79,7 +80,7 @@ def idle_keep_alive(stage):
         time.sleep(1.0)
         each = (rss_bytes(gateway) - before) / count / 1024
     profile = "debug" if "/debug/" in rig.binary("gatehouse") else "release"
-    stage.check_at_most(f"memory of each of {count} idle connections ({profile} build)", each, KIB_PER_CONNECTION[profile], " KiB")
+    app.check_at_most(f"memory of each of {count} idle connections ({profile} build)", each, KIB_PER_CONNECTION[profile], " KiB")
 
 
 def read_answer(connection):
@@ -100,10 +101,10 @@ def was_refused(connection):
         return True
 
 
-def large_heads(stage):
+def large_heads(app):
     """Checks that endless heads are rejected at 64 KiB, before authentication."""
-    gateway = stage.gateway()
-    count = 100 if stage.quick else 500
+    gateway = app.start_gateway()
+    count = 100 if app.quick else 500
     before, peak = rss_bytes(gateway), 0
     head = b"GET /health HTTP/1.1\r\nhost: gateway\r\nx-large: " + b"x" * 380_000
     with held(gateway.port, 0) as connections:
@@ -114,8 +115,8 @@ def large_heads(stage):
                 connection.sendall(head)
             peak = max(peak, rss_bytes(gateway))
         refused = sum(was_refused(connection) for connection in connections)
-    stage.check(f"{count} heads of 380 KB are refused", refused < count * 0.9 and f"only {refused} were")
-    stage.check_at_most("memory during them, per connection", (peak - before) / count / 1024, 96, " KiB")
+    app.check(f"{count} heads of 380 KB are refused", refused < count * 0.9 and f"only {refused} were")
+    app.check_at_most("memory during them, per connection", (peak - before) / count / 1024, 96, " KiB")
 
 
 CASES = [

@@ -6,7 +6,7 @@ import time
 import http1
 import http2
 import rig
-from abuse.stage import Case
+from harness import Case
 
 # WRITE_TIMEOUT of these cases, and the tolerance for the cancellation.
 TIMEOUT = 2.0
@@ -19,8 +19,8 @@ def chat(model, stream):
     return json.dumps(body).encode()
 
 
-def stalled_http2(stage):
-    gateway = stage.gateway(stage.upstream(), WRITE_TIMEOUT=f"{TIMEOUT:g}s", OPENAI_MODELS=MODELS)
+def stalled_http2(app):
+    gateway = app.start_gateway(app.upstream(), WRITE_TIMEOUT=f"{TIMEOUT:g}s", OPENAI_MODELS=MODELS)
     headers = {"authorization": f"Bearer {rig.MASTER_KEY}", "content-type": "application/json"}
     begun = time.monotonic()
     reset, received = {}, 0
@@ -33,29 +33,29 @@ def stalled_http2(stage):
                 reset[stream] = time.monotonic() - begun
             if len(reset) == len(streams):
                 break
-    stage.check(f"{len(streams)} streams that are not read are reset", len(reset) < len(streams) and f"only {sorted(reset)}")
-    stage.check_at_most("time until the last reset", max(reset.values(), default=99.0), TIMEOUT + SLACK, " s")
-    stage.check_at_most("bytes received beyond the windows", received - len(streams) * 4096, 0)
-    stage.check("the provider's stream is cancelled", *still_running(stage, "endless"))
+    app.check(f"{len(streams)} streams that are not read are reset", len(reset) < len(streams) and f"only {sorted(reset)}")
+    app.check_at_most("time until the last reset", max(reset.values(), default=99.0), TIMEOUT + SLACK, " s")
+    app.check_at_most("bytes received beyond the windows", received - len(streams) * 4096, 0)
+    app.check("the provider's stream is cancelled", *still_running(app, "endless"))
 
 
-def still_running(stage, model):
+def still_running(app, model):
     """Reports calls of the model that the provider is still sending."""
-    upstream = stage.stoppable[0]
+    upstream = app.processes[0]
     try:
         rig.eventually(lambda: all(line["ended_ms"] is not None for line in upstream.bill() if line["model"] == model), 3.0, 0.1)
     except AssertionError:
         yield "the provider is still sending"
 
 
-def stalled_http1(stage):
-    gateway = stage.gateway(stage.upstream(), WRITE_TIMEOUT=f"{TIMEOUT:g}s", OPENAI_MODELS=MODELS)
+def stalled_http1(app):
+    gateway = app.start_gateway(app.upstream(), WRITE_TIMEOUT=f"{TIMEOUT:g}s", OPENAI_MODELS=MODELS)
     with http1.Connection(gateway.port, timeout=30) as client:
         headers = {"authorization": f"Bearer {rig.MASTER_KEY}"}
         client.request("POST", "/v1/chat/completions", headers, chat("openai/endless", True))
         time.sleep(TIMEOUT + SLACK)
         # The socket's buffers remain readable for a while, so the provider's side is checked.
-        stage.check("the provider's stream is cancelled", *still_running(stage, "endless"))
+        app.check("the provider's stream is cancelled", *still_running(app, "endless"))
 
 
 CASES = [

@@ -8,7 +8,7 @@ import time
 
 import http1
 import rig
-from abuse.stage import Case, rss_bytes
+from harness import Case
 
 
 def refuse_many(gateway, count, headers, path="/v1/chat/completions", body=b"{}"):
@@ -32,39 +32,39 @@ def data_bytes(gateway):
     return sum(path.stat().st_size for path in (gateway.directory / "data").rglob("*") if path.is_file())
 
 
-def audit_flood(stage):
+def audit_flood(app):
     """Checks that unauthenticated calls with heads of 50 KB grow neither journal nor database."""
-    gateway = stage.gateway(LOGGING_ENABLED="true")
-    count = 1_000 if stage.quick else 10_000
+    gateway = app.start_gateway(LOGGING_ENABLED="true")
+    count = 1_000 if app.quick else 10_000
     before = data_bytes(gateway)
     headers = {"authorization": "Bearer unknown", **{f"x-{index}": "v" * 6_000 for index in range(8)}}
     statuses = refuse_many(gateway, count, headers)
-    stage.check(f"{count} calls with an unknown key are refused", statuses - {401} and str(statuses))
+    app.check(f"{count} calls with an unknown key are refused", statuses - {401} and str(statuses))
     time.sleep(1)
     grown = data_bytes(gateway) - before
-    stage.check_at_most("growth of the data directory", grown / 1e6, 5.0, " MB")
+    app.check_at_most("growth of the data directory", grown / 1e6, 5.0, " MB")
     page = gateway.admin("GET", "/audit/log", params={"limit": 1}).json()
-    stage.note(f"{page['total']} of {count} refusals are in the audit log")
+    app.note(f"{page['total']} of {count} refusals are in the audit log")
 
 
-def user_paths(stage):
+def user_paths(app):
     """Checks that rejected calls with distinct user paths are aggregated per key and status."""
-    gateway = stage.gateway()
+    gateway = app.start_gateway()
     key = gateway.admin("POST", "/auth-keys", json={"name": "k"}).json()["key"]
-    count = 200 if stage.quick else 5_000
+    count = 200 if app.quick else 5_000
     for number in range(count):
         headers = {**rig.bearer(key), "x-gateway-user-path": f"/guess/{number}"}
         answer = gateway.http.post("/v1/chat/completions", headers=headers, json={"model": "no-such-model", "messages": [{"role": "user", "content": "x"}]})
         assert answer.status_code == 404, answer.text
     rig.eventually(lambda: gateway.usage_log(limit=1)["total"] >= count, what="the usage rows")
     paths = gateway.admin("GET", "/usage/user-paths", params={"days": 1}).json()
-    stage.check_at_most(f"user paths with sums after {count} refused calls", len(rig.entries(paths)), 1)
+    app.check_at_most(f"user paths with sums after {count} refused calls", len(rig.entries(paths)), 1)
 
 
-def blocked_stderr(stage):
+def blocked_stderr(app):
     """Checks that all calls are served while standard error is an unread pipe, and that dropped lines are counted."""
-    gateway = rig.Gateway(stage.directory, None, LOG_LEVEL="debug")
-    stage.stoppable.append(gateway)
+    gateway = rig.Gateway(app.directory, None, LOG_LEVEL="debug")
+    app.add(gateway)
     reader, writer = os.pipe()
     with open(gateway.log_path, "ab") as log:
         gateway.process = subprocess.Popen([rig.binary("gatehouse"), "serve"], env=gateway.settings, cwd=gateway.directory, stdout=log, stderr=writer)
@@ -85,7 +85,7 @@ def blocked_stderr(stage):
     threading.Thread(target=read, daemon=True).start()
     rig.eventually(gateway.is_ready, timeout=20, what="/ready")
     reading.clear()
-    count = 12_000 if stage.quick else 40_000
+    count = 12_000 if app.quick else 40_000
     slowest, failed = 0.0, []
     body = json.dumps({"model": "demo-chat", "messages": [{"role": "user", "content": "x"}]}).encode()
     connection = http1.Connection(gateway.port, timeout=5)
@@ -99,14 +99,14 @@ def blocked_stderr(stage):
             failed.append(str(fault))
             break
         slowest = max(slowest, time.monotonic() - begun)
-    stage.check(f"{count} calls are served while standard error is blocked", *failed)
-    stage.check_at_most("slowest of them", slowest * 1000, 1000, " ms")
+    app.check(f"{count} calls are served while standard error is blocked", *failed)
+    app.check_at_most("slowest of them", slowest * 1000, 1000, " ms")
     dropped = dropped_lines(gateway)
-    stage.check(f"the metrics count {dropped:.0f} dropped lines", dropped == 0 and "none")
+    app.check(f"the metrics count {dropped:.0f} dropped lines", dropped == 0 and "none")
     reading.set()
     gateway.http.get("/health")
     rig.eventually(lambda: b"log lines dropped" in seen, timeout=10, what="a log line about dropped lines")
-    stage.check("a log line says that lines were dropped")
+    app.check("a log line says that lines were dropped")
 
 
 def dropped_lines(gateway):

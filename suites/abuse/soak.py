@@ -7,7 +7,8 @@ import time
 
 import http1
 import rig
-from abuse.stage import Case, open_files, rss_bytes
+from harness import Case
+from measure import open_files, rss_bytes
 
 WORKERS = 8
 MIB = 1 << 20
@@ -82,17 +83,17 @@ def settled(gateway):
     return last
 
 
-def soak(stage):
-    upstream = stage.upstream()
-    gateway = stage.gateway(upstream, models=("openai/text",), LOGGING_ENABLED="true")
-    first, rest = (2_000, 6_000) if stage.quick else (10_000, 90_000)
+def soak(app):
+    upstream = app.upstream()
+    gateway = app.start_gateway(upstream, models=("openai/text",), LOGGING_ENABLED="true")
+    first, rest = (2_000, 6_000) if app.quick else (10_000, 90_000)
     mixed_calls(gateway, first)
     early, files = settled(gateway), open_files(gateway)
     mixed_calls(gateway, rest)
     late = settled(gateway)
-    stage.note(f"RSS {early / MIB:.1f} MiB after {first} calls, {late / MIB:.1f} MiB after {first + rest}")
-    stage.check_at_most(f"RSS growth from {first} to {first + rest} calls", (late - early) / MIB, 5.0, " MiB")
-    stage.check_at_most("file handles more than then", open_files(gateway) - files, 20)
+    app.note(f"RSS {early / MIB:.1f} MiB after {first} calls, {late / MIB:.1f} MiB after {first + rest}")
+    app.check_at_most(f"RSS growth from {first} to {first + rest} calls", (late - early) / MIB, 5.0, " MiB")
+    app.check_at_most("file handles more than then", open_files(gateway) - files, 20)
 
 
 CASES = [Case("soak", soak)]

@@ -7,10 +7,8 @@ import multiprocessing
 import pathlib
 import selectors
 import socket
-import subprocess
 import time
 
-import httpx
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -18,7 +16,8 @@ from cryptography.x509.oid import NameOID
 
 import http1
 import rig
-from abuse.stage import Case, percentile
+from harness import Case
+from measure import percentile
 
 # The provider's limit of concurrent streams.
 MAX_STREAMS = 128
@@ -34,10 +33,7 @@ class TlsUpstream(rig.Upstream):
 
     def __init__(self, directory):
         self.certificate, key = write_identity(pathlib.Path(directory))
-        command = [rig.binary("scripted-upstream"), "--tls", str(self.certificate), str(key), str(MAX_STREAMS)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self.url = self.process.stdout.readline().strip()
-        self.http = httpx.Client(base_url=self.url.removesuffix("/v1"), trust_env=False, verify=str(self.certificate))
+        super().__init__("--tls", self.certificate, key, MAX_STREAMS, verify=str(self.certificate))
 
 
 def write_identity(directory):
@@ -129,30 +125,29 @@ def honest_calls(port, count):
 
 
 def isolation(http2):
-    def attack(stage):
-        upstream = TlsUpstream(stage.directory)
-        stage.stoppable.append(upstream)
+    def attack(app):
+        upstream = app.add(TlsUpstream(app.directory))
         settings = {"UPSTREAM_HTTP2": "on" if http2 else "off", "SSL_CERT_FILE": str(upstream.certificate)}
-        gateway = stage.gateway(upstream, ["openai/text"], OPENAI_MODELS="drip-1000,endless", **settings)
-        count = 150 if stage.quick else 400
+        gateway = app.start_gateway(upstream, ["openai/text"], OPENAI_MODELS="drip-1000,endless", **settings)
+        count = 150 if app.quick else 400
         honest_calls(gateway.port, 30)
         calm, faults = honest_calls(gateway.port, count)
-        stage.check("calls succeed before the attack", *faults)
+        app.check("calls succeed before the attack", *faults)
         stalled = stalled_readers(gateway.port, STALLED)
         slow = SlowStreams(gateway.port, SLOW)
         time.sleep(2.0)
         busy, faults = honest_calls(gateway.port, count)
-        stage.check(f"{count} calls during {STALLED} stalled readers and {SLOW} slow streams succeed", *faults)
+        app.check(f"{count} calls during {STALLED} stalled readers and {SLOW} slow streams succeed", *faults)
         noise = DEBUG_NOISE if "/debug/" in rig.binary("gatehouse") else NOISE
         bound = max(2 * percentile(calm, 0.99), percentile(calm, 0.99) + noise)
-        stage.note(f"p99 {percentile(calm, 0.99) * 1000:.1f} ms calm, {percentile(busy, 0.99) * 1000:.1f} ms during the attack")
-        stage.check_at_most("p99 during the attack", percentile(busy, 0.99) * 1000, bound * 1000, " ms")
-        stage.check("every slow stream is read to its end", *slow.failures())
+        app.note(f"p99 {percentile(calm, 0.99) * 1000:.1f} ms calm, {percentile(busy, 0.99) * 1000:.1f} ms during the attack")
+        app.check_at_most("p99 during the attack", percentile(busy, 0.99) * 1000, bound * 1000, " ms")
+        app.check("every slow stream is read to its end", *slow.failures())
         for connection in stalled:
             connection.close()
         state = gateway.admin("GET", "/providers/openai").json()
         health = state.get("health", state.get("provider", {}).get("health", {}))
-        stage.check("the provider's health is not blamed", health.get("breaker") != "closed" and f"{health}")
+        app.check("the provider's health is not blamed", health.get("breaker") != "closed" and f"{health}")
 
     return attack
 

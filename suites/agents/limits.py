@@ -7,7 +7,7 @@ the first run, on a path with a daily budget of 5 dollars.
 import urllib.parse
 
 import rig
-from agents.running import Run, ask
+from agents.run import Run, ask
 from agents.tasks import TASKS
 
 SHARE = 1.2
@@ -22,31 +22,31 @@ def settings():
     return {"GATEWAY_CAPABILITIES": "advancedBudgets"}
 
 
-def prepare(stage, vendors):
+def prepare(app, vendors):
     """Sets prices, without which budgets have no cost to count."""
     for vendor in vendors:
         path = f"/model-pricing/{vendor.name}/{vendor.model}"
-        answer = stage.gateway.admin("PUT", path, json=PRICE)
+        answer = app.gateway.admin("PUT", path, json=PRICE)
         assert answer.status_code in (200, 201), answer.text
 
 
-def run(agent, vendor, stage):
+def run(agent, vendor, app):
     run = Run(agent.name, vendor.name, "limits")
-    run.judge(lambda: list(faults(agent, vendor, stage, run)))
+    run.judge(lambda: list(faults(agent, vendor, app, run)))
     return run
 
 
-def faults(agent, vendor, stage, run):
-    free = RoundTrip(agent, vendor, stage, "free", {}, run)
+def faults(agent, vendor, app, run):
+    free = RoundTrip(agent, vendor, app, "free", {}, run)
     yield from free.faults
     if free.faults or not free.tokens:
         yield f"the run without limits used {free.tokens} tokens"
         return
     limit = int(free.tokens * SHARE)
     path = f"/agents/{agent.name}/limited"
-    budget = stage.gateway.admin("PUT", f"/budgets/{urllib.parse.quote(path, safe='')}/daily", json={"amount": DOLLARS})
+    budget = app.gateway.admin("PUT", f"/budgets/{urllib.parse.quote(path, safe='')}/daily", json={"amount": DOLLARS})
     assert budget.status_code in (200, 201), budget.text
-    limited = RoundTrip(agent, vendor, stage, "limited", {"tokens_per_minute": limit}, run)
+    limited = RoundTrip(agent, vendor, app, "limited", {"tokens_per_minute": limit}, run)
     run.calls = len(limited.rows)
     run.figures = (
         f"{free.tokens} tokens in {free.seconds:.1f} s; {limited.tokens} of {limit} per minute in {limited.seconds:.1f} s"
@@ -62,19 +62,19 @@ def faults(agent, vendor, stage, run):
 class RoundTrip:
     """One run of the tool task with its own key."""
 
-    def __init__(self, agent, vendor, stage, name, limits, run):
+    def __init__(self, agent, vendor, app, name, limits, run):
         path = f"/agents/{agent.name}/{name}"
         body = {"name": f"{agent.name}-{name}", "user_path": path, "rate_limits": limits}
-        created = stage.gateway.admin("POST", "/auth-keys", json=body)
+        created = app.gateway.admin("POST", "/auth-keys", json=body)
         assert created.status_code == 201, created.text
-        seat = stage.seat(f"{agent.name}-{name}", vendor.model, key=created.json()["key"], retries=True)
-        stage.upstream.http.post("/reset")
+        workspace = app.workspace(f"{agent.name}-{name}", vendor.model, key=created.json()["key"], retries=True)
+        app.upstream.http.post("/reset")
         before, task = run.seconds, TASKS[1]
-        answer = ask(agent, seat, stage, task.prompt, run)
+        answer = ask(agent, workspace, app, task.prompt, run)
         self.seconds = run.seconds - before
-        self.faults = list(task.faults(answer, seat.project))
-        finished = len([line for line in stage.upstream.bill() if line["finished"]])
-        self.rows = rig.eventually(lambda: booked(stage.gateway, path, finished), what=f"{finished} rows of {path}")
+        self.faults = list(task.faults(answer, workspace.project))
+        finished = len([line for line in app.upstream.bill() if line["finished"]])
+        self.rows = rig.eventually(lambda: booked(app.gateway, path, finished), what=f"{finished} rows of {path}")
         self.tokens = sum(row["input_tokens"] + row["output_tokens"] for row in self.rows)
 
 

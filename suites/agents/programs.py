@@ -22,7 +22,7 @@ QUIET_OPENCODE = {
 
 
 @dataclasses.dataclass
-class Seat:
+class Workspace:
     """An agent's working environment: its own home, an empty project, and the gateway as its only provider."""
 
     home: pathlib.Path
@@ -34,7 +34,7 @@ class Seat:
     retries: bool = False
 
 
-class Misread(Exception):
+class AgentError(Exception):
     """The agent failed, or its answer was not the expected one."""
 
 
@@ -42,23 +42,23 @@ class ClaudeCode:
     name = "claude-code"
     command = "claude"
 
-    def prepare(self, seat):
+    def prepare(self, workspace):
         environment = {
-            "CLAUDE_CONFIG_DIR": str(seat.home / "claude"),
+            "CLAUDE_CONFIG_DIR": str(workspace.home / "claude"),
             # Required to skip permission prompts as root.
             "IS_SANDBOX": "1",
-            "ANTHROPIC_BASE_URL": seat.address,
-            "ANTHROPIC_AUTH_TOKEN": seat.key,
-            "ANTHROPIC_MODEL": seat.model,
-            "ANTHROPIC_SMALL_FAST_MODEL": seat.model,
-            "ANTHROPIC_DEFAULT_HAIKU_MODEL": seat.model,
+            "ANTHROPIC_BASE_URL": workspace.address,
+            "ANTHROPIC_AUTH_TOKEN": workspace.key,
+            "ANTHROPIC_MODEL": workspace.model,
+            "ANTHROPIC_SMALL_FAST_MODEL": workspace.model,
+            "ANTHROPIC_DEFAULT_HAIKU_MODEL": workspace.model,
         }
         return ["-p", "--output-format", "json", "--dangerously-skip-permissions"], environment | QUIET_CLAUDE
 
     def answer(self, output, errors):
         result = json.loads(output)
         if result["is_error"]:
-            raise Misread(f"{result['subtype']}: {result.get('result')}")
+            raise AgentError(f"{result['subtype']}: {result.get('result')}")
         return result["result"]
 
 
@@ -69,24 +69,24 @@ class Codex:
         self.websocket = websocket
         self.name = "codex-ws" if websocket else "codex-sse"
 
-    def prepare(self, seat):
-        (seat.home / "config.toml").write_text(self.configuration(seat))
+    def prepare(self, workspace):
+        (workspace.home / "config.toml").write_text(self.configuration(workspace))
         environment = {
-            "CODEX_HOME": str(seat.home),
-            "GATEHOUSE_KEY": seat.key,
+            "CODEX_HOME": str(workspace.home),
+            "GATEHOUSE_KEY": workspace.key,
             # Makes it log the transport it uses.
             "RUST_LOG": "error,codex_api=info",
         }
         return ["exec", "--skip-git-repo-check", "--strict-config", "--json"], environment
 
-    def configuration(self, seat):
+    def configuration(self, workspace):
         """Renders the TOML configuration; JSON strings are valid TOML strings."""
-        top = {"model": seat.model, "model_provider": "gatehouse", "approval_policy": "never"}
+        top = {"model": workspace.model, "model_provider": "gatehouse", "approval_policy": "never"}
         top |= {"sandbox_mode": "danger-full-access", "check_for_update_on_startup": False}
-        provider = {"name": "gatehouse", "base_url": f"{seat.address}/v1", "env_key": "GATEHOUSE_KEY"}
+        provider = {"name": "gatehouse", "base_url": f"{workspace.address}/v1", "env_key": "GATEHOUSE_KEY"}
         provider |= {"wire_api": "responses", "supports_websockets": self.websocket}
         # A retry would hide the first failure.
-        if not seat.retries:
+        if not workspace.retries:
             provider |= {"request_max_retries": 0, "stream_max_retries": 0}
         # It retries even a 401, by default five times, and no response header stops it.
         else:
@@ -106,12 +106,12 @@ class Codex:
         faults = [fault for fault in faults if not fault.startswith("Model metadata for")]
         faults += [event["error"]["message"] for event in events if event["type"] == "turn.failed"]
         if faults:
-            raise Misread("; ".join(faults))
+            raise AgentError("; ".join(faults))
         connected = "successfully connected to Responses WebSocket" in errors
         if connected != self.websocket or "failed to connect" in errors:
-            raise Misread("it did not come by the WebSocket" if self.websocket else "it came by a WebSocket")
+            raise AgentError("it did not come by the WebSocket" if self.websocket else "it came by a WebSocket")
         if events[-1]["type"] != "turn.completed":
-            raise Misread(f"the last event is {events[-1]}")
+            raise AgentError(f"the last event is {events[-1]}")
         return "\n".join(item["text"] for item in items if item["type"] == "agent_message")
 
 
@@ -125,22 +125,22 @@ class OpenCode:
         self.package = package
         self.path = path
 
-    def prepare(self, seat):
-        (seat.home / "opencode.json").write_text(json.dumps(self.configuration(seat), indent=1))
-        environment = {f"XDG_{kind.upper()}_HOME": str(seat.home / kind) for kind in ("config", "data", "cache", "state")}
-        environment["OPENCODE_CONFIG"] = str(seat.home / "opencode.json")
+    def prepare(self, workspace):
+        (workspace.home / "opencode.json").write_text(json.dumps(self.configuration(workspace), indent=1))
+        environment = {f"XDG_{kind.upper()}_HOME": str(workspace.home / kind) for kind in ("config", "data", "cache", "state")}
+        environment["OPENCODE_CONFIG"] = str(workspace.home / "opencode.json")
         return ["run", "--pure", "--auto", "--format", "json"], environment | QUIET_OPENCODE
 
-    def configuration(self, seat):
-        model = {"name": seat.model, "limit": {"context": 200_000, "output": 32_000}}
-        options = {"baseURL": seat.address + self.path, "apiKey": seat.key}
-        provider = {"npm": self.package, "name": "Gatehouse", "options": options, "models": {seat.model: model}}
+    def configuration(self, workspace):
+        model = {"name": workspace.model, "limit": {"context": 200_000, "output": 32_000}}
+        options = {"baseURL": workspace.address + self.path, "apiKey": workspace.key}
+        provider = {"npm": self.package, "name": "Gatehouse", "options": options, "models": {workspace.model: model}}
         return {
             "autoupdate": False,
             "share": "disabled",
             "snapshot": False,
-            "model": f"gatehouse/{seat.model}",
-            "small_model": f"gatehouse/{seat.model}",
+            "model": f"gatehouse/{workspace.model}",
+            "small_model": f"gatehouse/{workspace.model}",
             "enabled_providers": ["gatehouse"],
             "permission": {"*": "allow"},
             "provider": {"gatehouse": provider},
@@ -150,9 +150,9 @@ class OpenCode:
         events = [json.loads(line) for line in output.splitlines()]
         faults = [event.get("error") for event in events if event["type"] == "error"]
         if faults:
-            raise Misread(json.dumps(faults))
+            raise AgentError(json.dumps(faults))
         if not events or events[-1]["type"] != "step_finish" or events[-1]["part"]["reason"] != "stop":
-            raise Misread(f"the last event is {events[-1:]}")
+            raise AgentError(f"the last event is {events[-1:]}")
         return "\n".join(event["part"]["text"] for event in events if event["type"] == "text")
 
 
@@ -160,26 +160,26 @@ class GeminiCli:
     name = "gemini-cli"
     command = "gemini"
 
-    def prepare(self, seat):
+    def prepare(self, workspace):
         settings = {
             "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
             "privacy": {"usageStatisticsEnabled": False},
             "security": {"auth": {"selectedType": "gemini-api-key"}},
             "telemetry": {"enabled": False},
         }
-        (seat.home / ".gemini").mkdir(exist_ok=True)
-        (seat.home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+        (workspace.home / ".gemini").mkdir(exist_ok=True)
+        (workspace.home / ".gemini" / "settings.json").write_text(json.dumps(settings))
         environment = {
-            "GEMINI_API_KEY": seat.key,
-            "GOOGLE_GEMINI_BASE_URL": seat.address,
+            "GEMINI_API_KEY": workspace.key,
+            "GOOGLE_GEMINI_BASE_URL": workspace.address,
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
         }
-        return ["-m", seat.model, "--yolo", "--skip-trust", "-o", "json", "-p"], environment
+        return ["-m", workspace.model, "--yolo", "--skip-trust", "-o", "json", "-p"], environment
 
     def answer(self, output, errors):
         result = json.loads(output[output.index("{") :])
         if "error" in result:
-            raise Misread(json.dumps(result["error"]))
+            raise AgentError(json.dumps(result["error"]))
         return result["response"]
 
 
@@ -187,19 +187,19 @@ class QwenCode:
     name = "qwen-code"
     command = "qwen"
 
-    def prepare(self, seat):
+    def prepare(self, workspace):
         settings = {
             "general": {"enableAutoUpdate": False},
             "privacy": {"usageStatisticsEnabled": False},
             "security": {"auth": {"selectedType": "openai"}},
             "telemetry": {"enabled": False},
         }
-        (seat.home / ".qwen").mkdir(exist_ok=True)
-        (seat.home / ".qwen" / "settings.json").write_text(json.dumps(settings))
+        (workspace.home / ".qwen").mkdir(exist_ok=True)
+        (workspace.home / ".qwen" / "settings.json").write_text(json.dumps(settings))
         environment = {
-            "OPENAI_API_KEY": seat.key,
-            "OPENAI_BASE_URL": f"{seat.address}/v1",
-            "OPENAI_MODEL": seat.model,
+            "OPENAI_API_KEY": workspace.key,
+            "OPENAI_BASE_URL": f"{workspace.address}/v1",
+            "OPENAI_MODEL": workspace.model,
             "QWEN_CODE_TRUST_WORKSPACE": "true",
         }
         return ["--yolo", "-o", "json"], environment
@@ -208,7 +208,7 @@ class QwenCode:
         messages = json.loads(output[output.index("[") :])
         result = next(message for message in reversed(messages) if message["type"] == "result")
         if result["is_error"]:
-            raise Misread(json.dumps(result))
+            raise AgentError(json.dumps(result))
         return result["result"]
 
 
@@ -225,11 +225,11 @@ AGENTS = [
 ]
 
 
-def environment_of(seat, extra, commands):
+def environment_of(workspace, extra, commands):
     """A clean environment without proxies, credentials and settings of the user. The commands include a Node version
     that is recent enough for all of them."""
-    scratch = seat.home / "tmp"
+    scratch = workspace.home / "tmp"
     scratch.mkdir(exist_ok=True)
     path = f"{commands}{os.pathsep}{os.environ.get('PATH', '')}"
-    place = {"PATH": path, "HOME": str(seat.home), "TMPDIR": str(scratch), "LANG": "C.UTF-8"}
+    place = {"PATH": path, "HOME": str(workspace.home), "TMPDIR": str(scratch), "LANG": "C.UTF-8"}
     return place | extra

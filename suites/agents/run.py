@@ -1,15 +1,15 @@
-"""Running an agent: its environment, start and end, and the report."""
+"""One run of an agent: its environment, start and end, and the report."""
 
 import dataclasses
 import os
-import pathlib
 import signal
 import subprocess
 import threading
 import time
 
 import rig
-from agents.programs import Misread, Seat, environment_of
+from agents.programs import AgentError, Workspace, environment_of
+from agents.vendors import VENDORS
 
 PATIENCE = 60
 # Agents restrict some operations below the system's temporary directory, so their homes are here. Their projects are
@@ -17,26 +17,27 @@ PATIENCE = 60
 HOMES = rig.ROOT / ".cache" / "agents" / "homes"
 
 
-@dataclasses.dataclass
-class Stage:
-    """Shared state of all runs."""
+class AgentsApp:
+    """Shared state of all runs: the agents' commands, and a gateway with a provider of each format."""
 
-    commands: pathlib.Path
-    directory: pathlib.Path
-    gateway: rig.Gateway
-    upstream: rig.Upstream
+    def __init__(self, app, commands, **settings):
+        self.commands, self.directory = commands, app.directory
+        self.upstream = app.upstream()
+        settings |= {name: value for vendor in VENDORS for name, value in vendor.settings(self.upstream).items()}
+        models = [f"{vendor.name}/{vendor.model}" for vendor in VENDORS]
+        self.gateway = app.start_gateway(models=models, directory=app.directory / "gateway", **settings)
 
     @property
     def address(self):
         return f"http://127.0.0.1:{self.gateway.port}"
 
-    def seat(self, name, model, **different):
-        seat = Seat(HOMES / name, self.directory / name, self.address, rig.MASTER_KEY, model)
-        seat = dataclasses.replace(seat, **different)
-        rig.remove(seat.home)
-        seat.home.mkdir(parents=True)
-        seat.project.mkdir()
-        return seat
+    def workspace(self, name, model, **different):
+        workspace = Workspace(HOMES / name, self.directory / name, self.address, rig.MASTER_KEY, model)
+        workspace = dataclasses.replace(workspace, **different)
+        rig.remove(workspace.home)
+        workspace.home.mkdir(parents=True)
+        workspace.project.mkdir()
+        return workspace
 
 
 @dataclasses.dataclass
@@ -59,17 +60,17 @@ class Run:
         """Adds the faults that `check` finds; an unreadable answer counts as one."""
         try:
             self.faults += check()
-        except (Misread, ValueError, LookupError, StopIteration) as fault:
+        except (AgentError, ValueError, LookupError, StopIteration) as fault:
             self.faults.append(f"{type(fault).__name__}: {fault}")
 
 
-def start(agent, seat, commands, prompt, *, more=(), environment=None):
+def start(agent, workspace, commands, prompt, *, more=(), environment=None):
     """Starts the agent's process; `more` are additional arguments."""
-    arguments, own = agent.prepare(seat)
+    arguments, own = agent.prepare(workspace)
     return subprocess.Popen(
         [commands / agent.command, *more, *arguments, prompt],
-        cwd=seat.project,
-        env=environment_of(seat, own | (environment or {}), commands),
+        cwd=workspace.project,
+        env=environment_of(workspace, own | (environment or {}), commands),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -90,16 +91,16 @@ def finish(process, run):
     run.seconds += seconds
     run.evidence = errors[-2000:] + output[-2000:]
     if seconds >= PATIENCE:
-        raise Misread(f"it did not end within {PATIENCE} s")
+        raise AgentError(f"it did not end within {PATIENCE} s")
     return output, errors
 
 
-def ask(agent, seat, stage, prompt, run, **different):
+def ask(agent, workspace, app, prompt, run, **different):
     """Runs the agent and returns its answer."""
-    process = start(agent, seat, stage.commands, prompt, **different)
+    process = start(agent, workspace, app.commands, prompt, **different)
     output, errors = finish(process, run)
     if process.returncode:
-        raise Misread(f"it ended with {process.returncode}")
+        raise AgentError(f"it ended with {process.returncode}")
     return agent.answer(output, errors)
 
 

@@ -10,15 +10,15 @@ class Task:
     name: str
     prompt: str
     # Expected end of the answer by the scripted model.
-    says: str
+    expected_start: str
     # Files that the agent's own tool leaves in the project directory.
     files: dict
     # Minimum number of calls: one without a tool; a tool's result is sent in another.
     least_calls: int
 
     def faults(self, answer, project):
-        if not answer.strip().startswith(self.says):
-            yield f"the answer is {answer[:200]!r}, not {self.says!r}"
+        if not answer.strip().startswith(self.expected_start):
+            yield f"the answer is {answer[:200]!r}, not {self.expected_start!r}"
         found = {path.name: path.read_text() for path in project.iterdir() if path.is_file()}
         # Patch tools append a newline.
         found = {name: text.removesuffix("\n") for name, text in found.items()}

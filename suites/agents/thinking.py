@@ -6,9 +6,9 @@ upstream, rejects tool results if the thinking before their calls is missing.
 
 import json
 
-from agents.books import VENDORS
+from agents.vendors import VENDORS
 from agents.programs import ClaudeCode
-from agents.running import Run, ask
+from agents.run import Run, ask
 from agents.tasks import TASKS
 
 ALIAS = "heron-model"
@@ -20,40 +20,40 @@ def names():
     return {"thinking": f"{vendor.name}/{vendor.model}", "thinking-alias": ALIAS}
 
 
-def prepare(stage):
+def prepare(app):
     target = names()["thinking"]
-    answer = stage.gateway.admin("PUT", f"/aliases/{ALIAS}", json={"name": ALIAS, "target": target})
+    answer = app.gateway.admin("PUT", f"/aliases/{ALIAS}", json={"name": ALIAS, "target": target})
     assert answer.status_code in (200, 201), answer.text
 
 
-def run(case, stage):
+def run(case, app):
     agent = ClaudeCode()
     run = Run(agent.name, VENDORS[0].name, case)
-    seat = stage.seat(f"{agent.name}-{case}", names()[case])
-    stage.upstream.http.post("/reset")
-    run.judge(lambda: list(faults(agent, seat, stage, run)))
-    run.calls = len(stage.upstream.bill())
+    workspace = app.workspace(f"{agent.name}-{case}", names()[case])
+    app.upstream.http.post("/reset")
+    run.judge(lambda: list(faults(agent, workspace, app, run)))
+    run.calls = len(app.upstream.bill())
     return run
 
 
-def faults(agent, seat, stage, run):
+def faults(agent, workspace, app, run):
     task = TASKS[1]
-    answer = ask(agent, seat, stage, task.prompt, run, environment=BUDGET)
-    yield from task.faults(answer, seat.project)
-    yield from thoughtless(stage, "the turn with the result")
+    answer = ask(agent, workspace, app, task.prompt, run, environment=BUDGET)
+    yield from task.faults(answer, workspace.project)
+    yield from thoughtless(app, "the turn with the result")
     # A new process only knows the earlier turns from its transcript.
-    stage.upstream.http.post("/reset")
-    answer = ask(agent, seat, stage, TASKS[0].prompt, run, more=["--continue"], environment=BUDGET)
-    yield from thoughtless(stage, "the turn after a restart")
+    app.upstream.http.post("/reset")
+    answer = ask(agent, workspace, app, TASKS[0].prompt, run, more=["--continue"], environment=BUDGET)
+    yield from thoughtless(app, "the turn after a restart")
 
 
 def read(body):
     return json.loads(body) if isinstance(body, str) else body
 
 
-def thoughtless(stage, which):
+def thoughtless(app, which):
     """Yields turns of the last request without thinking. The upstream thinks before every call."""
-    bodies = [read(request["body"]) for request in stage.upstream.requests()]
+    bodies = [read(request["body"]) for request in app.upstream.requests()]
     bodies = [body for body in bodies if "messages" in body]
     turns = [turn for turn in bodies[-1]["messages"] if turn["role"] == "assistant"] if bodies else []
     if bodies and bodies[-1].get("thinking", {}).get("type") not in ("enabled", "adaptive"):

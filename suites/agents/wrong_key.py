@@ -5,8 +5,8 @@ import http.server
 import threading
 import time
 
-from agents.programs import Misread
-from agents.running import Run, finish, start
+from agents.programs import AgentError
+from agents.run import Run, finish, start
 
 MOST_REQUESTS = 2
 # Seconds from the first request until the program has ended.
@@ -68,25 +68,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def run(agent, vendor, stage):
+def run(agent, vendor, app):
     run = Run(agent.name, vendor.name, "wrong-key")
-    recorder = Recorder(stage.gateway.port)
+    recorder = Recorder(app.gateway.port)
     name = f"{agent.name}-wrong-key"
     # With the default retries.
-    seat = stage.seat(name, vendor.model, address=recorder.address, key="gh-not-a-key", retries=True)
+    workspace = app.workspace(name, vendor.model, address=recorder.address, key="gh-not-a-key", retries=True)
     try:
-        run.judge(lambda: list(faults(agent, seat, stage, recorder, run)))
+        run.judge(lambda: list(faults(agent, workspace, app, recorder, run)))
     finally:
         recorder.shutdown()
         recorder.server_close()
     return run
 
 
-def faults(agent, seat, stage, recorder, run):
-    process = start(agent, seat, stage.commands, "Which bird stands longest on one leg?")
+def faults(agent, workspace, app, recorder, run):
+    process = start(agent, workspace, app.commands, "Which bird stands longest on one leg?")
     try:
         output, errors = finish(process, run)
-    except Misread as fault:
+    except AgentError as fault:
         yield str(fault)
         output = errors = run.evidence
     ended = time.monotonic()

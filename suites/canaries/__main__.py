@@ -1,12 +1,9 @@
 """Places a unique secret in every configuration, calls every route, and searches all output for the secrets."""
 
-import argparse
 import collections
 import json
-import pathlib
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -14,8 +11,9 @@ import httpx
 
 import backends
 import rig
-from canaries import tour
-from canaries.house import ADMIN, ENV, YAML, House
+from canaries import exercise
+from canaries.app import ADMIN, ENV, YAML, CanaryApp
+from harness import Suite
 
 OWN = {
     ENV: {"key from the environment"},
@@ -25,69 +23,63 @@ OWN = {
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="canaries", description=__doc__)
-    parser.add_argument("--backend", choices=backends.NAMES, action="append", help="default: both")
-    parser.add_argument("--quick", action="store_true", help="on SQLite only")
-    options = parser.parse_args()
-    chosen = options.backend or (["sqlite"] if options.quick else backends.NAMES)
-    passed = failed = 0
-    for name in chosen:
-        for what, hits in run(name):
-            passed, failed = passed + (not hits), failed + bool(hits)
-            print(f"{'MISSED' if hits else 'ok    '} {name}: {what}")
-            kinds = collections.Counter((canary, form) for _, canary, form, _ in hits)
-            for (canary, form), count in kinds.most_common(12):
-                place, _, _, around = next(hit for hit in hits if hit[1:3] == (canary, form))
-                print(f"         {count} × {canary} ({form}), e.g. in {place}: …{around!r}…"[:700])
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    suite = Suite("canaries", __doc__, quick="on SQLite only")
+    suite.add_argument("--backend", choices=backends.NAMES, action="append", help="default: both")
+    options = suite.parse()
+    for backend in options.backend or (["sqlite"] if options.quick else backends.NAMES):
+        suite.run(backend, lambda app: run(app, backend))
+    return suite.finish()
 
 
-def run(name):
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="canaries-"))
-    house = House(name, directory)
-    try:
-        house.gateway.spawn()
-        rig.eventually(house.gateway.is_ready, 20, what="/ready")
-        streams = [Stream(house, path) for path in ("/console/stream", "/audit/log/stream")]
-        ids = tour.furnish(house)
-        key = ids["managed key"][1]
-        rig.eventually(lambda: f"{ADMIN}/text" in house.ask("GET", "/v1/models", key).text, what="discovery")
-        tour.inference(house, key)
-        tour.foreign(house, key)
-        tour.prompts(house, key)
-        paths = tour.routes(house, ids)
-        time.sleep(1.5)
-        tour.exports(house)
-        for stream in streams:
-            stream.stop()
-        heard = {which: json.dumps(upstream.requests()).encode() for which, upstream in house.upstreams.items()}
-        before = files(directory, name)
-        house.gateway.stop()
-        print(f"canaries: {name}: {len(house.cage.values)} secrets, {paths} paths, {len(house.answers)} answers", flush=True)
-        return search(house, streams, heard, before + files(directory, name))
-    finally:
-        house.stop()
-        rig.remove(directory)
+def run(test_app, backend):
+    app = CanaryApp(test_app, backend)
+    app.gateway.spawn()
+    rig.eventually(app.gateway.is_ready, 20, what="/ready")
+    streams = [Stream(app, path) for path in ("/console/stream", "/audit/log/stream")]
+    ids = exercise.configure(app)
+    key = ids["managed key"][1]
+    rig.eventually(lambda: f"{ADMIN}/text" in app.ask("GET", "/v1/models", key).text, what="discovery")
+    exercise.inference(app, key)
+    exercise.foreign(app, key)
+    exercise.prompts(app, key)
+    paths = exercise.routes(app, ids)
+    time.sleep(1.5)
+    exercise.exports(app)
+    for stream in streams:
+        stream.stop()
+    sent = {which: json.dumps(upstream.requests()).encode() for which, upstream in app.upstreams.items()}
+    before = files(app.directory, backend)
+    app.gateway.stop()
+    test_app.note(f"{len(app.scanner.values)} secrets, {paths} paths, {len(app.answers)} answers")
+    for what, hits in search(app, streams, sent, before + files(app.directory, backend)):
+        test_app.check(what, *described(hits))
 
 
-def search(house, streams, heard, found_files):
-    cage = house.cage
-    answers = [hit for place, data, shows in house.answers for hit in cage.search(place, data, shows)]
-    log = house.gateway.log_path.read_bytes()
-    stored = [hit for place, data in found_files for hit in cage.search(place, data)]
-    followed = [hit for stream in streams for hit in cage.search(stream.path, stream.taken)]
-    upstream = [hit for which, data in heard.items() for hit in cage.search(f"requests to {which}", data, OWN[which])]
-    sent = [hit for data in house.sink.taken for hit in cage.search("traces and webhooks", data)]
+def described(hits):
+    """One line per secret and encoding."""
+    kinds = collections.Counter((name, form) for _, name, form, _ in hits)
+    for (name, form), count in kinds.most_common():
+        location, _, _, around = next(hit for hit in hits if hit[1:3] == (name, form))
+        yield f"{count} × {name} ({form}), e.g. in {location}: …{around!r}…"
+
+
+def search(app, streams, sent, found_files):
+    scanner, sink = app.scanner, app.sink.received
+    answers = [hit for request, data, shows in app.answers for hit in scanner.search(request, data, shows)]
+    log = app.gateway.log_path.read_bytes()
+    stored = [hit for path, data in found_files for hit in scanner.search(path, data)]
+    followed = [hit for stream in streams for hit in scanner.search(stream.path, stream.received)]
+    upstream = [hit for which, data in sent.items() for hit in scanner.search(f"requests to {which}", data, OWN[which])]
+    exported = [hit for data in sink for hit in scanner.search("traces and webhooks", data)]
     size = sum(len(data) for _, data in found_files)
-    print(f"canaries: {len(log)} bytes of log, {size} bytes in {len(found_files)} files, {len(house.sink.taken)} traces and webhooks")
-    commands = [hit for place, data in command_lines(house) for hit in cage.search(place, data)]
+    app.app.note(f"{len(log)} bytes of log, {size} bytes in {len(found_files)} files, {len(sink)} traces and webhooks")
+    commands = [hit for command, data in command_lines(app) for hit in scanner.search(command, data)]
     return [
         ("no secret in any answer", answers),
-        ("none in the log, at its finest level", cage.search("the log", log)),
+        ("none in the log, at its finest level", scanner.search("the log", log)),
         ("none in the files: database, write-ahead log, journal, inventory", stored),
         ("none in the live streams", followed),
-        ("none in traces and webhooks", sent),
+        ("none in traces and webhooks", exported),
         ("none at a provider but its own", upstream),
         ("none on the command line", commands),
     ]
@@ -106,36 +98,36 @@ def files(directory, backend):
     return kept
 
 
-def command_lines(house):
+def command_lines(app):
     """Runs the commands with the same environment, and with invalid settings that contain a secret."""
     runs = [["check"], ["keys", "list"], ["audit", "verify"], ["models"], ["--help"]]
     environments = [{}] * len(runs)
-    secret = house.cage.values["key from YAML"]
+    secret = app.scanner.values["key from YAML"]
     for name in ("ENCRYPTION_KEY", "POSTGRES_URL", "HTTP_PROXY"):
         runs.append(["check"])
         environments.append({name: f"wrong {secret}", "STORAGE_TYPE": "postgres"})
     for words, changed in zip(runs, environments):
         command = [rig.binary("gatehouse"), *words]
-        environment = house.gateway.settings | changed
-        answer = subprocess.run(command, env=environment, cwd=house.directory, capture_output=True, timeout=60)
+        environment = app.gateway.settings | changed
+        answer = subprocess.run(command, env=environment, cwd=app.directory, capture_output=True, timeout=60)
         yield f"gatehouse {' '.join(words)} {list(changed)[:1]}", answer.stdout + answer.stderr
 
 
 class Stream:
-    """Reads a live stream until the end of the tour."""
+    """Reads a live stream until it is stopped."""
 
-    def __init__(self, house, path):
-        self.path, self.taken, self.ending = path, b"", threading.Event()
-        self.house = house
+    def __init__(self, app, path):
+        self.path, self.received, self.ending = path, b"", threading.Event()
+        self.app = app
         self.thread = threading.Thread(target=self._follow, daemon=True)
         self.thread.start()
 
     def _follow(self):
-        url = f"{self.house.gateway.http.base_url}/admin/api/v1{self.path}"
+        url = f"{self.app.gateway.http.base_url}/admin/api/v1{self.path}"
         try:
-            with httpx.stream("GET", url, headers=rig.bearer(self.house.master), timeout=30, trust_env=False) as answer:
+            with httpx.stream("GET", url, headers=rig.bearer(self.app.master), timeout=30, trust_env=False) as answer:
                 for piece in answer.iter_bytes():
-                    self.taken += piece
+                    self.received += piece
                     if self.ending.is_set():
                         return
         except httpx.HTTPError:
@@ -143,7 +135,7 @@ class Stream:
 
     def stop(self):
         self.ending.set()
-        print(f"canaries: {len(self.taken)} bytes of {self.path}", flush=True)
+        self.app.app.note(f"{len(self.received)} bytes of {self.path}")
 
 
 if __name__ == "__main__":

@@ -6,24 +6,23 @@ import threading
 
 import httpx
 
-import backends
 import rig
-from canaries import secrets
+from canaries import canary
 
 ENV, YAML, ADMIN = "openai", "yamlprov", "adminprov"
-MODELS = ["text", "long-20", "tattle-401", "tattle-400", "tattle-403", "tattle-429", "tattle-500", "tattle-page", "tattle-stream", "error-500", "cut-mid-stream", "html"]
+MODELS = ["text", "long-20", "leak-401", "leak-400", "leak-403", "leak-429", "leak-500", "leak-page", "leak-stream", "error-500", "cut-mid-stream", "html"]
 
 
 class Sink:
     """HTTP server that records traces and webhooks sent to it."""
 
     def __init__(self):
-        self.taken = taken = []
+        self.received = received = []
 
-        class Taker(http.server.BaseHTTPRequestHandler):
+        class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                taken.append(f"{self.path}\n{self.headers}".encode() + body)
+                received.append(f"{self.path}\n{self.headers}".encode() + body)
                 self.send_response(200)
                 self.send_header("content-length", "0")
                 self.end_headers()
@@ -33,7 +32,7 @@ class Sink:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Taker)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -41,25 +40,28 @@ class Sink:
         self.server.shutdown()
 
 
-class House:
-    def __init__(self, backend, directory):
-        self.directory, self.cage = directory, secrets.Cage()
+class CanaryApp:
+    def __init__(self, app, backend):
+        self.app, self.directory, self.scanner = app, app.directory, canary.SecretScanner()
         # (request, response bytes, canaries that it may contain)
         self.answers = []
-        self.sink = Sink()
-        self.upstreams = {name: rig.Upstream() for name in (ENV, YAML, ADMIN)}
-        add = self.cage.add
-        self.master = add("master key", secrets.make("master"))
-        options = {"password": add("PostgreSQL password", secrets.plain("postgres"))} if backend == "postgres" else {}
-        self.database = backends.start(backend, directory, **options)
-        proxy = f"http://proxyuser:{add('proxy password', secrets.plain('proxy'))}@127.0.0.1:{rig.free_port()}"
-        encryption = secrets.secrets.token_hex(32)
-        add("encryption key", encryption)
-        settings = {
+        add = self.scanner.add
+        options = {"password": add("PostgreSQL password", canary.plain("postgres"))} if backend == "postgres" else {}
+        database = app.database(backend, **options)
+        self.sink = app.add(Sink())
+        self.upstreams = {name: app.upstream() for name in (ENV, YAML, ADMIN)}
+        self.master = add("master key", canary.make("master"))
+        self.write_yaml()
+        self.gateway = app.gateway(**database.settings, **self.settings())
+
+    def settings(self):
+        add = self.scanner.add
+        proxy = f"http://proxyuser:{add('proxy password', canary.plain('proxy'))}@127.0.0.1:{rig.free_port()}"
+        return {
             "GATEWAY_MASTER_KEY": self.master,
             "GATEWAY_EDITION": "enterprise",
-            "ENCRYPTION_KEY": encryption,
-            "OPENAI_API_KEY": add("key from the environment", secrets.make("env")),
+            "ENCRYPTION_KEY": add("encryption key", canary.secrets.token_hex(32)),
+            "OPENAI_API_KEY": add("key from the environment", canary.make("env")),
             "OPENAI_BASE_URL": self.upstreams[ENV].url,
             "OPENAI_MODELS": ",".join(MODELS),
             "HTTP_PROXY": proxy,
@@ -72,12 +74,10 @@ class House:
             "OTEL_EXPORTER_OTLP_ENDPOINT": self.sink.url,
             "RETRY_MAX_RETRIES": "0",
         }
-        self.write_yaml()
-        self.gateway = rig.Gateway(directory, **self.database.settings, **settings)
 
     def write_yaml(self):
-        key = self.cage.add("key from YAML", secrets.make("yaml"))
-        header = self.cage.add("header from YAML", secrets.make("yamlheader"))
+        key = self.scanner.add("key from YAML", canary.make("yaml"))
+        header = self.scanner.add("header from YAML", canary.make("yamlheader"))
         provider = {"type": "openai", "api_key": key, "base_url": self.upstreams[YAML].url, "models": MODELS, "headers": {"x-team-secret": header}}
         # JSON is valid YAML.
         far = {"type": "openai", "api_key": key, "base_url": "http://far.invalid/v1", "models": ["text"]}
@@ -98,10 +98,3 @@ class House:
 
     def admin(self, method, path, shows=(), **options):
         return self.ask(method, f"/admin/api/v1{path}", self.master, shows, **options)
-
-    def stop(self):
-        self.gateway.stop()
-        for upstream in self.upstreams.values():
-            upstream.stop()
-        self.database.stop()
-        self.sink.stop()

@@ -38,7 +38,7 @@ def forms(value):
     return found
 
 
-class Cage:
+class SecretScanner:
     """All canaries, and one pattern that matches any of them."""
 
     def __init__(self):
@@ -60,12 +60,12 @@ class Cage:
             self.pattern = re.compile(b"|".join(map(re.escape, longest_first)))
         return self.pattern
 
-    def search(self, place, data, allowed=()):
-        """Returns (place, name, form, context) of every match that is not allowed there."""
+    def search(self, location, data, allowed=()):
+        """Returns (location, name, form, context) of every match that is not allowed there."""
         found = []
         for hit in self.compiled().finditer(data):
             name, form = self.meaning[hit.group()]
             if name not in allowed:
                 around = data[max(0, hit.start() - 60) : hit.end() + 20]
-                found.append((place, name, form, around.decode(errors="replace")))
+                found.append((location, name, form, around.decode(errors="replace")))
         return found

@@ -1,58 +1,41 @@
 """Mixed load on pools and combos over three providers, one of which fails in turns: every call must succeed."""
 
-import argparse
-import pathlib
 import random
 import sys
-import tempfile
 import threading
 import time
 
 import httpx
 
 import rig
-from chaos import audit, cast
+from chaos import figures, providers
 from chaos.faults import FAULTS
 from chaos.load import Load
+from harness import Suite, print_table
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="each fault once and short, in about a minute")
-    parser.add_argument("--rounds", type=int, help="how often each fault comes, each time at another provider")
-    parser.add_argument("--rate", type=float, default=60, help="calls per second (default 60)")
-    parser.add_argument("--fault", action="append", help="only these faults")
-    parser.add_argument("--seed", type=int, default=random.randrange(2**32))
-    options = parser.parse_args()
+    suite = Suite("chaos", __doc__, quick="each fault once and short, in about a minute")
+    suite.add_argument("--rounds", type=int, help="how often each fault comes, each time at another provider")
+    suite.add_argument("--rate", type=float, default=60, help="calls per second (default 60)")
+    suite.add_argument("--fault", action="append", help="only these faults")
+    suite.add_argument("--seed", type=int, default=random.randrange(2**32))
+    options = suite.parse()
     options.rounds = options.rounds or (1 if options.quick else 3)
     options.fault_seconds, options.gap_seconds = (4.0, 4.0) if options.quick else (8.0, 6.0)
     options.open_seconds, options.silence_seconds = (1.5, 0.8) if options.quick else (2.0, 1.0)
     chosen = [fault for fault in FAULTS if not options.fault or fault.name in options.fault]
-    print(f"chaos: {options.rounds} rounds of {len(chosen)} faults, {options.rate:g} calls/s, seed {options.seed}", flush=True)
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="chaos-"))
-    providers = [cast.Provider(name) for name in cast.NAMES]
-    gateway = rig.Gateway(directory, REQUEST_TIMEOUT="20s")
-    try:
-        passed, failed = run(gateway, providers, chosen, options)
-    except BaseException:
-        print(f"chaos: the run broke off; its files stay in {directory}", file=sys.stderr)
-        raise
-    finally:
-        gateway.stop()
-        for provider in providers:
-            provider.stop()
-    if failed:
-        print(f"chaos: the files of the failed run stay in {directory}")
-    else:
-        rig.remove(directory)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    suite.note(f"{options.rounds} rounds of {len(chosen)} faults, {options.rate:g} calls/s, seed {options.seed}")
+    suite.run("", lambda app: run(app, chosen, options))
+    return suite.finish()
 
 
-def run(gateway, providers, chosen, options):
-    gateway.start()
-    routes = cast.equip(gateway, providers, int(options.open_seconds * 1000), int(options.silence_seconds * 1000))
-    watch = Watch(gateway)
+def run(app, chosen, options):
+    upstreams = [app.add(providers.Provider(name)) for name in providers.NAMES]
+    gateway = app.start_gateway(REQUEST_TIMEOUT="20s")
+    open_ms, silence_ms = int(options.open_seconds * 1000), int(options.silence_seconds * 1000)
+    routes = providers.configure(gateway, upstreams, open_ms, silence_ms)
+    watch = BreakerWatch(gateway)
     watch.thread.start()
     load = Load(gateway.port, routes, options.rate, 24, options.seed)
     load.start()
@@ -60,29 +43,28 @@ def run(gateway, providers, chosen, options):
     phases = []
     for turn in range(options.rounds):
         for number, fault in enumerate(chosen):
-            phases.append(suffer(fault, providers[(number + turn) % 3], load, options))
-            phase = phases[-1]
-            print(f"chaos: {fault.name} at {phase.provider} is over", flush=True)
+            phases.append(run_phase(fault, upstreams[(number + turn) % 3], load, options))
+            app.note(f"{fault.name} at {phases[-1].provider} is over")
     calls = load.stop()
     watch.stop()
     for phase in phases:
         phase.closed = watch.closed(phase)
-    return report(calls, phases, watch, audit.rows_of(gateway, calls), options)
+    report(app, calls, phases, watch, figures.rows_of(gateway, calls), options)
 
 
-def suffer(fault, provider, load, options):
-    phase = audit.Phase(fault, provider.name, time.monotonic())
+def run_phase(fault, provider, load, options):
+    phase = figures.Phase(fault, provider.name, time.monotonic())
     fault.begin(provider)
     time.sleep(max(0.0, phase.begun + options.fault_seconds - time.monotonic()))
     phase.met = fault.end(provider)
     phase.ended = time.monotonic()
-    load.visit(load.routes[f"combo-{provider.name}"][1], options.gap_seconds)
-    calls, _ = provider.met()
+    load.probe(load.routes[f"combo-{provider.name}"][1], options.gap_seconds)
+    calls, _ = provider.calls_since_fault()
     phase.returned = {model: min(times) for model, times in calls.items()}
     return phase
 
 
-class Watch:
+class BreakerWatch:
     """Polls the breaker states reported by the gateway ten times a second."""
 
     def __init__(self, gateway):
@@ -121,13 +103,13 @@ def breaker(entry):
     return health.get("breaker", "closed")
 
 
-def report(calls, phases, watch, rows, options):
+def report(app, calls, phases, watch, rows, options):
     bound = options.open_seconds + 2
     lines, late = [], []
     for phase in phases:
         own = phase.calls(calls)
-        stubborn = audit.late(phase, own, options.open_seconds)
-        late += [(phase, what) for what in stubborn]
+        forbidden = figures.late(phase, own, options.open_seconds)
+        late += [(phase, what) for what in forbidden]
         extra = sum(call.attempts - 1 for call in own if call.attempts)
         opened = watch.opened(phase)
         lines.append(
@@ -136,19 +118,19 @@ def report(calls, phases, watch, rows, options):
                 len(own),
                 sum(bool(call.fault) for call in own),
                 extra,
-                audit.burst(phase, options.open_seconds) or "-",
-                len(stubborn),
+                figures.burst(phase, options.open_seconds) or "-",
+                len(forbidden),
                 f"{opened:.1f}" if opened is not None else "-",
                 f"{max(phase.returned.values()):.1f}" if phase.returned else "never",
                 f"{phase.closed:.1f}" if phase.closed is not None else "never",
-                *audit.milliseconds(own),
+                *figures.milliseconds(own),
             ]
         )
     heads = ["fault", "calls", "failed", "extra", "burst", "late", "opened s", "back s", "closed s", "p50 ms", "p99 ms"]
-    audit.table(heads, lines)
-    by_strategy = {strategy: [call for call in calls if call.strategy == strategy] for strategy in cast.STRATEGIES}
+    print_table(heads, lines)
+    by_strategy = {strategy: [call for call in calls if call.strategy == strategy] for strategy in providers.STRATEGIES}
     print()
-    audit.table(
+    print_table(
         ["strategy", "calls", "failed", "attempts", "one", "two", "three", "p50 ms", "p99 ms"],
         [[name, *share(own)] for name, own in by_strategy.items()],
     )
@@ -156,34 +138,31 @@ def report(calls, phases, watch, rows, options):
     answered = [call for call in calls if call.attempts]
     success = good / len(calls)
     attempts = sum(call.attempts for call in answered) / max(1, len(answered))
-    p50, p99 = audit.milliseconds(calls)
+    p50, p99 = figures.milliseconds(calls)
     print(f"\ncalls {len(calls)}, success {success:.4%}, attempts per call {attempts:.3f}, p50 {p50} ms, p99 {p99} ms")
-    books = audit.check_books(calls, rows)
-    slow = [phase for phase in phases if len(phase.returned) < len(cast.MODELS) or max(phase.returned.values()) > bound]
+    unequal = figures.accounting_faults(calls, rows)
+    slow = [phase for phase in phases if len(phase.returned) < len(providers.MODELS) or max(phase.returned.values()) > bound]
     open_still = [phase for phase in phases if phase.closed is None or phase.closed > bound]
     unopened = [phase for phase in phases if phase.fault.opens and watch.opened(phase) is None]
     name = "{0.fault.name} at {0.provider}".format
     checks = [
-        (f"success is at least {audit.SUCCESS:.2%}", success >= audit.SUCCESS, [f"{c.request_id} ({c.format}, {c.route}, stream {c.stream}, {c.seconds:.2f} s): {c.fault}" for c in calls if c.fault]),
-        (f"attempts per call are at most {audit.ATTEMPTS}", attempts <= audit.ATTEMPTS, [f"{attempts:.3f}"]),
-        ("nobody calls a model that has failed often enough", not late, [f"{name(phase)}: {what}" for phase, what in late]),
+        (f"success is at least {figures.SUCCESS:.2%}", success >= figures.SUCCESS, [f"{c.request_id} ({c.format}, {c.route}, stream {c.stream}, {c.seconds:.2f} s): {c.fault}" for c in calls if c.fault]),
+        (f"attempts per call are at most {figures.ATTEMPTS}", attempts <= figures.ATTEMPTS, [f"{attempts:.3f}"]),
+        ("a model that failed too often is not called while its breaker is open", not late, [f"{name(phase)}: {what}" for phase, what in late]),
         ("the breaker opens", not unopened, [name(phase) for phase in unopened]),
-        (f"a provider that is well is called again within {bound:g} s", not slow, [f"{name(p)}: {p.returned}" for p in slow]),
+        (f"a recovered provider is called again within {bound:g} s", not slow, [f"{name(p)}: {p.returned}" for p in slow]),
         (f"its breakers are closed within {bound:g} s", not open_still, [f"{name(p)}: {p.closed}" for p in open_still]),
-        ("each call has exactly one usage row", not books, books),
+        ("each call has exactly one usage row", not unequal, unequal),
     ]
     for what, holds, details in checks:
-        print(f"{'ok    ' if holds else 'MISSED'} {what}")
-        for detail in [] if holds else details[:12]:
-            print(f"         {detail}")
-    return sum(holds for _, holds, _ in checks), sum(not holds for _, holds, _ in checks)
+        app.check(what, *([] if holds else details or ["it does not hold"]))
 
 
 def share(calls):
     answered = [call for call in calls if call.attempts]
     attempts = sum(call.attempts for call in answered) / max(1, len(answered))
-    served = [sum(call.provider == name for call in calls) for name in cast.NAMES]
-    return [len(calls), sum(bool(call.fault) for call in calls), f"{attempts:.3f}", *served, *audit.milliseconds(calls)]
+    served = [sum(call.provider == name for call in calls) for name in providers.NAMES]
+    return [len(calls), sum(bool(call.fault) for call in calls), f"{attempts:.3f}", *served, *figures.milliseconds(calls)]
 
 
 if __name__ == "__main__":

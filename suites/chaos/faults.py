@@ -7,7 +7,8 @@ import time
 @dataclasses.dataclass
 class Fault:
     name: str
-    mood: dict
+    # The fault script of every call.
+    script: str
     # Action on the process once the earlier calls have ended.
     process: str = ""
     # Number of failures of one model after which it is not called for a while.
@@ -20,7 +21,7 @@ class Fault:
     noted: bool = True
 
     def begin(self, provider):
-        provider.mood(**self.mood)
+        provider.set_fault(self.script)
         if self.process:
             provider.finish()
         if self.process == "kill":
@@ -37,17 +38,17 @@ class Fault:
             provider.thaw()
             time.sleep(0.05)
         if self.noted:
-            calls, _ = provider.met()
-        provider.mood()
+            calls, _ = provider.calls_since_fault()
+        provider.set_fault()
         return calls
 
 
 FAULTS = [
-    Fault("refused", {"reset": "before_head"}, process="kill", noted=False),
-    Fault("500", {"status": 500}),
-    Fault("503 in 2 s", {"status": 503, "retry_after": "2"}, opens=False),
-    Fault("429 in 1 s", {"status": 429, "retry_after": "1"}, patience=1, rest=1.0, opens=False),
-    Fault("silence", {"hang": True}, process="freeze", noted=False),
-    Fault("reset", {"reset": "before_content"}),
-    Fault("error in 200", {"like": "error-in-stream"}),
+    Fault("refused", "reset-before-head", process="kill", noted=False),
+    Fault("500", "error-500"),
+    Fault("503 in 2 s", "error-503-2", opens=False),
+    Fault("429 in 1 s", "error-429-1", patience=1, rest=1.0, opens=False),
+    Fault("silence", "hang", process="freeze", noted=False),
+    Fault("reset", "reset-before-content"),
+    Fault("error in 200", "error-in-stream"),
 ]

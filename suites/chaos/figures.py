@@ -5,6 +5,7 @@ import dataclasses
 import statistics
 
 import rig
+from measure import percentile
 
 SUCCESS = 0.9999
 ATTEMPTS = 1.2
@@ -36,17 +37,17 @@ def late(phase, calls, open_seconds):
     rest = phase.fault.rest or open_seconds
     found = []
     for model, times in phase.met.items():
-        found += [f"{model} after {at:.2f} s" for at in stubborn(sorted(times), sorted(times), phase.fault, rest)]
+        found += [f"{model} after {at:.2f} s" for at in forbidden_calls(sorted(times), sorted(times), phase.fault, rest)]
     if not phase.fault.noted:
         for model in {call.model for call in calls}:
             failing = [call for call in calls if call.model == model and call.attempts > 1]
             starts = sorted(call.start for call in failing for _ in range(call.attempts - 1))
             ends = sorted(call.end for call in failing for _ in range(call.attempts - 1))
-            found += [f"{model} after {at - phase.begun:.2f} s" for at in stubborn(starts, ends, phase.fault, rest)]
+            found += [f"{model} after {at - phase.begun:.2f} s" for at in forbidden_calls(starts, ends, phase.fault, rest)]
     return found
 
 
-def stubborn(starts, ends, fault, rest):
+def forbidden_calls(starts, ends, fault, rest):
     """Start times in the forbidden interval, which begins between the start and the end of the last allowed call."""
     if len(starts) < fault.patience:
         return []
@@ -63,11 +64,6 @@ def burst(phase, open_seconds):
         first_gap = next((n for n in range(1, len(times)) if times[n] - times[n - 1] > rest), len(times))
         most = max(most, first_gap)
     return most
-
-
-def percentile(values, share):
-    values = sorted(values)
-    return values[min(len(values) - 1, int(len(values) * share))] if values else 0.0
 
 
 def rows_of(gateway, calls):
@@ -87,7 +83,7 @@ def rows_of(gateway, calls):
     return rows
 
 
-def check_books(calls, rows):
+def accounting_faults(calls, rows):
     faults = []
     for call in calls:
         booked = rows.get(call.request_id, [])
@@ -96,15 +92,8 @@ def check_books(calls, rows):
         elif not call.fault and booked[0]["provider_name"] != call.provider:
             faults.append(f"{call.request_id} was served by {call.provider}, booked on {booked[0]['provider_name']}")
     if strangers := set(rows) - {call.request_id for call in calls}:
-        faults.append(f"rows of calls that nobody made: {sorted(strangers)[:5]}")
+        faults.append(f"rows of calls that were not made: {sorted(strangers)[:5]}")
     return faults
-
-
-def table(heads, rows):
-    widths = [max(len(str(row[column])) for row in [heads, *rows]) for column in range(len(heads))]
-    for row in [heads, *rows]:
-        cells = [str(row[0]).ljust(widths[0])]
-        print("  ".join(cells + [str(cell).rjust(width) for cell, width in zip(row[1:], widths[1:])]))
 
 
 def milliseconds(calls):

@@ -41,23 +41,23 @@ class Load:
         self.pause = workers / rate
         self.stopping = threading.Event()
         self.calls = [[] for _ in range(workers)]
-        self.visits = []
+        self.probes = []
         self.threads = [threading.Thread(target=self._work, args=(n,), daemon=True) for n in range(workers)]
 
     def start(self):
         for thread in self.threads:
             thread.start()
 
-    def visit(self, routes, seconds):
+    def probe(self, routes, seconds):
         """Calls these routes in turn, repeatedly, so that a recovered provider does not have to wait for traffic."""
         until = time.monotonic() + seconds
         with http1.Connection(self.port, timeout=30) as connection:
             while time.monotonic() < until:
                 for model, route in routes.items():
-                    format = sorted(sse.PATHS)[len(self.visits) % 3]
-                    name = f"chaos-{self.seed}-visit-{len(self.visits)}"
-                    call = Call(name, route, "primary_fallback", model, format, len(self.visits) % 2 == 0, time.monotonic())
-                    self.visits.append(call)
+                    format = sorted(sse.PATHS)[len(self.probes) % 3]
+                    name = f"chaos-{self.seed}-probe-{len(self.probes)}"
+                    call = Call(name, route, "primary_fallback", model, format, len(self.probes) % 2 == 0, time.monotonic())
+                    self.probes.append(call)
                     make(connection, call)
                     call.end = time.monotonic()
                 time.sleep(0.25)
@@ -69,7 +69,7 @@ class Load:
             thread.join(timeout=40)
             if thread.is_alive():
                 raise AssertionError("a worker hangs: an answer neither came nor broke off")
-        return sorted((call for calls in [*self.calls, self.visits] for call in calls), key=lambda call: call.start)
+        return sorted((call for calls in [*self.calls, self.probes] for call in calls), key=lambda call: call.start)
 
     def _work(self, number):
         chance = random.Random(f"{self.seed}-{number}")
@@ -114,27 +114,27 @@ def make(connection, call):
     if response.status != 200:
         call.fault = f"{response.status}: {response.body[:300].decode(errors='replace')}"
         return
-    told = (sse.read_stream if call.stream else sse.read_document)(call.format, response.body)
-    call.fault = judge(call, told, text)
+    answer = (sse.read_stream if call.stream else sse.read_document)(call.format, response.body)
+    call.fault = judge(call, answer, text)
 
 
-def judge(call, told, text):
+def judge(call, answer, text):
     """Returns the fault, or an empty string if the answer is complete and correct."""
-    if told.error:
-        return f"in-band: {told.error}"
-    if told.faults:
-        return f"grammar: {told.faults[0]}"
+    if answer.error:
+        return f"in-band: {answer.error}"
+    if answer.faults:
+        return f"grammar: {answer.faults[0]}"
     calls = [(TOOL, {"city": "Paris"})] if call.model == "tools" else []
     expected = {
         "text": f"Hello from the upstream. You said: {text}",
         "tools": "",
     }.get(call.model, "".join(f"word{number} " for number in range(20)))
-    if told.text != expected:
-        return f"says {told.text!r} instead of {expected!r}"
-    if [(name, json.loads(arguments)) for name, arguments in told.calls] != calls:
-        return f"calls {told.calls} instead of {calls}"
-    if told.finish != sse.FINISHES[call.format][bool(calls)] or told.ends != 1:
-        return f"ends {told.ends} times with {told.finish}"
+    if answer.text != expected:
+        return f"says {answer.text!r} instead of {expected!r}"
+    if [(name, json.loads(arguments)) for name, arguments in answer.calls] != calls:
+        return f"calls {answer.calls} instead of {calls}"
+    if answer.finish != sse.FINISHES[call.format][bool(calls)] or answer.ends != 1:
+        return f"ends {answer.ends} times with {answer.finish}"
     if call.attempts < 1 or not call.provider:
         return f"attempts {call.attempts}, provider {call.provider!r} in the headers"
     return ""

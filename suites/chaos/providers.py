@@ -1,10 +1,7 @@
 """Three providers on scripted upstreams, each a process that can be set to fail, stopped, frozen and restarted."""
 
 import signal
-import subprocess
 import time
-
-import httpx
 
 import rig
 
@@ -20,29 +17,11 @@ class Provider(rig.Upstream):
     def __init__(self, name):
         self.name = name
         self.port = rig.free_port()
-        self.spawn()
-        self.http = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", trust_env=False, timeout=10)
-
-    def spawn(self):
-        command = [rig.binary("scripted-upstream"), "--port", str(self.port)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        self.url = self.process.stdout.readline().strip()
-
-    def mood(self, **mood):
-        answer = self.http.post("/mood", json=mood)
-        assert answer.status_code == 200, answer.text
-
-    def met(self):
-        """Call times in seconds by model since the mood was set, and the number of unfinished answers."""
-        told = self.http.get("/mood").json()
-        calls = {}
-        for milliseconds, model in told["calls"]:
-            calls.setdefault(model, []).append(milliseconds / 1000)
-        return calls, told["unfinished"]
+        super().__init__("--port", self.port)
 
     def finish(self):
         """Waits for all started answers to end: streams that break after content are not part of this suite."""
-        rig.eventually(lambda: not self.met()[1], timeout=5, what=f"the end of {self.name}'s answers")
+        rig.eventually(lambda: not self.calls_since_fault()[1], timeout=5, what=f"the end of {self.name}'s answers")
         time.sleep(0.1)
 
     def freeze(self):
@@ -52,7 +31,7 @@ class Provider(rig.Upstream):
         self.process.send_signal(signal.SIGCONT)
 
 
-def equip(gateway, providers, open_ms, silence_ms):
+def configure(gateway, providers, open_ms, silence_ms):
     """Creates provider instances, a pool for each strategy, and combos that each begin with another provider."""
     for provider in providers:
         kind, path = KINDS[provider.name]
@@ -67,24 +46,24 @@ def equip(gateway, providers, open_ms, silence_ms):
                 "total_timeout_ms": silence_ms,
             },
         }
-        made(gateway.admin("PUT", f"/providers/{provider.name}", json=body))
+        created(gateway.admin("PUT", f"/providers/{provider.name}", json=body))
     routes = {}
     for strategy in STRATEGIES:
         name = f"pool-{strategy.replace('_', '-')}"
         body = {"name": name, "members": NAMES, "strategy": strategy}
         if strategy == "weighted":
             body["weights"] = {"one": 3, "two": 2, "three": 1}
-        made(gateway.admin("POST", "/pools", json=body))
+        created(gateway.admin("POST", "/pools", json=body))
         routes[name] = (strategy, {model: f"{name}/{model}" for model in MODELS})
     for turn, first in enumerate(NAMES):
         order = NAMES[turn:] + NAMES[:turn]
         names = {model: f"combo-{first}-{model}" for model in MODELS}
         for model, name in names.items():
             selectors = [f"{instance}/{model}" for instance in order]
-            made(gateway.admin("POST", "/combos", json={"name": name, "selectors": selectors}))
+            created(gateway.admin("POST", "/combos", json={"name": name, "selectors": selectors}))
         routes[f"combo-{first}"] = ("primary_fallback", names)
     return routes
 
 
-def made(answer):
+def created(answer):
     assert answer.status_code in (200, 201), (answer.request.method, str(answer.request.url), answer.text)

@@ -1,6 +1,5 @@
-"""python -m compat [--write] [--only TEXT]: runs the whole grid, then the checks outside it; prints the coverage."""
+"""Runs the whole grid of clients and providers, then the checks outside it; prints the coverage."""
 
-import argparse
 import concurrent.futures
 import dataclasses
 import sys
@@ -23,7 +22,8 @@ from compat import (
     rules,
     sockets,
 )
-from compat.house import House
+from compat.app import CompatApp
+from harness import Suite
 
 INGRESS_CHECKS = {
     "chat": chat.CHECKS,
@@ -45,18 +45,18 @@ class Check:
     seconds: float = 0.0
 
 
-def checks(house):
-    for cell in cells.grid(house):
+def checks(app):
+    for cell in cells.grid(app):
         act = INGRESS_CHECKS[cell.ingress][cell.feature]
         yield Check(cell.name, lambda act=act, cell=cell: act(cell), cell)
     for module in OUTSIDE:
         for name, act in module.CHECKS.items():
             title = f"{module.__name__.removeprefix('compat.')}: {name}"
-            yield Check(title, lambda act=act: act(house), alone=act in getattr(module, "ALONE", ()))
+            yield Check(title, lambda act=act: act(app), alone=act in getattr(module, "ALONE", ()))
 
 
-def perform(house, check):
-    house.place.check = check
+def perform(app, check):
+    app.local.check = check
     begun = time.monotonic()
     try:
         check.run()
@@ -67,45 +67,43 @@ def perform(house, check):
 
 def summary(error):
     ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "/compat/" in frame.filename]
-    places = " < ".join(f"{frame.filename.rsplit('/', 1)[1]}:{frame.lineno}" for frame in reversed(ours[-3:]))
+    frames = " < ".join(f"{frame.filename.rsplit('/', 1)[1]}:{frame.lineno}" for frame in reversed(ours[-3:]))
     text = str(error) or (ours[-1].line if ours else "")
     body = getattr(error, "body", None)
-    told = f" {body}" if body and str(body) not in text else ""
-    return f"{type(error).__name__}: {text}{told} [{places}]"
+    details = f" {body}" if body and str(body) not in text else ""
+    return f"{type(error).__name__}: {text}{details} [{frames}]"
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="compat")
-    parser.add_argument("--write", action="store_true", help="write docs/compatibility.md")
-    parser.add_argument("--only", default="", help="checks whose name holds this text")
-    parser.add_argument("--jobs", type=int, default=4)
-    options = parser.parse_args()
-    house = House()
+    suite = Suite("compat", __doc__, only="checks whose name contains this text")
+    suite.add_argument("--write", action="store_true", help="write docs/compatibility.md")
+    suite.add_argument("--jobs", type=int, default=4)
+    suite.parse()
+    suite.run("", lambda app: run(app, suite))
+    return suite.finish()
+
+
+def run(test_app, suite):
+    app = CompatApp(test_app)
+    app.start()
     begun = time.monotonic()
-    try:
-        house.start()
-        chosen = [check for check in checks(house) if options.only in check.name]
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            list(pool.map(lambda check: perform(house, check), [check for check in chosen if not check.alone]))
-        for check in chosen:
-            if check.alone:
-                perform(house, check)
-        for check, fault in house.audit():
-            check.faults.append(fault)
-    finally:
-        house.stop()
-    report.show(chosen, house.notes)
-    failed = sum(1 for check in chosen if check.faults)
-    compared = sum(1 for *_, estimated in house.expectations if not estimated)
-    print(
-        f"\n{len(house.heads)} calls in {time.monotonic() - begun:.0f} s, {compared} of them compared with the bill and the books"
-    )
-    passed = len(chosen) - failed
-    if not options.only and not failed:
-        is_current = write_or_compare(report.page(chosen), options.write)
-        passed, failed = passed + is_current, failed + (not is_current)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed or not chosen else 0)
+    chosen = [check for check in checks(app) if suite.selects(check.name)]
+    with concurrent.futures.ThreadPoolExecutor(suite.options.jobs) as pool:
+        list(pool.map(lambda check: perform(app, check), [check for check in chosen if not check.alone]))
+    for check in chosen:
+        if check.alone:
+            perform(app, check)
+    for check, fault in app.audit():
+        check.faults.append(fault)
+    report.show(chosen, app.notes)
+    for check in chosen:
+        suite.count(check.faults)
+    test_app.keep_files = any(check.faults for check in chosen)
+    compared = sum(1 for *_, estimated in app.expectations if not estimated)
+    seconds = time.monotonic() - begun
+    print(f"\n{len(app.heads)} calls in {seconds:.0f} s, {compared} of them compared with the bill and the usage rows")
+    if not suite.options.only and not any(check.faults for check in chosen):
+        suite.count([] if write_or_compare(report.page(chosen), suite.options.write) else ["out of date"])
 
 
 def write_or_compare(text, write):
@@ -119,4 +117,4 @@ def write_or_compare(text, write):
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

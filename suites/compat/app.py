@@ -2,10 +2,6 @@
 
 import dataclasses
 import json
-import os
-import pathlib
-import shutil
-import tempfile
 import threading
 import uuid
 
@@ -18,14 +14,12 @@ from google import genai
 import rig
 from compat.cells import BEHAVIOURS, PROVIDERS
 
-os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
-
 DROPPED = "x-gateway-dropped-params"
 JINA_MODELS = "jina-reranker-v3,jina-embeddings-v4"
 
 
 @dataclasses.dataclass
-class Told:
+class ReportedUsage:
     """The usage reported in an answer; None if its format does not report it."""
 
     input: int
@@ -38,15 +32,15 @@ class Told:
 class Call:
     """One request with a unique id, by which its headers, usage row and bill line are found."""
 
-    def __init__(self, house, cell=None):
-        self.house = house
+    def __init__(self, app, cell=None):
+        self.app = app
         self.cell = cell
         self.id = f"compat-{uuid.uuid4().hex}"
         self.headers = {"X-Request-Id": self.id}
 
     @property
     def head(self):
-        return self.house.heads[self.id]
+        return self.app.heads[self.id]
 
     @property
     def dropped(self):
@@ -57,34 +51,34 @@ class Call:
         if self.cell is not None:
             self.cell.dropped |= self.dropped
 
-    def booked(self, told):
+    def expect_usage(self, usage):
         """Registers the call for comparison with the upstream's bill and the gateway's row at the end."""
         self.note()
-        self.house.expect(self, told, estimated=False)
+        self.app.expect(self, usage, estimated=False)
 
     def estimated(self):
-        self.house.expect(self, None, estimated=True)
+        self.app.expect(self, None, estimated=True)
 
     def inspect(self, check):
         """Calls `check(row, line)` at the end."""
-        self.house.inspections.append((self.house.current(), self, check))
+        self.app.inspections.append((self.app.current(), self, check))
 
 
 def names_dropped(headers):
     return {name.strip() for name in headers.get(DROPPED, "").split(",") if name.strip()}
 
 
-class House:
-    def __init__(self):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="compat-"))
-        self.upstream = rig.Upstream()
+class CompatApp:
+    def __init__(self, app):
+        self.app = app
+        self.upstream = app.upstream()
         self.origin = self.upstream.url.removesuffix("/v1")
-        self.gateway = rig.Gateway(self.directory / "gateway", **self.settings())
+        self.gateway = app.gateway(directory=app.directory / "gateway", **self.settings())
         self.heads = {}
         self.expectations = []
         self.inspections = []
-        self.place = threading.local()
-        self.others = []
+        self.local = threading.local()
+        self.others = 0
         # Figures that checks want to print.
         self.notes = []
 
@@ -146,10 +140,10 @@ class House:
 
     def another(self, **settings):
         """Starts a separate gateway for a check, on the same upstream."""
-        gateway = rig.Gateway(self.directory / f"gateway-{len(self.others)}", **self.settings(**settings))
-        self.others.append(gateway)
-        gateway.start(models=["openai/gpt-4.1~text", "anthropic/claude-sonnet-4-5~text"])
-        return gateway
+        self.others += 1
+        directory = self.app.directory / f"gateway-{self.others}"
+        models = ["openai/gpt-4.1~text", "anthropic/claude-sonnet-4-5~text"]
+        return self.app.start_gateway(models=models, directory=directory, **self.settings(**settings))
 
     def key(self, name):
         """Creates a managed key."""
@@ -170,18 +164,18 @@ class House:
         return json.loads(found)
 
     def current(self):
-        return getattr(self.place, "check", None)
+        return getattr(self.local, "check", None)
 
-    def expect(self, call, told, estimated):
-        self.expectations.append((self.current(), call, told, estimated))
+    def expect(self, call, usage, estimated):
+        self.expectations.append((self.current(), call, usage, estimated))
 
     def audit(self):
         """Yields (check, fault) for every call whose row, bill and answer disagree."""
         wanted = {call.id for _, call, _, _ in self.expectations} | {call.id for _, call, _ in self.inspections}
         rows = self.rows(wanted)
         bill = {line["id"]: line for line in self.upstream.bill()}
-        for check, call, told, estimated in self.expectations:
-            if fault := disagreement(rows.get(call.id, []), bill, told, estimated):
+        for check, call, usage, estimated in self.expectations:
+            if fault := disagreement(rows.get(call.id, []), bill, usage, estimated):
                 yield check, f"{call.id}: {fault}"
         for check, call, inspect in self.inspections:
             found = rows.get(call.id, [])
@@ -205,18 +199,12 @@ class House:
             pass  # Each missing row is reported with its call.
         return self.seen_rows
 
-    def stop(self):
-        for gateway in [self.gateway, *self.others]:
-            gateway.stop()
-        self.upstream.stop()
-        shutil.rmtree(self.directory, ignore_errors=True)
-
 
 # Formats that report the reasoning part of the output.
-TELLS_REASONING = ("chat", "responses", "generate")
+REPORTS_REASONING = ("chat", "responses", "generate")
 
 
-def disagreement(rows, bill, told, estimated):
+def disagreement(rows, bill, usage, estimated):
     if len(rows) != 1:
         return f"{len(rows)} usage rows"
     row = rows[0]
@@ -239,16 +227,16 @@ def disagreement(rows, bill, told, estimated):
         "written": line.get("cache_write_5m_tokens", 0) + line.get("cache_write_1h_tokens", 0),
         "output": line["completion_tokens"],
     }
-    if line["dialect"] in TELLS_REASONING:
+    if line["dialect"] in REPORTS_REASONING:
         booked["reasoning"] = row["reasoning_tokens"]
         billed["reasoning"] = line["reasoning_tokens"]
     if booked != billed:
         return f"booked {booked}, billed {billed}"
-    if told is not None:
-        said = {name: value for name, value in dataclasses.asdict(told).items() if value is not None}
-        due = {name: billed.get(name) for name in said if name in billed}
-        if {name: said[name] for name in due} != due:
-            return f"the answer told {said}, billed {billed}"
+    if usage is not None:
+        reported = {name: value for name, value in dataclasses.asdict(usage).items() if value is not None}
+        due = {name: billed.get(name) for name in reported if name in billed}
+        if {name: reported[name] for name in due} != due:
+            return f"the answer reports {reported}, billed {billed}"
     return None
 
 
@@ -258,7 +246,7 @@ def short(row):
     )
 
 
-def google_client(house):
-    http = httpx.Client(trust_env=False, timeout=30, event_hooks={"response": [house.remember]})
-    options = {"base_url": house.url, "api_version": "v1beta", "httpx_client": http}
+def google_client(app):
+    http = httpx.Client(trust_env=False, timeout=30, event_hooks={"response": [app.remember]})
+    options = {"base_url": app.url, "api_version": "v1beta", "httpx_client": http}
     return genai.Client(api_key=rig.MASTER_KEY, http_options=options)

@@ -134,14 +134,14 @@ WRONG = {
 
 
 def wrong(ingress):
-    def check(house):
+    def check(app):
         faults = []
         for fields, path in WRONG[ingress]:
             body = {"model": f"{ELSEWHERE[ingress]}~text", "max_tokens": 64} | fields
             if ingress == "responses":
                 del body["max_tokens"]
-            call = house.call()
-            answer = house.http.post(PATHS[ingress], json=body, headers=call.headers)
+            call = app.call()
+            answer = app.http.post(PATHS[ingress], json=body, headers=call.headers)
             if fault := refusal_fault(answer, ingress, path):
                 faults.append(f"{path}: {fault}")
         assert not faults, "; ".join(faults)
@@ -164,7 +164,7 @@ def refusal_fault(answer, ingress, path):
     )
 
 
-def malformed(house):
+def malformed(app):
     """Checks that an unreadable provider answer is a provider error, not a client error."""
     faults = []
     for provider in PROVIDERS:
@@ -177,24 +177,24 @@ def malformed(house):
                 for stream in (False, True):
                     # Two generations are used, because the circuit breaker opens after five consecutive failures of a
                     # model.
-                    cell = cell_of(house, ingress, provider.instance, 0 if ingress == "responses" else 1)
+                    cell = cell_of(app, ingress, provider.instance, 0 if ingress == "responses" else 1)
                     name = f"{ingress} → {provider.instance} {behaviour} stream={stream}"
                     try:
                         error = raises(kind, lambda: ask(cell, behaviour, stream))
                     except Exception as other:
                         faults.append(f"{name}: {other!r}"[:200])
                         continue
-                    told = error.body if isinstance(error.body, dict) else {}
-                    code = told.get("code") or told.get("error", {}).get("type")
+                    body = error.body if isinstance(error.body, dict) else {}
+                    code = body.get("code") or body.get("error", {}).get("type")
                     if error.status_code != 502 or code not in ("upstream_invalid_response", "api_error"):
                         faults.append(f"{name}: {error.status_code} {error.body}"[:200])
     assert not faults, f"{len(faults)}: " + "; ".join(faults[:6])
 
 
-def strict_translation(house):
-    gateway = house.another(STRICT_TRANSLATION="true")
+def strict_translation(app):
+    gateway = app.another(STRICT_TRANSLATION="true")
     url = f"http://127.0.0.1:{gateway.port}"
-    client, other = house.openai_client(url=url), house.anthropic_client(url=url)
+    client, other = app.openai_client(url=url), app.anthropic_client(url=url)
     plain = client.chat.completions.create(model="anthropic/claude-sonnet-4-5~text", messages=chat.user())
     assert plain.choices[0].message.content == cells.GREETING
     refused = raises(

@@ -147,7 +147,7 @@ PIXEL_SEEN = "I see 1 images: image/png 70 bytes"
 class Cell:
     """One feature of one model family, called in one client format."""
 
-    house: object
+    app: object
     ingress: str
     provider: Provider
     family: Family
@@ -175,20 +175,20 @@ class Cell:
         return f"{self.provider.instance}/{self.family.name}~{behaviour}"
 
     def call(self):
-        return self.house.call(self)
+        return self.app.call(self)
 
 
 def applies(feature, family):
     return feature != "thinking" or family.thinks
 
 
-def grid(house):
+def grid(app):
     for ingress in INGRESSES:
         for provider in PROVIDERS:
             for feature in FEATURES:
                 for family in provider.families:
                     if applies(feature, family):
-                        yield Cell(house, ingress, provider, family, feature)
+                        yield Cell(app, ingress, provider, family, feature)
 
 
 def system_texts(body, dialect):
@@ -199,9 +199,9 @@ def system_texts(body, dialect):
     if dialect == "generate":
         return [part["text"] for part in body.get("systemInstruction", {}).get("parts", [])]
     if dialect == "responses":
-        told = [body["instructions"]] if body.get("instructions") else []
+        instructions = [body["instructions"]] if body.get("instructions") else []
         items = body["input"] if isinstance(body["input"], list) else []
-        return told + [text_of(item["content"]) for item in items if item.get("role") in ("system", "developer")]
+        return instructions + [text_of(item["content"]) for item in items if item.get("role") in ("system", "developer")]
     return [
         text_of(message["content"]) for message in body["messages"] if message["role"] in ("system", "developer")
     ]

@@ -7,7 +7,7 @@ import pydantic
 
 from compat import cells
 from compat.cells import CITIES, GREETING, GREETING_PIECES, PROMPT, RESULTS
-from compat.house import Told
+from compat.app import ReportedUsage
 from compat.probes import check_settings, raises
 
 TOOLS = [
@@ -37,10 +37,10 @@ def user(text=PROMPT):
     return [{"role": "user", "content": text}]
 
 
-def told(usage):
+def reported_usage(usage):
     inputs, outputs = usage.prompt_tokens_details, usage.completion_tokens_details
     assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
-    return Told(
+    return ReportedUsage(
         usage.prompt_tokens,
         usage.completion_tokens,
         inputs and inputs.cached_tokens,
@@ -51,14 +51,14 @@ def told(usage):
 def create(cell, behaviour, messages=None, **options):
     """One complete answer; its usage is compared with the bill."""
     call = cell.call()
-    answer = cell.house.openai.chat.completions.create(
+    answer = cell.app.openai.chat.completions.create(
         model=cell.model(behaviour), messages=messages or user(), extra_headers=call.headers, **options
     )
     assert answer.object == "chat.completion" and answer.id and answer.created > 0
     assert answer.provider == cell.provider.instance and answer.latency.endswith("ms")
     assert [choice.index for choice in answer.choices] == [0]
     assert answer.choices[0].message.role == "assistant"
-    call.booked(told(answer.usage))
+    call.expect_usage(reported_usage(answer.usage))
     return answer.choices[0], call
 
 
@@ -66,7 +66,7 @@ def stream(cell, behaviour, messages=None, **options):
     """The helper's events, its final completion, and the call."""
     call = cell.call()
     events = []
-    with cell.house.openai.chat.completions.stream(
+    with cell.app.openai.chat.completions.stream(
         model=cell.model(behaviour),
         messages=messages or user(),
         stream_options={"include_usage": True},
@@ -82,7 +82,7 @@ def stream(cell, behaviour, messages=None, **options):
     assert chunks[0].choices[0].delta.role == "assistant"
     assert chunks[-1].choices == [] and chunks[-1].usage is not None
     assert sum(1 for chunk in chunks if chunk.choices and chunk.choices[0].finish_reason) == 1
-    call.booked(told(final.usage))
+    call.expect_usage(reported_usage(final.usage))
     return events, final.choices[0], call
 
 
@@ -107,12 +107,12 @@ def without_usage(cell):
     """Without include_usage there is no usage chunk, but the usage row is complete."""
     call = cell.call()
     chunks = list(
-        cell.house.openai.chat.completions.create(
+        cell.app.openai.chat.completions.create(
             model=cell.model("text"), messages=user(), stream=True, extra_headers=call.headers
         )
     )
     assert all(chunk.choices and not chunk.usage for chunk in chunks)
-    call.booked(None)
+    call.expect_usage(None)
 
 
 def system(cell):
@@ -127,8 +127,8 @@ def system(cell):
 
 def check_system(cell, echoed):
     body = json.loads(echoed)
-    said = " ".join(cells.system_texts(body, cell.dialect))
-    assert said.find("Speak plainly.") < said.find("Be brief.") and "Speak plainly." in said, body
+    text = " ".join(cells.system_texts(body, cell.dialect))
+    assert text.find("Speak plainly.") < text.find("Be brief.") and "Speak plainly." in text, body
     if cell.dialect == "chat" and cell.provider.instance not in ("openai", "azure"):
         assert all(message["role"] != "developer" for message in body["messages"]), body
     if cell.dialect == "messages":
@@ -204,8 +204,8 @@ def loop(cell, choice, behaviour, **options):
     for made, result in zip(choice.message.tool_calls, RESULTS):
         turns.append({"role": "tool", "tool_call_id": made.id, "content": result})
     answer, _ = create(cell, behaviour, turns, tools=TOOLS, **options)
-    said = "; ".join(RESULTS[: len(choice.message.tool_calls)])
-    assert answer.message.content == f"The tools said: {said}" and answer.finish_reason == "stop"
+    text = "; ".join(RESULTS[: len(choice.message.tool_calls)])
+    assert answer.message.content == f"The tools said: {text}" and answer.finish_reason == "stop"
 
 
 def results(cell):
@@ -226,13 +226,13 @@ def images(cell):
 
 def schema(cell):
     call = cell.call()
-    answer = cell.house.openai.chat.completions.parse(
+    answer = cell.app.openai.chat.completions.parse(
         model=cell.model("schema"), messages=user("json"), response_format=Weather, extra_headers=call.headers
     )
     choice = answer.choices[0]
     assert choice.message.parsed == SAMPLE, choice.message.content
     assert choice.finish_reason == "stop" and not choice.message.tool_calls
-    call.booked(told(answer.usage))
+    call.expect_usage(reported_usage(answer.usage))
     events, choice, _ = stream(cell, "schema", user("json"), response_format=Weather)
     assert choice.message.parsed == SAMPLE and choice.finish_reason == "stop"
     assert not any(event.type.startswith("tool_calls") for event in events)
@@ -280,7 +280,7 @@ def check_end(cell, behaviour, reason, **options):
     """The same stream without the helper, to compare its usage too."""
     call = cell.call()
     chunks = list(
-        cell.house.openai.chat.completions.create(
+        cell.app.openai.chat.completions.create(
             model=cell.model(behaviour),
             messages=user(),
             stream=True,
@@ -290,7 +290,7 @@ def check_end(cell, behaviour, reason, **options):
         )
     )
     assert [choice.finish_reason for chunk in chunks for choice in chunk.choices][-1] == reason
-    call.booked(told(chunks[-1].usage))
+    call.expect_usage(reported_usage(chunks[-1].usage))
 
 
 def check_refusal(cell, choice):
@@ -314,7 +314,7 @@ def check_cached(row, line):
 
 def ask(cell, behaviour, stream, **options):
     call = cell.call()
-    answer = cell.house.openai.chat.completions.create(
+    answer = cell.app.openai.chat.completions.create(
         model=cell.model(behaviour), messages=user(), stream=stream, extra_headers=call.headers, **options
     )
     return call, answer
@@ -343,8 +343,8 @@ def broken(cell):
         raised = raises(openai.APIError, lambda: seen.extend(chunks))
         assert not isinstance(raised, openai.APIStatusError)
         assert raised.body and raised.body["message"], raised
-        said = "".join(chunk.choices[0].delta.content or "" for chunk in seen if chunk.choices)
-        assert said == cells.CUT, said
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in seen if chunk.choices)
+        assert text == cells.CUT, text
         assert not any(choice.finish_reason for chunk in seen for choice in chunk.choices)
         call.estimated()
 

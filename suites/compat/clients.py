@@ -7,7 +7,7 @@ from compat.cells import PROMPT
 from compat.opaque import cell_of
 
 
-def rich_tools(house):
+def rich_tools(app):
     """Tool schemas as real agents send them: references, unions, limits."""
     schema = {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -27,12 +27,12 @@ def rich_tools(house):
     tool = {"name": "edit", "description": "Edits", "input_schema": schema}
     for provider in cells.PROVIDERS:
         for family in range(len(provider.families)):
-            cell = cell_of(house, "messages", provider.instance, family)
+            cell = cell_of(app, "messages", provider.instance, family)
             message, _ = messages.create(cell, "tools", tools=[tool])
             assert messages.calls_of(message)[0].name == "edit"
 
 
-def codex(house):
+def codex(app):
     """Codex's request: reasoning items in the input, vendor-specific tools, nothing stored."""
     tools = [
         {
@@ -78,7 +78,7 @@ def codex(house):
         "text": {"verbosity": "low"},
     }
     for instance in ("anthropic", "gemini", "openai", "openai_compatible"):
-        cell = cell_of(house, "responses", instance)
+        cell = cell_of(app, "responses", instance)
         _, response, _ = responses.listen(cell, "tools", responses.user(), **options)
         [made] = responses.calls_of(response)
         assert made.name == "shell", made
@@ -88,13 +88,13 @@ def codex(house):
         assert answer.output_text == "The tools said: 18 degrees", answer.output
 
 
-def custom_tool(house):
+def custom_tool(app):
     """Checks that a custom tool is called with free text on every provider."""
     tools = [{"type": "custom", "name": "apply_patch", "description": "x"}]
     for instance in ("openai", "anthropic", "gemini", "ollama"):
-        cell = cell_of(house, "responses", instance)
+        cell = cell_of(app, "responses", instance)
         call = cell.call()
-        response = house.openai.responses.create(
+        response = app.openai.responses.create(
             model=cell.model("tools"), input=PROMPT, tools=tools, extra_headers=call.headers
         )
         made = [item for item in response.output if item.type.endswith("_call")]
@@ -111,7 +111,7 @@ def custom_tool(house):
         assert answer.output_text == "The tools said: 18 degrees", answer.output
 
 
-def claude_code(house):
+def claude_code(app):
     """Claude Code's request: beta header and query, many cache marks, a user id that is JSON."""
     beta = {"anthropic-beta": "context-management-2025-06-27,interleaved-thinking-2025-05-14"}
     mark = {"type": "ephemeral"}
@@ -125,9 +125,9 @@ def claude_code(house):
         "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
     }
     for provider in cells.PROVIDERS:
-        cell = cell_of(house, "messages", provider.instance)
-        call = house.call()
-        answer = house.http.post(
+        cell = cell_of(app, "messages", provider.instance)
+        call = app.call()
+        answer = app.http.post(
             "/v1/messages?beta=true", json=body | {"model": cell.model("text")}, headers=call.headers | beta
         )
         assert answer.status_code == 200, (provider.instance, answer.text[:400])
@@ -136,7 +136,7 @@ def claude_code(house):
         assert carried == (provider.instance == "anthropic"), (provider.instance, call.dropped)
     seen = [
         request
-        for request in house.upstream.requests()
+        for request in app.upstream.requests()
         if any(name == "anthropic-beta" for name, _ in request["headers"])
     ]
     assert seen and all(request["path"].startswith("/v1/messages") for request in seen)

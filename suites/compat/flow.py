@@ -13,12 +13,12 @@ LEAST, MOST = 0.5, 2.0
 MODULES = {"chat": chat, "responses": responses, "messages": messages}
 
 
-def nothing_waits(house):
+def nothing_waits(app):
     """Checks that no event waits for the next one: the provider stalls after three pieces, and all three must have
     arrived."""
     for provider in cells.PROVIDERS:
         for ingress, module in MODULES.items():
-            cell = cell_of(house, ingress, provider.instance, 1)
+            cell = cell_of(app, ingress, provider.instance, 1)
             call, opened = module.ask(cell, "hang-mid-stream", True, timeout=5)
             seen = 0
             for event in opened:
@@ -30,12 +30,12 @@ def nothing_waits(house):
             call.estimated()
 
 
-def disconnects(house):
+def disconnects(app):
     """Checks that disconnected calls are booked by estimate; the ratio of estimate to bill is printed."""
     errors = []
     for provider in cells.PROVIDERS:
         for ingress in MODULES:
-            cell = cell_of(house, ingress, provider.instance, 1)
+            cell = cell_of(app, ingress, provider.instance, 1)
             call, opened = MODULES[ingress].ask(cell, "drip-20", True)
             deltas = 0
             for event in opened:
@@ -44,7 +44,7 @@ def disconnects(house):
                     break
             opened.close()
             call.inspect(lambda row, line, errors=errors: estimate(row, line, errors))
-    house.notes.append(lambda: bound(errors))
+    app.notes.append(lambda: bound(errors))
     time.sleep(0.3)
 
 
@@ -72,9 +72,9 @@ def bound(errors):
     )
 
 
-def no_client_credentials(house):
+def no_client_credentials(app):
     """Checks that the client's key is not sent upstream."""
-    requests = house.upstream.requests()
+    requests = app.upstream.requests()
     assert requests
     for request in requests:
         assert rig.MASTER_KEY not in json.dumps(request["headers"]), request["path"]

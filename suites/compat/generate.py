@@ -9,7 +9,7 @@ from google.genai import errors, types
 from compat import cells
 from compat.cells import CITIES, GREETING, GREETING_PIECES, PROMPT, RESULTS
 from compat.chat import SAMPLE, Weather, check_cached, check_reasoned, check_system
-from compat.house import Told
+from compat.app import ReportedUsage
 from compat.probes import check_settings, raises
 
 TOOLS = [
@@ -26,34 +26,34 @@ def config(call, **options):
     return types.GenerateContentConfig(http_options={"headers": call.headers}, **options)
 
 
-def told(usage):
+def reported_usage(usage):
     thoughts = usage.thoughts_token_count or 0
     output = (usage.candidates_token_count or 0) + thoughts
     assert usage.total_token_count == usage.prompt_token_count + output
-    return Told(usage.prompt_token_count, output, usage.cached_content_token_count or 0)
+    return ReportedUsage(usage.prompt_token_count, output, usage.cached_content_token_count or 0)
 
 
 def create(cell, behaviour, contents=PROMPT, **options):
     call = cell.call()
-    answer = cell.house.google.models.generate_content(
+    answer = cell.app.google.models.generate_content(
         model=cell.model(behaviour), contents=contents, config=config(call, **options)
     )
     assert answer.response_id and answer.model_version
-    call.booked(told(answer.usage_metadata))
+    call.expect_usage(reported_usage(answer.usage_metadata))
     return answer, call
 
 
 def listen(cell, behaviour, contents=PROMPT, **options):
     call = cell.call()
     chunks = list(
-        cell.house.google.models.generate_content_stream(
+        cell.app.google.models.generate_content_stream(
             model=cell.model(behaviour), contents=contents, config=config(call, **options)
         )
     )
     assert len({chunk.response_id for chunk in chunks}) == 1
     ends = [chunk for chunk in chunks if chunk.candidates and chunk.candidates[0].finish_reason]
     assert len(ends) == 1
-    call.booked(told([chunk.usage_metadata for chunk in chunks if chunk.usage_metadata][-1]))
+    call.expect_usage(reported_usage([chunk.usage_metadata for chunk in chunks if chunk.usage_metadata][-1]))
     return chunks, call
 
 
@@ -62,7 +62,7 @@ def parts_of(answers):
     return [part for each in content if each and each.parts for part in each.parts]
 
 
-def said(answers):
+def text_of_message(answers):
     return "".join(part.text for part in parts_of(answers) if part.text and not part.thought)
 
 
@@ -72,20 +72,20 @@ def finish(answers):
 
 def text(cell):
     answer, call = create(cell, "text")
-    assert said([answer]) == GREETING == answer.text and finish([answer]) == "STOP"
+    assert text_of_message([answer]) == GREETING == answer.text and finish([answer]) == "STOP"
     assert answer.candidates[0].content.role == "model"
     assert call.head["x-gateway-model"] == cell.model("text")
 
 
 def stream_text(cell):
     chunks, _ = listen(cell, "text")
-    pieces = [piece for piece in (said([chunk]) for chunk in chunks) if piece]
+    pieces = [piece for piece in (text_of_message([chunk]) for chunk in chunks) if piece]
     assert "".join(pieces) == GREETING and len(pieces) == GREETING_PIECES, pieces
 
 
 def system(cell):
     answer, _ = create(cell, "echo", system_instruction=["Speak plainly.", "Be brief."])
-    check_system(cell, said([answer]))
+    check_system(cell, text_of_message([answer]))
 
 
 def calls_of(answers):
@@ -135,23 +135,23 @@ def loop(cell, answers, behaviour, **options):
     ]
     answer, _ = create(cell, behaviour, turns, tools=TOOLS, **options)
     for result in RESULTS[: len(made)]:
-        assert result in said([answer]), said([answer])
-    assert said([answer]).startswith("The tools said: ")
+        assert result in text_of_message([answer]), text_of_message([answer])
+    assert text_of_message([answer]).startswith("The tools said: ")
 
 
 def images(cell):
     image = types.Part(inline_data=types.Blob(mime_type="image/png", data=base64.b64decode(cells.PIXEL)))
     turn = [types.Content(role="user", parts=[types.Part(text="What is it?"), image])]
-    assert said([create(cell, "see", turn)[0]]) == cells.PIXEL_SEEN
+    assert text_of_message([create(cell, "see", turn)[0]]) == cells.PIXEL_SEEN
 
 
 def schema(cell):
     options = {"response_mime_type": "application/json", "response_schema": Weather}
     answer, _ = create(cell, "schema", "json", **options)
-    assert pydantic.TypeAdapter(Weather).validate_json(said([answer])) == SAMPLE == answer.parsed
+    assert pydantic.TypeAdapter(Weather).validate_json(text_of_message([answer])) == SAMPLE == answer.parsed
     options = {"response_mime_type": "application/json", "response_json_schema": Weather.model_json_schema()}
     chunks, _ = listen(cell, "schema", "json", **options)
-    assert Weather.model_validate_json(said(chunks)) == SAMPLE
+    assert Weather.model_validate_json(text_of_message(chunks)) == SAMPLE
 
 
 def thinking(cell):
@@ -162,7 +162,7 @@ def thinking(cell):
     ):
         thought = "".join(part.text for part in parts_of(answers) if part.thought and part.text).strip()
         assert thought == (cells.THOUGHT if cell.shows_thoughts else ""), thought
-        assert said(answers) == GREETING
+        assert text_of_message(answers) == GREETING
         call.inspect(lambda row, line: check_reasoned(row, line))
     loop(cell, [create(cell, "tools", tools=TOOLS, **options)[0]], "tools", **options)
     loop(cell, listen(cell, "tools", tools=TOOLS, **options)[0], "tools", **options)
@@ -182,7 +182,7 @@ def stops(cell):
         [create(cell, "max-tokens", max_output_tokens=64)[0]],
         listen(cell, "max-tokens", max_output_tokens=64)[0],
     ):
-        assert finish(answers) == "MAX_TOKENS" and said(answers).startswith("word0 word1 ")
+        assert finish(answers) == "MAX_TOKENS" and text_of_message(answers).startswith("word0 word1 ")
     for answers in ([create(cell, "content-filter")[0]], listen(cell, "content-filter")[0]):
         assert finish(answers) in ("SAFETY", "PROHIBITED_CONTENT"), finish(answers)
 
@@ -206,7 +206,7 @@ def broken(cell):
     call = cell.call()
     body = {"contents": [{"role": "user", "parts": [{"text": PROMPT}]}]}
     path = f"/v1beta/models/{cell.model('error-after-content')}:streamGenerateContent?alt=sse"
-    answer = cell.house.http.post(path, json=body, headers=call.headers)
+    answer = cell.app.http.post(path, json=body, headers=call.headers)
     assert answer.status_code == 200, answer.text
     events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: ")]
     assert "error" in events[-1] and events[-1]["error"]["message"], events[-1]
@@ -238,7 +238,7 @@ def settings(cell):
     }
     values = {name: value for name, (value, _, _) in options.items()}
     answer, call = create(cell, "echo", tools=TOOLS, **values)
-    check_settings(call, said([answer]), options)
+    check_settings(call, text_of_message([answer]), options)
 
 
 CHECKS = {

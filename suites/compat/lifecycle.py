@@ -19,10 +19,10 @@ TRANSLATED = (
 EVERYWHERE = (NATIVE, *TRANSLATED)
 
 
-def make(house, model, client=None, **options):
-    call = house.call()
+def make(app, model, client=None, **options):
+    call = app.call()
     options = {"input": PROMPT, "extra_headers": call.headers} | options
-    response = (client or house.openai).responses.create(model=model, **options)
+    response = (client or app.openai).responses.create(model=model, **options)
     return response
 
 
@@ -36,14 +36,14 @@ def refused(act, status, code=None, param=None):
     return error
 
 
-def stored(house):
+def stored(app):
     for model in EVERYWHERE:
-        made = make(house, f"{model}~text")
-        read = house.openai.responses.retrieve(made.id)
+        made = make(app, f"{model}~text")
+        read = app.openai.responses.retrieve(made.id)
         assert read.model_dump() == made.model_dump(), (made, read)
 
 
-def input_items(house):
+def input_items(app):
     sent = [
         {"role": "user", "content": "first"},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "second"}]},
@@ -55,55 +55,55 @@ def input_items(house):
         },
     ]
     for model in EVERYWHERE:
-        made = make(house, f"{model}~text", input=sent)
+        made = make(app, f"{model}~text", input=sent)
         path = f"/v1/responses/{made.id}/input_items"
-        everything = house.http.get(path).json()
+        everything = app.http.get(path).json()
         assert everything["object"] == "list" and everything["data"] == sent, everything
         assert everything["has_more"] is False and everything["last_id"] == "msg_third"
-        assert house.http.get(path, params={"order": "desc"}).json()["data"] == sent[::-1]
-        first = house.http.get(path, params={"limit": 2}).json()
+        assert app.http.get(path, params={"order": "desc"}).json()["data"] == sent[::-1]
+        first = app.http.get(path, params={"limit": 2}).json()
         assert first["data"] == sent[:2] and first["has_more"] is True
-        rest = house.http.get(path, params={"limit": 2, "after": first["last_id"]}).json()
+        rest = app.http.get(path, params={"limit": 2, "after": first["last_id"]}).json()
         assert rest["data"] == sent[2:] and rest["has_more"] is False
-        assert house.http.get(path, params={"limit": 101}).status_code == 400
+        assert app.http.get(path, params={"limit": 101}).status_code == 400
         # The SDK follows the pages.
-        assert len(list(house.openai.responses.input_items.list(made.id, order="asc"))) == 3
+        assert len(list(app.openai.responses.input_items.list(made.id, order="asc"))) == 3
 
 
-def string_input(house):
+def string_input(app):
     for model in (NATIVE, TRANSLATED[0]):
-        made = make(house, f"{model}~text")
-        listed = house.http.get(f"/v1/responses/{made.id}/input_items").json()["data"]
+        made = make(app, f"{model}~text")
+        listed = app.http.get(f"/v1/responses/{made.id}/input_items").json()["data"]
         assert listed == [
             {"type": "message", "role": "user", "content": [{"type": "input_text", "text": PROMPT}]}
         ], listed
 
 
-def deleted(house):
+def deleted(app):
     for model in EVERYWHERE:
-        made = make(house, f"{model}~text")
-        answer = house.http.delete(f"/v1/responses/{made.id}")
+        made = make(app, f"{model}~text")
+        answer = app.http.delete(f"/v1/responses/{made.id}")
         assert answer.status_code == 200, answer.text
         assert answer.json() == {"id": made.id, "object": "response", "deleted": True}
         if model != NATIVE:
-            refused(lambda: house.openai.responses.retrieve(made.id), 404)
+            refused(lambda: app.openai.responses.retrieve(made.id), 404)
             refused(
-                lambda: make(house, f"{model}~text", previous_response_id=made.id),
+                lambda: make(app, f"{model}~text", previous_response_id=made.id),
                 404,
                 param="previous_response_id",
             )
 
 
-def goes_on_everywhere(house):
+def goes_on_everywhere(app):
     """Three turns by id on each provider, the second one streamed."""
     for model in EVERYWHERE:
-        first = make(house, f"{model}~text", input="apples")
-        with house.openai.responses.stream(
+        first = make(app, f"{model}~text", input="apples")
+        with app.openai.responses.stream(
             model=f"{model}~text", input="pears", previous_response_id=first.id
         ) as stream:
             second = stream.get_final_response()
         assert second.previous_response_id == first.id
-        third = make(house, f"{model}~echo", input="plums", previous_response_id=second.id)
+        third = make(app, f"{model}~echo", input="plums", previous_response_id=second.id)
         if model != NATIVE:
             body = third.output_text
             places = [
@@ -113,7 +113,7 @@ def goes_on_everywhere(house):
             assert places == sorted(places), body
 
 
-def crosses_providers(house):
+def crosses_providers(app):
     """A conversation that moves from one provider to another."""
     for model, other in (
         (NATIVE, TRANSLATED[0]),
@@ -121,33 +121,33 @@ def crosses_providers(house):
         (TRANSLATED[1], TRANSLATED[0]),
         (TRANSLATED[2], TRANSLATED[1]),
     ):
-        first = make(house, f"{model}~text", input="apples")
-        second = make(house, f"{other}~echo", input="plums", previous_response_id=first.id)
+        first = make(app, f"{model}~text", input="apples")
+        second = make(app, f"{other}~echo", input="plums", previous_response_id=first.id)
         body = second.output_text
         assert -1 < body.find("You said: apples") < body.find("plums"), body
 
 
-def not_stored(house):
+def not_stored(app):
     for model in EVERYWHERE:
-        made = make(house, f"{model}~text", store=False)
-        refused(lambda: house.openai.responses.retrieve(made.id), 404)
+        made = make(app, f"{model}~text", store=False)
+        refused(lambda: app.openai.responses.retrieve(made.id), 404)
         refused(
-            lambda: make(house, f"{model}~text", previous_response_id=made.id), 404, param="previous_response_id"
+            lambda: make(app, f"{model}~text", previous_response_id=made.id), 404, param="previous_response_id"
         )
 
 
-def streamed_is_not_retrievable(house):
+def streamed_is_not_retrievable(app):
     for model in TRANSLATED[:2]:
-        with house.openai.responses.stream(model=f"{model}~text", input=PROMPT) as stream:
+        with app.openai.responses.stream(model=f"{model}~text", input=PROMPT) as stream:
             made = stream.get_final_response()
-        refused(lambda: house.openai.responses.retrieve(made.id), 404)
+        refused(lambda: app.openai.responses.retrieve(made.id), 404)
 
 
-def owned(house):
+def owned(app):
     """Checks that another key's response does not exist for this one; an admin sees all."""
-    mine, theirs = (house.openai_client(house.key(name)) for name in ("mine", "theirs"))
+    mine, theirs = (app.openai_client(app.key(name)) for name in ("mine", "theirs"))
     for model in (NATIVE, TRANSLATED[0]):
-        made = make(house, f"{model}~text", client=mine)
+        made = make(app, f"{model}~text", client=mine)
         with mine.responses.stream(model=f"{model}~text", input=PROMPT) as stream:
             streamed = stream.get_final_response()
         assert mine.responses.retrieve(made.id).id == made.id
@@ -158,83 +158,83 @@ def owned(house):
             refused(lambda: theirs.responses.cancel(response.id), 404)
             refused(lambda: list(theirs.responses.input_items.list(response.id)), 404)
             refused(
-                lambda: make(house, f"{model}~text", client=theirs, previous_response_id=response.id),
+                lambda: make(app, f"{model}~text", client=theirs, previous_response_id=response.id),
                 404,
                 param="previous_response_id",
             )
-        assert house.openai.responses.retrieve(made.id).id == made.id
-        assert make(house, f"{model}~text", client=mine, previous_response_id=streamed.id).output_text == GREETING
+        assert app.openai.responses.retrieve(made.id).id == made.id
+        assert make(app, f"{model}~text", client=mine, previous_response_id=streamed.id).output_text == GREETING
 
 
-def unsupported(house):
+def unsupported(app):
     code = "unsupported_response_operation"
     for model in TRANSLATED:
-        made = make(house, f"{model}~text")
-        refused(lambda: house.openai.responses.cancel(made.id), 501, code)
-        refused(lambda: house.openai.responses.compact(model=f"{model}~text", input=PROMPT), 501, code)
+        made = make(app, f"{model}~text")
+        refused(lambda: app.openai.responses.cancel(made.id), 501, code)
+        refused(lambda: app.openai.responses.compact(model=f"{model}~text", input=PROMPT), 501, code)
         instance = model.split("/")[0]
         for method in ("GET", "DELETE"):
-            answer = house.http.request(method, "/v1/responses/resp_nobody", params={"provider": instance})
+            answer = app.http.request(method, "/v1/responses/resp_nobody", params={"provider": instance})
             assert answer.status_code == 501 and answer.json()["error"]["code"] == code, answer.text
             assert answer.json()["error"]["type"] == "invalid_request_error"
 
 
-def native_lookup(house):
+def native_lookup(app):
     """Checks that a response created directly at the provider is found there, for admins only."""
     body = {"model": "gpt-4.1~text", "input": PROMPT, "store": True}
     headers = {"authorization": "Bearer straight"}
-    made = house.upstream.http.post("/v1/responses", json=body, headers=headers).json()
-    found = house.http.get(f"/v1/responses/{made['id']}", params={"provider": "openai"})
+    made = app.upstream.http.post("/v1/responses", json=body, headers=headers).json()
+    found = app.http.get(f"/v1/responses/{made['id']}", params={"provider": "openai"})
     assert found.status_code == 200 and found.json()["id"] == made["id"], found.text
-    items = house.http.get(f"/v1/responses/{made['id']}/input_items", params={"provider": "openai"})
+    items = app.http.get(f"/v1/responses/{made['id']}/input_items", params={"provider": "openai"})
     assert items.status_code == 200 and items.json()["object"] == "list", items.text
-    other = house.openai_client(house.key("curious"))
+    other = app.openai_client(app.key("curious"))
     refused(lambda: other.responses.retrieve(made["id"], extra_query={"provider": "openai"}), 404)
-    gone = house.http.delete(f"/v1/responses/{made['id']}", params={"provider": "openai"})
+    gone = app.http.delete(f"/v1/responses/{made['id']}", params={"provider": "openai"})
     assert gone.status_code == 200 and gone.json()["deleted"] is True, gone.text
-    assert house.http.get("/v1/responses/resp_nobody").status_code == 404
-    assert house.http.get("/v1/responses/resp_nobody", params={"provider": "nobody"}).status_code in (400, 404)
+    assert app.http.get("/v1/responses/resp_nobody").status_code == 404
+    assert app.http.get("/v1/responses/resp_nobody", params={"provider": "nobody"}).status_code in (400, 404)
 
 
-def background(house):
-    made = make(house, f"{NATIVE}~text", background=True)
+def background(app):
+    made = make(app, f"{NATIVE}~text", background=True)
     assert made.status in ("queued", "in_progress"), made.status
     for _ in range(5):
-        read = house.openai.responses.retrieve(made.id)
+        read = app.openai.responses.retrieve(made.id)
         if read.status == "completed":
             break
     assert read.status == "completed" and read.output_text == GREETING, read
-    waiting = make(house, f"{NATIVE}~text", background=True)
-    assert house.openai.responses.cancel(waiting.id).status == "cancelled"
+    waiting = make(app, f"{NATIVE}~text", background=True)
+    assert app.openai.responses.cancel(waiting.id).status == "cancelled"
 
 
-def compacted(house):
-    answer = house.openai.responses.compact(model=f"{NATIVE}~text", input=[{"role": "user", "content": PROMPT}])
+def compacted(app):
+    answer = app.openai.responses.compact(model=f"{NATIVE}~text", input=[{"role": "user", "content": PROMPT}])
     assert answer.object == "response.compaction" and answer.output, answer
 
 
-def counted(house):
-    native = house.openai.responses.input_tokens.count(model=f"{NATIVE}~text", input=PROMPT)
+def counted(app):
+    native = app.openai.responses.input_tokens.count(model=f"{NATIVE}~text", input=PROMPT)
     assert native.object == "response.input_tokens" and native.input_tokens == 11, native
     for model in TRANSLATED:
-        here = house.openai.responses.input_tokens.count(model=f"{model}~text", input=PROMPT)
+        here = app.openai.responses.input_tokens.count(model=f"{model}~text", input=PROMPT)
         assert here.input_tokens > 0 and here.estimated is True, here
 
 
-def survives_a_restart(house):
-    gateway = house.another()
-    client = house.openai_client(url=f"http://127.0.0.1:{gateway.port}")
-    made = make(house, f"{TRANSLATED[0]}~text", client=client)
+def survives_a_restart(app):
+    gateway = app.another()
+    client = app.openai_client(url=f"http://127.0.0.1:{gateway.port}")
+    made = make(app, f"{TRANSLATED[0]}~text", client=client)
     gateway.stop()
     gateway.start(models=["anthropic/claude-sonnet-4-5~text"])
     assert client.responses.retrieve(made.id).output_text == GREETING
     echoed = make(
-        house, f"{TRANSLATED[0]}~echo", client=client, input="plums", previous_response_id=made.id
+        app, f"{TRANSLATED[0]}~echo", client=client, input="plums", previous_response_id=made.id
     ).output_text
     assert "You said: one two three" in echoed, echoed
 
 
-def unchanged_fields(house):
+def unchanged_fields(app):
     """Checks that a native provider gets the client's body unchanged, except for the model."""
     body = {
         "model": f"{NATIVE}~echo",
@@ -246,7 +246,7 @@ def unchanged_fields(house):
         "text": {"format": {"type": "text"}},
         "top_p": 0.5,
     }
-    answer = house.http.post("/v1/responses", json=body).json()
+    answer = app.http.post("/v1/responses", json=body).json()
     text = answer["output"][0]["content"][0]["text"]
     assert json.loads(text) == body | {"model": "gpt-4.1~echo"}, text
 

@@ -7,7 +7,7 @@ import anthropic
 from compat import cells
 from compat.cells import CITIES, GREETING, GREETING_PIECES, PROMPT, RESULTS
 from compat.chat import SAMPLE, Weather, check_cached, check_reasoned, check_system, keep_ids
-from compat.house import Told
+from compat.app import ReportedUsage
 from compat.probes import check_settings, raises
 
 TOOLS = [{"name": cells.TOOL, "description": "The weather", "input_schema": cells.TOOL_SCHEMA}]
@@ -18,10 +18,10 @@ def user(text=PROMPT):
     return [{"role": "user", "content": text}]
 
 
-def told(usage):
+def reported_usage(usage):
     """The usage; in this format the input buckets are disjoint."""
     read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    return Told(usage.input_tokens + read + written, usage.output_tokens, read, written)
+    return ReportedUsage(usage.input_tokens + read + written, usage.output_tokens, read, written)
 
 
 def check_message(cell, message):
@@ -36,20 +36,20 @@ def cell_model(cell, message):
 
 def create(cell, behaviour, messages=None, **options):
     call = cell.call()
-    message = cell.house.anthropic.messages.create(
+    message = cell.app.anthropic.messages.create(
         model=cell.model(behaviour),
         messages=messages or user(),
         extra_headers=call.headers,
         **{"max_tokens": LIMIT, **options},
     )
     check_message(cell, message)
-    call.booked(told(message.usage))
+    call.expect_usage(reported_usage(message.usage))
     return message, call
 
 
 def listen(cell, behaviour, messages=None, **options):
     call = cell.call()
-    with cell.house.anthropic.messages.stream(
+    with cell.app.anthropic.messages.stream(
         model=cell.model(behaviour),
         messages=messages or user(),
         extra_headers=call.headers,
@@ -59,7 +59,7 @@ def listen(cell, behaviour, messages=None, **options):
         message = opened.get_final_message()
     check_order(events)
     check_message(cell, message)
-    call.booked(told(message.usage))
+    call.expect_usage(reported_usage(message.usage))
     return events, message, call
 
 
@@ -84,13 +84,13 @@ def check_order(events):
     assert opened is None
 
 
-def said(message):
+def text_of_message(message):
     return "".join(block.text for block in message.content if block.type == "text")
 
 
 def text(cell):
     message, call = create(cell, "text")
-    assert [block.type for block in message.content] == ["text"] and said(message) == GREETING
+    assert [block.type for block in message.content] == ["text"] and text_of_message(message) == GREETING
     assert (message.stop_reason, message.stop_sequence) == ("end_turn", None)
     assert call.head["x-gateway-model"] == cell.model("text")
 
@@ -99,13 +99,13 @@ def stream_text(cell):
     events, message, _ = listen(cell, "text")
     deltas = [event.text for event in events if event.type == "text" and event.text]
     assert "".join(deltas) == GREETING and len(deltas) == GREETING_PIECES, deltas
-    assert said(message) == GREETING and message.stop_reason == "end_turn"
+    assert text_of_message(message) == GREETING and message.stop_reason == "end_turn"
 
 
 def system(cell):
     blocks = [{"type": "text", "text": "Speak plainly."}, {"type": "text", "text": "Be brief."}]
     message, _ = create(cell, "echo", system=blocks)
-    check_system(cell, said(message))
+    check_system(cell, text_of_message(message))
 
 
 def calls_of(message):
@@ -132,7 +132,7 @@ def tools(cell):
     forced, _ = create(cell, "schema", tools=TOOLS, tool_choice={"type": "tool", "name": cells.TOOL})
     assert calls_of(forced)[0].name == cells.TOOL
     barred, _ = create(cell, "tools", tools=TOOLS, tool_choice={"type": "none"})
-    assert said(barred) == GREETING and not calls_of(barred)
+    assert text_of_message(barred) == GREETING and not calls_of(barred)
 
 
 def parallel(cell):
@@ -156,7 +156,7 @@ def loop(cell, message, behaviour, **options):
     ]
     turns = [*user(), echoed(message), {"role": "user", "content": results}]
     answer, _ = create(cell, behaviour, turns, tools=TOOLS, **options)
-    assert said(answer) == "The tools said: " + "; ".join(RESULTS[: len(made)]), answer.content
+    assert text_of_message(answer) == "The tools said: " + "; ".join(RESULTS[: len(made)]), answer.content
     assert answer.stop_reason == "end_turn"
 
 
@@ -178,7 +178,7 @@ def failed_tool(cell):
     }
     turns = [*user(), echoed(message), {"role": "user", "content": [result]}]
     answer, _ = create(cell, "tools", turns, tools=TOOLS)
-    assert "no such city" in said(answer), answer.content
+    assert "no such city" in text_of_message(answer), answer.content
 
 
 def images(cell):
@@ -186,7 +186,7 @@ def images(cell):
     turn = [
         {"role": "user", "content": [{"type": "text", "text": "What is it?"}, {"type": "image", "source": source}]}
     ]
-    assert said(create(cell, "see", turn)[0]) == cells.PIXEL_SEEN
+    assert text_of_message(create(cell, "see", turn)[0]) == cells.PIXEL_SEEN
 
 
 def schema(cell):
@@ -195,7 +195,7 @@ def schema(cell):
     if cell.native and cell.family is cells.OLD_SONNET:
         forced_schema(cell)
         return
-    message = cell.house.anthropic.messages.parse(
+    message = cell.app.anthropic.messages.parse(
         model=cell.model("schema"),
         messages=user(),
         max_tokens=LIMIT,
@@ -204,7 +204,7 @@ def schema(cell):
     )
     assert message.parsed_output == SAMPLE, message.content
     assert message.stop_reason == "end_turn" and not calls_of(message)
-    call.booked(told(message.usage))
+    call.expect_usage(reported_usage(message.usage))
     _, message, _ = listen(cell, "schema", output_format=Weather)
     assert message.parsed_output == SAMPLE, message.content
 
@@ -240,7 +240,7 @@ def thinking(cell):
 
 
 def check_thought(cell, message, call):
-    assert said(message) == GREETING
+    assert text_of_message(message) == GREETING
     blocks = [block for block in message.content if block.type == "thinking"]
     thought = "".join(block.thinking for block in blocks).strip()
     assert thought == (cells.THOUGHT if cell.shows_thoughts else ""), message.content
@@ -260,7 +260,7 @@ def stops(cell):
             # The other formats use one finish reason for both.
             assert message.stop_reason in ("end_turn", "stop_sequence"), message.stop_reason
     for message in (create(cell, "max-tokens", max_tokens=64)[0], listen(cell, "max-tokens", max_tokens=64)[1]):
-        assert message.stop_reason == "max_tokens" and said(message).startswith("word0 word1 ")
+        assert message.stop_reason == "max_tokens" and text_of_message(message).startswith("word0 word1 ")
     for behaviour in ("content-filter", "refusal"):
         for message in (create(cell, behaviour)[0], listen(cell, behaviour)[1]):
             assert message.stop_reason == "refusal", (behaviour, message)
@@ -276,7 +276,7 @@ def usage(cell):
 
 def ask(cell, behaviour, stream, **options):
     call = cell.call()
-    answer = cell.house.anthropic.messages.create(
+    answer = cell.app.anthropic.messages.create(
         model=cell.model(behaviour),
         messages=user(),
         max_tokens=LIMIT,
@@ -353,7 +353,7 @@ def settings(cell):
     # The SDK no longer has arguments for sampling.
     older = {name: values.pop(name) for name in ("temperature", "top_p", "top_k") if name in values}
     message, call = create(cell, "echo", tools=TOOLS, extra_body=older, **values)
-    check_settings(call, said(message), options)
+    check_settings(call, text_of_message(message), options)
 
 
 CHECKS = {

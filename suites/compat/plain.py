@@ -29,10 +29,10 @@ def expect_tokens(call, prompt, completion=0):
     call.inspect(check)
 
 
-def count_tokens(house):
+def count_tokens(app):
     for provider in cells.PROVIDERS:
         for family in provider.families:
-            counted = house.anthropic.messages.count_tokens(
+            counted = app.anthropic.messages.count_tokens(
                 model=f"{provider.instance}/{family.name}~text", messages=[{"role": "user", "content": PROMPT}]
             )
             if provider.instance == "anthropic":
@@ -40,14 +40,14 @@ def count_tokens(house):
             else:
                 assert counted.input_tokens > 0 and counted.estimated is True, counted
     body = {"contents": [{"role": "user", "parts": [{"text": PROMPT}]}]}
-    answer = house.http.post("/v1beta/models/anthropic/claude-sonnet-4-5~text:countTokens", json=body)
+    answer = app.http.post("/v1beta/models/anthropic/claude-sonnet-4-5~text:countTokens", json=body)
     assert answer.status_code == 200 and answer.json()["totalTokens"] > 0, answer.text
 
 
-def embeddings(house):
+def embeddings(app):
     for model in EMBEDDERS:
-        call = house.call()
-        answer = house.openai.embeddings.create(
+        call = app.call()
+        answer = app.openai.embeddings.create(
             model=model, input=["one two", "three"], extra_headers=call.headers
         )
         assert [entry.index for entry in answer.data] == [0, 1], answer
@@ -55,19 +55,19 @@ def embeddings(house):
         assert answer.data[0].embedding != answer.data[1].embedding
         assert answer.usage.prompt_tokens == 11
         expect_tokens(call, 11)
-        floats = house.openai.embeddings.create(
+        floats = app.openai.embeddings.create(
             model=model, input="one two", encoding_format="float", dimensions=3
         )
         assert len(floats.data[0].embedding) == 3
     refused = raises(
         openai.APIStatusError,
-        lambda: house.openai.embeddings.create(model="anthropic/claude-sonnet-4-5~text", input="x"),
+        lambda: app.openai.embeddings.create(model="anthropic/claude-sonnet-4-5~text", input="x"),
     )
     assert (refused.status_code, refused.body["code"]) == (501, "unsupported_operation"), refused.body
 
 
-def rerank(house):
-    call = house.call()
+def rerank(app):
+    call = app.call()
     body = {
         "model": "jina/jina-reranker-v3",
         "query": "red apples",
@@ -75,46 +75,46 @@ def rerank(house):
         "return_documents": True,
         "documents": ["green pears", "red apples", "red wine"],
     }
-    answer = house.http.post("/v1/rerank", json=body, headers=call.headers)
+    answer = app.http.post("/v1/rerank", json=body, headers=call.headers)
     assert answer.status_code == 200, answer.text
     results = answer.json()["results"]
     assert [result["index"] for result in results] == [1, 2], results
     assert results[0]["relevance_score"] > results[1]["relevance_score"]
     assert results[0]["document"]["text"] == "red apples"
     expect_tokens(call, 16)
-    more = house.http.post("/v1/rerank", json=body | {"top_n": 4})
+    more = app.http.post("/v1/rerank", json=body | {"top_n": 4})
     assert more.status_code == 400 and more.json()["error"]["param"] == "top_n", more.text
-    unable = house.http.post("/v1/rerank", json=body | {"model": "openai/gpt-4.1~text"})
+    unable = app.http.post("/v1/rerank", json=body | {"model": "openai/gpt-4.1~text"})
     assert (unable.status_code, unable.json()["error"]["code"]) == (501, "unsupported_rerank_operation"), (
         unable.text
     )
 
 
-def completions(house):
+def completions(app):
     for model in COMPLETERS:
-        call = house.call()
-        answer = house.openai.completions.create(model=model, prompt=PROMPT, extra_headers=call.headers)
+        call = app.call()
+        answer = app.openai.completions.create(model=model, prompt=PROMPT, extra_headers=call.headers)
         assert answer.object == "text_completion" and answer.choices[0].text == GREETING, answer
         assert answer.choices[0].finish_reason == "stop" and answer.usage.prompt_tokens == 11
         expect_tokens(call, 11, GREETING_PIECES)
-        call = house.call()
+        call = app.call()
         chunks = list(
-            house.openai.completions.create(model=model, prompt=PROMPT, stream=True, extra_headers=call.headers)
+            app.openai.completions.create(model=model, prompt=PROMPT, stream=True, extra_headers=call.headers)
         )
         assert "".join(chunk.choices[0].text for chunk in chunks if chunk.choices) == GREETING
         expect_tokens(call, 11, GREETING_PIECES)
     refused = raises(
         openai.APIStatusError,
-        lambda: house.openai.completions.create(model="gemini/gemini-3-pro~text", prompt="x"),
+        lambda: app.openai.completions.create(model="gemini/gemini-3-pro~text", prompt="x"),
     )
     assert (refused.status_code, refused.body["code"]) == (501, "unsupported_operation"), refused.body
 
 
-def model_lists(house):
-    listed = [model.id for model in house.anthropic.models.list()]
+def model_lists(app):
+    listed = [model.id for model in app.anthropic.models.list()]
     assert "gemini/gemini-3-pro~text" in listed, listed[:5]
-    assert isinstance(house.anthropic, anthropic.Anthropic)
-    assert house.openai.models.retrieve("gemini/gemini-3-pro~text").id == "gemini/gemini-3-pro~text"
+    assert isinstance(app.anthropic, anthropic.Anthropic)
+    assert app.openai.models.retrieve("gemini/gemini-3-pro~text").id == "gemini/gemini-3-pro~text"
 
 
 CHECKS = {

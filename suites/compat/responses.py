@@ -7,7 +7,7 @@ import openai
 from compat import cells
 from compat.cells import CITIES, GREETING, GREETING_PIECES, PROMPT, RESULTS
 from compat.chat import SAMPLE, Weather, check_cached, check_reasoned, check_system, keep_ids
-from compat.house import Told
+from compat.app import ReportedUsage
 from compat.probes import check_settings, raises
 
 TOOLS = [
@@ -26,9 +26,9 @@ def user(text=PROMPT):
     return [{"role": "user", "content": text}]
 
 
-def told(usage):
+def reported_usage(usage):
     assert usage.total_tokens == usage.input_tokens + usage.output_tokens
-    return Told(
+    return ReportedUsage(
         usage.input_tokens,
         usage.output_tokens,
         usage.input_tokens_details.cached_tokens,
@@ -50,25 +50,25 @@ def check_response(cell, response, behaviour, streamed=False):
 
 def create(cell, behaviour, content=PROMPT, **options):
     call = cell.call()
-    response = cell.house.openai.responses.create(
+    response = cell.app.openai.responses.create(
         model=cell.model(behaviour), input=content, extra_headers=call.headers, **options
     )
     check_response(cell, response, behaviour)
-    call.booked(told(response.usage))
+    call.expect_usage(reported_usage(response.usage))
     return response, call
 
 
 def listen(cell, behaviour, content=PROMPT, **options):
     """The helper's events in order, the last one's response, and the call."""
     call = cell.call()
-    with cell.house.openai.responses.stream(
+    with cell.app.openai.responses.stream(
         model=cell.model(behaviour), input=content, extra_headers=call.headers, **options
     ) as opened:
         events = list(opened)
     check_order(events)
     response = events[-1].response
     check_response(cell, response, behaviour, streamed=True)
-    call.booked(told(response.usage))
+    call.expect_usage(reported_usage(response.usage))
     return events, response, call
 
 
@@ -118,7 +118,7 @@ def ends_with_done(cell):
     """Checks the raw bytes: every event is named, and the last line is the marker that the SDK hides."""
     call = cell.call()
     body = {"model": cell.model("text"), "input": PROMPT, "stream": True}
-    answer = cell.house.http.post("/v1/responses", json=body, headers=call.headers)
+    answer = cell.app.http.post("/v1/responses", json=body, headers=call.headers)
     assert answer.headers["content-type"].startswith("text/event-stream")
     blocks = [
         block
@@ -129,7 +129,7 @@ def ends_with_done(cell):
     for block in blocks[:-1]:
         name, data = block.split("\n", 1)
         assert name == f"event: {json.loads(data.removeprefix('data: '))['type']}", block
-    call.booked(None)
+    call.expect_usage(None)
 
 
 def system(cell):
@@ -190,8 +190,8 @@ def outputs(response):
 
 
 def check_said(cell, before, answer):
-    said = "; ".join(RESULTS[: len(calls_of(before))])
-    assert answer.output_text == f"The tools said: {said}", answer.output_text
+    text = "; ".join(RESULTS[: len(calls_of(before))])
+    assert answer.output_text == f"The tools said: {text}", answer.output_text
 
 
 def loop(cell, response, behaviour, **options):
@@ -225,12 +225,12 @@ def images(cell):
 
 def schema(cell):
     call = cell.call()
-    response = cell.house.openai.responses.parse(
+    response = cell.app.openai.responses.parse(
         model=cell.model("schema"), input="json", text_format=Weather, extra_headers=call.headers
     )
     assert response.output_parsed == SAMPLE, response.output
     assert not calls_of(response) and response.status == "completed"
-    call.booked(told(response.usage))
+    call.expect_usage(reported_usage(response.usage))
     _, response, _ = listen(cell, "schema", "json", text_format=Weather)
     assert response.output_parsed == SAMPLE and not calls_of(response)
 
@@ -286,7 +286,7 @@ def usage(cell):
 
 def ask(cell, behaviour, stream, **options):
     call = cell.call()
-    answer = cell.house.openai.responses.create(
+    answer = cell.app.openai.responses.create(
         model=cell.model(behaviour), input=PROMPT, stream=stream, extra_headers=call.headers, **options
     )
     return call, answer
@@ -316,8 +316,8 @@ def broken(cell):
         else:
             raised = raises(openai.APIError, lambda: seen.extend(opened))
             assert not isinstance(raised, openai.APIStatusError) and raised.body["message"], raised
-        said = "".join(event.delta for event in seen if event.type == "response.output_text.delta")
-        assert said == cells.CUT, said
+        text = "".join(event.delta for event in seen if event.type == "response.output_text.delta")
+        assert text == cells.CUT, text
         kinds = [event.type for event in seen]
         assert kinds[0] == "response.created" and kinds[-1] == "response.failed", kinds
         failed = seen[-1].response

@@ -11,8 +11,8 @@ from compat.lifecycle import EVERYWHERE
 from compat.responses import TERMINAL, TOOLS
 
 
-def connect(house, key=rig.MASTER_KEY):
-    url = f"ws://127.0.0.1:{house.gateway.port}/v1/responses"
+def connect(app, key=rig.MASTER_KEY):
+    url = f"ws://127.0.0.1:{app.gateway.port}/v1/responses"
     return websockets.sync.client.connect(url, additional_headers=rig.bearer(key), proxy=None, max_size=None)
 
 
@@ -34,9 +34,9 @@ def text_of(event):
     )
 
 
-def events(house):
+def events(app):
     for model in EVERYWHERE:
-        with connect(house) as socket:
+        with connect(app) as socket:
             seen = ask(socket, model=f"{model}~text", input=PROMPT)
         kinds = [event["type"] for event in seen]
         assert kinds[:2] == ["response.created", "response.in_progress"] and kinds[-1] == "response.completed", (
@@ -47,23 +47,23 @@ def events(house):
         assert "".join(event.get("delta", "") for event in seen) == GREETING == text_of(seen[-1])
 
 
-def conversation(house):
+def conversation(app):
     """Continues a conversation within the connection although nothing is stored."""
     for model in EVERYWHERE:
-        with connect(house) as socket:
+        with connect(app) as socket:
             first = ask(socket, model=f"{model}~text", input="apples", store=False)[-1]["response"]
             second = ask(
                 socket, model=f"{model}~echo", input="plums", store=False, previous_response_id=first["id"]
             )
         body = text_of(second[-1])
         assert -1 < body.find("You said: apples") < body.find("plums"), body
-        with connect(house) as socket:
+        with connect(app) as socket:
             lost = ask(socket, model=f"{model}~echo", input="plums", previous_response_id=first["id"])
         assert lost[-1]["type"] == "error" and lost[-1]["status"] == 404, lost
         assert lost[-1]["error"]["param"] == "previous_response_id", lost
 
 
-def tool_loop(house):
+def tool_loop(app):
     options = {
         "store": False,
         "tools": TOOLS,
@@ -71,7 +71,7 @@ def tool_loop(house):
         "reasoning": {"effort": "low"},
     }
     for model in ("anthropic/claude-opus-4-8", "gemini/gemini-3-pro", "openai/gpt-5-mini"):
-        with connect(house) as socket:
+        with connect(app) as socket:
             first = ask(socket, model=f"{model}~tools", input=PROMPT, **options)[-1]["response"]
             [call] = [item for item in first["output"] if item["type"] == "function_call"]
             result = {"type": "function_call_output", "call_id": call["call_id"], "output": "18 degrees"}
@@ -82,9 +82,9 @@ def tool_loop(house):
         assert text_of(second[-1]) == "The tools said: 18 degrees", second[-1]
 
 
-def warm_up(house):
+def warm_up(app):
     model = "anthropic/claude-sonnet-4-5"
-    with connect(house) as socket:
+    with connect(app) as socket:
         warm = ask(socket, model=f"{model}~text", input="apples", generate=False)
         assert [event["type"] for event in warm] == ["response.created", "response.completed"], warm
         assert warm[-1]["response"]["output"] == []
@@ -93,8 +93,8 @@ def warm_up(house):
     assert -1 < body.find("apples") < body.find("plums"), body
 
 
-def error_frames(house):
-    with connect(house) as socket:
+def error_frames(app):
+    with connect(app) as socket:
         socket.send("{")
         broken = json.loads(socket.recv(timeout=10))
         assert (
@@ -119,19 +119,19 @@ def error_frames(house):
         assert text_of(ask(socket, model="openai/gpt-4.1~text", input=PROMPT)[-1]) == GREETING
 
 
-def needs_a_key(house):
+def needs_a_key(app):
     try:
-        with connect(house, key="nobody"):
+        with connect(app, key="nobody"):
             raise AssertionError("a stranger was let in")
     except websockets.exceptions.InvalidStatus as refused:
         assert refused.response.status_code == 401, refused.response.status_code
-    answer = house.http.get("/v1/responses")
+    answer = app.http.get("/v1/responses")
     assert answer.status_code in (400, 426), answer.status_code
 
 
-def sdk(house):
+def sdk(app):
     """The official client's own connection."""
-    with house.openai.responses.connect() as connection:
+    with app.openai.responses.connect() as connection:
         connection.response.create(model="anthropic/claude-opus-4-8~text", input=PROMPT)
         seen = []
         for event in connection:

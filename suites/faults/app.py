@@ -1,9 +1,6 @@
 """The processes and their configuration: faulty and healthy instances of three types, on one upstream."""
 
 import json
-import pathlib
-import shutil
-import tempfile
 import threading
 import time
 import urllib.parse
@@ -44,38 +41,38 @@ SETTINGS = {
 }
 
 
-class House:
-    def __init__(self, options):
-        self.options = options
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="faults-"))
-        self.upstream = rig.Upstream()
+class FaultsApp:
+    def __init__(self, app):
+        self.upstream = app.upstream()
         self.origin = self.upstream.url.removesuffix("/v1")
         self.local = threading.local()
-        self.dropped = []
+        # Failed configuration calls.
+        self.notes = []
         # The models of each instance, by gateway.
-        self.furniture = {}
+        self.configured = {}
         # One gateway that holds answers back for long, and one that hardly does, with short timeouts for slow clients.
-        hasty = {"STREAM_HEARTBEAT": "200ms", "BODY_TIMEOUT": "1s", "HEADER_TIMEOUT": "1s", "SHUTDOWN_GRACE": "1s"}
-        self.gateway = rig.Gateway(self.directory / "gateway", SHUTDOWN_GRACE="1s", **SETTINGS)
-        self.hasty = rig.Gateway(self.directory / "hasty", **(SETTINGS | hasty))
+        short = {"STREAM_HEARTBEAT": "200ms", "BODY_TIMEOUT": "1s", "HEADER_TIMEOUT": "1s"}
+        settings = SETTINGS | {"SHUTDOWN_GRACE": "1s"}
+        self.gateway = app.gateway(directory=app.directory / "gateway", **settings)
+        self.impatient = app.gateway(directory=app.directory / "impatient", **(settings | short))
 
     def start(self, cases):
         self.write_rules(cases)
-        for gateway in (self.gateway, self.hasty):
-            # The hasty gateway closes idle connections, possibly just when one is reused.
+        for gateway in (self.gateway, self.impatient):
+            # The impatient gateway closes idle connections, possibly just when one is reused.
             limits = httpx.Limits(max_keepalive_connections=0)
             url = f"http://127.0.0.1:{gateway.port}"
             gateway.http = httpx.Client(base_url=url, trust_env=False, timeout=30, limits=limits)
             gateway.start()
-        self.clients = {id(gateway): Clients(gateway.port) for gateway in (self.gateway, self.hasty)}
-        for gateway in (self.gateway, self.hasty):
+        self.clients = {id(gateway): Clients(gateway.port) for gateway in (self.gateway, self.impatient)}
+        for gateway in (self.gateway, self.impatient):
             own = [case for case in cases if case.gateway_of(self) is gateway]
-            self.furnish(gateway, own)
+            self.configure(gateway, own)
             self.warm_up(gateway)
 
     def write_rules(self, cases):
         """Writes the rules for the cases whose fallback is a rule, not a combo."""
-        for gateway in (self.gateway, self.hasty):
+        for gateway in (self.gateway, self.impatient):
             rules = []
             for case in self.in_every_round([case for case in cases if case.gateway_of(self) is gateway]):
                 if case.fallback and case.by_rule:
@@ -88,13 +85,13 @@ class House:
         self.instance(gateway, "warm-oa", ["text@warm"])
         for dialect in DIALECTS:
             for stream in (False, True):
-                heard = self.call(gateway, dialect, "warm-oa/text@warm", stream, f"warm-{dialect}-{stream}")
-                assert heard.finished, heard.short()
+                received = self.call(gateway, dialect, "warm-oa/text@warm", stream, f"warm-{dialect}-{stream}")
+                assert received.finished, received.short()
                 self.call(gateway, dialect, "warm-oa/nothing", stream, f"warm-error-{dialect}-{stream}")
 
-    def furnish(self, gateway, cases):
+    def configure(self, gateway, cases):
         """Creates what these cases need in this round, besides what exists already."""
-        known = self.furniture.setdefault(id(gateway), {})
+        known = self.configured.setdefault(id(gateway), {})
         wanted = [(instance, model) for case in cases for instance, model in case.models()]
         for instance in sorted({instance for instance, _ in wanted}):
             models = {model for name, model in wanted if name == instance} | known.get(instance, set())
@@ -129,15 +126,15 @@ class House:
         assert answer.status_code in (200, 201), f"{method} {path}: {answer.status_code} {answer.text}"
 
     def combo(self, gateway, case):
-        body = {"name": case.name_of_combo, "selectors": ["/".join(case.target(side)) for side in ("bad", "good")]}
+        body = {"name": case.combo_name, "selectors": ["/".join(case.target(side)) for side in ("bad", "good")]}
         answer = gateway.admin("POST", "/combos", json=body)
         case.ready = answer.status_code == 201
         if not case.ready:
             self.note(f"POST /admin/api/v1/combos: {answer.status_code} {answer.text[:200]}")
 
     def note(self, text):
-        if text not in self.dropped:
-            self.dropped.append(text)
+        if text not in self.notes:
+            self.notes.append(text)
 
     def call(self, gateway, dialect, model, stream, request_id, **options):
         return self.clients[id(gateway)].call(dialect, model, stream, request_id, **options)
@@ -175,26 +172,3 @@ class House:
             if wanted <= set(found) or time.monotonic() > deadline:
                 return found
             time.sleep(0.2)
-
-    def stop(self):
-        for gateway in (self.gateway, self.hasty):
-            gateway.stop()
-        self.upstream.stop()
-        if not self.options.keep:
-            shutil.rmtree(self.directory, ignore_errors=True)
-
-
-class Memory:
-    """Growth of a process's peak memory since the start of the measurement, in MiB."""
-
-    def __init__(self, process):
-        self.path = pathlib.Path(f"/proc/{process.pid}")
-        (self.path / "clear_refs").write_text("5")
-        self.before = self.peak()
-
-    def peak(self):
-        status = (self.path / "status").read_text()
-        return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
-
-    def grown(self):
-        return self.peak() - self.before

@@ -7,7 +7,7 @@ import http1
 import rig
 from faults.clients import DIALECTS, PATHS, type_for
 from faults.outcomes import GRACE, SLACK, fits
-from faults.scene import Booked, Noted, Scene
+from faults.sequence import CallSequence, ExpectedRow, RawCall
 
 
 def head(path, request_id, *lines):
@@ -26,80 +26,80 @@ def head(path, request_id, *lines):
 
 
 def wrong(make, status, code, row=True, closes=False):
-    """Returns an act that sends the body of `make(scene)`."""
+    """Returns an act that sends the body of `make(sequence)`."""
 
-    def act(scene):
-        request_id = scene.next_id()
-        body = make(scene)
-        with http1.Connection(scene.gateway.port) as connection:
+    def act(sequence):
+        request_id = sequence.next_id()
+        body = make(sequence)
+        with http1.Connection(sequence.gateway.port) as connection:
             try:
-                connection.send(head(PATHS[scene.dialect], request_id, f"content-length: {len(body)}") + body)
+                connection.send(head(PATHS[sequence.dialect], request_id, f"content-length: {len(body)}") + body)
             except http1.Broken:
                 pass  # Rejected before all of it was sent.
             answer = connection.response()
-            expect(scene, answer, status, code)
+            expect(sequence, answer, status, code)
             if closes:
                 assert connection.at_end(), "the connection was not closed"
         if row:
-            scene.heard.append((Noted(request_id), Booked((status,))))
+            sequence.received.append((RawCall(request_id), ExpectedRow((status,))))
 
     return act
 
 
-def expect(scene, answer, status, code):
+def expect(sequence, answer, status, code):
     assert answer.status == status, f"expected {status} {code}, found {answer.status} {answer.body[:300]!r}"
     error = answer.json()["error"]
-    fits("error.type", error["type"], [type_for(scene.dialect, status)])
-    if scene.dialect != "messages":
+    fits("error.type", error["type"], [type_for(sequence.dialect, status)])
+    if sequence.dialect != "messages":
         fits("error.code", error["code"], [code])
 
 
-def written(scene, **more):
-    return json.dumps(scene.body(**more))
+def written(sequence, **more):
+    return json.dumps(sequence.body(**more))
 
 
-def twice(scene):
-    return written(scene).replace('{"model"', '{"model": "text", "model"', 1).encode()
+def twice(sequence):
+    return written(sequence).replace('{"model"', '{"model": "text", "model"', 1).encode()
 
 
-def twice_escaped(scene):
-    return written(scene).replace('{"model"', '{"mod\\u0065l": "text", "model"', 1).encode()
+def twice_escaped(sequence):
+    return written(sequence).replace('{"model"', '{"mod\\u0065l": "text", "model"', 1).encode()
 
 
-def deep(scene):
-    return written(scene, metadata="DEEP").replace('"DEEP"', "[" * 100_000 + "]" * 100_000).encode()
+def deep(sequence):
+    return written(sequence, metadata="DEEP").replace('"DEEP"', "[" * 100_000 + "]" * 100_000).encode()
 
 
-def not_text(scene):
-    return written(scene, user="BYTES").encode().replace(b"BYTES", b"\xff\xfe")
+def not_text(sequence):
+    return written(sequence, user="BYTES").encode().replace(b"BYTES", b"\xff\xfe")
 
 
-def huge(scene):
-    return written(scene, user="x" * (11 << 20)).encode()
+def huge(sequence):
+    return written(sequence, user="x" * (11 << 20)).encode()
 
 
-def slow_body(scene):
-    request_id = scene.next_id()
+def slow_body(sequence):
+    request_id = sequence.next_id()
     begun = time.monotonic()
-    with http1.Connection(scene.gateway.port) as connection:
-        connection.send(head(PATHS[scene.dialect], request_id, "content-length: 1000") + b'{"model":')
+    with http1.Connection(sequence.gateway.port) as connection:
+        connection.send(head(PATHS[sequence.dialect], request_id, "content-length: 1000") + b'{"model":')
         answer = connection.response()
-        scene.seconds = time.monotonic() - begun
-        expect(scene, answer, 408, "request_timeout")
+        sequence.seconds = time.monotonic() - begun
+        expect(sequence, answer, 408, "request_timeout")
         assert connection.at_end(), "the connection was not closed"
-    assert scene.seconds <= 1 + GRACE + SLACK, f"BODY_TIMEOUT is 1 s, it took {scene.seconds:.2f} s"
+    assert sequence.seconds <= 1 + GRACE + SLACK, f"BODY_TIMEOUT is 1 s, it took {sequence.seconds:.2f} s"
 
 
-def slow_head(scene):
+def slow_head(sequence):
     begun = time.monotonic()
-    with http1.Connection(scene.gateway.port) as connection:
+    with http1.Connection(sequence.gateway.port) as connection:
         connection.send(b"POST /v1/messages HTTP/1.1\r\nhost: gateway\r\n")
         try:
             fits("status", connection.response().status, [408])
         except http1.Broken:
             pass  # Closed without a response.
-    scene.seconds = time.monotonic() - begun
-    assert scene.seconds <= 1 + GRACE + SLACK, f"HEADER_TIMEOUT is 1 s, it took {scene.seconds:.2f} s"
+    sequence.seconds = time.monotonic() - begun
+    assert sequence.seconds <= 1 + GRACE + SLACK, f"HEADER_TIMEOUT is 1 s, it took {sequence.seconds:.2f} s"
 
 
 # Each is rejected although its body is a valid call: an empty one would be rejected for being empty.
@@ -116,12 +116,12 @@ SMUGGLED = {
 
 
 def smuggled(lines):
-    def act(scene):
-        with http1.Connection(scene.gateway.port) as connection:
-            call = written(scene).encode()
+    def act(sequence):
+        with http1.Connection(sequence.gateway.port) as connection:
+            call = written(sequence).encode()
             chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(call), call)
             hidden = b"GET /health HTTP/1.1\r\nhost: gateway\r\n\r\n"
-            connection.send(head(PATHS[scene.dialect], scene.next_id(), *lines) + chunks + hidden)
+            connection.send(head(PATHS[sequence.dialect], sequence.next_id(), *lines) + chunks + hidden)
             try:
                 fits("status", connection.response().status, [400, 501])
             except http1.Broken:
@@ -141,8 +141,8 @@ def cases(quick):
             ("model twice, once escaped", wrong(twice_escaped, 400, "invalid_json")),
             ("body not UTF-8", wrong(not_text, 400, "invalid_json")),
         ):
-            found.append(Scene(group, act, dialect))
-        found.append(Scene("slow body", slow_body, dialect, in_haste=True))
-    found.append(Scene("slow head", slow_head, in_haste=True))
-    found += [Scene(f"smuggling: {name}", smuggled(lines)) for name, lines in SMUGGLED.items()]
+            found.append(CallSequence(group, act, dialect))
+        found.append(CallSequence("slow body", slow_body, dialect, impatient=True))
+    found.append(CallSequence("slow head", slow_head, impatient=True))
+    found += [CallSequence(f"smuggling: {name}", smuggled(lines)) for name, lines in SMUGGLED.items()]
     return found

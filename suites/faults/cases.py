@@ -4,8 +4,8 @@ import dataclasses
 import itertools
 
 from faults.clients import DIALECTS, HANGS, PATHS
-from faults.house import Memory
 from faults.outcomes import GRACE, SLACK, Refused, Served
+from measure import PeakMemory
 
 # Provider types of a format's calls: its own or another, with another one as fallback.
 ROUTES = {
@@ -22,11 +22,11 @@ PARSING = 2.0
 COUNTING = 2.0
 
 
-class Marked:
-    """Identification of a case or scene: its position in the table, and unique marks on its objects."""
+class Identified:
+    """Identification of a case or sequence: its position in the table, and unique marks on its objects."""
 
     @property
-    def place(self):
+    def position(self):
         form = "stream" if self.stream else "document"
         column = "fallback" if self.fallback else "none"
         return f"{self.group} | {self.dialect} | {form} | {column}"
@@ -36,19 +36,19 @@ class Marked:
         return f"{self.number}.{self.round}"
 
     @property
-    def name_of_combo(self):
+    def combo_name(self):
         return f"combo-{self.tag}"
 
 
 @dataclasses.dataclass
-class Case(Marked):
+class Case(Identified):
     row: object
     dialect: str
     stream: bool
     fallback: bool
     route: str
     faults: list = dataclasses.field(default_factory=list)
-    heard: list = dataclasses.field(default_factory=list)
+    received: list = dataclasses.field(default_factory=list)
     seconds: float = 0.0
     # Whether its configuration succeeded.
     ready: bool = True
@@ -74,14 +74,14 @@ class Case(Marked):
 
     @property
     def name(self):
-        return f"{self.place} | {self.route} ({self.kinds[0]})"
+        return f"{self.position} | {self.route} ({self.kinds[0]})"
 
     @property
     def countable(self):
         return self.row.side == "bad"
 
-    def gateway_of(self, house):
-        return house.gateway
+    def gateway_of(self, app):
+        return app.gateway
 
     def target(self, side):
         if side == "good":
@@ -94,7 +94,7 @@ class Case(Marked):
 
     @property
     def selector(self):
-        return self.name_of_combo if self.fallback and not self.by_rule else "/".join(self.target("bad"))
+        return self.combo_name if self.fallback and not self.by_rule else "/".join(self.target("bad"))
 
     @property
     def outcome(self):
@@ -106,51 +106,51 @@ class Case(Marked):
             return Served("good", plain.tries_before_moving, within=plain.within + 0.5, least=plain.least)
         return plain
 
-    def said(self):
+    def description(self):
         stream = ', "stream": true' if self.stream else ""
         upstream = "/".join(self.target("bad"))
         return f'POST {PATHS[self.dialect]} {{"model": "{self.selector}"{stream}}} (faulty: {upstream})'
 
-    def run(self, house):
+    def run(self, app):
         assert self.ready, "the combo could not be created"
-        self.house = house
-        gateway = self.gateway_of(house)
-        memory = Memory(gateway.process) if self.row.memory else None
+        self.app = app
+        gateway = self.gateway_of(app)
+        memory = PeakMemory(gateway) if self.row.memory else None
         outcome = self.outcome
         request_id = f"fault-{self.tag}"
         patience = HANGS + outcome.within
-        heard = house.call(gateway, self.dialect, self.selector, self.stream, request_id, timeout=patience)
-        self.heard.append((heard, outcome))
-        self.seconds = heard.seconds
+        received = app.call(gateway, self.dialect, self.selector, self.stream, request_id, timeout=patience)
+        self.received.append((received, outcome))
+        self.seconds = received.seconds
         limit = outcome.within + GRACE + SLACK + (PARSING if self.row.memory else 0)
         # The first count loads the tokenizer's tables.
         limit += COUNTING if getattr(outcome, "estimated", False) else 0
-        assert heard.seconds <= limit, f"time: expected ≤ {limit:.2f} s, took {heard.seconds:.2f} s: {heard.short()}"
-        assert heard.seconds >= outcome.least, f"time: expected ≥ {outcome.least:.2f} s, took {heard.seconds:.2f} s"
-        self.judge(outcome, heard)
+        assert received.seconds <= limit, f"time: expected ≤ {limit:.2f} s, took {received.seconds:.2f} s: {received.short()}"
+        assert received.seconds >= outcome.least, f"time: expected ≥ {outcome.least:.2f} s, took {received.seconds:.2f} s"
+        self.judge(outcome, received)
         if self.row.hangs:
-            left = house.closed(self.target("bad")[1], GRACE + SLACK)
+            left = app.closed(self.target("bad")[1], GRACE + SLACK)
             assert left is not None, "the connection to the upstream was not closed"
         if memory:
-            assert memory.grown() < self.row.memory, f"memory: +{memory.grown():.0f} MiB, expected < {self.row.memory}"
+            assert memory.growth() < self.row.memory, f"memory: +{memory.growth():.0f} MiB, expected < {self.row.memory}"
 
-    def judge(self, outcome, heard):
-        if self.row.memory and heard.error is None and heard.header("x-gateway-provider") == self.target("bad")[0]:
+    def judge(self, outcome, received):
+        if self.row.memory and received.error is None and received.header("x-gateway-provider") == self.target("bad")[0]:
             # The huge answer may also arrive complete.
-            assert heard.finished and len(heard.text) == 64 << 20, heard.short()
-            self.heard[-1] = (heard, Served())
+            assert received.finished and len(received.text) == 64 << 20, received.short()
+            self.received[-1] = (received, Served())
             return
-        outcome.judge(self, heard)
+        outcome.judge(self, received)
 
     def calls_of_bad(self):
-        return self.house.calls(self.target("bad")[1])
+        return self.app.calls(self.target("bad")[1])
 
-    def audit(self, house, rows):
+    def audit(self, app, rows):
         """Checks that each call has exactly one correct usage row."""
-        for heard, outcome in self.heard:
-            found = rows.get(heard.request_id, [])
+        for received, outcome in self.received:
+            found = rows.get(received.request_id, [])
             assert len(found) == 1, f"usage rows: expected 1, found {len(found)}"
-            outcome.judge_row(self, heard, found[0])
+            outcome.judge_row(self, received, found[0])
 
 
 def grid(rows, quick):

@@ -19,7 +19,7 @@ HANGS = 8.0
 
 
 @dataclasses.dataclass
-class Heard:
+class Received:
     request_id: str
     seconds: float = 0.0
     # Status of the head; None if there was none.
@@ -102,7 +102,7 @@ class Clients:
         )
 
     def call(self, dialect, model, stream, request_id, timeout=HANGS, headers=None):
-        heard = Heard(request_id)
+        received = Received(request_id)
         options = {
             "model": model,
             "stream": stream,
@@ -111,56 +111,56 @@ class Clients:
         }
         begun = time.monotonic()
         try:
-            SPEAKERS[dialect](self, heard, stream, options)
+            SENDERS[dialect](self, received, stream, options)
         except Exception as error:  # Any exception of the SDK is checked.
-            heard.error = error
-        heard.seconds = time.monotonic() - begun
+            received.error = error
+        received.seconds = time.monotonic() - begun
         if record := self.tee.records.pop(request_id, None):
-            heard.status, heard.headers, heard.raw = record["status"], record["headers"], bytes(record["raw"])
-        return heard
+            received.status, received.headers, received.raw = record["status"], record["headers"], bytes(record["raw"])
+        return received
 
 
-def chat(clients, heard, stream, options):
+def chat(clients, received, stream, options):
     messages = [{"role": "user", "content": PROMPT}]
     answer = clients.openai.chat.completions.create(messages=messages, **options)
     for part in answer if stream else [answer]:
         for choice in part.choices:
-            heard.text += (choice.delta if stream else choice.message).content or ""
-            heard.finished |= choice.finish_reason == "stop"
+            received.text += (choice.delta if stream else choice.message).content or ""
+            received.finished |= choice.finish_reason == "stop"
 
 
-def responses(clients, heard, stream, options):
+def responses(clients, received, stream, options):
     answer = clients.openai.responses.create(input=PROMPT, **options)
     if not stream:
-        heard.text, heard.finished = answer.output_text, answer.status == "completed"
+        received.text, received.finished = answer.output_text, answer.status == "completed"
         if answer.status == "failed":
             raise Failed(answer.error)
         return
     for event in answer:
         if event.type == "response.output_text.delta":
-            heard.text += event.delta
-        heard.finished |= event.type == "response.completed"
-        heard.failed |= event.type == "response.failed"
+            received.text += event.delta
+        received.finished |= event.type == "response.completed"
+        received.failed |= event.type == "response.failed"
 
 
 class Failed(Exception):
     """A response object that reports itself as failed."""
 
 
-def messages(clients, heard, stream, options):
+def messages(clients, received, stream, options):
     turns = [{"role": "user", "content": PROMPT}]
     answer = clients.anthropic.messages.create(messages=turns, max_tokens=512, **options)
     if not stream:
-        heard.text = "".join(block.text for block in answer.content if block.type == "text")
-        heard.finished = answer.stop_reason == "end_turn"
+        received.text = "".join(block.text for block in answer.content if block.type == "text")
+        received.finished = answer.stop_reason == "end_turn"
         return
     for event in answer:
         if event.type == "content_block_delta" and event.delta.type == "text_delta":
-            heard.text += event.delta.text
-        heard.finished |= event.type == "message_stop"
+            received.text += event.delta.text
+        received.finished |= event.type == "message_stop"
 
 
-SPEAKERS = {"chat": chat, "responses": responses, "messages": messages}
+SENDERS = {"chat": chat, "responses": responses, "messages": messages}
 
 BY_STATUS = {
     400: ("BadRequestError", "BadRequestError"),

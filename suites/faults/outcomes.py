@@ -45,33 +45,33 @@ class Served:
     caveat: bool = False
     text: str = GREETING
 
-    def judge(self, case, heard):
-        assert heard.error is None, f"expected a whole answer, found {heard.short()}"
-        assert heard.status == 200, f"expected 200, found {heard.short()}"
-        assert heard.finished, f"expected the dialect's end, found {heard.short()}"
+    def judge(self, case, received):
+        assert received.error is None, f"expected a whole answer, found {received.short()}"
+        assert received.status == 200, f"expected 200, found {received.short()}"
+        assert received.finished, f"expected the dialect's end, found {received.short()}"
         if self.text is not None:
-            assert heard.text == self.text, f"text: expected {self.text!r}, found {heard.text[:200]!r}"
-        by = self.who(case, heard)
+            assert received.text == self.text, f"text: expected {self.text!r}, found {received.text[:200]!r}"
+        by = self.served_by(case, received)
         instance, model = case.target(by)
         several(
-            lambda: fits("X-Gateway-Provider", heard.header("x-gateway-provider"), [instance]),
-            lambda: fits("X-Gateway-Model", heard.header("x-gateway-model"), [f"{instance}/{model}"]),
-            lambda: judge_tries(case, heard, self.tries, extra=1 if by == "good" else 0),
-            lambda: judge_end(case, heard),
+            lambda: fits("X-Gateway-Provider", received.header("x-gateway-provider"), [instance]),
+            lambda: fits("X-Gateway-Model", received.header("x-gateway-model"), [f"{instance}/{model}"]),
+            lambda: judge_tries(case, received, self.tries, extra=1 if by == "good" else 0),
+            lambda: judge_end(case, received),
         )
 
-    def who(self, case, heard):
+    def served_by(self, case, received):
         if self.by != "either":
             return self.by
-        return "good" if heard.header("x-gateway-provider") == case.target("good")[0] else "bad"
+        return "good" if received.header("x-gateway-provider") == case.target("good")[0] else "bad"
 
-    def judge_row(self, case, heard, row):
+    def judge_row(self, case, received, row):
         fits("row status_code", row["status_code"], [200])
-        fits("row provider_name", row["provider_name"], [case.target(self.who(case, heard))[0]])
+        fits("row provider_name", row["provider_name"], [case.target(self.served_by(case, received))[0]])
         # No model here has a price; an attempt that had begun to answer before another one served the call is charged
         # by estimate.
         caveats = [caveat for caveat in (row.get("caveat") or "").split("; ") if caveat not in ("", "unpriced")]
-        lost = "an answer was lost" in caveats and heard.header("x-gateway-attempts") != "1"
+        lost = "an answer was lost" in caveats and received.header("x-gateway-attempts") != "1"
         if lost:
             caveats.remove("an answer was lost")
         fits("row estimated", row["estimated"], [self.estimated or lost])
@@ -99,36 +99,36 @@ class Refused:
     # Whether the error follows attempts of the gateway, so that x-should-retry must be false.
     final: bool = True
 
-    def judge(self, case, heard):
-        assert heard.status in self.status, f"status: expected {self.status}, found {heard.short()}"
-        kind = exception_for(case.dialect, heard.status)
-        assert type(heard.error) is kind, f"exception: expected {kind.__name__}, found {heard.short()}"
-        assert not heard.text
+    def judge(self, case, received):
+        assert received.status in self.status, f"status: expected {self.status}, found {received.short()}"
+        kind = exception_for(case.dialect, received.status)
+        assert type(received.error) is kind, f"exception: expected {kind.__name__}, found {received.short()}"
+        assert not received.text
         several(
-            lambda: self.judge_envelope(case, heard),
-            lambda: judge_retry_after(heard, self.retry_after),
-            lambda: self.judge_advice(heard),
-            lambda: judge_tries(case, heard, self.tries),
+            lambda: self.judge_envelope(case, received),
+            lambda: judge_retry_after(received, self.retry_after),
+            lambda: self.judge_advice(received),
+            lambda: judge_tries(case, received, self.tries),
         )
 
-    def judge_envelope(self, case, heard):
-        inside = heard.inside
-        fits("error.type", inside.get("type"), [type_for(case.dialect, heard.status)])
+    def judge_envelope(self, case, received):
+        inside = received.inside
+        fits("error.type", inside.get("type"), [type_for(case.dialect, received.status)])
         assert inside.get("message"), f"error.message: {inside}"
-        assert "<html" not in heard.raw.decode(errors="replace"), "the provider's page is shown to the client"
+        assert "<html" not in received.raw.decode(errors="replace"), "the provider's page is shown to the client"
         if case.dialect != "messages":
             assert {"type", "message", "param", "code"} <= set(inside), f"the envelope lacks a key: {inside}"
             # Google's codes are numbers and are kept as text.
-            kept = (str(heard.status),) if "upstream_error" in self.codes else ()
+            kept = (str(received.status),) if "upstream_error" in self.codes else ()
             fits("error.code", inside.get("code"), self.codes + kept)
 
-    def judge_advice(self, heard):
+    def judge_advice(self, received):
         if self.final:
-            told = heard.header("retry-after") is not None
-            fits("x-should-retry", heard.header("x-should-retry"), [None, "true"] if told else ["false"])
+            has_hint = received.header("retry-after") is not None
+            fits("x-should-retry", received.header("x-should-retry"), [None, "true"] if has_hint else ["false"])
 
-    def judge_row(self, case, heard, row):
-        fits("row status_code", row["status_code"], [heard.status])
+    def judge_row(self, case, received, row):
+        fits("row status_code", row["status_code"], [received.status])
 
 
 @dataclasses.dataclass
@@ -141,30 +141,30 @@ class Cut:
     # Whether the upstream ended it with an event of its own, which a native Responses stream forwards unchanged.
     own_end: bool = False
 
-    def judge(self, case, heard):
-        assert heard.status == 200, f"expected 200, found {heard.short()}"
-        assert heard.text and GREETING.startswith(heard.text), f"expected the beginning, found {heard.text[:200]!r}"
-        if self.own_end and case.dialect == "responses" and case.route == "own" and heard.error is None:
-            assert heard.failed and not heard.finished, f"expected response.failed, found {heard.short()}"
+    def judge(self, case, received):
+        assert received.status == 200, f"expected 200, found {received.short()}"
+        assert received.text and GREETING.startswith(received.text), f"expected the beginning, found {received.text[:200]!r}"
+        if self.own_end and case.dialect == "responses" and case.route == "own" and received.error is None:
+            assert received.failed and not received.finished, f"expected response.failed, found {received.short()}"
         else:
-            judge_in_band(case, heard, self.codes)
-        fits("X-Gateway-Provider", heard.header("x-gateway-provider"), [case.target("bad")[0]])
+            judge_in_band(case, received, self.codes)
+        fits("X-Gateway-Provider", received.header("x-gateway-provider"), [case.target("bad")[0]])
 
-    def judge_row(self, case, heard, row):
+    def judge_row(self, case, received, row):
         if not self.own_end:
             assert row["status_code"] >= 400, f"row status_code: expected an error, found {row['status_code']}"
         fits("row estimated", row["estimated"], [True])
         assert row["output_tokens"] > 0, f"row tokens: {tokens(row)}"
 
 
-def judge_in_band(case, heard, codes):
+def judge_in_band(case, received, codes):
     kind = exception_in_band(case.dialect)
-    assert isinstance(heard.error, kind), f"exception: expected {kind.__name__} in band, found {heard.short()}"
-    assert not heard.finished, "the answer ends as if it were whole, and then in an error"
-    raw = heard.raw.decode(errors="replace")
+    assert isinstance(received.error, kind), f"exception: expected {kind.__name__} in band, found {received.short()}"
+    assert not received.finished, "the answer ends as if it were whole, and then in an error"
+    raw = received.raw.decode(errors="replace")
     assert "[DONE]" not in raw, "[DONE] after a stream that died"
     assert not re.search(r'"finish_reason":\s*"', raw), "a finish reason in a stream that died"
-    inside = heard.inside
+    inside = received.inside
     assert inside.get("message") and inside.get("type"), f"error object: {inside}"
     if case.dialect == "messages":
         fits("error.type in band", inside["type"], [*ANTHROPIC_TYPES.values(), "api_error"])
@@ -176,18 +176,18 @@ def judge_in_band(case, heard, codes):
         assert names[-2:] == ["response.failed", "error"], f"the last events: {names[-3:]}"
 
 
-def judge_end(case, heard):
+def judge_end(case, received):
     """Checks that a stream has exactly one end of its format."""
     if not case.stream:
         return
-    raw = heard.raw.decode(errors="replace")
+    raw = received.raw.decode(errors="replace")
     ends = {"chat": "data: [DONE]", "responses": "event: response.completed", "messages": "event: message_stop"}
-    if len(heard.raw) < 1 << 20:
+    if len(received.raw) < 1 << 20:
         assert raw.count(ends[case.dialect]) == 1, f"{raw.count(ends[case.dialect])} ends"
 
 
-def judge_retry_after(heard, bounds):
-    value = heard.header("retry-after")
+def judge_retry_after(received, bounds):
+    value = received.header("retry-after")
     if bounds == "any":
         if value is None:
             return
@@ -199,9 +199,9 @@ def judge_retry_after(heard, bounds):
     between("Retry-After", int(value), bounds)
 
 
-def judge_tries(case, heard, tries, extra=0):
+def judge_tries(case, received, tries, extra=0):
     """Checks the upstream's own count, and the attempts header against it."""
-    attempts = heard.attempts
+    attempts = received.attempts
     low, high = tries
     if case.countable:
         found = case.calls_of_bad()

@@ -3,13 +3,14 @@
 import time
 
 import http1
+from faults.app import IDLE, TOTAL
 from faults.clients import DIALECTS, PATHS
-from faults.house import IDLE, TOTAL, Memory
 from faults.outcomes import GRACE, SLACK, fits
-from faults.scene import Booked, Noted, Scene
+from faults.sequence import CallSequence, ExpectedRow, RawCall
+from measure import PeakMemory
 
 
-class Passed(Scene):
+class PassthroughCall(CallSequence):
     @property
     def name(self):
         return f"{super().name} | /p/"
@@ -18,11 +19,11 @@ class Passed(Scene):
     def path(self):
         return f"/p/{self.target('bad')[0]}{PATHS[self.dialect]}"
 
-    def said(self):
+    def description(self):
         model = self.target("bad")[1]
         return f'POST {self.path} {{"model": "{model}", "stream": {str(self.stream).lower()}}}'
 
-    def ask(self, booked, within=0.7):
+    def ask(self, expected, within=0.7):
         """Returns the answer, or its beginning and the error that interrupted it."""
         request_id = self.next_id()
         begun = time.monotonic()
@@ -44,7 +45,7 @@ class Passed(Scene):
         self.seconds = time.monotonic() - begun
         limit = within + GRACE + SLACK
         assert self.seconds <= limit, f"time: expected ≤ {limit:.2f} s, took {self.seconds:.2f} s"
-        self.heard.append((Noted(request_id), booked))
+        self.received.append((RawCall(request_id), expected))
         if self.side == "bad":
             fits("calls of the upstream", self.calls_of(), [1])
         return answer, broken
@@ -65,8 +66,8 @@ def arriving(connection, answer):
 
 
 def keeps_status(status, retry_after=None):
-    def act(scene):
-        answer, broken = scene.ask(Booked((status,)))
+    def act(sequence):
+        answer, broken = sequence.ask(ExpectedRow((status,)))
         assert broken is None, broken
         fits("status", answer.status, [status])
         assert isinstance(answer.json()["error"], dict), answer.body[:200]
@@ -76,23 +77,23 @@ def keeps_status(status, retry_after=None):
     return act
 
 
-def unreachable(scene):
-    answer, broken = scene.ask(Booked((502,)), within=3.0 if scene.side == "dns" else 0.7)
+def unreachable(sequence):
+    answer, broken = sequence.ask(ExpectedRow((502,)), within=3.0 if sequence.side == "dns" else 0.7)
     assert broken is None, broken
     fits("status", answer.status, [502])
     fits("error.code", answer.json()["error"].get("code"), ["upstream_unreachable", "upstream_invalid_response"])
 
 
-def times_out(scene):
-    answer, broken = scene.ask(Booked((504,)), within=TOTAL)
+def times_out(sequence):
+    answer, broken = sequence.ask(ExpectedRow((504,)), within=TOTAL)
     assert broken is None, broken
     fits("status", answer.status, [504])
-    assert scene.house.closed(scene.target("bad")[1], GRACE + SLACK) is not None, "the upstream's connection stays open"
+    assert sequence.app.closed(sequence.target("bad")[1], GRACE + SLACK) is not None, "the upstream's connection stays open"
 
 
 def is_cut(within):
-    def act(scene):
-        answer, broken = scene.ask(Booked(tuple(range(400, 600)), estimated=True), within=within)
+    def act(sequence):
+        answer, broken = sequence.ask(ExpectedRow(tuple(range(400, 600)), estimated=True), within=within)
         fits("status", answer.status, [200])
         assert broken is not None, f"the body ends as if it were whole: {answer.body[-200:]!r}"
         assert b"event: error" not in answer.body and b'data: {"error"' not in answer.body, "an event was put in"
@@ -101,8 +102,8 @@ def is_cut(within):
 
 
 def passes(holds, estimated):
-    def act(scene):
-        answer, broken = scene.ask(Booked((200,), estimated), within=2.0)
+    def act(sequence):
+        answer, broken = sequence.ask(ExpectedRow((200,), estimated), within=2.0)
         assert broken is None, broken
         fits("status", answer.status, [200])
         assert holds in answer.body, f"expected {holds!r} in {answer.body[:200]!r}"
@@ -110,21 +111,21 @@ def passes(holds, estimated):
     return act
 
 
-def passes_huge(scene):
-    memory = Memory(scene.gateway.process)
-    answer, broken = scene.ask(Booked((200,), False), within=20)
+def passes_huge(sequence):
+    memory = PeakMemory(sequence.gateway)
+    answer, broken = sequence.ask(ExpectedRow((200,), False), within=20)
     assert broken is None, broken
     assert len(answer.body) > 64 << 20, f"{len(answer.body)} bytes"
-    assert memory.grown() < 32, f"memory: +{memory.grown():.0f} MiB for a body that should stream"
+    assert memory.growth() < 32, f"memory: +{memory.growth():.0f} MiB for a body that should stream"
 
 
-def cuts_bomb(scene):
+def cuts_bomb(sequence):
     """Checks that compressed answers are decoded up to 64 MiB and then cut."""
-    memory = Memory(scene.gateway.process)
-    answer, broken = scene.ask(Booked((502,), estimated=True), within=5)
+    memory = PeakMemory(sequence.gateway)
+    answer, broken = sequence.ask(ExpectedRow((502,), estimated=True), within=5)
     assert broken is not None, f"the body ends as if it were whole: {answer.body[-200:]!r}"
     assert len(answer.body) <= 64 << 20, len(answer.body)
-    assert memory.grown() < 32, f"memory: +{memory.grown():.0f} MiB"
+    assert memory.growth() < 32, f"memory: +{memory.growth():.0f} MiB"
 
 
 STATUSES = {"error-500": 500, "error-503": 503, "error-529": 529, "error-404": 404, "error-408": 408}
@@ -138,7 +139,7 @@ def cases(quick):
                 continue
 
             def add(group, act, bad, **more):
-                found.append(Passed(f"passthrough: {group}", act, dialect, stream, bad, **more))
+                found.append(PassthroughCall(f"passthrough: {group}", act, dialect, stream, bad, **more))
 
             for bad, status in STATUSES.items():
                 add(f"status {status}", keeps_status(status), bad)

@@ -6,13 +6,13 @@ import threading
 
 import http1
 import rig
-from faults.cases import COUNTER, ROUTES, Marked
+from faults.cases import COUNTER, ROUTES, Identified
 from faults.clients import GREETING, PATHS, PROMPT
 from faults.outcomes import fits
 
 
 @dataclasses.dataclass
-class Booked:
+class ExpectedRow:
     """Expected usage row of a call."""
 
     status: tuple
@@ -25,40 +25,40 @@ class Booked:
 
 
 @dataclasses.dataclass
-class Noted:
+class RawCall:
     """A call made without an SDK."""
 
     request_id: str
 
 
-class Scene(Marked):
-    """A case run by `act(scene)`. `bad` and `good` are behaviours; with `good` there is a combo of both."""
+class CallSequence(Identified):
+    """A case run by `act(sequence)`. `bad` and `good` are behaviours; with `good` there is a combo of both."""
 
     by_rule = False
 
     def __init__(self, group, act, dialect="chat", stream=False, bad="text", good=None, lane="wait", **more):
         self.group, self.act, self.dialect, self.stream, self.lane = group, act, dialect, stream, lane
         self.side = more.get("side", "bad")
-        self.in_haste = more.get("in_haste", False)
+        self.impatient = more.get("impatient", False)
         self.options = more
         self.behaviours = {"bad": bad, "good": good}
         self.number = next(COUNTER)
         self.kind = ROUTES[dialect, "own"][0]
-        self.faults, self.heard, self.seconds, self.ready = [], [], 0.0, True
+        self.faults, self.received, self.seconds, self.ready = [], [], 0.0, True
         self.calls_made = 0
         self.round = 0
         self.lock = threading.Lock()
 
     @property
     def name(self):
-        return self.place
+        return self.position
 
     @property
     def fallback(self):
         return self.behaviours["good"] is not None
 
-    def gateway_of(self, house):
-        return house.hasty if self.in_haste else house.gateway
+    def gateway_of(self, app):
+        return app.impatient if self.impatient else app.gateway
 
     def target(self, side):
         instance = self.side if side == "bad" else "good"
@@ -77,63 +77,63 @@ class Scene(Marked):
 
     @property
     def selector(self):
-        return self.name_of_combo if self.fallback else "/".join(self.target("bad"))
+        return self.combo_name if self.fallback else "/".join(self.target("bad"))
 
     @property
     def beside(self):
         return f"{self.target('bad')[0]}/text@beside-{self.tag}"
 
-    def said(self):
+    def description(self):
         stream = ', "stream": true' if self.stream else ""
         more = f" (faulty: {'/'.join(self.target('bad'))})" if self.fallback else ""
         return f'POST {PATHS[self.dialect]} {{"model": "{self.selector}"{stream}}}{more}'
 
-    def run(self, house):
+    def run(self, app):
         assert self.ready, "the combo could not be created"
-        self.house, self.gateway, self.calls_made = house, self.gateway_of(house), 0
+        self.app, self.gateway, self.calls_made = app, self.gateway_of(app), 0
         self.act(self)
 
     def audit(self, _house, rows):
-        for heard, expected in self.heard:
-            found = rows.get(heard.request_id, [])
-            assert len(found) == 1, f"usage rows of {heard.request_id}: expected 1, found {len(found)}"
-            expected.judge_row(self, heard, found[0])
+        for received, expected in self.received:
+            found = rows.get(received.request_id, [])
+            assert len(found) == 1, f"usage rows of {received.request_id}: expected 1, found {len(found)}"
+            expected.judge_row(self, received, found[0])
 
     # Helpers for the act functions.
 
     def next_id(self):
         with self.lock:
             self.calls_made += 1
-            return f"scene-{self.tag}-{self.calls_made}"
+            return f"sequence-{self.tag}-{self.calls_made}"
 
-    def call(self, model=None, booked=None, **options):
-        heard = self.house.call(
+    def call(self, model=None, expected=None, **options):
+        received = self.app.call(
             self.gateway, self.dialect, model or self.selector, self.stream, self.next_id(), **options
         )
-        if booked is None and heard.error is None:
-            booked = Booked((200,))
-        self.heard.append((heard, booked or Booked((heard.status,))))
-        return heard
+        if expected is None and received.error is None:
+            expected = ExpectedRow((200,))
+        self.received.append((received, expected or ExpectedRow((received.status,))))
+        return received
 
     def refused(self, status, codes, model=None):
-        heard = self.call(model)
-        assert heard.status == status, f"expected {status} {codes}, found {heard.short()}"
+        received = self.call(model)
+        assert received.status == status, f"expected {status} {codes}, found {received.short()}"
         if self.dialect != "messages":
-            fits("error.code", heard.inside.get("code"), codes)
-        return heard
+            fits("error.code", received.inside.get("code"), codes)
+        return received
 
     def served(self, model=None, by=None, attempts=None):
-        heard = self.call(model)
-        whole = heard.error is None and heard.finished and heard.text == GREETING
-        assert whole, f"expected an answer, found {heard.short()}"
+        received = self.call(model)
+        whole = received.error is None and received.finished and received.text == GREETING
+        assert whole, f"expected an answer, found {received.short()}"
         if by is not None:
-            fits("X-Gateway-Provider", heard.header("x-gateway-provider"), [self.target(by)[0]])
+            fits("X-Gateway-Provider", received.header("x-gateway-provider"), [self.target(by)[0]])
         if attempts is not None:
-            fits("X-Gateway-Attempts", heard.attempts, [attempts])
-        return heard
+            fits("X-Gateway-Attempts", received.attempts, [attempts])
+        return received
 
     def calls_of(self, side="bad"):
-        return self.house.calls(self.target(side)[1])
+        return self.app.calls(self.target(side)[1])
 
     def body(self, model=None, **more):
         body = {"model": model or self.selector, "stream": self.stream}

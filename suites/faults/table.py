@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from faults.house import BACKOFFS, IDLE, TOTAL_OF_BAD, TTFT
+from faults.app import BACKOFFS, IDLE, TOTAL_OF_BAD, TTFT
 from faults.outcomes import Cut, Refused, Served
 
 INVALID = ("upstream_invalid_response",)

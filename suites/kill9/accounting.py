@@ -3,15 +3,8 @@
 import collections
 import dataclasses
 import statistics
-import time
 
-FIELDS = {
-    "input_tokens": "prompt_tokens",
-    "cached_input_tokens": "cached_tokens",
-    "output_tokens": "completion_tokens",
-    "reasoning_tokens": "reasoning_tokens",
-}
-
+from usage import FIELDS, drained_rows
 
 @dataclasses.dataclass
 class Report:
@@ -100,18 +93,3 @@ def check_bill(report, lines, rows, calls):
         if line["word"] in calls and line["finished"] and line["id"] not in booked and line["word"] not in marked:
             report.unbooked += 1
             report.faults.append(f"unbooked: {line}")
-
-
-def drained_rows(gateway, expected, user_path, patience=30.0, quiet=2.0):
-    """The rows, once there are as many as expected and no more arrive, or at the timeout."""
-    wanted = {"user_path": user_path, "days": 2}
-    deadline = time.monotonic() + patience
-    total, since = -1, time.monotonic()
-    while time.monotonic() < deadline:
-        now = gateway.usage_log(limit=1, **wanted)["total"]
-        if now != total:
-            total, since = now, time.monotonic()
-        if total >= expected and time.monotonic() - since > quiet:
-            break
-        time.sleep(0.1)
-    return gateway.usage_rows(**wanted)

@@ -1,14 +1,14 @@
 """Fills a database with generated usage, starts the gateway on it and measures its reports and the cost of calls."""
 
-import argparse
 import pathlib
 import subprocess
 import sys
-import tempfile
 import time
 
-import rig
 import backends
+import rig
+from harness import Suite
+from measure import percentile
 from reports import inference
 
 # Upper bound of the p95 in milliseconds.
@@ -21,68 +21,53 @@ AUDITED = 10
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="reports", description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000, help="generated calls (default 10,000,000)")
-    parser.add_argument("--quick", action="store_true", help="200,000 rows, and figures that are not judged")
-    parser.add_argument("--days", type=int, default=90, help="the time that they are spread over")
-    parser.add_argument("--calls", type=int, default=50, help="calls of each report")
-    parser.add_argument("--inference", type=int, default=5000, help="calls of each round that weighs inference")
-    parser.add_argument("--backend", choices=["sqlite", "postgres"], action="append", help="default: both")
-    parser.add_argument("--directory", help="keeps the database here, and finds it filled the next time (SQLite)")
-    options = parser.parse_args()
+    suite = Suite("reports", __doc__, quick="200,000 rows, and figures that are not judged")
+    suite.add_argument("--rows", type=int, default=10_000_000, help="generated calls (default 10,000,000)")
+    suite.add_argument("--days", type=int, default=90, help="the time that they are spread over")
+    suite.add_argument("--calls", type=int, default=50, help="calls of each report")
+    suite.add_argument("--inference", type=int, default=5000, help="calls of each round that weighs inference")
+    suite.add_argument("--backend", choices=backends.NAMES, action="append", help="default: both")
+    suite.add_argument("--directory", help="keeps the database here, and finds it filled the next time (SQLite)")
+    options = suite.parse()
     if options.quick:
         options.rows, options.inference = min(options.rows, 200_000), min(options.inference, 500)
-    print(f"reports: {options.rows} rows over {options.days} days, {options.calls} calls each", flush=True)
-    passed = failed = 0
-    for backend in options.backend or ["sqlite", "postgres"]:
-        for verdict in run(backend, options):
-            passed, failed = passed + verdict, failed + (not verdict)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    suite.note(f"{options.rows} rows over {options.days} days, {options.calls} calls each")
+    for backend in options.backend or backends.NAMES:
+        suite.run(backend, lambda app: run(app, backend, options))
+    return suite.finish()
 
 
-def run(backend, options):
-    directory = pathlib.Path(options.directory or tempfile.mkdtemp(prefix=f"reports-{backend}-"))
+def run(app, backend, options):
+    directory = pathlib.Path(options.directory or app.directory)
     directory.mkdir(parents=True, exist_ok=True)
     # PostgreSQL runs as another user, who must be able to traverse this directory.
     directory.chmod(0o755)
-    database = backends.start(backend, directory)
+    database = app.add(backends.start(backend, directory))
     # The generated calls are as old as the retention allows: none may be deleted meanwhile.
     settings = {"USAGE_RETENTION_DAYS": "0", "LOGGING_RETENTION_DAYS": "0", "LOGGING_ENABLED": "true"}
     # The generator opens the database with this key.
     settings["ENCRYPTION_KEY"] = "00" * 32
-    gateway = rig.Gateway(directory, **settings, **database.settings)
-    try:
-        is_new = fill(directory, database.settings, options)
-        ready = gateway.start()
-        print(f"{backend}: /ready after {ready * 1000:.0f} ms")
-        yield check_total(gateway, options, is_new)
-        for verdict in [*measure(backend, gateway, options), weigh(backend, gateway, directory, settings, options)]:
-            # Timings of a debug build on a busy machine are not meaningful.
-            yield verdict or options.quick
-    finally:
-        gateway.stop()
-        database.stop()
-        if not options.directory:
-            rig.remove(directory)
+    gateway = app.gateway(directory=directory, **settings, **database.settings)
+    is_new = fill(directory, database.settings, options)
+    app.note(f"/ready after {gateway.start() * 1000:.0f} ms")
+    app.check("all reports agree with the generated rows", *check_total(gateway, options, is_new))
+    # Timings of a debug build on a busy machine are not meaningful.
+    judged = app.check if not options.quick else lambda what, *_: app.check(what)
+    for what, fault in measure_reports(gateway, options):
+        judged(what, fault)
+    cost, empty_cost, ratio = compare_with_empty(app, backend, gateway, directory, settings, options)
+    figures = f"CPU-µs a call {cost:.1f}, on an empty database {empty_cost:.1f}, {ratio:.2f} times"
+    judged(figures, ratio > inference.MOST_MORE and "over the bound")
 
 
-def weigh(backend, full, directory, settings, options):
-    """Whether a call costs the same on the full database as on an empty one of the same type."""
-    empty_place = directory / "empty"
-    rig.remove(empty_place)
-    empty_place.mkdir(mode=0o755)
-    database = backends.start(backend, empty_place)
-    empty = rig.Gateway(empty_place, **settings, **database.settings)
-    try:
-        empty.start()
-        cost, beside, ratio = inference.compare(full, empty, options.inference)
-    finally:
-        empty.stop()
-        database.stop()
-    verdict = "" if ratio <= inference.MOST_MORE else "  MISS"
-    print(f"{backend}: CPU-µs a call {cost:.1f}, on an empty database {beside:.1f}, {ratio:.2f} times{verdict}", flush=True)
-    return not verdict
+def compare_with_empty(app, backend, full, directory, settings, options):
+    """Cost of a call on the full database and on an empty one of the same type."""
+    empty_directory = directory / "empty"
+    rig.remove(empty_directory)
+    empty_directory.mkdir(mode=0o755)
+    database = app.add(backends.start(backend, empty_directory))
+    empty = app.start_gateway(directory=empty_directory, **settings, **database.settings)
+    return inference.compare(full, empty, options.inference)
 
 
 def fill(directory, settings, options):
@@ -100,33 +85,26 @@ def fill(directory, settings, options):
 
 
 def check_total(gateway, options, is_new):
-    """Checks that summary, daily report and log agree with the generated rows; a reused database has more."""
+    """Yields where summary, daily report and log differ from the generated rows; a reused database has more."""
     query = {"days": options.days + 1, "cache_mode": "all"}
     summary = gateway.admin("GET", "/usage/summary", params=query).json()["total_requests"]
     daily = sum(line["requests"] for line in gateway.admin("GET", "/usage/daily", params=query).json())
     log = gateway.usage_log(limit=1, **query)["total"]
     audited = gateway.admin("GET", "/audit/log", params={"days": options.days + 1, "limit": 1}).json()["total"]
-    whole = summary == daily == log and (summary == options.rows or not is_new)
-    if not whole or audited < options.rows // AUDITED:
-        print(f"MISS {options.rows} rows, {summary} in the summary, {daily} by days, {log} in the log, {audited} audited")
-        return False
-    return True
+    agrees = summary == daily == log and (summary == options.rows or not is_new)
+    if not agrees or audited < options.rows // AUDITED:
+        yield f"{options.rows} rows, {summary} in the summary, {daily} by days, {log} in the log, {audited} audited"
 
 
-def measure(backend, gateway, options):
-    heads = ["backend", "report", "range", "zone", "p50 ms", "p95 ms", ""]
-    rows = [heads]
+def measure_reports(gateway, options):
+    """Yields each report with its figures, and the fault if it takes too long."""
     for route in ROUTES:
         for name, query in RANGES:
             for zone in ZONES:
                 times = timed(gateway, route, query, zone, options.calls)
-                p50, p95 = percentile(times, 50), percentile(times, 95)
-                verdict = "" if p95 <= MOST else "MISS"
-                rows.append([backend, route, name, zone, f"{p50:.1f}", f"{p95:.1f}", verdict])
-                yield p95 <= MOST
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip(), flush=True)
+                p50, p95 = percentile(times, 0.5), percentile(times, 0.95)
+                what = f"{route}, {name}, {zone}: p50 {p50:.1f} ms, p95 {p95:.1f} ms (at most {MOST} ms)"
+                yield what, p95 > MOST and "over the bound"
 
 
 def timed(gateway, route, query, zone, calls):
@@ -140,11 +118,6 @@ def timed(gateway, route, query, zone, calls):
         if answer.status_code != 200:
             raise SystemExit(f"reports: {route} answered {answer.status_code}: {answer.text}")
     return times
-
-
-def percentile(values, hundredths):
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, len(ordered) * hundredths // 100)]
 
 
 if __name__ == "__main__":

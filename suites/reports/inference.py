@@ -1,17 +1,16 @@
 """Cost of a call on a full database and on an empty one: CPU of the gateway, including accounting."""
 
 import os
-import pathlib
 import statistics
 
 import rig
 import traffic
+from measure import cpu_seconds
 
 WORKERS = 8
 ROUNDS = 5
 # Maximum ratio to the cost on the empty database.
 MOST_MORE = 1.10
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def compare(full, empty, calls):
@@ -44,8 +43,3 @@ def load(gateway, seed, calls):
 
 def booked(gateway):
     return gateway.admin("GET", "/usage/summary", params={"days": 1}).json()["total_requests"]
-
-
-def cpu_seconds(gateway):
-    fields = pathlib.Path(f"/proc/{gateway.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS

@@ -1,8 +1,5 @@
 """The gateway with every type of provider on one scripted upstream, and combos from model to model."""
 
-import pathlib
-import tempfile
-
 import anthropic
 import openai
 
@@ -17,25 +14,21 @@ KINDS = {
     "gemini": ("gemini", "/v1beta", ""),
 }
 # Failures per model, few enough to keep the circuit breaker closed.
-DEATHS_PER_LANE = 5
+FAULTS_PER_LANE = 5
 LANES = 60
 SILENCE_MS = 400
 
 
-class Stage:
-    def __init__(self, **more):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="resume-"))
-        self.upstream = rig.Upstream()
-        self.gateway = rig.Gateway(self.directory, **({"RESUME_STREAMS": "true"} | more))
+class ResumeApp:
+    def __init__(self, app, **settings):
+        self.upstream = app.upstream()
+        self.gateway = app.start_gateway(**({"RESUME_STREAMS": "true"} | settings))
         self.combos = set()
         self.used = {}
-
-    def start(self):
-        self.gateway.start()
         origin = self.upstream.url.removesuffix("/v1")
         for kind, (type_name, path, family) in KINDS.items():
-            lanes = [f"saga-1-{lane}" for lane in range(LANES)] + [f"saga-2-{lane}" for lane in range(LANES)]
-            models = [*lanes, "saga-3", "error-500", "error-429"]
+            lanes = [f"requested-1-{lane}" for lane in range(LANES)] + [f"requested-2-{lane}" for lane in range(LANES)]
+            models = [*lanes, "requested-3", "error-500", "error-429"]
             body = {
                 "type": type_name,
                 "api_key": rig.PROVIDER_KEY,
@@ -49,13 +42,13 @@ class Stage:
         self.openai = openai.OpenAI(base_url=f"{url}/v1", api_key=rig.MASTER_KEY, max_retries=0, timeout=30)
         self.anthropic = anthropic.Anthropic(base_url=url, api_key=rig.MASTER_KEY, max_retries=0, timeout=30)
 
-    def selector(self, kind, model, dies=False):
+    def selector(self, kind, model, fails=False):
         """The selector `kind/model`; a failing model is replaced before its breaker opens."""
-        if dies:
+        if fails:
             lane = self.used.get((kind, model), 0)
             self.used[kind, model] = lane + 1
-            assert lane // DEATHS_PER_LANE < LANES, "not enough lanes for so many deaths"
-            model = f"{model}-{lane // DEATHS_PER_LANE}"
+            assert lane // FAULTS_PER_LANE < LANES, "not enough lanes for so many faults"
+            model = f"{model}-{lane // FAULTS_PER_LANE}"
         return f"{kind}/{KINDS[kind][2]}{model}"
 
     def combo(self, *selectors):
@@ -73,9 +66,3 @@ class Stage:
         for row in self.gateway.usage_rows():
             rows.setdefault(row["request_id"], []).append(row)
         return rows
-
-    def stop(self, keep=False):
-        self.gateway.stop()
-        self.upstream.stop()
-        if not keep:
-            rig.remove(self.directory)

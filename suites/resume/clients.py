@@ -14,74 +14,74 @@ SDKS = ["sdk-chat", "sdk-responses", "sdk-messages"]
 RAW = ["chat", "responses", "messages"]
 
 
-def listen(stage, client, model, order, request_id, tools=False):
+def send(app, client, model, prompt, request_id, tools=False):
     """Returns what this client received; an exception of an SDK is recorded as its error."""
     format = client.removeprefix("sdk-")
-    body = sse.request(format, model, order, True, TOOL if tools else None)
+    body = sse.request(format, model, prompt, True, TOOL if tools else None)
     if client in RAW:
-        return raw(stage, format, body, request_id)
+        return raw(app, format, body, request_id)
     del body["stream"]
-    told = sse.Told()
+    answer = sse.ParsedAnswer()
     headers = {"x-request-id": request_id}
     try:
-        {"chat": chat, "responses": responses, "messages": messages}[format](stage, body, headers, told)
+        {"chat": chat, "responses": responses, "messages": messages}[format](app, body, headers, answer)
     except (openai.APIError, anthropic.APIError) as error:
-        told.error = error
-    return told
+        answer.error = error
+    return answer
 
 
-def raw(stage, format, body, request_id):
+def raw(app, format, body, request_id):
     headers = rig.bearer(rig.MASTER_KEY) | {"content-type": "application/json", "x-request-id": request_id}
-    with http1.Connection(stage.gateway.port, timeout=30) as connection:
+    with http1.Connection(app.gateway.port, timeout=30) as connection:
         response = connection.ask("POST", sse.PATHS[format], headers, json.dumps(body).encode())
     if response.status != 200:
-        return sse.Told(error={"status": response.status, "body": response.body.decode(errors="replace")})
+        return sse.ParsedAnswer(error={"status": response.status, "body": response.body.decode(errors="replace")})
     return sse.read_stream(format, response.body)
 
 
-def chat(stage, body, headers, told):
-    with stage.openai.chat.completions.stream(**body, extra_headers=headers) as stream:
+def chat(app, body, headers, answer):
+    with app.openai.chat.completions.stream(**body, extra_headers=headers) as stream:
         for event in stream:
             if event.type == "chunk":
-                told.ids.add(event.chunk.id)
+                answer.ids.add(event.chunk.id)
             elif event.type == "content.delta":
-                told.text += event.delta
+                answer.text += event.delta
         final = stream.get_final_completion().choices[0]
-    told.expect((final.message.content or "") == told.text, "the final completion says something else")
-    told.calls = [(call.function.name, call.function.arguments) for call in final.message.tool_calls or []]
-    told.finish, told.ends = final.finish_reason, 1
+    answer.expect((final.message.content or "") == answer.text, "the final completion has another text")
+    answer.calls = [(call.function.name, call.function.arguments) for call in final.message.tool_calls or []]
+    answer.finish, answer.ends = final.finish_reason, 1
 
 
-def responses(stage, body, headers, told):
-    with stage.openai.responses.stream(**body, extra_headers=headers) as stream:
+def responses(app, body, headers, answer):
+    with app.openai.responses.stream(**body, extra_headers=headers) as stream:
         for event in stream:
             if event.type == "response.output_text.delta":
-                told.text += event.delta
+                answer.text += event.delta
             elif event.type == "response.completed":
-                told.ends += 1
+                answer.ends += 1
             elif event.type == "response.failed":
-                told.error = event.response.error
+                answer.error = event.response.error
             if hasattr(event, "response"):
-                told.ids.add(event.response.id)
-        if told.error:
+                answer.ids.add(event.response.id)
+        if answer.error:
             return
         final = stream.get_final_response()
-    told.expect(final.output_text == told.text, "the final response says something else")
-    told.calls = [(item.name, item.arguments) for item in final.output if item.type == "function_call"]
-    told.finish = final.status
+    answer.expect(final.output_text == answer.text, "the final response has another text")
+    answer.calls = [(item.name, item.arguments) for item in final.output if item.type == "function_call"]
+    answer.finish = final.status
 
 
-def messages(stage, body, headers, told):
-    with stage.anthropic.messages.stream(**body, extra_headers=headers) as stream:
+def messages(app, body, headers, answer):
+    with app.anthropic.messages.stream(**body, extra_headers=headers) as stream:
         for event in stream:
             if event.type == "text":
-                told.text += event.text
+                answer.text += event.text
             elif event.type == "message_start":
-                told.ids.add(event.message.id)
+                answer.ids.add(event.message.id)
             elif event.type == "message_stop":
-                told.ends += 1
+                answer.ends += 1
         final = stream.get_final_message()
-    said = "".join(block.text for block in final.content if block.type == "text")
-    told.expect(said == told.text, "the final message says something else")
-    told.calls = [(block.name, json.dumps(block.input)) for block in final.content if block.type == "tool_use"]
-    told.finish = final.stop_reason
+    text = "".join(block.text for block in final.content if block.type == "text")
+    answer.expect(text == answer.text, "the final message has another text")
+    answer.calls = [(block.name, json.dumps(block.input)) for block in final.content if block.type == "tool_use"]
+    answer.finish = final.stop_reason

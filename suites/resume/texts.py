@@ -14,8 +14,8 @@ CODE = [
     "```rust\nfn main() {\n    let x = vec![1, 2, 3];\n    if x.len() > 2 {\n        println!(\"ü\");\n    }\n}\n```\n",
     "| a | b |\n|---|---|\n| 1 | 2 |\n| 1 | 2 |\n",
 ]
-ENDS = ["reset", "cut", "eof", "error", "hang"]
-HOW_OFTEN = [4, 3, 3, 3, 1]
+KINDS = ["reset", "cut", "eof", "error", "hang"]
+WEIGHTS = [4, 3, 3, 3, 1]
 
 
 def make(chance):
@@ -35,59 +35,79 @@ def make(chance):
 
 
 @dataclasses.dataclass
-class Saga:
-    """The text, the faults of its models, and the way a request to continue is handled."""
+class Fault:
+    """The break of one attempt, at an offset of the whole text."""
+
+    offset: int
+    kind: str
+    # Bytes of the next event that are still sent.
+    torn: int = 0
+
+    def script(self):
+        """The fault in the upstream's fault script language."""
+        return f"{self.kind}-at-{self.offset}" + (f"-torn-{self.torn}" if self.torn else "")
+
+
+@dataclasses.dataclass
+class ReplyScript:
+    """A reply that the prompt specifies: its text, the fault of each attempt, and the handling of a request to continue.
+    """
 
     text: str
-    deaths: list = dataclasses.field(default_factory=list)
-    manner: object = "obey"
+    faults: list = dataclasses.field(default_factory=list)
+    continuation: object = "repeat_quote"
     calls: list = dataclasses.field(default_factory=list)
-    sizes: list = dataclasses.field(default_factory=lambda: [5])
+    piece_sizes: list = dataclasses.field(default_factory=lambda: [5])
 
-    def order(self):
-        return "SAGA " + json.dumps(dataclasses.asdict(self), ensure_ascii=False)
-
-    @property
-    def manner_name(self):
-        return self.manner if isinstance(self.manner, str) else "repeat"
+    def prompt(self):
+        script = dataclasses.asdict(self) | {"faults": [fault.script() for fault in self.faults]}
+        return "SCRIPT " + json.dumps(script, ensure_ascii=False)
 
     @property
-    def how(self):
-        return "+".join(death["how"] + ("/torn" if death["torn"] else "") for death in self.deaths if death) or "none"
+    def continuation_name(self):
+        return self.continuation if isinstance(self.continuation, str) else "repeat"
+
+    @property
+    def fault_names(self):
+        return "+".join(fault.kind + ("/torn" if fault.torn else "") for fault in self.faults) or "none"
 
 
-def death(chance, least, most):
-    how = chance.choices(ENDS, HOW_OFTEN)[0]
-    torn = chance.randrange(1, 200) if how in ("reset", "cut", "hang") and chance.random() < 0.4 else 0
-    return {"after": chance.randint(least, most), "how": how, "torn": torn}
+def random_fault(chance, least, most):
+    kind = chance.choices(KINDS, WEIGHTS)[0]
+    torn = chance.randrange(1, 200) if kind in ("reset", "cut", "hang") and chance.random() < 0.4 else 0
+    return Fault(chance.randint(least, most), kind, torn)
 
 
-def saga(chance, lives=1):
+def random_script(chance, attempts=1):
     """A text with this many faults before a model completes it."""
     text = make(chance)
-    deaths = [death(chance, 1, len(text))]
-    for _ in range(lives - 1):
-        deaths.append(death(chance, deaths[-1]["after"], len(text)))
-    manner = chance.choices(["obey", "plain", "repeat", "restart"], [6, 2, 2, 1])[0]
-    if manner == "repeat":
-        manner = {"repeat": again(chance, text[: deaths[0]["after"]])}
-    if any(doubtful(text[: death["after"]], text[death["after"] :], manner) for death in deaths):
-        manner = "obey"
-    return Saga(text, deaths, manner, sizes=[chance.randint(1, 12) for _ in range(7)])
+    faults = [random_fault(chance, 1, len(text))]
+    for _ in range(attempts - 1):
+        faults.append(random_fault(chance, faults[-1].offset, len(text)))
+    continuation = chance.choices(["repeat_quote", "continue", "repeat", "restart"], [6, 2, 2, 1])[0]
+    if continuation == "repeat":
+        continuation = {"repeat": last_words(chance, text[: faults[0].offset])}
+    if any(is_ambiguous(text[: fault.offset], text[fault.offset :], continuation) for fault in faults):
+        continuation = "repeat_quote"
+    return ReplyScript(text, faults, continuation, piece_sizes=[chance.randint(1, 12) for _ in range(7)])
 
 
-def doubtful(said, rest, manner):
-    """Whether repetitions in the text make the continuation ambiguous for this manner."""
-    if manner == "plain":
-        words = said.rstrip()
+def is_ambiguous(sent, rest, continuation):
+    """Whether repetitions in the text make the continuation ambiguous in this style."""
+    if continuation == "continue":
+        words = sent.rstrip()
         shared = any(words.endswith(rest[:length]) for length in range(8, min(len(words), len(rest)) + 1))
         return shared or rest.startswith(words)
-    again = len(said) if manner == "restart" else manner["repeat"] if manner != "obey" else 0
-    start = said[len(said) - again :][:16]
-    return again > 0 and said.count(start) > 1
+    repeated = 0
+    if continuation == "restart":
+        repeated = len(sent)
+    elif continuation != "repeat_quote":
+        repeated = continuation["repeat"]
+    start = sent[len(sent) - repeated :][:16]
+    return repeated > 0 and sent.count(start) > 1
 
 
-def again(chance, said):
+def last_words(chance, sent):
     """The number of characters of the last one to eight words."""
-    words = said.split(" ")
+    words = sent.split(" ")
     return len(" ".join(words[-chance.randint(1, 8) :]))

@@ -1,82 +1,59 @@
 """A hundred thousand calls with every kind of fault, then races: every token and nano-dollar must be accounted for."""
 
-import argparse
-import pathlib
 import random
 import sys
-import tempfile
 import time
 
 import backends
 import rig
 import traffic
-from kill9.audit import drained_rows
-from spend import agent, books, limits, passthrough, race, stage
+from harness import Suite
+from spend import accounting, agent, limits, passthrough, race, workload
+from usage import drained_rows
+
+
+PARTS = {"accounting": None, "race": race.run, "limits": limits.run, "passthrough": passthrough.run, "agent": agent.run}
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="spend", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="3000 calls on SQLite, 2 kills, short races")
-    parser.add_argument("--calls", type=int, help="default 100000, half of them on each backend")
-    parser.add_argument("--kills", type=int)
-    parser.add_argument("--workers", type=int, default=32)
-    parser.add_argument("--backend", choices=backends.NAMES, action="append", help="default: both; quick: SQLite")
-    parser.add_argument("--only", choices=["books", "race", "limits", "passthrough", "agent"], action="append")
-    parser.add_argument("--seed", type=int, default=random.randrange(2**32))
-    options = parser.parse_args()
+    suite = Suite("spend", __doc__, quick="3000 calls on SQLite, 2 kills, short races")
+    suite.add_argument("--calls", type=int, help="default 100000, half of them on each backend")
+    suite.add_argument("--kills", type=int)
+    suite.add_argument("--workers", type=int, default=32)
+    suite.add_argument("--backend", choices=backends.NAMES, action="append", help="default: both; quick: SQLite")
+    suite.add_argument("--only", choices=list(PARTS), action="append", help="default: all")
+    suite.add_argument("--seed", type=int, default=random.randrange(2**32))
+    options = suite.parse()
     chosen = options.backend or (["sqlite"] if options.quick else backends.NAMES)
-    parts = options.only or ["books", "race", "limits", "passthrough", "agent"]
     options.calls = (options.calls or (3000 if options.quick else 100_000)) // len(chosen)
     options.kills = options.kills if options.kills is not None else (2 if options.quick else 10)
-    print(f"spend: seed {options.seed}", flush=True)
-    checks = []
-    if "books" in parts:
-        for name in chosen:
-            checks += [(f"{name}: {what}", faults) for what, faults in staged(name, long_run, options)]
-    if "race" in parts:
-        checks += staged("sqlite", race.run, options)
-    if "limits" in parts:
-        checks += staged("sqlite", limits.run, options)
-    if "passthrough" in parts:
-        checks += staged("sqlite", passthrough.run, options)
-    if "agent" in parts:
-        checks += staged("sqlite", agent.run, options)
-    for what, faults in checks:
-        print(f"{'MISSED' if faults else 'ok    '} {what}")
-        for fault in faults[:8]:
-            print(f"         {fault}"[:700])
-    failed = sum(bool(faults) for _, faults in checks)
-    print(f"{len(checks) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    suite.note(f"seed {options.seed}")
+    for name, part in PARTS.items():
+        if not suite.selects(name):
+            continue
+        if part:
+            suite.run("", lambda app: run(app, "sqlite", part, options))
+            continue
+        for backend in chosen:
+            suite.run(backend, lambda app: run(app, backend, long_run, options))
+    return suite.finish()
 
 
-def staged(name, part, options):
-    """Runs a part on its own gateway and returns its checks, each a text and its faults."""
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="spend-"))
-    backend = backends.start(name, directory)
-    upstream = rig.Upstream()
+def run(app, backend, part, options):
+    """Runs a part on its own gateway; its checks are pairs of a text and its faults."""
+    database, upstream = app.database(backend), app.upstream()
     further = [model for name in race.NAMES for model in race.models_of(name)] + limits.MODELS + passthrough.MODELS
-    gateway = rig.Gateway(directory, upstream, **backend.settings, **stage.settings(upstream, further))
-    checks = None
-    try:
-        gateway.start(models=["openai/text"])
-        checks = part(gateway, upstream, options)
-    finally:
-        gateway.stop()
-        upstream.stop()
-        backend.stop()
-        if checks is None or any(faults for _, faults in checks):
-            print(f"spend: the files of the run stay in {directory}", file=sys.stderr)
-        else:
-            rig.remove(directory)
-    return checks
+    settings = workload.settings(upstream, further)
+    gateway = app.start_gateway(upstream, models=["openai/text"], **database.settings, **settings)
+    for what, faults in part(gateway, upstream, options):
+        app.check(what, *faults)
 
 
 def long_run(gateway, upstream, options):
-    stage.equip(gateway)
-    tariff = stage.Tariff(gateway)
+    workload.configure(gateway)
+    tariff = workload.Tariff(gateway)
     tariff.publish()
-    load = traffic.Load(gateway.port, options.workers, options.seed, stage.plan, most=options.calls).start()
+    load = traffic.Load(gateway.port, options.workers, options.seed, workload.plan, most=options.calls).start()
     chance = random.Random(options.seed)
     begun = time.monotonic()
     for number in range(options.kills + 1):
@@ -91,14 +68,14 @@ def long_run(gateway, upstream, options):
     seconds = time.monotonic() - begun
     acknowledged = sum(call.acknowledged for call in calls)
     rows = drained_rows(gateway, acknowledged, "/spend", patience=60)
-    found = books.Books(calls, rows, upstream.bill(), tariff)
+    found = accounting.Accounting(calls, rows, upstream.bill(), tariff)
     served = sum(call.served for call in calls)
     retried = sum(len(lines) > 1 for lines in found.by_word.values())
     elsewhere = sum(row["provider_name"] == "openai-backup" for row in rows)
     left = sum(call.leave is not None and not call.acknowledged for call in calls)
     print(f"spend: {len(calls)} calls in {seconds:.0f} s: {served} served, {left} left, {options.kills} kills, {len(rows)} rows")
     print(f"spend: {elsewhere} served after failover, {retried} billed more than once, {len(found.exact)} rows exact")
-    for line in books.describe(found.errors()):
+    for line in accounting.describe(found.errors()):
         print(f"spend: {line}")
     return [
         ("every acknowledged call has a row", found.lost()),
@@ -108,7 +85,7 @@ def long_run(gateway, upstream, options):
         ("everything the upstream finished is booked", found.unbooked()),
         ("estimates are marked, and only they", found.unmarked()),
         ("every cost is right to the nano-dollar, before and after the change of prices", found.mispriced()),
-        ("the sums of the reports and the budgets are those of the rows", books.sums(gateway, rows)),
+        ("the sums of the reports and the budgets are those of the rows", accounting.sums(gateway, rows)),
     ]
 
 

@@ -3,8 +3,8 @@
 import collections
 import statistics
 
-from kill9.audit import FIELDS
-from spend import prices, stage
+from usage import FIELDS
+from spend import prices, workload
 
 TOKENS = ["input_tokens", "output_tokens", "total_tokens"]
 COSTS = ["input_cost", "output_cost", "total_cost"]
@@ -13,7 +13,7 @@ COSTS = ["input_cost", "output_cost", "total_cost"]
 ASSUMED = 4096
 
 
-class Books:
+class Accounting:
     def __init__(self, calls, rows, bill, tariff):
         self.calls = {call.request_id: call for call in calls}
         self.rows, self.tariff = rows, tariff
@@ -43,7 +43,7 @@ class Books:
             line = self.lines.get(row["provider_id"])
             if line is None:
                 if row["total_tokens"]:
-                    found.append(f"tokens that nobody billed: {row}")
+                    found.append(f"tokens that were not billed: {row}")
             elif any(row[ours] != line[theirs] for ours, theirs in FIELDS.items()):
                 found.append(f"{row} is not {line}")
             elif line["word"] != row["request_id"]:
@@ -65,11 +65,11 @@ class Books:
         found = []
         for row in self.rows:
             call = self.calls.get(row["request_id"])
-            told = "no-usage" not in row["model"] and not is_lost(row)
-            if row["estimated"] and call and call.served and told:
+            has_usage = "no-usage" not in row["model"] and not is_lost(row)
+            if row["estimated"] and call and call.served and has_usage:
                 found.append(f"served, yet estimated: {row}")
             if not row["estimated"] and row["model"] == "no-usage" and row["total_tokens"]:
-                found.append(f"nobody told its usage, yet it is exact: {row}")
+                found.append(f"no usage was reported, yet it is exact: {row}")
         return found
 
     def mispriced(self):
@@ -77,11 +77,11 @@ class Books:
         for row in self.rows:
             call, line = self.calls.get(row["request_id"]), self.lines.get(row["provider_id"])
             selector = f"{row['provider_name']}/{row['model']}"
-            told = (prices.usd(row["input_cost"]), prices.usd(row["output_cost"]))
-            if prices.usd(row["total_cost"]) != sum(told):
+            charged = (prices.usd(row["input_cost"]), prices.usd(row["output_cost"]))
+            if prices.usd(row["total_cost"]) != sum(charged):
                 found.append(f"the halves are not the whole: {row}")
             if row["total_tokens"] == 0 or call is None:
-                if sum(told):
+                if sum(charged):
                     found.append(f"nothing consumed, yet charged: {row}")
                 continue
             if selector not in self.tariff.before and not row["interrupted"]:
@@ -92,11 +92,11 @@ class Books:
             # counts.
             parts = self.parts(row, line)
             # An interrupted call is charged its reservation: at the most expensive target it could have gone to.
-            targets = stage.COMBOS.get(call.model, [selector]) if row["interrupted"] else [selector]
+            targets = workload.COMBOS.get(call.model, [selector]) if row["interrupted"] else [selector]
             known = [target for target in targets if target in self.tariff.before]
             charges = [charge(made, parts) for target in known for made in self.tariff.possible(target, call)]
-            if told not in charges:
-                found.append(f"costs {told}, should be one of {charges}: {row}")
+            if charged not in charges:
+                found.append(f"costs {charged}, should be one of {charges}: {row}")
         return found
 
     def parts(self, row, line):
@@ -142,7 +142,7 @@ def cause(row, call):
         return "an answer lost before"
     if call and call.leave is not None and not call.acknowledged:
         return "client left"
-    return "no usage told" if row["model"] == "no-usage" else "provider died"
+    return "no usage reported" if row["model"] == "no-usage" else "provider failed"
 
 
 def off(row, lines):
@@ -180,9 +180,9 @@ def sums(gateway, rows):
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def compare(what, told, wanted):
-        if told != wanted:
-            found.append(f"{what} tells {tuple(map(str, told))}, the rows {tuple(map(str, wanted))}")
+    def compare(what, reported, wanted):
+        if reported != wanted:
+            found.append(f"{what} reports {tuple(map(str, reported))}, the rows {tuple(map(str, wanted))}")
 
     summary = {name.removeprefix("total_"): value for name, value in ask("summary").items()}
     summary["total_tokens"], summary["total_cost"] = summary["tokens"], summary["cost"]
@@ -196,11 +196,11 @@ def sums(gateway, rows):
             groups[key(row)].append(row)
         for entry in entries:
             compare(f"/usage/{name} of {key(entry)}", add([entry]), add(groups[key(entry)]))
-    for path, budget in stage.budgets(gateway).items():
+    for path, budget in workload.budgets(gateway).items():
         below = [row for row in rows if (row["user_path"] + "/").startswith(path.rstrip("/") + "/")]
         spent = sum(prices.usd(row["total_cost"]) for row in below)
         if prices.usd(budget["spent"]) != spent:
-            found.append(f"the budget of {path} says {budget['spent']} is spent, the rows {spent}")
+            found.append(f"the budget of {path} reports {budget['spent']} as spent, the rows {spent}")
         if budget["reserved"]:
             found.append(f"the budget of {path} still holds {budget['reserved']}")
     return found

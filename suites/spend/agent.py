@@ -3,7 +3,7 @@
 import random
 
 import rig
-from spend import stage
+from spend import workload
 
 # US dollars per million tokens, like a large Anthropic model.
 PRICE = {"input_per_mtok": 3, "output_per_mtok": 15, "cached_input_per_mtok": 0.3, "cache_write_per_mtok": 3.75}
@@ -15,14 +15,14 @@ MOST_CALLS = 500
 
 
 def run(gateway, upstream, options):
-    put = gateway.admin("PUT", f"/model-pricing/anthropic%2F{stage.AGENT_MODEL}", json=PRICE)
+    put = gateway.admin("PUT", f"/model-pricing/anthropic%2F{workload.AGENT_MODEL}", json=PRICE)
     assert put.status_code in (200, 201), put.text
     checks = []
     for amount in LEAST_SHARE:
         path = f"/agent/{amount}"
-        stage.budget(gateway, path, "daily", amount)
+        workload.budget(gateway, path, "daily", amount)
         calls, clamped, last = converse(gateway, path, random.Random(amount))
-        share = stage.budgets(gateway)[path]["spent"] / amount
+        share = workload.budgets(gateway)[path]["spent"] / amount
         print(f"spend: agent: {share:.1%} of ${amount} spent before the first refusal, {calls} calls, {clamped} of them clamped", flush=True)
         checks.append((f"agent: most of ${amount} is spent before the first refusal", [] if share >= LEAST_SHARE[amount] else [f"{share:.1%}"]))
         refused = last is not None and (last.status_code, last.json()["error"]["type"]) == (429, "rate_limit_error")
@@ -37,7 +37,7 @@ def converse(gateway, path, chance):
     messages = [{"role": "user", "content": "Fix the failing test."}]
     clamped = 0
     for call in range(MOST_CALLS):
-        body = {"model": f"anthropic/{stage.AGENT_MODEL}", "max_tokens": MAX_TOKENS, "system": system, "tools": tools, "messages": messages}
+        body = {"model": f"anthropic/{workload.AGENT_MODEL}", "max_tokens": MAX_TOKENS, "system": system, "tools": tools, "messages": messages}
         answer = gateway.http.post("/v1/messages", headers={**rig.bearer(rig.MASTER_KEY), "x-gateway-user-path": path}, json=body)
         if answer.status_code != 200:
             return call, clamped, answer

@@ -7,7 +7,7 @@ import time
 
 import rig
 import traffic
-from spend import stage
+from spend import workload
 
 WORKERS = 64
 MINUTE = 60.0
@@ -57,7 +57,7 @@ def run(gateway, upstream, options):
         checks.append((f"limit of {name}: it can be reached", [f"{found} of {limit}"] if found < limit * 0.7 else []))
         checks.append((f"limit of {name}: refusals say when to come back", strange(calls[name])))
     if patient:
-        checks.append(("who waits as long as told is served, and nobody who does not", patient.judge()))
+        checks.append(("a client that waits for Retry-After is served, and one that does not is refused", patient.judge()))
     return checks
 
 
@@ -65,7 +65,7 @@ def plan(model):
     def next_call(chance, request_id):
         # Rejected calls would otherwise take the machine's capacity from the served ones.
         time.sleep(chance.uniform(0.1, 0.5) if not request_id.endswith("-0") else 0)
-        call = traffic.Call(request_id, chance.choice(stage.FORMATS), model, chance.random() < 0.5)
+        call = traffic.Call(request_id, chance.choice(workload.FORMATS), model, chance.random() < 0.5)
         call.max_tokens = 20
         return call
 
@@ -98,10 +98,10 @@ def strange(calls):
     for call in calls:
         if call.acknowledged and not call.served:
             wait = call.headers.get("retry-after", "")
-            told = [name for name in ("limit", "remaining", "reset", "scope") if f"x-ratelimit-{name}" not in call.headers]
+            missing = [name for name in ("limit", "remaining", "reset", "scope") if f"x-ratelimit-{name}" not in call.headers]
             code = "rate_limit_error" if call.format == "messages" else "rate_limit_exceeded"
-            if (call.status, call.code) != (429, code) or not wait.isdigit() or told:
-                found.append(f"{call.status} {call.code}, retry-after {wait!r}, without {told}: {call.told}")
+            if (call.status, call.code) != (429, code) or not wait.isdigit() or missing:
+                found.append(f"{call.status} {call.code}, retry-after {wait!r}, without {missing}: {call.error_text}")
         elif call.served and "x-ratelimit-remaining" not in call.headers:
             found.append(f"served without its limits: {call}")
     return found
@@ -129,7 +129,7 @@ class Patient:
         time.sleep(1.5)
         statuses = [*first, refused.status_code, early, self.ask().status_code]
         good = statuses == [200, 200, 429, 429, 200]
-        self.faults = [] if good else [f"told to wait {seconds} s; answered {statuses}"]
+        self.faults = [] if good else [f"Retry-After was {seconds} s; answered {statuses}"]
 
     def judge(self):
         self.thread.join(timeout=80)

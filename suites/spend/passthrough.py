@@ -4,7 +4,7 @@ ownership."""
 import json
 
 import rig
-from spend import stage
+from spend import workload
 
 RESPONSES = "/p/openai/v1/responses"
 CHAT = "/p/openai/v1/chat/completions"
@@ -15,7 +15,7 @@ MODELS = [DRIPPING]
 
 
 def run(gateway, upstream, options):
-    stage.budget(gateway, PATH, "daily", 1000)
+    workload.budget(gateway, PATH, "daily", 1000)
     return [
         ("passthrough: a second model is refused", second_models(gateway, upstream)),
         ("passthrough: work that cannot be metered is refused where a budget applies", unmetered(gateway)),

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import rig
 import traffic
-from kill9.audit import drained_rows
-from spend import prices, stage
+from usage import drained_rows
+from spend import prices, workload
 
 WORKERS = 64
-NAMES = ["calm", "stumbling", "killed"]
+NAMES = ["calm", "failing", "killed"]
 AMOUNT = Decimal(1)
 BACK_SECONDS = 1.0
 # No answer of the upstream is longer; sixteen output tokens cost a thousandth of a dollar.
@@ -25,7 +25,7 @@ def run(gateway, upstream, options):
     for name in NAMES:
         path = f"/race/{name}"
         models = publish(gateway, name)
-        stage.budget(gateway, path, "daily", float(AMOUNT))
+        workload.budget(gateway, path, "daily", float(AMOUNT))
         kills = 3 if name == "killed" else 0
         calls = compete(gateway, f"{options.seed}{name}", path, models[:1] if name == "calm" else models, kills)
         checks += judge(gateway, upstream, name, path, calls)
@@ -38,11 +38,11 @@ def models_of(name):
 
 
 def publish(gateway, name):
-    steady, stumbling, late = models_of(name)
+    steady, failing, late = models_of(name)
     for model in models_of(name):
         answer = gateway.admin("PUT", f"/model-pricing/openai/{model}", json=prices.document(PRICE))
         assert answer.status_code in (200, 201), answer.text
-    combo = {"name": f"race-{name}", "selectors": [f"openai/{stumbling}", f"openai/{steady}"]}
+    combo = {"name": f"race-{name}", "selectors": [f"openai/{failing}", f"openai/{steady}"]}
     answer = gateway.admin("POST", "/combos", json=combo)
     assert answer.status_code in (200, 201), answer.text
     return [f"openai/{steady}", f"openai/{late}", combo["name"]]
@@ -55,7 +55,7 @@ def compete(gateway, seed, path, models, kills):
         if chance.random() < 0.2:
             time.sleep(0.01)
         leave = chance.randrange(3) if len(models) > 1 and chance.random() < 0.05 else None
-        call = traffic.Call(request_id, chance.choice(stage.FORMATS), chance.choice(models), chance.random() < 0.5, leave)
+        call = traffic.Call(request_id, chance.choice(workload.FORMATS), chance.choice(models), chance.random() < 0.5, leave)
         call.max_tokens, call.extra = LIMIT, {"x-gateway-user-path": path}
         return call
 
@@ -76,19 +76,19 @@ def compete(gateway, seed, path, models, kills):
 
 def outcome(call):
     """The outcome of a call; Anthropic's format has no codes, only a message."""
-    budgeted = call.format == "messages" and call.status == 429 and "budget" in call.told
+    budgeted = call.format == "messages" and call.status == 429 and "budget" in call.error_text
     return "429 budget_exceeded" if budgeted else f"{call.status} {call.code}"
 
 
 def judge(gateway, upstream, name, path, calls):
     begun = time.monotonic()
-    rig.eventually(lambda: stage.budgets(gateway)[path]["reserved"] == 0, 10, 0.02, "the reservations to come back")
+    rig.eventually(lambda: workload.budgets(gateway)[path]["reserved"] == 0, 10, 0.02, "the reservations to come back")
     back = time.monotonic() - begun
     served = [call for call in calls if call.served]
     codes = collections.Counter(outcome(call) for call in calls if call.acknowledged and not call.served)
     rows = drained_rows(gateway, len(served), path)
     booked = sum(prices.usd(row["total_cost"]) for row in rows)
-    spent = prices.usd(stage.budgets(gateway)[path]["spent"])
+    spent = prices.usd(workload.budgets(gateway)[path]["spent"])
     lines = [line for line in upstream.bill() if line["model"].endswith(f"@{name}")]
     # Interrupted and abandoned answers have no usage: they are booked by estimate.
     unheard = {call.request_id for call in calls if not call.acknowledged}
@@ -100,7 +100,7 @@ def judge(gateway, upstream, name, path, calls):
     worst = max((prices.usd(row["total_cost"]) for row in rows if not row["estimated"]), default=Decimal(0))
     idle = [] if booked > AMOUNT * Decimal("0.8") else [f"only ${booked} of it, the dearest call being ${worst}"]
     return [
-        (f"race {name}: the books do not exceed the budget", [f"${booked}"] if booked > AMOUNT else []),
+        (f"race {name}: the usage rows do not exceed the budget", [f"${booked}"] if booked > AMOUNT else []),
         (f"race {name}: the upstream's bill does not either", [f"${billed}"] if billed > AMOUNT else []),
         (f"race {name}: the budget knows what was booked", [f"{spent} is not {booked}"] if spent != booked else []),
         (f"race {name}: the rest is refused with budget_exceeded", strange),

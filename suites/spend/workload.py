@@ -1,4 +1,4 @@
-"""The stage: healthy and faulty providers, their prices, and calls of every kind."""
+"""The workload: healthy and faulty providers, their prices, and calls of every kind."""
 
 import time
 
@@ -12,11 +12,11 @@ OPENAI = ["text", "cached", "reasoning", "long-20", "drip-5", "every-5", "every-
 ANTHROPIC = ["text", "cached", "long-20"]
 # The model of `agent.py`.
 AGENT_MODEL = "long-400"
-BACKUP = ["text", "text@lame"]
+BACKUP = ["text", "text@failing"]
 PRICED = [f"openai/{m}" for m in OPENAI] + [f"anthropic/{m}" for m in ANTHROPIC] + [f"openai-backup/{m}" for m in BACKUP]
 COMBOS = {
-    "stumbles": ["openai/every-5", "openai-backup/text"],
-    "lame": ["openai/error-503@lame", "openai-backup/text@lame"],
+    "sometimes-failing": ["openai/every-5", "openai-backup/text"],
+    "always-failing": ["openai/error-503@failing", "openai-backup/text@failing"],
 }
 FORMATS = ["chat", "responses", "messages"]
 MIX = [*[f"openai/{model}" for model in OPENAI], *[f"anthropic/{model}" for model in ANTHROPIC], *COMBOS]
@@ -24,7 +24,7 @@ MIX = [*[f"openai/{model}" for model in OPENAI], *[f"anthropic/{model}" for mode
 
 def settings(upstream, further):
     return {
-        "OPENAI_MODELS": ",".join([*OPENAI, "error-503@lame", *further]),
+        "OPENAI_MODELS": ",".join([*OPENAI, "error-503@failing", *further]),
         "OPENAI_BACKUP_MODELS": ",".join(BACKUP),
         "ANTHROPIC_API_KEY": rig.PROVIDER_KEY,
         "ANTHROPIC_BASE_URL": upstream.url,
@@ -76,7 +76,7 @@ class Tariff:
         return found
 
 
-def equip(gateway):
+def configure(gateway):
     for name, selectors in COMBOS.items():
         answer = gateway.admin("POST", "/combos", json={"name": name, "selectors": selectors})
         assert answer.status_code in (200, 201), answer.text

@@ -1,17 +1,15 @@
 """Stops, freezes, locks, fills and restarts the database under load: inference continues and the accounting is complete
 afterwards."""
 
-import argparse
 import collections
-import pathlib
 import random
 import sys
-import tempfile
 import time
 
 import rig
 import traffic
-from kill9.audit import drained_rows
+from harness import Suite
+from usage import drained_rows
 from storage import faults
 from storage.watch import Watch, is_refusal
 
@@ -25,57 +23,33 @@ ADMIN_SECONDS = 10.0
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="storage", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="each fault for 1.5 s instead of 10 s")
-    parser.add_argument("--only", action="append", help="faults whose name contains this text")
-    parser.add_argument("--workers", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=random.randrange(2**32))
-    options = parser.parse_args()
+    suite = Suite("storage", __doc__, quick="each fault for 1.5 s instead of 10 s", only="faults whose name contains this text")
+    suite.add_argument("--workers", type=int, default=8)
+    suite.add_argument("--seed", type=int, default=random.randrange(2**32))
+    options = suite.parse()
     options.seconds = 1.5 if options.quick else 10.0
     known = [fault for fault in faults.ALL if fault.brief or not options.quick]
-    chosen = [fault for fault in known if not options.only or any(text in fault.name for text in options.only)]
-    passed = failed = 0
-    print(f"storage: {len(chosen)} faults of {options.seconds:g} s, seed {options.seed}", flush=True)
+    chosen = [fault for fault in known if suite.selects(fault.name)]
+    suite.note(f"{len(chosen)} faults of {options.seconds:g} s, seed {options.seed}")
     for number, kind in enumerate(chosen):
-        missing = kind.missing()
-        checks = None
-        if not missing:
-            try:
-                checks = suffer(kind, options, number)
-            except faults.Impossible as why:
-                missing = str(why)
-        if missing:
-            print(f"storage: {kind.name}: SKIPPED: {missing}", flush=True)
-            continue
-        for what, wrong in checks:
-            print(f"{'MISSED' if wrong else 'ok    '} {kind.name}: {what}")
-            for detail in wrong[:6]:
-                print(f"         {detail}"[:600])
-        passed += sum(not wrong for _, wrong in checks)
-        failed += sum(bool(wrong) for _, wrong in checks)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-def suffer(kind, options, number):
-    directory = pathlib.Path(tempfile.mkdtemp(prefix="storage-"))
-    upstream, fault, gateway, checks = rig.Upstream(), None, None, None
-    try:
-        fault = kind(directory)
-        gateway = rig.Gateway(directory, upstream, **fault.settings)
-        gateway.start(models=["openai/text"])
-        checks = judge(kind, *load_through(gateway, fault, options, number))
-    finally:
-        if gateway:
-            gateway.stop()
-        upstream.stop()
-        if fault:
-            fault.end_all()
-        if checks is None or any(wrong for _, wrong in checks):
-            print(f"storage: the files of '{kind.name}' stay in {directory}", file=sys.stderr)
+        if missing := kind.missing():
+            suite.skip(kind.name, missing)
         else:
-            rig.remove(directory)
-    return checks
+            suite.run(kind.name, lambda app: run_under(app, kind, options, number))
+    return suite.finish()
+
+
+def run_under(app, kind, options, number):
+    """Runs the load under one fault."""
+    try:
+        fault = app.add(kind(app.directory))
+        gateway = app.start_gateway(app.upstream(), models=["openai/text"], **fault.settings)
+        run = load_through(gateway, fault, options, number)
+    except faults.Impossible as why:
+        app.suite.skip(kind.name, why)
+        return
+    for what, found in judge(app, kind, *run):
+        app.check(what, *found)
 
 
 def plan(chance, request_id):
@@ -95,10 +69,10 @@ def load_through(gateway, fault, options, number):
     time.sleep(max(options.seconds, fault.least))
     ended = time.monotonic()
     fault.end()
-    healed = time.monotonic()
+    fault_ended = time.monotonic()
     try:
-        rig.eventually(lambda: is_well(gateway), RECOVERY, 0.05, "/ready to say ok again")
-        recovered = time.monotonic() - healed
+        rig.eventually(lambda: is_ok(gateway), RECOVERY, 0.05, "/ready to say ok again")
+        recovered = time.monotonic() - fault_ended
     except AssertionError:
         recovered = None
     time.sleep(0.5)
@@ -108,7 +82,7 @@ def load_through(gateway, fault, options, number):
     return calls, rows, watch, begun, ended, recovered
 
 
-def is_well(gateway):
+def is_ok(gateway):
     return gateway.is_ready() and gateway.http.get("/ready").json()["status"] == "ok"
 
 
@@ -116,11 +90,11 @@ def status_of(body):
     return body.get("status") if isinstance(body, dict) else body
 
 
-def judge(kind, calls, rows, watch, begun, ended, recovered):
+def judge(app, kind, calls, rows, watch, begun, ended, recovered):
     amid = [call for call in calls if begun <= call.started <= ended]
     slow = max((call.ended - call.started for call in amid), default=0.0)
-    print(f"storage: {kind.name}: {len(calls)} calls, {len(amid)} of them during it, the slowest {slow:.2f} s, back after {recovered or 0:.2f} s", flush=True)
-    failed = [f"{call.status} {call.code} {call.told}: {call}" for call in calls if not call.served]
+    app.note(f"{len(calls)} calls, {len(amid)} of them during it, the slowest {slow:.2f} s, ready again after {recovered or 0:.2f} s")
+    failed = [f"{call.status} {call.code} {call.error_text}: {call}" for call in calls if not call.served]
     booked = collections.Counter(row["request_id"] for row in rows)
     wrong = [f"{booked[call.request_id]} rows: {call}" for call in calls if booked[call.request_id] != 1]
     estimated = [f"estimated: {row['request_id']}" for row in rows if row["estimated"]]
@@ -131,8 +105,8 @@ def judge(kind, calls, rows, watch, begun, ended, recovered):
     ]
     if not kind.degrades:
         return checks
-    told = collections.Counter((status, status_of(body)) for status, body, _ in watch.asked(begun + NOTICE, ended, "ready"))
-    checks.append(("/ready says degraded", [] if told[200, "degraded"] else [f"it said {dict(told)}"]))
+    answers = collections.Counter((status, status_of(body)) for status, body, _ in watch.asked(begun + NOTICE, ended, "ready"))
+    checks.append(("/ready says degraded", [] if answers[200, "degraded"] else [f"it said {dict(answers)}"]))
     for what in ("read", "write"):
         seen = watch.asked(begun + NOTICE, ended, what)
         # Calls still waiting when the fault ended may have been served then.

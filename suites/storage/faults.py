@@ -37,7 +37,7 @@ class Fault:
         """The reason why it is not possible on this machine, or an empty string."""
         return ""
 
-    def end_all(self):
+    def stop(self):
         self.database.stop()
 
 
@@ -50,10 +50,10 @@ class Frozen(Fault):
     def end(self):
         self.database.thaw()
 
-    def end_all(self):
+    def stop(self):
         with contextlib.suppress(OSError):
             self.database.thaw()
-        super().end_all()
+        super().stop()
 
 
 class Stopped(Fault):
@@ -114,7 +114,7 @@ class ReadOnly(Fault):
     def end(self):
         subprocess.run(["chattr", "-i", *self.files()], check=True, capture_output=True)
 
-    def end_all(self):
+    def stop(self):
         subprocess.run(["chattr", "-i", *self.files()], capture_output=True)
 
 
@@ -146,7 +146,7 @@ class Full(Fault):
     def end(self):
         (self.mount / "ballast").unlink()
 
-    def end_all(self):
+    def stop(self):
         subprocess.run(["umount", "-l", self.mount], capture_output=True)
 
 
