@@ -49,7 +49,6 @@ mod parsed_request;
 mod plain;
 mod rejection;
 mod reply;
-mod request_context;
 mod resettable_stream;
 mod responses;
 mod route;
@@ -57,6 +56,7 @@ mod sample;
 mod serve;
 mod state;
 mod tls;
+mod upstream_request;
 
 #[cfg(test)]
 mod tests;

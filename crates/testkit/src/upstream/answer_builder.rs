@@ -9,47 +9,49 @@ mod resumable;
 
 use super::answer::{Answer, Step};
 use super::dialect::ResponseRenderer;
-use super::fault_script::{Behaviour, Content, Malformed, Response};
+use super::fault_script::{Malformed, ParsedScript, ScriptedContent, ScriptedResponse};
 use super::parsed_request::ParsedRequest;
 use super::reply::Reply;
-use super::request_context::RequestContext;
+use super::upstream_request::UpstreamRequest;
 
 pub use resumable::{RESUMABLE_TEXT, TEXT_BEFORE_CALLS};
 
 /// One request and the format of its answer.
 pub(super) struct AnswerBuilder<'a> {
-    pub context: &'a RequestContext<'a>,
+    pub context: &'a UpstreamRequest<'a>,
     pub request: &'a ParsedRequest,
     pub renderer: &'a dyn ResponseRenderer,
 }
 
 impl AnswerBuilder<'_> {
-    pub fn answer(&self, behaviour: &Behaviour) -> Answer {
-        let mut answer = self.respond(&behaviour.response);
-        if !behaviour.delay.is_zero() {
-            answer.before.insert(0, Step::Wait(behaviour.delay));
+    pub fn answer(&self, script: &ParsedScript) -> Answer {
+        let mut answer = self.respond(&script.response);
+        if !script.delay.is_zero() {
+            answer.before.insert(0, Step::Wait(script.delay));
         }
         answer
     }
 
-    fn respond(&self, response: &Response) -> Answer {
+    fn respond(&self, response: &ScriptedResponse) -> Answer {
         match response {
-            Response::Reply { content: Content::Resumable(variant), fault } => {
+            ScriptedResponse::Reply { content: ScriptedContent::Resumable(variant), fault } => {
                 self.fixed_reply(*variant, *fault)
             }
-            Response::Reply { content: Content::Requested(attempt), .. } => self.requested_reply(*attempt),
-            Response::Reply { content, fault } => {
+            ScriptedResponse::Reply { content: ScriptedContent::Requested(attempt), .. } => {
+                self.requested_reply(*attempt)
+            }
+            ScriptedResponse::Reply { content, fault } => {
                 let reply = self.reply(*content);
                 match fault {
                     None => self.render(&reply),
                     Some(fault) => self.broken(&reply, *fault, 0),
                 }
             }
-            Response::Framed(framing) => self.framed(*framing),
-            Response::Error { status, hint } => self.error(*status, *hint),
-            Response::InsufficientQuota => self.insufficient_quota(),
-            Response::Malformed(malformed) => self.malformed(*malformed),
-            Response::Leak(leak) => self.leak(*leak),
+            ScriptedResponse::Framed(framing) => self.framed(*framing),
+            ScriptedResponse::Error { status, hint } => self.error(*status, *hint),
+            ScriptedResponse::InsufficientQuota => self.insufficient_quota(),
+            ScriptedResponse::Malformed(malformed) => self.malformed(*malformed),
+            ScriptedResponse::Leak(leak) => self.leak(*leak),
         }
     }
 

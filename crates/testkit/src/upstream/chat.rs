@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use super::model_name::ModelName;
 use super::openai;
-use super::parsed_request::{Choice, ParsedRequest, Seen, Tool};
-use super::rejection::{Rejection, given, list, text_of};
-use super::request_context::{AcceptedRequest, RequestContext};
+use super::parsed_request::{Attachment, Choice, ParsedRequest, Tool};
+use super::rejection::{UpstreamRejection, given, list, text_of};
+use super::upstream_request::{AcceptedRequest, UpstreamRequest};
 
 pub(super) use render::ChatRenderer;
 pub(super) use render::{event, usage as usage_of};
@@ -29,10 +29,10 @@ pub(super) enum Surface {
 }
 
 pub(super) fn open<'a>(
-    context: &RequestContext<'a>,
+    context: &UpstreamRequest<'a>,
     request: &Value,
     surface: Surface,
-) -> Result<AcceptedRequest<'a>, Rejection> {
+) -> Result<AcceptedRequest<'a>, UpstreamRejection> {
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
     if surface == Surface::OpenAi && name.family.is_some() {
         openai::bearer(context)?;
@@ -53,7 +53,7 @@ fn is_instruction(turn: &&Value) -> bool {
     turn["role"] == "system" || turn["role"] == "developer"
 }
 
-fn read(context: &RequestContext<'_>, request: &Value, name: ModelName) -> ParsedRequest {
+fn read(context: &UpstreamRequest<'_>, request: &Value, name: ModelName) -> ParsedRequest {
     let messages = list(&request["messages"]);
     let is = |role: &'static str| move |message: &&Value| message["role"] == role;
     let text = |message: &Value| text_of(&message["content"]);
@@ -97,6 +97,6 @@ fn choice(choice: &Value) -> Choice {
     }
 }
 
-fn seen(part: &Value) -> Option<Seen> {
-    part["image_url"]["url"].as_str().or(part["file"]["file_data"].as_str()).map(Seen::url)
+fn seen(part: &Value) -> Option<Attachment> {
+    part["image_url"]["url"].as_str().or(part["file"]["file_data"].as_str()).map(Attachment::url)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::answer::Step;
-use super::rejection::Rejection;
+use super::rejection::UpstreamRejection;
 use super::reply::Reply;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,12 +76,12 @@ impl Dialect {
         matches!(self, Self::Embeddings | Self::Rerank)
     }
 
-    pub fn overloaded(self) -> Rejection {
+    pub fn overloaded(self) -> UpstreamRejection {
         let status = if self == Self::Messages { 529 } else { 503 };
-        Rejection::new(status, "The server is overloaded.").code("server_overloaded")
+        UpstreamRejection::new(status, "The server is overloaded.").code("server_overloaded")
     }
 
-    pub fn error(self, rejection: &Rejection) -> Value {
+    pub fn error(self, rejection: &UpstreamRejection) -> Value {
         let (status, message) = (rejection.status, &rejection.message);
         match self {
             Self::Messages => json!({

@@ -10,20 +10,20 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::fault_script::{Behaviour, UnknownBehaviour};
+use super::fault_script::{ParsedScript, UnknownScript};
 
 /// The current script, and the calls made since it was set.
 pub(super) struct FaultOverride(Mutex<State>);
 
 struct State {
-    script: Option<Behaviour>,
+    script: Option<ParsedScript>,
     since: Instant,
     /// Milliseconds since the script was set, and the model.
     calls: Vec<(u64, String)>,
 }
 
 impl State {
-    fn new(script: Option<Behaviour>) -> Self {
+    fn new(script: Option<ParsedScript>) -> Self {
         Self { script, since: Instant::now(), calls: Vec::new() }
     }
 
@@ -39,14 +39,14 @@ impl Default for FaultOverride {
 }
 
 impl FaultOverride {
-    pub fn set(&self, script: &str) -> Result<(), UnknownBehaviour> {
-        let script = if script.is_empty() { None } else { Some(Behaviour::parse(script)?) };
+    pub fn set(&self, script: &str) -> Result<(), UnknownScript> {
+        let script = if script.is_empty() { None } else { Some(ParsedScript::parse(script)?) };
         *self.0.lock() = State::new(script);
         Ok(())
     }
 
     /// Records a call and returns the current script.
-    pub fn record(&self, model: &str) -> Option<Behaviour> {
+    pub fn record(&self, model: &str) -> Option<ParsedScript> {
         let mut state = self.0.lock();
         let elapsed = state.elapsed_ms();
         state.calls.push((elapsed, model.to_owned()));

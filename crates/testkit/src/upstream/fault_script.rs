@@ -8,7 +8,7 @@
 //! schedule = flaky-N- | every-N- | recovers-MS-
 //! delay    = late-MS-
 //! response = CONTENT | FAULT | resumable[-VARIANT][-FAULT] | FRAMING | ERROR | MALFORMED | LEAK
-//! FAULT    = KIND-POINT
+//! FAULT    = ACTION-POINT
 //! ```
 //!
 //! | Schedule, delay | Effect |
@@ -49,9 +49,9 @@
 //! | `error-in-stream` | 200, then an error before any content (Messages: after `message_start`; Responses: an `error` event after `response.in_progress`) |
 //! | `error-after-content` | some content, then an error (Responses: `response.failed`) |
 //! | `truncated-json`, `bad-event-mid-stream` | half of the document (some content, then half an event) and a clean end; some content, then an event of malformed JSON |
-//! | `KIND-after-NNN` | `hang`, `reset`, `cut`, `eof` or `error` after NNN characters sent by this call |
-//! | `KIND-after-NNN-pieces` | the same after NNN events with content, reasoning included |
-//! | `KIND-at-NNN`, `KIND-at-NNN-torn-MM` | the same at this offset of the whole text and its calls' arguments, counted over all attempts; then MM bytes of the next event |
+//! | `ACTION-after-NNN` | `hang`, `reset`, `cut`, `eof` or `error` after NNN characters sent by this call |
+//! | `ACTION-after-NNN-pieces` | the same after NNN events with content, reasoning included |
+//! | `ACTION-at-NNN`, `ACTION-at-NNN-torn-MM` | the same at this offset of the whole text and its calls' arguments, counted over all attempts; then MM bytes of the next event |
 //!
 //! | Framing | Effect |
 //! |---|---|
@@ -91,7 +91,7 @@ use super::call_counts::CallCount;
 #[derive(Clone, Debug)]
 pub enum FaultScript {
     /// A script of the language above, rendered in the format of the call.
-    Behaviour(Behaviour),
+    Parsed(ParsedScript),
     /// Exactly these steps, whatever the format.
     Exact(Answer),
 }
@@ -103,7 +103,7 @@ impl FaultScript {
     ///
     /// If it is not in the language.
     pub fn named(text: &str) -> Self {
-        Self::Behaviour(Behaviour::parse(text).expect("a behaviour of the fault script language"))
+        Self::Parsed(ParsedScript::parse(text).expect("a script of the language"))
     }
 
     /// A status with a complete body.
@@ -119,26 +119,26 @@ impl FaultScript {
 
 /// A parsed script; the default is `text`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Behaviour {
+pub struct ParsedScript {
     pub schedule: Schedule,
     /// Time before the head.
     pub delay: Duration,
-    pub response: Response,
+    pub response: ScriptedResponse,
 }
 
-impl Behaviour {
+impl ParsedScript {
     pub const TEXT: Self = Self {
         schedule: Schedule::Always,
         delay: Duration::ZERO,
-        response: Response::Reply { content: Content::Text, fault: None },
+        response: ScriptedResponse::Reply { content: ScriptedContent::Text, fault: None },
     };
 
     pub fn is_strict(&self) -> bool {
-        self.response == Response::Reply { content: Content::Strict, fault: None }
+        self.response == ScriptedResponse::Reply { content: ScriptedContent::Strict, fault: None }
     }
 }
 
-impl Default for Behaviour {
+impl Default for ParsedScript {
     fn default() -> Self {
         Self::TEXT
     }
@@ -146,11 +146,11 @@ impl Default for Behaviour {
 
 /// The text is not in the language.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownBehaviour(pub String);
+pub struct UnknownScript(pub String);
 
-impl fmt::Display for UnknownBehaviour {
+impl fmt::Display for UnknownScript {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "unknown behaviour `{}`", self.0)
+        write!(formatter, "unknown fault script `{}`", self.0)
     }
 }
 
@@ -176,14 +176,14 @@ impl Schedule {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Response {
+pub enum ScriptedResponse {
     /// A valid reply, which may break off.
     Reply {
-        content: Content,
-        fault: Option<Fault>,
+        content: ScriptedContent,
+        fault: Option<FaultStep>,
     },
     /// A valid reply in an unusual frame, or a flood.
-    Framed(Framing),
+    Framed(FramingFault),
     Error {
         status: u16,
         hint: RetryHint,
@@ -194,7 +194,7 @@ pub enum Response {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum ScriptedContent {
     Text,
     Strict,
     /// This many pieces.
@@ -222,7 +222,7 @@ pub enum Content {
     Requested(usize),
 }
 
-impl Content {
+impl ScriptedContent {
     /// Whether it has reasoning if the request asks for it.
     pub fn reasons_on_request(self) -> bool {
         matches!(self, Self::Reasoning | Self::Redacted | Self::Tools(_) | Self::Agent | Self::Schema)
@@ -243,15 +243,15 @@ pub enum Resumable {
 /// A break in a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct Fault {
-    pub kind: FaultKind,
+pub struct FaultStep {
+    pub action: FaultAction,
     pub point: FaultPoint,
     /// Bytes of the next event that are still sent.
     pub torn: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
+pub enum FaultAction {
     Hang,
     Reset,
     /// Connection closed without the chunk terminator.
@@ -280,7 +280,7 @@ pub enum FaultPoint {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub enum FramingFault {
     Drip(Duration),
     Bytewise(Duration),
     WrongType,

@@ -12,29 +12,29 @@ use serde_json::{Map, Value, json};
 
 use super::model_name::ModelName;
 use super::openai::texts;
-use super::parsed_request::{Choice, ParsedRequest, Seen, Tool};
-use super::rejection::{Rejection, Validation, given, list, text_of};
-use super::request_context::{AcceptedRequest, RequestContext};
+use super::parsed_request::{Attachment, Choice, ParsedRequest, Tool};
+use super::rejection::{UpstreamRejection, ValidationResult, given, list, text_of};
+use super::upstream_request::{AcceptedRequest, UpstreamRequest};
 use render::GenerateRenderer;
 
-fn refuse(path: &str, message: impl Into<String>) -> Rejection {
-    Rejection::at(path, message)
+fn refuse(path: &str, message: impl Into<String>) -> UpstreamRejection {
+    UpstreamRejection::at(path, message)
 }
 
-pub(super) fn check_credential(context: &RequestContext<'_>) -> Validation {
+pub(super) fn check_credential(context: &UpstreamRequest<'_>) -> ValidationResult {
     if context.header("x-goog-api-key").or(context.parameter("key")).is_none() {
         let message = "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.";
-        return Err(Rejection::new(401, message));
+        return Err(UpstreamRejection::new(401, message));
     }
     Ok(())
 }
 
 pub(super) fn open<'a>(
-    context: &RequestContext<'a>,
+    context: &UpstreamRequest<'a>,
     request: &Value,
     model: &str,
     streams: bool,
-) -> Result<AcceptedRequest<'a>, Rejection> {
+) -> Result<AcceptedRequest<'a>, UpstreamRejection> {
     check_credential(context)?;
     let request = camel(request);
     let name = ModelName::parse(model);
@@ -53,10 +53,10 @@ pub(super) fn open<'a>(
 }
 
 pub(super) fn count_tokens(
-    context: &RequestContext<'_>,
+    context: &UpstreamRequest<'_>,
     request: &Value,
     model: &str,
-) -> Result<Value, Rejection> {
+) -> Result<Value, UpstreamRejection> {
     check_credential(context)?;
     let request = camel(request);
     let request = given(&request, "generateContentRequest").unwrap_or(&request);
@@ -103,7 +103,7 @@ fn camel_name(name: &str) -> String {
     })
 }
 
-fn read(context: &RequestContext<'_>, request: &Value, name: ModelName) -> ParsedRequest {
+fn read(context: &UpstreamRequest<'_>, request: &Value, name: ModelName) -> ParsedRequest {
     let contents = list(&request["contents"]);
     let parts = || contents.iter().flat_map(|content| list(&content["parts"]));
     let user = |content: &&Value| content["role"] != "model";
@@ -165,13 +165,14 @@ fn choice(config: &Value) -> Choice {
     }
 }
 
-fn seen(part: &Value) -> Vec<Seen> {
-    let mut inside: Vec<Seen> = list(&part["functionResponse"]["parts"]).iter().flat_map(seen).collect();
+fn seen(part: &Value) -> Vec<Attachment> {
+    let mut inside: Vec<Attachment> =
+        list(&part["functionResponse"]["parts"]).iter().flat_map(seen).collect();
     let media = |data: &Value| data["mimeType"].as_str().unwrap_or_default().to_owned();
     if let Some(data) = part.get("inlineData") {
-        inside.push(Seen::base64(&media(data), data["data"].as_str().unwrap_or_default()));
+        inside.push(Attachment::base64(&media(data), data["data"].as_str().unwrap_or_default()));
     } else if let Some(file) = part.get("fileData") {
-        inside.push(Seen { media_type: media(file), bytes: None });
+        inside.push(Attachment { media_type: media(file), bytes: None });
     }
     inside
 }

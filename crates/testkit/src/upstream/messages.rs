@@ -14,21 +14,21 @@ use serde_json::{Value, json};
 
 use super::model_name::ModelName;
 use super::openai::{self, texts};
-use super::parsed_request::{Choice, ParsedRequest, Seen, Tool};
-use super::rejection::{Rejection, Validation, given, list, text_of};
-use super::request_context::{AcceptedRequest, RequestContext};
+use super::parsed_request::{Attachment, Choice, ParsedRequest, Tool};
+use super::rejection::{UpstreamRejection, ValidationResult, given, list, text_of};
+use super::upstream_request::{AcceptedRequest, UpstreamRequest};
 use render::MessagesRenderer;
 
 /// A validation error in Anthropic's wording.
-fn refuse(path: &str, message: &str) -> Rejection {
+fn refuse(path: &str, message: &str) -> UpstreamRejection {
     let text = if path.is_empty() { message.to_owned() } else { format!("{path}: {message}") };
-    Rejection::at(path, text)
+    UpstreamRejection::at(path, text)
 }
 
-pub(super) fn check_credential(context: &RequestContext<'_>) -> Validation {
+pub(super) fn check_credential(context: &UpstreamRequest<'_>) -> ValidationResult {
     // Newer SDKs send their key as a bearer token.
     if context.header("x-api-key").is_none() && openai::bearer(context).is_err() {
-        return Err(Rejection::new(401, "x-api-key header is required"));
+        return Err(UpstreamRejection::new(401, "x-api-key header is required"));
     }
     if context.header("anthropic-version").is_none() {
         return Err(refuse("anthropic-version", "header is required"));
@@ -37,9 +37,9 @@ pub(super) fn check_credential(context: &RequestContext<'_>) -> Validation {
 }
 
 pub(super) fn open<'a>(
-    context: &RequestContext<'a>,
+    context: &UpstreamRequest<'a>,
     request: &Value,
-) -> Result<AcceptedRequest<'a>, Rejection> {
+) -> Result<AcceptedRequest<'a>, UpstreamRejection> {
     check_credential(context)?;
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
     let beta = context.header("anthropic-beta").is_some();
@@ -53,14 +53,17 @@ pub(super) fn open<'a>(
     Ok(AcceptedRequest { parsed: read(context, request, name), renderer: Box::new(renderer) })
 }
 
-pub(super) fn count_tokens(context: &RequestContext<'_>, request: &Value) -> Result<Value, Rejection> {
+pub(super) fn count_tokens(
+    context: &UpstreamRequest<'_>,
+    request: &Value,
+) -> Result<Value, UpstreamRejection> {
     check_credential(context)?;
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
     validate::count_tokens(request, &name, context.header("anthropic-beta").is_some(), context.memory)?;
     Ok(json!({"input_tokens": read(context, request, name).prompt_tokens()}))
 }
 
-fn read(context: &RequestContext<'_>, request: &Value, name: ModelName) -> ParsedRequest {
+fn read(context: &UpstreamRequest<'_>, request: &Value, name: ModelName) -> ParsedRequest {
     let messages = list(&request["messages"]);
     let turns = pairing::merged(messages);
     let last = turns.last();
@@ -115,16 +118,19 @@ fn choice(choice: &Value) -> Choice {
     }
 }
 
-fn seen(block: &Value) -> Vec<Seen> {
+fn seen(block: &Value) -> Vec<Attachment> {
     let source = &block["source"];
     match block["type"].as_str() {
         Some("tool_result") => list(&block["content"]).iter().flat_map(seen).collect(),
         Some("image" | "document") => match source["data"].as_str() {
             Some(data) if source["type"] == "base64" => {
-                vec![Seen::base64(source["media_type"].as_str().unwrap_or_default(), data)]
+                vec![Attachment::base64(source["media_type"].as_str().unwrap_or_default(), data)]
             }
             _ => {
-                vec![Seen { media_type: source["type"].as_str().unwrap_or_default().to_owned(), bytes: None }]
+                vec![Attachment {
+                    media_type: source["type"].as_str().unwrap_or_default().to_owned(),
+                    bytes: None,
+                }]
             }
         },
         _ => Vec::new(),

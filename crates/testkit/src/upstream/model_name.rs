@@ -1,16 +1,16 @@
-//! Parses model names: the behaviour, optionally preceded by a model family and `~`, whose generation determines the
+//! Parses model names: the script, optionally preceded by a model family and `~`, whose generation determines the
 //! rules, and followed by `@` and an arbitrary suffix.
 
 #[cfg(test)]
 mod tests;
 
-use super::fault_script::Behaviour;
+use super::fault_script::ParsedScript;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ModelName {
     pub whole: String,
     /// A name outside the fault script language is `text`.
-    pub behaviour: Behaviour,
+    pub script: ParsedScript,
     /// The part before the `~`.
     pub family: Option<String>,
 }
@@ -24,17 +24,17 @@ pub(super) struct Claude {
 
 impl ModelName {
     pub fn parse(name: &str) -> Self {
-        let (family, behaviour) = match name.split_once('~') {
-            Some((family, behaviour)) => (Some(family.to_owned()), behaviour),
+        let (family, script) = match name.split_once('~') {
+            Some((family, script)) => (Some(family.to_owned()), script),
             None => (None, name),
         };
-        let behaviour = behaviour.split_once('@').map_or(behaviour, |(behaviour, _)| behaviour);
-        Self { whole: name.to_owned(), behaviour: Behaviour::parse(behaviour).unwrap_or_default(), family }
+        let script = script.split_once('@').map_or(script, |(script, _)| script);
+        Self { whole: name.to_owned(), script: ParsedScript::parse(script).unwrap_or_default(), family }
     }
 
     /// Whether validation is strict; the chat format is lenient for plain names.
     pub fn is_strict(&self) -> bool {
-        self.family.is_some() || self.behaviour.is_strict()
+        self.family.is_some() || self.script.is_strict()
     }
 
     fn family(&self) -> &str {

@@ -2,56 +2,57 @@
 
 use serde_json::Value;
 
-use super::rejection::{Rejection, Validation, is_name, list, unknown_member};
-use super::request_context::RequestContext;
+use super::rejection::{UpstreamRejection, ValidationResult, is_name, list, unknown_member};
+use super::upstream_request::UpstreamRequest;
 
 pub(super) const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-pub(super) fn bearer(context: &RequestContext<'_>) -> Validation {
+pub(super) fn bearer(context: &UpstreamRequest<'_>) -> ValidationResult {
     let value = context.header("authorization").unwrap_or_default();
     if value.strip_prefix("Bearer ").is_none_or(|key| key.trim().is_empty()) {
         let message = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth.";
-        return Err(Rejection::new(401, message).code("missing_api_key"));
+        return Err(UpstreamRejection::new(401, message).code("missing_api_key"));
     }
     Ok(())
 }
 
-pub(super) fn unknown(path: &str) -> Rejection {
-    Rejection::at(path, format!("Unknown parameter: '{path}'.")).code("unknown_parameter")
+pub(super) fn unknown(path: &str) -> UpstreamRejection {
+    UpstreamRejection::at(path, format!("Unknown parameter: '{path}'.")).code("unknown_parameter")
 }
 
-pub(super) fn missing(path: &str) -> Rejection {
-    Rejection::at(path, format!("Missing required parameter: '{path}'.")).code("missing_required_parameter")
+pub(super) fn missing(path: &str) -> UpstreamRejection {
+    UpstreamRejection::at(path, format!("Missing required parameter: '{path}'."))
+        .code("missing_required_parameter")
 }
 
-pub(super) fn invalid(path: &str, value: &Value) -> Rejection {
-    Rejection::at(path, format!("Invalid value for '{path}': {value}.")).code("invalid_value")
+pub(super) fn invalid(path: &str, value: &Value) -> UpstreamRejection {
+    UpstreamRejection::at(path, format!("Invalid value for '{path}': {value}.")).code("invalid_value")
 }
 
-pub(super) fn unsupported(path: &str) -> Rejection {
-    Rejection::at(path, format!("Unsupported parameter: '{path}' is not supported with this model."))
+pub(super) fn unsupported(path: &str) -> UpstreamRejection {
+    UpstreamRejection::at(path, format!("Unsupported parameter: '{path}' is not supported with this model."))
         .code("unsupported_parameter")
 }
 
-pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> Validation {
+pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> ValidationResult {
     if !value.is_object() {
         return Err(invalid(path, value));
     }
     unknown_member(value, known).map_or(Ok(()), |member| Err(unknown(&format!("{path}.{member}"))))
 }
 
-pub(super) fn one_of(value: &Value, path: &str, known: &[&str]) -> Validation {
+pub(super) fn one_of(value: &Value, path: &str, known: &[&str]) -> ValidationResult {
     match value.as_str() {
         Some(text) if known.contains(&text) => Ok(()),
         _ => Err(invalid(path, value)),
     }
 }
 
-pub(super) fn range(request: &Value, field: &str, least: f64, most: f64) -> Validation {
+pub(super) fn range(request: &Value, field: &str, least: f64, most: f64) -> ValidationResult {
     match request.get(field).filter(|value| !value.is_null()) {
         Some(value) if value.as_f64().is_none_or(|number| !(least..=most).contains(&number)) => {
             let message = format!("Invalid '{field}': {value} is outside {least}..{most}.");
-            Err(Rejection::at(field, message))
+            Err(UpstreamRejection::at(field, message))
         }
         _ => Ok(()),
     }
@@ -66,13 +67,13 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
 }
 
 /// Validates the common part of tools and output formats: a name, and a schema that may be strict.
-pub(super) fn named_schema(value: &Value, path: &str, schema: &str, longest: usize) -> Validation {
+pub(super) fn named_schema(value: &Value, path: &str, schema: &str, longest: usize) -> ValidationResult {
     let name = value["name"].as_str().ok_or_else(|| missing(&format!("{path}.name")))?;
     if !is_name(name, longest) {
         let message = format!(
             "Invalid '{path}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
         );
-        return Err(Rejection::at(format!("{path}.name"), message).code("invalid_value"));
+        return Err(UpstreamRejection::at(format!("{path}.name"), message).code("invalid_value"));
     }
     let schema_path = format!("{path}.{schema}");
     let schema = &value[schema];
@@ -83,7 +84,7 @@ pub(super) fn named_schema(value: &Value, path: &str, schema: &str, longest: usi
         && let Some(offence) = loose(schema)
     {
         let message = format!("Invalid schema for '{name}': {offence}");
-        return Err(Rejection::at(schema_path, message).code("invalid_function_parameters"));
+        return Err(UpstreamRejection::at(schema_path, message).code("invalid_function_parameters"));
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(super) struct ParsedRequest {
     pub limit: Option<u64>,
     /// Whether the request asked for visible reasoning.
     pub reasons: bool,
-    pub images: Vec<Seen>,
+    pub images: Vec<Attachment>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,7 +49,7 @@ pub(super) enum Choice {
 
 /// A received image or document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct Attachment {
     pub media_type: String,
     /// The size; `None` if only a URL was sent.
     pub bytes: Option<usize>,
@@ -70,7 +70,7 @@ impl ParsedRequest {
     }
 }
 
-impl Seen {
+impl Attachment {
     pub fn base64(media_type: &str, data: &str) -> Self {
         Self { media_type: media_type.to_owned(), bytes: decode(data).map(|bytes| bytes.len()) }
     }

@@ -16,11 +16,15 @@ use serde_json::Value;
 use super::model_name::ModelName;
 use super::openai::{missing, unknown};
 use super::parsed_request::ParsedRequest;
-use super::rejection::{Rejection, unknown_member};
-use super::request_context::RequestContext;
+use super::rejection::{UpstreamRejection, unknown_member};
+use super::upstream_request::UpstreamRequest;
 
 /// Reads the model and rejects unknown fields.
-fn admit(context: &RequestContext<'_>, request: &Value, known: &[&str]) -> Result<ParsedRequest, Rejection> {
+fn admit(
+    context: &UpstreamRequest<'_>,
+    request: &Value,
+    known: &[&str],
+) -> Result<ParsedRequest, UpstreamRejection> {
     if let Some(field) = unknown_member(request, known) {
         return Err(unknown(field));
     }

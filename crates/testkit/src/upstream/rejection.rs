@@ -1,11 +1,11 @@
-//! Validation errors, and helpers for validators.
+//! ValidationResult errors, and helpers for validators.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rejection {
+pub(super) struct UpstreamRejection {
     pub status: u16,
     /// The field, in the notation of the format.
     pub param: Option<String>,
@@ -13,9 +13,9 @@ pub(super) struct Rejection {
     pub code: Option<&'static str>,
 }
 
-pub(super) type Validation = Result<(), Rejection>;
+pub(super) type ValidationResult = Result<(), UpstreamRejection>;
 
-impl Rejection {
+impl UpstreamRejection {
     pub fn new(status: u16, message: impl Into<String>) -> Self {
         Self { status, param: None, message: message.into(), code: None }
     }

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use super::memory::Stored;
 use super::model_name::ModelName;
 use super::openai;
-use super::parsed_request::{Choice, ParsedRequest, Seen, Tool};
-use super::rejection::{Rejection, given, list, text_of};
-use super::request_context::{AcceptedRequest, RequestContext};
+use super::parsed_request::{Attachment, Choice, ParsedRequest, Tool};
+use super::rejection::{UpstreamRejection, given, list, text_of};
+use super::upstream_request::{AcceptedRequest, UpstreamRequest};
 
 pub(super) use lifecycle::{compact, input_tokens, manage};
 use render::ResponsesRenderer;
@@ -30,9 +30,9 @@ struct Input {
 }
 
 pub(super) fn open<'a>(
-    context: &RequestContext<'a>,
+    context: &UpstreamRequest<'a>,
     request: &Value,
-) -> Result<AcceptedRequest<'a>, Rejection> {
+) -> Result<AcceptedRequest<'a>, UpstreamRejection> {
     openai::bearer(context)?;
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
     let input = admit(context, request, &name)?;
@@ -49,7 +49,11 @@ pub(super) fn open<'a>(
 }
 
 /// Validates the request and assembles the conversation.
-fn admit(context: &RequestContext<'_>, request: &Value, name: &ModelName) -> Result<Input, Rejection> {
+fn admit(
+    context: &UpstreamRequest<'_>,
+    request: &Value,
+    name: &ModelName,
+) -> Result<Input, UpstreamRejection> {
     validate::validate(request, name)?;
     let mut conversation = match given(request, "previous_response_id") {
         None => Vec::new(),
@@ -62,11 +66,11 @@ fn admit(context: &RequestContext<'_>, request: &Value, name: &ModelName) -> Res
     Ok(Input { items: conversation, before })
 }
 
-fn previous(context: &RequestContext<'_>, id: &Value) -> Result<Stored, Rejection> {
+fn previous(context: &UpstreamRequest<'_>, id: &Value) -> Result<Stored, UpstreamRejection> {
     let text = id.as_str().unwrap_or_default();
     context.memory.stored(text).ok_or_else(|| {
         let message = format!("Previous response with id '{text}' not found.");
-        Rejection::at("previous_response_id", message).code("previous_response_not_found")
+        UpstreamRejection::at("previous_response_id", message).code("previous_response_not_found")
     })
 }
 
@@ -91,7 +95,7 @@ fn is_instruction(turn: &&Value) -> bool {
     turn["role"] == "system" || turn["role"] == "developer"
 }
 
-fn read(context: &RequestContext<'_>, request: &Value, items: &[Value], name: ModelName) -> ParsedRequest {
+fn read(context: &UpstreamRequest<'_>, request: &Value, items: &[Value], name: ModelName) -> ParsedRequest {
     let is_result = |item: &&Value| item["type"].as_str().is_some_and(|kind| kind.ends_with("_call_output"));
     let is_user = |item: &&Value| item["type"] == "message" && item["role"] == "user";
     let tail = |keep: &dyn Fn(&&Value) -> bool| {
@@ -149,8 +153,8 @@ fn choice(choice: &Value) -> Choice {
     }
 }
 
-fn seen(item: &Value) -> Vec<Seen> {
+fn seen(item: &Value) -> Vec<Attachment> {
     let parts = list(&item["content"]).iter().chain(list(&item["output"]));
-    let url = |part: &Value| part["image_url"].as_str().or(part["file_data"].as_str()).map(Seen::url);
+    let url = |part: &Value| part["image_url"].as_str().or(part["file_data"].as_str()).map(Attachment::url);
     parts.filter_map(url).collect()
 }

@@ -14,14 +14,14 @@ use super::call_counts::CallCounts;
 use super::chat::{self, Surface};
 use super::dialect::Dialect;
 use super::fault_override::FaultOverride;
-use super::fault_script::{Behaviour, FaultScript};
+use super::fault_script::{FaultScript, ParsedScript};
 use super::memory::Memory;
 use super::model_name::ModelName;
 use super::parsed_request::ParsedRequest;
-use super::rejection::{Rejection, Validation};
-use super::request_context::{AcceptedRequest, RequestContext};
+use super::rejection::{UpstreamRejection, ValidationResult};
 use super::route::{Models, Route};
 use super::serve::Recorded;
+use super::upstream_request::{AcceptedRequest, UpstreamRequest};
 use super::{generate, messages, models, openai, plain, responses};
 
 const KEPT_REQUESTS: usize = 10_000;
@@ -91,10 +91,10 @@ impl UpstreamState {
             if let Some(FaultScript::Exact(answer)) = self.scripts.lock().pop_front() {
                 return (answer, Entry::default());
             }
-            return refused(Dialect::Chat, &unknown_route(received));
+            return rejected(Dialect::Chat, &unknown_route(received));
         };
         let dialect = route.dialect();
-        let context = |id: String, created: u64| RequestContext {
+        let context = |id: String, created: u64| UpstreamRequest {
             headers: received.headers,
             query: received.query,
             raw: received.raw,
@@ -130,15 +130,15 @@ impl UpstreamState {
     }
 
     /// Answers an unparsable body; a queued script takes precedence over the error.
-    fn answer_unparsable(&self, route: &Route, context: &RequestContext<'_>) -> (Answer, Entry) {
+    fn answer_unparsable(&self, route: &Route, context: &UpstreamRequest<'_>) -> (Answer, Entry) {
         if let Some(FaultScript::Exact(answer)) = self.scripts.lock().pop_front() {
             let entry = self.open_line(&answer, route.dialect(), &context.id, &ParsedRequest::default());
             return (answer, entry);
         }
-        refused(route.dialect(), &Rejection::new(400, "We could not parse the JSON body."))
+        rejected(route.dialect(), &UpstreamRejection::new(400, "We could not parse the JSON body."))
     }
 
-    fn infer(&self, route: &Route, context: &RequestContext<'_>, request: &Value) -> (Answer, Entry) {
+    fn infer(&self, route: &Route, context: &UpstreamRequest<'_>, request: &Value) -> (Answer, Entry) {
         let script = self.scripts.lock().pop_front();
         if let Some(FaultScript::Exact(answer)) = script {
             let entry = self.open_line(&answer, route.dialect(), &context.id, &ParsedRequest::default());
@@ -146,7 +146,7 @@ impl UpstreamState {
         }
         let accepted = match open(route, context, request) {
             Ok(accepted) => accepted,
-            Err(rejection) => return refused(route.dialect(), &rejection),
+            Err(rejection) => return rejected(route.dialect(), &rejection),
         };
         let answer = self.scripted_answer(script, context, &accepted);
         let entry = self.open_line(&answer, route.dialect(), &context.id, &accepted.parsed);
@@ -157,29 +157,29 @@ impl UpstreamState {
     fn scripted_answer(
         &self,
         queued: Option<FaultScript>,
-        context: &RequestContext<'_>,
+        context: &UpstreamRequest<'_>,
         accepted: &AcceptedRequest<'_>,
     ) -> Answer {
         let name = &accepted.parsed.name;
         let call = self.calls.record(&name.whole);
         let builder =
             AnswerBuilder { context, request: &accepted.parsed, renderer: accepted.renderer.as_ref() };
-        let answer = |behaviour: &Behaviour| {
-            let applies = behaviour.schedule.applies(call);
-            builder.answer(if applies { behaviour } else { &Behaviour::TEXT })
+        let answer = |script: &ParsedScript| {
+            let applies = script.schedule.applies(call);
+            builder.answer(if applies { script } else { &ParsedScript::TEXT })
         };
-        if let Some(FaultScript::Behaviour(behaviour)) = queued {
-            return answer(&behaviour);
+        if let Some(FaultScript::Parsed(script)) = queued {
+            return answer(&script);
         }
         match self.fault_override.record(&name.whole) {
-            Some(behaviour) => Answer { billed: None, ..answer(&behaviour) },
-            None => answer(&name.behaviour),
+            Some(script) => Answer { billed: None, ..answer(&script) },
+            None => answer(&name.script),
         }
     }
 
-    fn compact(&self, context: &RequestContext<'_>, request: &Value) -> (Answer, Entry) {
+    fn compact(&self, context: &UpstreamRequest<'_>, request: &Value) -> (Answer, Entry) {
         match responses::compact(context, request) {
-            Err(rejection) => refused(Dialect::Responses, &rejection),
+            Err(rejection) => rejected(Dialect::Responses, &rejection),
             Ok((document, billed)) => {
                 let mut answer = Answer::whole(document.to_string());
                 if let Some(super::answer::Step::Send { completion, .. }) = answer.steps.first_mut() {
@@ -194,7 +194,7 @@ impl UpstreamState {
         }
     }
 
-    fn list(&self, list: Models, context: &RequestContext<'_>) -> (Answer, Entry) {
+    fn list(&self, list: Models, context: &UpstreamRequest<'_>) -> (Answer, Entry) {
         let anthropic = context.header("anthropic-version").is_some();
         match list {
             Models::OpenAi if anthropic => document(
@@ -228,9 +228,9 @@ impl UpstreamState {
 
 fn open<'a>(
     route: &Route,
-    context: &RequestContext<'a>,
+    context: &UpstreamRequest<'a>,
     request: &Value,
-) -> Result<AcceptedRequest<'a>, Rejection> {
+) -> Result<AcceptedRequest<'a>, UpstreamRejection> {
     match route {
         Route::Chat(surface) => chat::open(context, request, *surface),
         Route::Responses => responses::open(context, request),
@@ -252,7 +252,7 @@ fn open<'a>(
 }
 
 /// Checks the credential. Azure's was checked before, and Ollama needs none.
-fn credential(context: &RequestContext<'_>, surface: Surface) -> Validation {
+fn credential(context: &UpstreamRequest<'_>, surface: Surface) -> ValidationResult {
     match surface {
         Surface::OpenAi => openai::bearer(context),
         Surface::Gemini => openai::bearer(context).or_else(|_| generate::check_credential(context)),
@@ -261,7 +261,7 @@ fn credential(context: &RequestContext<'_>, surface: Surface) -> Validation {
 }
 
 /// Azure's own checks, and the model from the path.
-fn azure(context: &RequestContext<'_>, request: &mut Value, deployment: &str) -> Option<Answer> {
+fn azure(context: &UpstreamRequest<'_>, request: &mut Value, deployment: &str) -> Option<Answer> {
     let refuse = |status: u16, message: &str| {
         let body = json!({"error": {"code": status.to_string(), "message": message}});
         Some(Answer { status, ..Answer::whole(body.to_string()) })
@@ -281,26 +281,26 @@ fn azure(context: &RequestContext<'_>, request: &mut Value, deployment: &str) ->
     None
 }
 
-fn unknown_route(received: &ReceivedRequest<'_>) -> Rejection {
-    Rejection::new(404, format!("Invalid URL ({} {})", received.method, received.path))
+fn unknown_route(received: &ReceivedRequest<'_>) -> UpstreamRejection {
+    UpstreamRejection::new(404, format!("Invalid URL ({} {})", received.method, received.path))
 }
 
-fn refused(dialect: Dialect, rejection: &Rejection) -> (Answer, Entry) {
+fn rejected(dialect: Dialect, rejection: &UpstreamRejection) -> (Answer, Entry) {
     let body = dialect.error(rejection).to_string();
     (Answer { status: rejection.status, ..Answer::whole(body) }, Entry::default())
 }
 
 /// As many images as requested.
-fn images(context: &RequestContext<'_>, request: &Value) -> Value {
+fn images(context: &UpstreamRequest<'_>, request: &Value) -> Value {
     let count = request["n"].as_u64().unwrap_or(1);
     let data: Vec<Value> =
         (0..count).map(|n| json!({"url": format!("http://pictures.test/{n}.png")})).collect();
     json!({"created": context.created, "data": data})
 }
 
-fn document(dialect: Dialect, result: Result<Value, Rejection>) -> (Answer, Entry) {
+fn document(dialect: Dialect, result: Result<Value, UpstreamRejection>) -> (Answer, Entry) {
     match result {
         Ok(document) => (Answer::whole(document.to_string()), Entry::default()),
-        Err(rejection) => refused(dialect, &rejection),
+        Err(rejection) => rejected(dialect, &rejection),
     }
 }

@@ -4,49 +4,49 @@ use serde_json::Value;
 
 use super::super::agent;
 use super::super::dialect::Dialect;
-use super::super::fault_script::Content;
-use super::super::parsed_request::{Choice, Seen};
+use super::super::fault_script::ScriptedContent;
+use super::super::parsed_request::{Attachment, Choice};
 use super::super::reply::{Reply, Stop, ToolCall, UsageStyle, numbered_words, pieces, words};
 use super::super::sample::sample;
 use super::AnswerBuilder;
 
 impl AnswerBuilder<'_> {
-    pub(super) fn reply(&self, content: Content) -> Reply {
+    pub(super) fn reply(&self, content: ScriptedContent) -> Reply {
         let request = self.request;
         let mut reply = Reply::new(request);
         let chat = self.renderer.dialect() == Dialect::Chat;
-        if content == Content::Reasoning && chat || request.reasons && content.reasons_on_request() {
+        if content == ScriptedContent::Reasoning && chat || request.reasons && content.reasons_on_request() {
             reply.reasoning = words("Let me think about that first. ");
         }
         match content {
-            Content::Text | Content::Strict | Content::Reasoning => {}
-            Content::Resumable(_) | Content::Requested(_) => {}
-            Content::Long(count) => reply.content = numbered_words(count),
-            Content::Tools(count) => self.call_tools(&mut reply, count),
-            Content::Agent => agent::act(request, &mut reply),
-            Content::Redacted => reply.redacted = true,
-            Content::Cached => self.cache(&mut reply),
-            Content::Echo => reply.content = pieces(&String::from_utf8_lossy(&request.raw), 64),
-            Content::Empty => reply.content.clear(),
-            Content::Images => reply.content = words(&described(&request.images)),
-            Content::Schema => self.satisfy_schema(&mut reply),
-            Content::StopSequence => self.stop_at_sequence(&mut reply),
-            Content::MaxTokens => {
+            ScriptedContent::Text | ScriptedContent::Strict | ScriptedContent::Reasoning => {}
+            ScriptedContent::Resumable(_) | ScriptedContent::Requested(_) => {}
+            ScriptedContent::Long(count) => reply.content = numbered_words(count),
+            ScriptedContent::Tools(count) => self.call_tools(&mut reply, count),
+            ScriptedContent::Agent => agent::act(request, &mut reply),
+            ScriptedContent::Redacted => reply.redacted = true,
+            ScriptedContent::Cached => self.cache(&mut reply),
+            ScriptedContent::Echo => reply.content = pieces(&String::from_utf8_lossy(&request.raw), 64),
+            ScriptedContent::Empty => reply.content.clear(),
+            ScriptedContent::Images => reply.content = words(&described(&request.images)),
+            ScriptedContent::Schema => self.satisfy_schema(&mut reply),
+            ScriptedContent::StopSequence => self.stop_at_sequence(&mut reply),
+            ScriptedContent::MaxTokens => {
                 reply.content = numbered_words(request.limit.unwrap_or(16).min(16) as usize);
                 reply.stop = Stop::Length;
             }
-            Content::Refusal => {
+            ScriptedContent::Refusal => {
                 reply.content = words("I cannot help with that.");
                 reply.stop = Stop::Refusal;
             }
-            Content::ContentFilter => {
+            ScriptedContent::ContentFilter => {
                 reply.content.truncate(2);
                 reply.stop = Stop::Filter;
             }
-            Content::NoUsage => reply.usage = UsageStyle::Absent,
-            Content::WeirdUsage => reply.usage = UsageStyle::Weird,
-            Content::UsageEveryChunk => reply.usage = UsageStyle::EveryChunk,
-            Content::AzureFirst => reply.azure_first = true,
+            ScriptedContent::NoUsage => reply.usage = UsageStyle::Absent,
+            ScriptedContent::WeirdUsage => reply.usage = UsageStyle::Weird,
+            ScriptedContent::UsageEveryChunk => reply.usage = UsageStyle::EveryChunk,
+            ScriptedContent::AzureFirst => reply.azure_first = true,
         }
         if self.renderer.dialect().is_silent() {
             (reply.content, reply.calls, reply.reasoning) = Default::default();
@@ -106,7 +106,7 @@ impl AnswerBuilder<'_> {
     }
 }
 
-fn described(images: &[Seen]) -> String {
+fn described(images: &[Attachment]) -> String {
     let each = images.iter().map(|seen| match seen.bytes {
         Some(bytes) => format!("{} {bytes} bytes", seen.media_type),
         None => seen.media_type.clone(),

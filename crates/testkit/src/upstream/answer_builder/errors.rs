@@ -7,7 +7,7 @@ use domain::clock::Clock as _;
 use super::super::answer::Answer;
 use super::super::dialect::Dialect;
 use super::super::fault_script::RetryHint;
-use super::super::rejection::Rejection;
+use super::super::rejection::UpstreamRejection;
 use super::AnswerBuilder;
 use crate::clock::SystemClock;
 
@@ -16,7 +16,7 @@ const QUOTA: &str = "You exceeded your current quota, please check your plan and
 impl AnswerBuilder<'_> {
     /// The format's error body with this status and retry header.
     pub(super) fn error(&self, status: u16, hint: RetryHint) -> Answer {
-        let rejection = |message: &str| Rejection::new(status, message);
+        let rejection = |message: &str| UpstreamRejection::new(status, message);
         let mut answer = self.rejected(&match status {
             401 => rejection("Incorrect API key provided: sk-***.").code("invalid_api_key"),
             404 => rejection("The model does not exist.").code("model_not_found"),
@@ -33,9 +33,9 @@ impl AnswerBuilder<'_> {
     pub(super) fn insufficient_quota(&self) -> Answer {
         if self.renderer.dialect() == Dialect::Messages {
             let message = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.";
-            return self.rejected(&Rejection::new(400, message));
+            return self.rejected(&UpstreamRejection::new(400, message));
         }
-        let mut answer = self.rejected(&Rejection::new(429, QUOTA).code("insufficient_quota"));
+        let mut answer = self.rejected(&UpstreamRejection::new(429, QUOTA).code("insufficient_quota"));
         if self.renderer.dialect() != Dialect::Generate {
             let body = serde_json::json!({"error": {
                 "message": QUOTA, "type": "insufficient_quota", "param": null, "code": "insufficient_quota",
@@ -45,7 +45,7 @@ impl AnswerBuilder<'_> {
         answer
     }
 
-    fn rejected(&self, rejection: &Rejection) -> Answer {
+    fn rejected(&self, rejection: &UpstreamRejection) -> Answer {
         let body = self.renderer.dialect().error(rejection).to_string();
         Answer { status: rejection.status, ..Answer::whole(body) }
     }

@@ -1,19 +1,19 @@
 //! Breaks an answer off at the point of a fault.
 
 use super::super::answer::{Answer, Step};
-use super::super::fault_script::{Fault, FaultKind, FaultPoint, RetryHint};
+use super::super::fault_script::{FaultAction, FaultPoint, FaultStep, RetryHint};
 use super::super::reply::Reply;
 use super::AnswerBuilder;
 
 impl AnswerBuilder<'_> {
     /// Sends the reply up to the fault's point, then the fault. `from` is the offset of the reply's text in the whole
     /// text, for faults at an offset.
-    pub(super) fn broken(&self, reply: &Reply, fault: Fault, from: usize) -> Answer {
-        let is_error = fault.kind == FaultKind::Error;
+    pub(super) fn broken(&self, reply: &Reply, fault: FaultStep, from: usize) -> Answer {
+        let is_error = fault.action == FaultAction::Error;
         match fault.point {
-            FaultPoint::BeforeHead => self.broken_before_head(reply, fault.kind),
+            FaultPoint::BeforeHead => self.broken_before_head(reply, fault.action),
             FaultPoint::AfterHead => {
-                Answer { steps: self.break_steps(reply, fault.kind, 0), ..self.render(reply) }
+                Answer { steps: self.break_steps(reply, fault.action, 0), ..self.render(reply) }
             }
             FaultPoint::BeforeContent if is_error && self.request.streams => {
                 Answer::stream(self.renderer.failing_start(reply))
@@ -32,38 +32,38 @@ impl AnswerBuilder<'_> {
                     let end = end_of_content(&answer, reply, fault.point, from);
                     self.truncated(answer, reply, fault, end)
                 } else {
-                    self.broken_document(reply, fault.kind)
+                    self.broken_document(reply, fault.action)
                 }
             }
         }
     }
 
     /// A hanging call is billed, a refused connection is not.
-    fn broken_before_head(&self, reply: &Reply, kind: FaultKind) -> Answer {
-        let before = self.break_steps(reply, kind, 0);
-        let answer = if kind == FaultKind::Hang { self.render(reply) } else { Answer::default() };
+    fn broken_before_head(&self, reply: &Reply, action: FaultAction) -> Answer {
+        let before = self.break_steps(reply, action, 0);
+        let answer = if action == FaultAction::Hang { self.render(reply) } else { Answer::default() };
         Answer { before, ..answer }
     }
 
     /// The first steps, and then the fault.
-    fn truncated(&self, mut answer: Answer, reply: &Reply, fault: Fault, end: usize) -> Answer {
+    fn truncated(&self, mut answer: Answer, reply: &Reply, fault: FaultStep, end: usize) -> Answer {
         let next = answer.steps.get(end).cloned();
         answer.steps.truncate(end);
         if let Some(Step::Send { bytes, .. }) = next.filter(|_| fault.torn > 0) {
             answer.steps.push(Step::send(bytes.slice(..fault.torn.min(bytes.len() - 1))));
         }
-        answer.steps.extend(self.break_steps(reply, fault.kind, end));
-        if fault.kind == FaultKind::Eof {
+        answer.steps.extend(self.break_steps(reply, fault.action, end));
+        if fault.action == FaultAction::Eof {
             answer.length = None;
         }
         answer
     }
 
     /// The first half of a document, then the fault.
-    fn broken_document(&self, reply: &Reply, kind: FaultKind) -> Answer {
-        match kind {
-            FaultKind::Error => self.error(500, RetryHint::None),
-            FaultKind::BadEvent | FaultKind::TruncatedEvent => {
+    fn broken_document(&self, reply: &Reply, action: FaultAction) -> Answer {
+        match action {
+            FaultAction::Error => self.error(500, RetryHint::None),
+            FaultAction::BadEvent | FaultAction::TruncatedEvent => {
                 let body = self.renderer.document(reply).to_string();
                 Answer::whole(body[..body.len() / 2].to_owned())
             }
@@ -72,8 +72,8 @@ impl AnswerBuilder<'_> {
                 if let Some(Step::Send { bytes, .. }) = answer.steps.first_mut() {
                     bytes.truncate(bytes.len() / 2);
                 }
-                answer.steps.extend(self.break_steps(reply, kind, 0));
-                if kind == FaultKind::Eof {
+                answer.steps.extend(self.break_steps(reply, action, 0));
+                if action == FaultAction::Eof {
                     answer.length = None;
                 }
                 answer
@@ -82,15 +82,15 @@ impl AnswerBuilder<'_> {
     }
 
     /// The steps of the fault itself, after this many others.
-    fn break_steps(&self, reply: &Reply, kind: FaultKind, sent: usize) -> Vec<Step> {
-        match kind {
-            FaultKind::Hang => vec![Step::Hang],
-            FaultKind::Reset => vec![Step::Reset],
-            FaultKind::Cut => vec![Step::Cut],
-            FaultKind::Eof => vec![Step::End],
-            FaultKind::Error => vec![self.renderer.failing_end(reply, sent), Step::End],
-            FaultKind::BadEvent => vec![Step::send(self.renderer.broken_event()), Step::End],
-            FaultKind::TruncatedEvent => {
+    fn break_steps(&self, reply: &Reply, action: FaultAction, sent: usize) -> Vec<Step> {
+        match action {
+            FaultAction::Hang => vec![Step::Hang],
+            FaultAction::Reset => vec![Step::Reset],
+            FaultAction::Cut => vec![Step::Cut],
+            FaultAction::Eof => vec![Step::End],
+            FaultAction::Error => vec![self.renderer.failing_end(reply, sent), Step::End],
+            FaultAction::BadEvent => vec![Step::send(self.renderer.broken_event()), Step::End],
+            FaultAction::TruncatedEvent => {
                 vec![Step::send(self.renderer.broken_event().trim_end()), Step::End]
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::super::answer::{Answer, Step};
-use super::super::fault_script::{Content, Framing};
+use super::super::fault_script::{FramingFault, ScriptedContent};
 use super::super::reply::Reply;
 use super::AnswerBuilder;
 
@@ -16,36 +16,36 @@ const BOMB: usize = 256 * 1024 * 1024;
 const FILLER_PIECE: usize = 64 * 1024;
 
 impl AnswerBuilder<'_> {
-    pub(super) fn framed(&self, framing: Framing) -> Answer {
-        let text = || self.render(&self.reply(Content::Text));
+    pub(super) fn framed(&self, framing: FramingFault) -> Answer {
+        let text = || self.render(&self.reply(ScriptedContent::Text));
         match framing {
-            Framing::Drip(pause) => self.drip(pause),
-            Framing::Bytewise(pause) => bytewise(text(), pause),
-            Framing::WrongType => Answer { content_type: "text/plain".into(), ..text() },
-            Framing::Swapped => self.swapped(),
-            Framing::Crlf => self.reframed(|event| event.replace('\n', "\r\n")),
-            Framing::Cr => self.reframed(|event| event.replace('\n', "\r")),
-            Framing::TwoLines => self.reframed(|event| event.replacen('{', "{\ndata: ", 1)),
-            Framing::Comments => self.reframed(|event| format!(": a comment\n\n{event}:\n\n")),
-            Framing::ByteOrderMark => {
+            FramingFault::Drip(pause) => self.drip(pause),
+            FramingFault::Bytewise(pause) => bytewise(text(), pause),
+            FramingFault::WrongType => Answer { content_type: "text/plain".into(), ..text() },
+            FramingFault::Swapped => self.swapped(),
+            FramingFault::Crlf => self.reframed(|event| event.replace('\n', "\r\n")),
+            FramingFault::Cr => self.reframed(|event| event.replace('\n', "\r")),
+            FramingFault::TwoLines => self.reframed(|event| event.replacen('{', "{\ndata: ", 1)),
+            FramingFault::Comments => self.reframed(|event| format!(": a comment\n\n{event}:\n\n")),
+            FramingFault::ByteOrderMark => {
                 let mut answer = text();
                 if self.request.streams {
                     answer.steps.insert(0, Step::send(BYTE_ORDER_MARK));
                 }
                 answer
             }
-            Framing::Pings => self.ping_forever(": ping\n\n", PAUSE),
-            Framing::PingEvents => self.ping_forever(PING, PAUSE),
-            Framing::PingFlood => self.ping_forever(PING.repeat(1024), Duration::ZERO),
-            Framing::Endless => self.endless_text(),
-            Framing::HugeEvent(kibibytes) => self.huge_event(kibibytes),
-            Framing::GzipBomb => self.gzip_bomb(),
+            FramingFault::Pings => self.ping_forever(": ping\n\n", PAUSE),
+            FramingFault::PingEvents => self.ping_forever(PING, PAUSE),
+            FramingFault::PingFlood => self.ping_forever(PING.repeat(1024), Duration::ZERO),
+            FramingFault::Endless => self.endless_text(),
+            FramingFault::HugeEvent(kibibytes) => self.huge_event(kibibytes),
+            FramingFault::GzipBomb => self.gzip_bomb(),
         }
     }
 
     /// A pause before every event.
     fn drip(&self, pause: Duration) -> Answer {
-        let mut answer = self.render(&self.reply(Content::Long(20)));
+        let mut answer = self.render(&self.reply(ScriptedContent::Long(20)));
         let pause = Step::Wait(pause);
         answer.steps = answer.steps.into_iter().flat_map(|step| [pause.clone(), step]).collect();
         answer
@@ -53,7 +53,7 @@ impl AnswerBuilder<'_> {
 
     /// A document instead of a stream, and vice versa.
     fn swapped(&self) -> Answer {
-        let reply = self.reply(Content::Text);
+        let reply = self.reply(ScriptedContent::Text);
         if self.request.streams {
             Answer::whole(self.renderer.document(&reply).to_string())
         } else {
@@ -63,7 +63,7 @@ impl AnswerBuilder<'_> {
 
     /// Changes the framing of events; documents are unchanged.
     fn reframed(&self, change: impl Fn(&str) -> String) -> Answer {
-        let mut answer = self.render(&self.reply(Content::Text));
+        let mut answer = self.render(&self.reply(ScriptedContent::Text));
         if self.request.streams {
             for step in &mut answer.steps {
                 if let Step::Send { bytes, .. } = step {
@@ -77,7 +77,7 @@ impl AnswerBuilder<'_> {
 
     /// Repeats the ping forever; a document gets spaces instead.
     fn ping_forever(&self, ping: impl Into<Bytes>, pause: Duration) -> Answer {
-        let mut answer = self.render(&self.reply(Content::Text));
+        let mut answer = self.render(&self.reply(ScriptedContent::Text));
         let bytes = if self.request.streams { ping.into() } else { Bytes::from_static(b" ") };
         let pause = if self.request.streams { pause } else { PAUSE };
         answer.length = None;
@@ -88,7 +88,7 @@ impl AnswerBuilder<'_> {
     /// Repeats the first word of the text forever; a document is unchanged.
     fn endless_text(&self) -> Answer {
         const AT_A_TIME: usize = 64;
-        let mut answer = self.render(&self.reply(Content::Text));
+        let mut answer = self.render(&self.reply(ScriptedContent::Text));
         let first = answer.first_content();
         if self.request.streams
             && let Some(Step::Send { bytes, .. }) = answer.steps.get(first)
@@ -102,7 +102,7 @@ impl AnswerBuilder<'_> {
 
     fn huge_event(&self, kibibytes: u64) -> Answer {
         const MARK: &str = "HUGE";
-        let reply = Reply { content: vec![MARK.into()], ..self.reply(Content::Text) };
+        let reply = Reply { content: vec![MARK.into()], ..self.reply(ScriptedContent::Text) };
         let mut answer = self.render(&reply);
         let steps = std::mem::take(&mut answer.steps);
         for step in steps {
@@ -122,7 +122,7 @@ impl AnswerBuilder<'_> {
 
     /// A gzip body of spaces, compressed 158 to one; the stream is truncated before its end.
     fn gzip_bomb(&self) -> Answer {
-        let typed = self.render(&self.reply(Content::Text)).content_type;
+        let typed = self.render(&self.reply(ScriptedContent::Text)).content_type;
         let packed = spaces(BOMB);
         let headers = vec![("content-encoding".to_owned(), "gzip".to_owned())];
         Answer { content_type: typed, headers, ..Answer::whole(packed) }

@@ -3,16 +3,17 @@
 use super::super::answer::{Answer, Step};
 use super::super::dialect::Dialect;
 use super::super::fault_script::Leak;
-use super::super::rejection::Rejection;
-use super::super::request_context::RequestContext;
+use super::super::rejection::UpstreamRejection;
+use super::super::upstream_request::UpstreamRequest;
 use super::AnswerBuilder;
 
 impl AnswerBuilder<'_> {
     pub(super) fn leak(&self, leak: Leak) -> Answer {
         let dialect = self.renderer.dialect();
         let leaked = headers_and_query(self.context);
-        let error =
-            |status| dialect.error(&Rejection::new(status, format!("Refused to the caller with {leaked}")));
+        let error = |status| {
+            dialect.error(&UpstreamRejection::new(status, format!("Refused to the caller with {leaked}")))
+        };
         let answer = match leak {
             Leak::Page => Answer {
                 status: 502,
@@ -32,7 +33,7 @@ impl AnswerBuilder<'_> {
 }
 
 /// Every header and the query on one line.
-fn headers_and_query(context: &RequestContext<'_>) -> String {
+fn headers_and_query(context: &UpstreamRequest<'_>) -> String {
     let headers = context.headers.iter().filter_map(|(name, value)| Some((name, value.to_str().ok()?)));
     let texts: Vec<String> = headers.map(|(name, value)| format!("{name}: {value}")).collect();
     format!("{} ?{}", texts.join("; "), context.query)

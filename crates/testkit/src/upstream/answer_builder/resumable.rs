@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::super::answer::Answer;
 use super::super::dialect::Dialect;
-use super::super::fault_script::{Fault, FaultPoint, Resumable, RetryHint};
+use super::super::fault_script::{FaultPoint, FaultStep, Resumable, RetryHint};
 use super::super::parsed_request::ParsedRequest;
 use super::super::reply::{Reply, ToolCall, words};
 use super::AnswerBuilder;
@@ -45,7 +45,7 @@ struct ResumableReply {
     /// Tool calls after the text.
     calls: Vec<Call>,
     /// The fault of each attempt.
-    faults: Vec<Option<Fault>>,
+    faults: Vec<Option<FaultStep>>,
     continuation: ContinuationStyle,
 }
 
@@ -70,7 +70,7 @@ enum ContinuationStyle {
 }
 
 impl AnswerBuilder<'_> {
-    pub(super) fn fixed_reply(&self, variant: Resumable, fault: Option<Fault>) -> Answer {
+    pub(super) fn fixed_reply(&self, variant: Resumable, fault: Option<FaultStep>) -> Answer {
         let reply = ResumableReply::fixed(variant, self.request);
         // A conversation that does not contain a part of the text gets all of it.
         let from = self.continuation_offset(&reply).unwrap_or(0);
@@ -91,7 +91,7 @@ impl AnswerBuilder<'_> {
         reply.continuation_offset(&body, self.renderer.dialect())
     }
 
-    fn resumable_reply(&self, resumable: &ResumableReply, from: usize, fault: Option<Fault>) -> Answer {
+    fn resumable_reply(&self, resumable: &ResumableReply, from: usize, fault: Option<FaultStep>) -> Answer {
         let reply = resumable.reply(Reply::new(self.request), from, fault);
         match fault {
             None => self.render(&reply),
@@ -142,7 +142,7 @@ impl ResumableReply {
     }
 
     /// Builds the reply; a piece ends where the fault occurs.
-    fn reply(&self, mut reply: Reply, from: usize, fault: Option<Fault>) -> Reply {
+    fn reply(&self, mut reply: Reply, from: usize, fault: Option<FaultStep>) -> Reply {
         let end = match fault.map(|fault| fault.point) {
             Some(FaultPoint::AtOffset(offset)) => offset,
             Some(FaultPoint::AfterCharacters(count)) => from + count,

@@ -37,7 +37,7 @@ async fn a_generation_rejects_unsupported_fields() {
         ("gpt-4o~text", json!({"top_k": 1}), "top_k"),
     ] {
         let response = chat(&upstream, model, changes.clone()).await;
-        response.refused(400);
+        response.expect_error(400);
         assert_eq!(response.json()["error"]["param"], param, "{model} {changes}");
     }
     for (model, changes) in [
@@ -46,7 +46,7 @@ async fn a_generation_rejects_unsupported_fields() {
         ("llama-3~text", json!({"top_k": 1})),
         ("text", json!({"surprise": 1})),
     ] {
-        chat(&upstream, model, changes).await.taken();
+        chat(&upstream, model, changes).await.expect_ok();
     }
 }
 
@@ -87,15 +87,15 @@ async fn strict_models_reject_unknown_members() {
         ),
     ] {
         let response = chat(&upstream, "gpt-4o~text", changes.clone()).await;
-        response.refused(400);
+        response.expect_error(400);
         assert_eq!(response.json()["error"]["param"], param, "{changes}");
     }
     let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
     chat(&upstream, "gpt-4o~text", schema(json!({"name": "a", "strict": true, "schema": closed})))
         .await
-        .taken();
+        .expect_ok();
     let body = json!({"model": "gpt-4o~text"}).to_string();
-    ask_with(&upstream, "POST", "/v1/chat/completions", &[], &body).await.refused(401);
+    ask_with(&upstream, "POST", "/v1/chat/completions", &[], &body).await.expect_error(401);
 }
 
 #[tokio::test]
@@ -110,15 +110,15 @@ async fn every_tool_call_needs_a_text_result() {
         json!([result("a", json!("x")), result("a", json!("y"))]),
         json!([result("a", json!("x")), result("b", image)]),
     ] {
-        chat(&upstream, "gpt-4o~tools", conversation(more)).await.refused(400);
+        chat(&upstream, "gpt-4o~tools", conversation(more)).await.expect_error(400);
     }
     let good = json!([result("b", json!("x")), result("a", json!([{"type": "text", "text": "y"}]))]);
-    let answer = chat(&upstream, "gpt-4o~tools", conversation(good)).await.taken();
+    let answer = chat(&upstream, "gpt-4o~tools", conversation(good)).await.expect_ok();
     assert_eq!(answer["choices"][0]["message"]["content"], "The tools said: x; y");
     for (id, arguments) in [("a", json!("{")), ("a", json!({})), ("x".repeat(41).as_str(), json!("{}"))] {
         let call = json!({"id": id, "type": "function", "function": {"name": "f", "arguments": arguments}});
         let messages = json!([{"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": [call]}, result(id, json!("x"))]);
-        chat(&upstream, "gpt-4o~tools", json!({"messages": messages})).await.refused(400);
+        chat(&upstream, "gpt-4o~tools", json!({"messages": messages})).await.expect_error(400);
     }
 }
 
@@ -131,14 +131,14 @@ async fn finish_reasons_match_the_ending() {
         ("stop", "stop"),
         ("refusal", "stop"),
     ] {
-        let answer = chat(&upstream, model, json!({"stop": "END"})).await.taken();
+        let answer = chat(&upstream, model, json!({"stop": "END"})).await.expect_ok();
         assert_eq!(answer["choices"][0]["finish_reason"], finish, "{model}");
         let events = chat(&upstream, model, json!({"stream": true})).await.chunks();
         assert!(events.iter().any(|event| event["choices"][0]["finish_reason"] == finish), "{model}");
     }
-    let refused = chat(&upstream, "refusal", json!({})).await.taken();
+    let refused = chat(&upstream, "refusal", json!({})).await.expect_ok();
     assert_eq!(refused["choices"][0]["message"]["refusal"], "I cannot help with that.");
-    let hidden = chat(&upstream, "gpt-5~reasoning", json!({})).await.taken();
+    let hidden = chat(&upstream, "gpt-5~reasoning", json!({})).await.expect_ok();
     assert!(hidden["choices"][0]["message"].get("reasoning_content").is_none());
     assert_eq!(
         hidden["usage"]["completion_tokens_details"]["reasoning_tokens"],
@@ -156,17 +156,17 @@ async fn schemas_are_satisfied_and_images_described() {
     }, "required": ["n", "list"], "$defs": {"e": {"enum": ["x", "y"]}}});
     let format =
         json!({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}});
-    let answer = chat(&upstream, "gpt-4o~schema", format).await.taken();
+    let answer = chat(&upstream, "gpt-4o~schema", format).await.expect_ok();
     assert_eq!(answer["choices"][0]["message"]["content"], r#"{"n":3,"list":["x"]}"#);
     let tools = json!([{"type": "function", "function": {"name": "f", "parameters": schema}}]);
     let forced = json!({"tools": tools, "tool_choice": {"type": "function", "function": {"name": "f"}}});
-    let answer = chat(&upstream, "gpt-4o~schema", forced).await.taken();
+    let answer = chat(&upstream, "gpt-4o~schema", forced).await.expect_ok();
     let call = &answer["choices"][0]["message"]["tool_calls"][0]["function"];
     assert_eq!((&call["name"], &call["arguments"]), (&json!("f"), &json!(r#"{"n":3,"list":["x"]}"#)));
     let part = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}});
     let seen = chat(&upstream, "see", json!({"messages": [{"role": "user", "content": [part, part]}]}))
         .await
-        .taken();
+        .expect_ok();
     assert_eq!(
         seen["choices"][0]["message"]["content"],
         "I see 2 images: image/png 3 bytes, image/png 3 bytes"
@@ -180,8 +180,11 @@ async fn azure_has_its_own_path_and_credential() {
     let path = "/openai/deployments/gpt-4o%7Etext/chat/completions";
     let versioned = format!("{path}?api-version=2024-10-21");
     let key = ("api-key", "k");
-    assert_eq!(ask_with(&upstream, "POST", path, &[key], &body).await.refused(404), "Resource not found");
-    ask_with(&upstream, "POST", &versioned, &[KEY], &body).await.refused(401);
+    assert_eq!(
+        ask_with(&upstream, "POST", path, &[key], &body).await.expect_error(404),
+        "Resource not found"
+    );
+    ask_with(&upstream, "POST", &versioned, &[KEY], &body).await.expect_error(401);
     let events = ask_with(&upstream, "POST", &versioned, &[key], &body).await.chunks();
     assert_eq!(
         (&events[0]["id"], &events[0]["created"], &events[0]["choices"]),
@@ -189,7 +192,7 @@ async fn azure_has_its_own_path_and_credential() {
     );
     assert_eq!(upstream.bill()[0].model, "gpt-4o~text");
     let strange = json!({"surprise": 1, "messages": [{"role": "user", "content": "hi"}]}).to_string();
-    ask_with(&upstream, "POST", &versioned, &[key], &strange).await.refused(400);
+    ask_with(&upstream, "POST", &versioned, &[key], &strange).await.expect_error(400);
 }
 
 #[tokio::test]
@@ -200,9 +203,11 @@ async fn ollama_rejects_unknown_fields() {
     for changes in
         [json!({"max_completion_tokens": 5}), json!({"messages": [{"role": "developer", "content": "x"}]})]
     {
-        ask_with(&upstream, "POST", path, &[], &with(&base, &changes).to_string()).await.refused(400);
+        ask_with(&upstream, "POST", path, &[], &with(&base, &changes).to_string()).await.expect_error(400);
     }
-    ask_with(&upstream, "POST", path, &[], &with(&base, &json!({"max_tokens": 5})).to_string()).await.taken();
-    let tags = ask_with(&upstream, "GET", "/ollama/api/tags", &[], "").await.taken();
+    ask_with(&upstream, "POST", path, &[], &with(&base, &json!({"max_tokens": 5})).to_string())
+        .await
+        .expect_ok();
+    let tags = ask_with(&upstream, "GET", "/ollama/api/tags", &[], "").await.expect_ok();
     assert!(tags["models"].as_array().unwrap().iter().any(|model| model["name"] == "llama3~text"));
 }

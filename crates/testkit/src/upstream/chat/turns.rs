@@ -4,18 +4,18 @@ use serde_json::Value;
 
 use super::super::model_name::ModelName;
 use super::super::openai::{invalid, members, missing, one_of, unknown};
-use super::super::rejection::{Rejection, Validation, decode, given, list, unknown_member};
+use super::super::rejection::{UpstreamRejection, ValidationResult, decode, given, list, unknown_member};
 
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 const LONGEST_CALL_ID: usize = 40;
 
 /// Checks that apply to every model: roles, and results only for existing calls.
-pub(super) fn loosely(messages: &[Value]) -> Validation {
+pub(super) fn loosely(messages: &[Value]) -> ValidationResult {
     let mut called: Vec<&Value> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let role = message["role"].as_str().unwrap_or_default();
         if !ROLES.contains(&role) {
-            return Err(Rejection::at(
+            return Err(UpstreamRejection::at(
                 format!("messages[{index}].role"),
                 format!("Invalid value: '{role}'."),
             ));
@@ -28,12 +28,12 @@ pub(super) fn loosely(messages: &[Value]) -> Validation {
     Ok(())
 }
 
-fn orphan(index: usize) -> Rejection {
+fn orphan(index: usize) -> UpstreamRejection {
     let message = "messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
-    Rejection::at(format!("messages[{index}].role"), message)
+    UpstreamRejection::at(format!("messages[{index}].role"), message)
 }
 
-pub(super) fn strictly(messages: &[Value], name: &ModelName) -> Validation {
+pub(super) fn strictly(messages: &[Value], name: &ModelName) -> ValidationResult {
     let mut open: Vec<&str> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let path = format!("messages[{index}]");
@@ -58,15 +58,15 @@ pub(super) fn strictly(messages: &[Value], name: &ModelName) -> Validation {
     }
 }
 
-fn unanswered(path: &str, open: &[&str]) -> Rejection {
+fn unanswered(path: &str, open: &[&str]) -> UpstreamRejection {
     let message = format!(
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
         open.join(", ")
     );
-    Rejection::at(format!("{path}.role"), message)
+    UpstreamRejection::at(format!("{path}.role"), message)
 }
 
-fn message_members(message: &Value, role: &str, path: &str, name: &ModelName) -> Validation {
+fn message_members(message: &Value, role: &str, path: &str, name: &ModelName) -> ValidationResult {
     const ASSISTANT: [&str; 8] =
         ["role", "content", "name", "refusal", "audio", "annotations", "tool_calls", "function_call"];
     let known: &[&str] = match role {
@@ -82,7 +82,7 @@ fn message_members(message: &Value, role: &str, path: &str, name: &ModelName) ->
     }
 }
 
-fn content(message: &Value, role: &str, path: &str) -> Validation {
+fn content(message: &Value, role: &str, path: &str) -> ValidationResult {
     let path = format!("{path}.content");
     match &message["content"] {
         Value::String(_) => Ok(()),
@@ -102,7 +102,7 @@ fn content(message: &Value, role: &str, path: &str) -> Validation {
     }
 }
 
-fn part(part: &Value, role: &str, path: &str) -> Validation {
+fn part(part: &Value, role: &str, path: &str) -> ValidationResult {
     let kinds: &[&str] = match role {
         "user" => &["text", "image_url", "input_audio", "file"],
         "assistant" => &["text", "refusal"],
@@ -125,7 +125,7 @@ fn part(part: &Value, role: &str, path: &str) -> Validation {
 }
 
 /// Accepts a URL, or a data URL that can be decoded.
-pub(super) fn image(url: &str, path: &str) -> Validation {
+pub(super) fn image(url: &str, path: &str) -> ValidationResult {
     let data = url.strip_prefix("data:image/").and_then(|rest| rest.split_once(";base64,"));
     if url.starts_with("https://")
         || url.starts_with("http://")
@@ -133,15 +133,15 @@ pub(super) fn image(url: &str, path: &str) -> Validation {
     {
         return Ok(());
     }
-    Err(Rejection::at(path, "Invalid image URL.").code("invalid_image_url"))
+    Err(UpstreamRejection::at(path, "Invalid image URL.").code("invalid_image_url"))
 }
 
-fn tool_call<'v>(call: &'v Value, path: &str) -> Result<&'v str, Rejection> {
+fn tool_call<'v>(call: &'v Value, path: &str) -> Result<&'v str, UpstreamRejection> {
     let id = call["id"].as_str().filter(|id| !id.is_empty()).ok_or_else(|| missing(&format!("{path}.id")))?;
     if id.len() > LONGEST_CALL_ID {
         let message =
             format!("Invalid '{path}.id': string too long. Expected a string with maximum length 40.");
-        return Err(Rejection::at(format!("{path}.id"), message).code("string_above_max_length"));
+        return Err(UpstreamRejection::at(format!("{path}.id"), message).code("string_above_max_length"));
     }
     one_of(&call["type"], &format!("{path}.type"), &["function", "custom"])?;
     if call["type"] == "custom" {
@@ -158,7 +158,10 @@ fn tool_call<'v>(call: &'v Value, path: &str) -> Result<&'v str, Rejection> {
         .as_str()
         .ok_or_else(|| invalid(&arguments, &call["function"]["arguments"]))?;
     if serde_json::from_str::<Value>(text).is_err() {
-        return Err(Rejection::at(arguments.clone(), format!("Invalid '{arguments}': not valid JSON.")));
+        return Err(UpstreamRejection::at(
+            arguments.clone(),
+            format!("Invalid '{arguments}': not valid JSON."),
+        ));
     }
     Ok(id)
 }

@@ -6,7 +6,7 @@ use super::super::model_name::ModelName;
 use super::super::openai::{
     EFFORTS, invalid, members, missing, named_schema, one_of, range, texts, unsupported,
 };
-use super::super::rejection::{Rejection, Validation, given, list, unknown_member};
+use super::super::rejection::{UpstreamRejection, ValidationResult, given, list, unknown_member};
 use super::{Surface, turns};
 
 const KNOWN_FIELDS: [&str; 37] = [
@@ -62,14 +62,14 @@ const OTHERS_FIELDS: [&str; 9] = [
     "usage",
 ];
 
-pub(super) fn validate(request: &Value, name: &ModelName, surface: Surface) -> Validation {
+pub(super) fn validate(request: &Value, name: &ModelName, surface: Surface) -> ValidationResult {
     if !request["model"].is_string() {
-        return Err(Rejection::at("model", "you must provide a model parameter"));
+        return Err(UpstreamRejection::at("model", "you must provide a model parameter"));
     }
     match request["messages"].as_array() {
         None => return Err(missing("messages")),
         Some(messages) if messages.is_empty() => {
-            return Err(Rejection::at("messages", "Invalid 'messages': empty array."));
+            return Err(UpstreamRejection::at("messages", "Invalid 'messages': empty array."));
         }
         Some(messages) => turns::loosely(messages)?,
     }
@@ -83,31 +83,34 @@ pub(super) fn validate(request: &Value, name: &ModelName, surface: Surface) -> V
     if name.family.is_some() { strictly(request, name) } else { Ok(()) }
 }
 
-fn ollama(request: &Value) -> Validation {
+fn ollama(request: &Value) -> ValidationResult {
     if given(request, "max_completion_tokens").is_some() {
         return Err(unsupported("max_completion_tokens"));
     }
     let developer = list(&request["messages"]).iter().position(|message| message["role"] == "developer");
     developer.map_or(Ok(()), |index| {
-        Err(Rejection::at(
+        Err(UpstreamRejection::at(
             format!("messages[{index}].role"),
             "invalid role: developer, expected one of [system user assistant tool]",
         ))
     })
 }
 
-fn fields(request: &Value, name: &ModelName) -> Validation {
+fn fields(request: &Value, name: &ModelName) -> ValidationResult {
     let mut known = KNOWN_FIELDS.to_vec();
     if !name.is_openai() {
         known.extend(OTHERS_FIELDS);
     }
     if let Some(unknown) = unknown_member(request, &known) {
-        return Err(Rejection::at(unknown, format!("Unrecognized request argument supplied: {unknown}")));
+        return Err(UpstreamRejection::at(
+            unknown,
+            format!("Unrecognized request argument supplied: {unknown}"),
+        ));
     }
     Ok(())
 }
 
-fn strictly(request: &Value, name: &ModelName) -> Validation {
+fn strictly(request: &Value, name: &ModelName) -> ValidationResult {
     generation(request, name)?;
     limits(request)?;
     tools(request)?;
@@ -116,7 +119,7 @@ fn strictly(request: &Value, name: &ModelName) -> Validation {
 }
 
 /// Checks that depend on the model.
-fn generation(request: &Value, name: &ModelName) -> Validation {
+fn generation(request: &Value, name: &ModelName) -> ValidationResult {
     let is_given = |field: &str| given(request, field).is_some();
     if is_given("reasoning_effort") {
         one_of(&request["reasoning_effort"], "reasoning_effort", &EFFORTS)?;
@@ -129,7 +132,7 @@ fn generation(request: &Value, name: &ModelName) -> Validation {
     }
     if is_given("max_tokens") {
         let message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
-        return Err(Rejection::at("max_tokens", message).code("unsupported_parameter"));
+        return Err(UpstreamRejection::at("max_tokens", message).code("unsupported_parameter"));
     }
     for (field, default) in
         [("temperature", 1.0), ("top_p", 1.0), ("presence_penalty", 0.0), ("frequency_penalty", 0.0)]
@@ -146,7 +149,7 @@ fn generation(request: &Value, name: &ModelName) -> Validation {
     Ok(())
 }
 
-fn limits(request: &Value) -> Validation {
+fn limits(request: &Value) -> ValidationResult {
     range(request, "top_p", 0.0, 1.0)?;
     range(request, "presence_penalty", -2.0, 2.0)?;
     range(request, "frequency_penalty", -2.0, 2.0)?;
@@ -157,7 +160,7 @@ fn limits(request: &Value) -> Validation {
     }
     if given(request, "max_tokens").is_some() && given(request, "max_completion_tokens").is_some() {
         let message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.";
-        return Err(Rejection::at("max_tokens", message));
+        return Err(UpstreamRejection::at("max_tokens", message));
     }
     if let Some(stop) = given(request, "stop") {
         let known = texts(stop);
@@ -170,13 +173,13 @@ fn limits(request: &Value) -> Validation {
         members(&request["stream_options"], "stream_options", &["include_usage", "include_obfuscation"])?;
         if request["stream"] != true {
             let message = "The 'stream_options' parameter is only allowed when 'stream' is enabled.";
-            return Err(Rejection::at("stream_options", message));
+            return Err(UpstreamRejection::at("stream_options", message));
         }
     }
     Ok(())
 }
 
-fn tools(request: &Value) -> Validation {
+fn tools(request: &Value) -> ValidationResult {
     let tools = given(request, "tools");
     for field in ["tool_choice", "parallel_tool_calls"] {
         if tools.is_none()
@@ -184,11 +187,11 @@ fn tools(request: &Value) -> Validation {
         {
             let message =
                 format!("Invalid value for '{field}': '{field}' is only allowed when 'tools' are specified.");
-            return Err(Rejection::at(field, message));
+            return Err(UpstreamRejection::at(field, message));
         }
     }
     if tools.is_some_and(|tools| tools.as_array().is_none_or(Vec::is_empty)) {
-        return Err(Rejection::at(
+        return Err(UpstreamRejection::at(
             "tools",
             "Invalid 'tools': empty array. Expected an array with minimum length 1.",
         ));
@@ -208,7 +211,7 @@ fn tools(request: &Value) -> Validation {
     tool_choice(request)
 }
 
-fn tool_choice(request: &Value) -> Validation {
+fn tool_choice(request: &Value) -> ValidationResult {
     let choice = &request["tool_choice"];
     match choice {
         Value::Null => Ok(()),
@@ -226,13 +229,13 @@ fn tool_choice(request: &Value) -> Validation {
     }
 }
 
-fn response_format(request: &Value) -> Validation {
+fn response_format(request: &Value) -> ValidationResult {
     let Some(format) = given(request, "response_format") else { return Ok(()) };
     members(format, "response_format", &["type", "json_schema"])?;
     one_of(&format["type"], "response_format.type", &["text", "json_object", "json_schema"])?;
     if format["type"] == "json_object" && !request["messages"].to_string().to_lowercase().contains("json") {
         let message = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.";
-        return Err(Rejection::at("messages", message));
+        return Err(UpstreamRejection::at("messages", message));
     }
     if format["type"] != "json_schema" {
         return Ok(());

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::Response;
 use super::{
-    Behaviour, Content, Fault, FaultKind, FaultPoint, Framing, Leak, Malformed, Resumable, RetryHint,
-    Schedule, UnknownBehaviour,
+    FaultAction, FaultPoint, FaultStep, FramingFault, Leak, Malformed, ParsedScript, Resumable, RetryHint,
+    Schedule, ScriptedContent, ScriptedResponse, UnknownScript,
 };
 
 /// Number of content pieces before a mid-stream fault.
@@ -13,93 +12,93 @@ const MID_STREAM: FaultPoint = FaultPoint::AfterPieces(3);
 const DEFAULT_RETRY_SECONDS: u64 = 30;
 const TEN_YEARS: u64 = 315_360_000;
 
-const CONTENTS: [(&str, Content); 26] = [
-    ("text", Content::Text),
-    ("strict", Content::Strict),
-    ("long", Content::Long(100)),
-    ("tools", Content::Tools(1)),
-    ("parallel-tools", Content::Tools(2)),
-    ("agent", Content::Agent),
-    ("reasoning", Content::Reasoning),
-    ("redacted", Content::Redacted),
-    ("cached", Content::Cached),
-    ("echo", Content::Echo),
-    ("empty", Content::Empty),
-    ("see", Content::Images),
-    ("schema", Content::Schema),
-    ("stop", Content::StopSequence),
-    ("max-tokens", Content::MaxTokens),
-    ("refusal", Content::Refusal),
-    ("content-filter", Content::ContentFilter),
-    ("no-usage", Content::NoUsage),
-    ("weird-usage", Content::WeirdUsage),
-    ("usage-every-chunk", Content::UsageEveryChunk),
-    ("azure-first", Content::AzureFirst),
-    ("resumable-repeat", Content::Resumable(Resumable::Repeat)),
-    ("resumable-restart", Content::Resumable(Resumable::Restart)),
-    ("resumable-reasoning", Content::Resumable(Resumable::Reasoning)),
-    ("resumable-calls", Content::Resumable(Resumable::Calls(2))),
-    ("resumable-call", Content::Resumable(Resumable::Calls(1))),
+const CONTENTS: [(&str, ScriptedContent); 26] = [
+    ("text", ScriptedContent::Text),
+    ("strict", ScriptedContent::Strict),
+    ("long", ScriptedContent::Long(100)),
+    ("tools", ScriptedContent::Tools(1)),
+    ("parallel-tools", ScriptedContent::Tools(2)),
+    ("agent", ScriptedContent::Agent),
+    ("reasoning", ScriptedContent::Reasoning),
+    ("redacted", ScriptedContent::Redacted),
+    ("cached", ScriptedContent::Cached),
+    ("echo", ScriptedContent::Echo),
+    ("empty", ScriptedContent::Empty),
+    ("see", ScriptedContent::Images),
+    ("schema", ScriptedContent::Schema),
+    ("stop", ScriptedContent::StopSequence),
+    ("max-tokens", ScriptedContent::MaxTokens),
+    ("refusal", ScriptedContent::Refusal),
+    ("content-filter", ScriptedContent::ContentFilter),
+    ("no-usage", ScriptedContent::NoUsage),
+    ("weird-usage", ScriptedContent::WeirdUsage),
+    ("usage-every-chunk", ScriptedContent::UsageEveryChunk),
+    ("azure-first", ScriptedContent::AzureFirst),
+    ("resumable-repeat", ScriptedContent::Resumable(Resumable::Repeat)),
+    ("resumable-restart", ScriptedContent::Resumable(Resumable::Restart)),
+    ("resumable-reasoning", ScriptedContent::Resumable(Resumable::Reasoning)),
+    ("resumable-calls", ScriptedContent::Resumable(Resumable::Calls(2))),
+    ("resumable-call", ScriptedContent::Resumable(Resumable::Calls(1))),
 ];
 
-const FAULTS: [(&str, FaultKind, FaultPoint); 16] = [
-    ("hang", FaultKind::Hang, FaultPoint::BeforeHead),
-    ("hang-after-head", FaultKind::Hang, FaultPoint::AfterHead),
-    ("hang-before-content", FaultKind::Hang, FaultPoint::BeforeContent),
-    ("hang-mid-stream", FaultKind::Hang, MID_STREAM),
-    ("reset-before-head", FaultKind::Reset, FaultPoint::BeforeHead),
-    ("reset-before-content", FaultKind::Reset, FaultPoint::BeforeContent),
-    ("reset-mid-stream", FaultKind::Reset, MID_STREAM),
-    ("cut-before-head", FaultKind::Cut, FaultPoint::BeforeHead),
-    ("cut-before-content", FaultKind::Cut, FaultPoint::BeforeContent),
-    ("cut-mid-stream", FaultKind::Cut, MID_STREAM),
-    ("eof-before-content", FaultKind::Eof, FaultPoint::BeforeContent),
-    ("eof-mid-stream", FaultKind::Eof, MID_STREAM),
-    ("error-in-stream", FaultKind::Error, FaultPoint::BeforeContent),
-    ("error-after-content", FaultKind::Error, MID_STREAM),
-    ("bad-event-mid-stream", FaultKind::BadEvent, MID_STREAM),
-    ("truncated-json", FaultKind::TruncatedEvent, MID_STREAM),
+const FAULTS: [(&str, FaultAction, FaultPoint); 16] = [
+    ("hang", FaultAction::Hang, FaultPoint::BeforeHead),
+    ("hang-after-head", FaultAction::Hang, FaultPoint::AfterHead),
+    ("hang-before-content", FaultAction::Hang, FaultPoint::BeforeContent),
+    ("hang-mid-stream", FaultAction::Hang, MID_STREAM),
+    ("reset-before-head", FaultAction::Reset, FaultPoint::BeforeHead),
+    ("reset-before-content", FaultAction::Reset, FaultPoint::BeforeContent),
+    ("reset-mid-stream", FaultAction::Reset, MID_STREAM),
+    ("cut-before-head", FaultAction::Cut, FaultPoint::BeforeHead),
+    ("cut-before-content", FaultAction::Cut, FaultPoint::BeforeContent),
+    ("cut-mid-stream", FaultAction::Cut, MID_STREAM),
+    ("eof-before-content", FaultAction::Eof, FaultPoint::BeforeContent),
+    ("eof-mid-stream", FaultAction::Eof, MID_STREAM),
+    ("error-in-stream", FaultAction::Error, FaultPoint::BeforeContent),
+    ("error-after-content", FaultAction::Error, MID_STREAM),
+    ("bad-event-mid-stream", FaultAction::BadEvent, MID_STREAM),
+    ("truncated-json", FaultAction::TruncatedEvent, MID_STREAM),
 ];
 
-const KINDS: [(&str, FaultKind); 5] = [
-    ("hang-", FaultKind::Hang),
-    ("reset-", FaultKind::Reset),
-    ("cut-", FaultKind::Cut),
-    ("eof-", FaultKind::Eof),
-    ("error-", FaultKind::Error),
+const ACTIONS: [(&str, FaultAction); 5] = [
+    ("hang-", FaultAction::Hang),
+    ("reset-", FaultAction::Reset),
+    ("cut-", FaultAction::Cut),
+    ("eof-", FaultAction::Eof),
+    ("error-", FaultAction::Error),
 ];
 
-const FRAMINGS: [(&str, Framing); 14] = [
-    ("bytewise", Framing::Bytewise(Duration::ZERO)),
-    ("wrong-type", Framing::WrongType),
-    ("swapped", Framing::Swapped),
-    ("sse-crlf", Framing::Crlf),
-    ("sse-cr", Framing::Cr),
-    ("sse-bom", Framing::ByteOrderMark),
-    ("sse-lines", Framing::TwoLines),
-    ("sse-comments", Framing::Comments),
-    ("pings", Framing::Pings),
-    ("ping-events", Framing::PingEvents),
-    ("ping-flood", Framing::PingFlood),
-    ("endless", Framing::Endless),
-    ("huge-event", Framing::HugeEvent(64 * 1024)),
-    ("gzip-bomb", Framing::GzipBomb),
+const FRAMINGS: [(&str, FramingFault); 14] = [
+    ("bytewise", FramingFault::Bytewise(Duration::ZERO)),
+    ("wrong-type", FramingFault::WrongType),
+    ("swapped", FramingFault::Swapped),
+    ("sse-crlf", FramingFault::Crlf),
+    ("sse-cr", FramingFault::Cr),
+    ("sse-bom", FramingFault::ByteOrderMark),
+    ("sse-lines", FramingFault::TwoLines),
+    ("sse-comments", FramingFault::Comments),
+    ("pings", FramingFault::Pings),
+    ("ping-events", FramingFault::PingEvents),
+    ("ping-flood", FramingFault::PingFlood),
+    ("endless", FramingFault::Endless),
+    ("huge-event", FramingFault::HugeEvent(64 * 1024)),
+    ("gzip-bomb", FramingFault::GzipBomb),
 ];
 
-const OTHERS: [(&str, Response); 8] = [
-    ("unauthorized", Response::Error { status: 401, hint: RetryHint::None }),
-    ("insufficient-quota", Response::InsufficientQuota),
-    ("html", Response::Malformed(Malformed::Html)),
-    ("bad-json", Response::Malformed(Malformed::Json)),
-    ("bad-sse", Response::Malformed(Malformed::Sse)),
-    ("empty-body", Response::Malformed(Malformed::EmptyBody)),
-    ("leak-page", Response::Leak(Leak::Page)),
-    ("leak-stream", Response::Leak(Leak::Stream)),
+const OTHERS: [(&str, ScriptedResponse); 8] = [
+    ("unauthorized", ScriptedResponse::Error { status: 401, hint: RetryHint::None }),
+    ("insufficient-quota", ScriptedResponse::InsufficientQuota),
+    ("html", ScriptedResponse::Malformed(Malformed::Html)),
+    ("bad-json", ScriptedResponse::Malformed(Malformed::Json)),
+    ("bad-sse", ScriptedResponse::Malformed(Malformed::Sse)),
+    ("empty-body", ScriptedResponse::Malformed(Malformed::EmptyBody)),
+    ("leak-page", ScriptedResponse::Leak(Leak::Page)),
+    ("leak-stream", ScriptedResponse::Leak(Leak::Stream)),
 ];
 
-impl Behaviour {
-    pub fn parse(text: &str) -> Result<Self, UnknownBehaviour> {
-        let unknown = || UnknownBehaviour(text.to_owned());
+impl ParsedScript {
+    pub fn parse(text: &str) -> Result<Self, UnknownScript> {
+        let unknown = || UnknownScript(text.to_owned());
         let (schedule, mut rest) = schedule(text);
         let mut delay = Duration::ZERO;
         while let Some((millis, Some(delayed))) = numbered(rest, "late-") {
@@ -142,49 +141,49 @@ fn find<T: Clone>(table: &[(&str, T)], name: &str) -> Option<T> {
     table.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
 }
 
-fn response(text: &str) -> Option<Response> {
-    let framing = || find(&FRAMINGS, text).or_else(|| numbered_framing(text)).map(Response::Framed);
+fn response(text: &str) -> Option<ScriptedResponse> {
+    let framing = || find(&FRAMINGS, text).or_else(|| numbered_framing(text)).map(ScriptedResponse::Framed);
     let other = || find(&OTHERS, text).or_else(|| error(text)).or_else(|| leak(text));
     reply(text).or_else(framing).or_else(other)
 }
 
-fn reply(text: &str) -> Option<Response> {
+fn reply(text: &str) -> Option<ScriptedResponse> {
     if let Some(content) = find(&CONTENTS, text).or_else(|| numbered_content(text)) {
-        return Some(Response::Reply { content, fault: None });
+        return Some(ScriptedResponse::Reply { content, fault: None });
     }
     if let Some(rest) = text.strip_prefix("resumable") {
         return resumable(text, rest);
     }
-    Some(Response::Reply { content: Content::Text, fault: Some(Fault::parse(text)?) })
+    Some(ScriptedResponse::Reply { content: ScriptedContent::Text, fault: Some(FaultStep::parse(text)?) })
 }
 
 /// `resumable[-VARIANT][-FAULT]`; a variant without a fault is in the table of contents.
-fn resumable(text: &str, rest: &str) -> Option<Response> {
+fn resumable(text: &str, rest: &str) -> Option<ScriptedResponse> {
     let mut variants = CONTENTS.iter().filter(|(name, _)| name.starts_with("resumable-"));
     let variant = variants.find_map(|(name, content)| Some((*content, text.strip_prefix(name)?)));
-    let (content, rest) = variant.unwrap_or((Content::Resumable(Resumable::Continue), rest));
-    let fault = if rest.is_empty() { None } else { Some(Fault::parse(rest.strip_prefix('-')?)?) };
-    Some(Response::Reply { content, fault })
+    let (content, rest) = variant.unwrap_or((ScriptedContent::Resumable(Resumable::Continue), rest));
+    let fault = if rest.is_empty() { None } else { Some(FaultStep::parse(rest.strip_prefix('-')?)?) };
+    Some(ScriptedResponse::Reply { content, fault })
 }
 
-fn numbered_content(text: &str) -> Option<Content> {
+fn numbered_content(text: &str) -> Option<ScriptedContent> {
     if let Some((count, None)) = numbered(text, "long-") {
-        return Some(Content::Long(count as usize));
+        return Some(ScriptedContent::Long(count as usize));
     }
     let (attempt, _) = numbered(text, "requested-")?;
-    Some(Content::Requested(attempt as usize))
+    Some(ScriptedContent::Requested(attempt as usize))
 }
 
-fn numbered_framing(text: &str) -> Option<Framing> {
+fn numbered_framing(text: &str) -> Option<FramingFault> {
     let number = |prefix: &str| text.strip_prefix(prefix)?.parse::<u64>().ok();
     let millis = |prefix: &str| number(prefix).map(Duration::from_millis);
-    let drip = || millis("drip-").map(Framing::Drip);
-    let bytewise = || millis("bytewise-").map(Framing::Bytewise);
-    drip().or_else(bytewise).or_else(|| number("huge-event-").map(Framing::HugeEvent))
+    let drip = || millis("drip-").map(FramingFault::Drip);
+    let bytewise = || millis("bytewise-").map(FramingFault::Bytewise);
+    drip().or_else(bytewise).or_else(|| number("huge-event-").map(FramingFault::HugeEvent))
 }
 
 /// `error-NNN` and `error-NNN-HINT`.
-fn error(text: &str) -> Option<Response> {
+fn error(text: &str) -> Option<ScriptedResponse> {
     let (status, hint) = numbered(text, "error-")?;
     let status = u16::try_from(status).ok().filter(|status| (400..600).contains(status))?;
     let hint = match hint {
@@ -192,7 +191,7 @@ fn error(text: &str) -> Option<Response> {
         None if status == 429 => RetryHint::Seconds(DEFAULT_RETRY_SECONDS),
         None => RetryHint::None,
     };
-    Some(Response::Error { status, hint })
+    Some(ScriptedResponse::Error { status, hint })
 }
 
 fn retry_hint(text: &str) -> Option<RetryHint> {
@@ -210,19 +209,20 @@ fn retry_hint(text: &str) -> Option<RetryHint> {
     }
 }
 
-fn leak(text: &str) -> Option<Response> {
+fn leak(text: &str) -> Option<ScriptedResponse> {
     let status = text.strip_prefix("leak-")?.parse().ok()?;
-    Some(Response::Leak(Leak::Status(status)))
+    Some(ScriptedResponse::Leak(Leak::Status(status)))
 }
 
-impl Fault {
+impl FaultStep {
     pub fn parse(text: &str) -> Option<Self> {
-        if let Some((_, kind, point)) = FAULTS.iter().find(|(name, ..)| *name == text) {
-            return Some(Self { kind: *kind, point: *point, torn: 0 });
+        if let Some((_, action, point)) = FAULTS.iter().find(|(name, ..)| *name == text) {
+            return Some(Self { action: *action, point: *point, torn: 0 });
         }
-        let (kind, point) = KINDS.iter().find_map(|(name, kind)| Some((*kind, text.strip_prefix(name)?)))?;
+        let (action, point) =
+            ACTIONS.iter().find_map(|(name, action)| Some((*action, text.strip_prefix(name)?)))?;
         let (point, torn) = counted_point(point)?;
-        Some(Self { kind, point, torn })
+        Some(Self { action, point, torn })
     }
 }
 
@@ -243,10 +243,10 @@ fn counted_point(text: &str) -> Option<(FaultPoint, usize)> {
     Some((FaultPoint::AtOffset(offset as usize), torn))
 }
 
-impl TryFrom<String> for Fault {
+impl TryFrom<String> for FaultStep {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text).ok_or_else(|| UnknownBehaviour(text).to_string())
+        Self::parse(&text).ok_or_else(|| UnknownScript(text).to_string())
     }
 }

@@ -5,16 +5,16 @@ use std::time::Duration;
 use super::super::call_counts::CallCount;
 use super::*;
 
-fn parsed(text: &str) -> Behaviour {
-    Behaviour::parse(text).unwrap()
+fn parsed(text: &str) -> ParsedScript {
+    ParsedScript::parse(text).unwrap()
 }
 
-fn reply(content: Content, fault: Option<Fault>) -> Response {
-    Response::Reply { content, fault }
+fn reply(content: ScriptedContent, fault: Option<FaultStep>) -> ScriptedResponse {
+    ScriptedResponse::Reply { content, fault }
 }
 
-fn fault(kind: FaultKind, point: FaultPoint, torn: usize) -> Option<Fault> {
-    Some(Fault { kind, point, torn })
+fn fault(action: FaultAction, point: FaultPoint, torn: usize) -> Option<FaultStep> {
+    Some(FaultStep { action, point, torn })
 }
 
 #[test]
@@ -22,28 +22,35 @@ fn parses_schedule_delay_and_response() {
     let whole = parsed("flaky-2-late-300-late-20-error-503");
     assert_eq!(whole.schedule, Schedule::FirstCalls(2));
     assert_eq!(whole.delay, Duration::from_millis(320));
-    assert_eq!(whole.response, Response::Error { status: 503, hint: RetryHint::None });
+    assert_eq!(whole.response, ScriptedResponse::Error { status: 503, hint: RetryHint::None });
     let defaults = [("flaky-1", 500), ("every-4", 500), ("recovers-60000", 503)];
     for (text, status) in defaults {
-        assert_eq!(parsed(text).response, Response::Error { status, hint: RetryHint::None }, "{text}");
+        assert_eq!(
+            parsed(text).response,
+            ScriptedResponse::Error { status, hint: RetryHint::None },
+            "{text}"
+        );
     }
-    assert_eq!(parsed("slow-20"), Behaviour { delay: Duration::from_millis(20), ..Behaviour::default() });
+    assert_eq!(
+        parsed("slow-20"),
+        ParsedScript { delay: Duration::from_millis(20), ..ParsedScript::default() }
+    );
 }
 
 #[test]
 fn parses_faults_at_every_point() {
     for (text, expected) in [
-        ("hang", fault(FaultKind::Hang, FaultPoint::BeforeHead, 0)),
-        ("cut-mid-stream", fault(FaultKind::Cut, FaultPoint::AfterPieces(3), 0)),
-        ("error-in-stream", fault(FaultKind::Error, FaultPoint::BeforeContent, 0)),
-        ("error-after-40", fault(FaultKind::Error, FaultPoint::AfterCharacters(40), 0)),
-        ("eof-after-4-pieces", fault(FaultKind::Eof, FaultPoint::AfterPieces(4), 0)),
-        ("reset-at-7-torn-9", fault(FaultKind::Reset, FaultPoint::AtOffset(7), 9)),
+        ("hang", fault(FaultAction::Hang, FaultPoint::BeforeHead, 0)),
+        ("cut-mid-stream", fault(FaultAction::Cut, FaultPoint::AfterPieces(3), 0)),
+        ("error-in-stream", fault(FaultAction::Error, FaultPoint::BeforeContent, 0)),
+        ("error-after-40", fault(FaultAction::Error, FaultPoint::AfterCharacters(40), 0)),
+        ("eof-after-4-pieces", fault(FaultAction::Eof, FaultPoint::AfterPieces(4), 0)),
+        ("reset-at-7-torn-9", fault(FaultAction::Reset, FaultPoint::AtOffset(7), 9)),
     ] {
-        assert_eq!(parsed(text).response, reply(Content::Text, expected), "{text}");
+        assert_eq!(parsed(text).response, reply(ScriptedContent::Text, expected), "{text}");
     }
-    let resumable = |variant, fault| reply(Content::Resumable(variant), fault);
-    let cut = |point| fault(FaultKind::Cut, point, 0);
+    let resumable = |variant, fault| reply(ScriptedContent::Resumable(variant), fault);
+    let cut = |point| fault(FaultAction::Cut, point, 0);
     for (text, expected) in [
         ("resumable", resumable(Resumable::Continue, None)),
         ("resumable-cut-after-40", resumable(Resumable::Continue, cut(FaultPoint::AfterCharacters(40)))),
@@ -68,17 +75,20 @@ fn parses_every_retry_hint() {
         ("error-429-past", 429, RetryHint::Date(-3600)),
         ("error-429-garbage", 429, RetryHint::Garbage),
     ] {
-        assert_eq!(parsed(text).response, Response::Error { status, hint }, "{text}");
+        assert_eq!(parsed(text).response, ScriptedResponse::Error { status, hint }, "{text}");
     }
 }
 
 #[test]
 fn parses_numbers_and_suffixes() {
-    assert_eq!(parsed("long-20").response, reply(Content::Long(20), None));
-    assert_eq!(parsed("requested-2-17").response, reply(Content::Requested(2), None));
-    assert_eq!(parsed("huge-event-100").response, Response::Framed(Framing::HugeEvent(100)));
-    assert_eq!(parsed("drip-5").response, Response::Framed(Framing::Drip(Duration::from_millis(5))));
-    assert_eq!(parsed("leak-401").response, Response::Leak(Leak::Status(401)));
+    assert_eq!(parsed("long-20").response, reply(ScriptedContent::Long(20), None));
+    assert_eq!(parsed("requested-2-17").response, reply(ScriptedContent::Requested(2), None));
+    assert_eq!(parsed("huge-event-100").response, ScriptedResponse::Framed(FramingFault::HugeEvent(100)));
+    assert_eq!(
+        parsed("drip-5").response,
+        ScriptedResponse::Framed(FramingFault::Drip(Duration::from_millis(5)))
+    );
+    assert_eq!(parsed("leak-401").response, ScriptedResponse::Leak(Leak::Status(401)));
     assert!(parsed("strict").is_strict() && !parsed("text").is_strict());
 }
 
@@ -94,7 +104,7 @@ fn rejects_what_is_not_in_the_language() {
         "recovers-x",
         "slow-",
     ] {
-        assert_eq!(Behaviour::parse(text), Err(UnknownBehaviour(text.to_owned())));
+        assert_eq!(ParsedScript::parse(text), Err(UnknownScript(text.to_owned())));
     }
 }
 

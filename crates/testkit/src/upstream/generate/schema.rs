@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::rejection::{Validation, given, list};
+use super::super::rejection::{ValidationResult, given, list};
 use super::refuse;
 use super::validate::{members, one_of};
 
@@ -33,7 +33,7 @@ const KEYWORDS: [&str; 22] = [
 
 const TYPES: [&str; 7] = ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"];
 
-pub(super) fn validate(schema: &Value, path: &str) -> Validation {
+pub(super) fn validate(schema: &Value, path: &str) -> ValidationResult {
     members(schema, path, &KEYWORDS)?;
     let kind = match &schema["type"] {
         Value::Null => String::new(),
@@ -69,7 +69,7 @@ pub(super) fn validate(schema: &Value, path: &str) -> Validation {
     given(schema, "items").map_or(Ok(()), |items| validate(items, &format!("{path}.items")))
 }
 
-fn object(schema: &Value, kind: &str, path: &str) -> Validation {
+fn object(schema: &Value, kind: &str, path: &str) -> ValidationResult {
     let properties = schema["properties"].as_object();
     if kind == "OBJECT" && properties.is_none_or(serde_json::Map::is_empty) {
         let message =

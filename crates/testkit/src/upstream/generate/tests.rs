@@ -93,7 +93,7 @@ async fn fields_and_limits_are_validated() {
         ("text", parameters(json!({"type": "OBJECT"})), "non-empty"),
         ("text", parameters(object(json!({"required": ["b"]}))), "not defined"),
     ] {
-        let response = generate(&upstream, model, changes.clone()).await.refused(400);
+        let response = generate(&upstream, model, changes.clone()).await.expect_error(400);
         assert!(response.contains(message), "{changes}: {response}");
     }
     let any = json!({"type": ["object", "null"], "additionalProperties": false, "properties": {"a": {"$ref": "#/$defs/x"}}});
@@ -103,7 +103,7 @@ async fn fields_and_limits_are_validated() {
         config(json!({"responseMimeType": "application/json", "responseJsonSchema": any})),
         json!({"system_instruction": {"parts": [{"text": "be kind"}]}}),
     ] {
-        generate(&upstream, "text", changes).await.taken();
+        generate(&upstream, "text", changes).await.expect_ok();
     }
 }
 
@@ -113,10 +113,10 @@ async fn a_credential_is_required() {
     let body = json!({"contents": [user("hi")]}).to_string();
     let path = "/v1beta/models/gemini-3-pro%7Etext:generateContent";
     let response = ask_with(&upstream, "POST", path, &[("authorization", "Bearer x")], &body).await;
-    response.refused(401);
+    response.expect_error(401);
     assert_eq!(response.json()["error"]["status"], "UNAUTHENTICATED");
-    ask_with(&upstream, "POST", &format!("{path}?key=x"), &[], &body).await.taken();
-    let list = ask_with(&upstream, "GET", "/v1beta/models", &[KEY], "").await.taken();
+    ask_with(&upstream, "POST", &format!("{path}?key=x"), &[], &body).await.expect_ok();
+    let list = ask_with(&upstream, "GET", "/v1beta/models", &[KEY], "").await.expect_ok();
     assert!(
         list["models"]
             .as_array()
@@ -147,11 +147,11 @@ async fn function_responses_must_follow_their_calls() {
         (json!([user("a"), calls(&["f", "g"]), responses(&["f"])]), "number of function response"),
         (json!([user("a"), calls(&["f"]), responses(&["g"])]), "names match"),
     ] {
-        let response = generate(&upstream, "tools", json!({"contents": contents})).await.refused(400);
+        let response = generate(&upstream, "tools", json!({"contents": contents})).await.expect_error(400);
         assert!(response.contains(message), "{contents}: {response}");
     }
     let good = json!({"contents": [user("a"), calls(&["f", "g"]), responses(&["g", "f"])]});
-    let answer = generate(&upstream, "tools", good).await.taken();
+    let answer = generate(&upstream, "tools", good).await.expect_ok();
     assert_eq!(answer["candidates"][0]["content"]["parts"][0]["text"], "The tools said: sunny; sunny");
 }
 
@@ -159,7 +159,7 @@ async fn function_responses_must_follow_their_calls() {
 async fn thought_signatures_are_verified() {
     let upstream = Upstream::start().await;
     let model = "gemini-3-pro~parallel-tools";
-    let first = generate(&upstream, model, json!({})).await.taken();
+    let first = generate(&upstream, model, json!({})).await.expect_ok();
     let content = &first["candidates"][0]["content"];
     assert!(
         content["parts"][0]["thoughtSignature"].is_string()
@@ -167,20 +167,20 @@ async fn thought_signatures_are_verified() {
     );
     let answers = responses(&["get_weather", "get_weather"]);
     let again = |content: &Value| json!({"contents": [user("a"), content, answers]});
-    generate(&upstream, model, again(content)).await.taken();
+    generate(&upstream, model, again(content)).await.expect_ok();
     let signed = |signature: Value| {
         let mut content = content.clone();
         content["parts"][0]["thoughtSignature"] = signature;
         content
     };
-    let missing = generate(&upstream, model, again(&signed(Value::Null))).await.refused(400);
+    let missing = generate(&upstream, model, again(&signed(Value::Null))).await.expect_error(400);
     assert!(missing.contains("missing a thought_signature"), "{missing}");
-    let foreign = generate(&upstream, model, again(&signed(json!("b3RoZXI=")))).await.refused(400);
+    let foreign = generate(&upstream, model, again(&signed(json!("b3RoZXI=")))).await.expect_error(400);
     assert!(foreign.contains("Corrupted"), "{foreign}");
-    generate(&upstream, model, again(&signed(json!("skip_thought_signature_validator")))).await.taken();
-    generate(&upstream, "gemini-2.5-flash~tools", again(&signed(Value::Null))).await.taken();
+    generate(&upstream, model, again(&signed(json!("skip_thought_signature_validator")))).await.expect_ok();
+    generate(&upstream, "gemini-2.5-flash~tools", again(&signed(Value::Null))).await.expect_ok();
     let earlier = json!({"contents": [user("a"), signed(Value::Null), answers, {"role": "model", "parts": [{"text": "x"}]}, user("b")]});
-    generate(&upstream, model, earlier).await.taken();
+    generate(&upstream, model, earlier).await.expect_ok();
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn stream_document_and_bill_agree() {
         "refusal",
     ] {
         upstream.reset();
-        let whole = generate(&upstream, model, thoughts.clone()).await.taken();
+        let whole = generate(&upstream, model, thoughts.clone()).await.expect_ok();
         let response = stream(&upstream, model, thoughts.clone()).await;
         assert!(response.body.ends_with("\r\n\r\n") && !response.body.contains("[DONE]"));
         let last = response.chunks().pop().unwrap();
@@ -219,9 +219,9 @@ async fn stream_document_and_bill_agree() {
         }
         assert_eq!(whole["responseId"], upstream.bill()[0].id);
     }
-    let listed = post(&upstream, "text", "streamGenerateContent", json!({})).await.taken();
+    let listed = post(&upstream, "text", "streamGenerateContent", json!({})).await.expect_ok();
     assert!(listed.as_array().unwrap().len() > 2);
-    let counted = post(&upstream, "text", "countTokens", json!({})).await.taken();
+    let counted = post(&upstream, "text", "countTokens", json!({})).await.expect_ok();
     assert_eq!(counted["totalTokens"], 11);
 }
 
@@ -229,7 +229,7 @@ async fn stream_document_and_bill_agree() {
 async fn failures_have_googles_shape() {
     let upstream = Upstream::start().await;
     let response = generate(&upstream, "error-429", json!({})).await;
-    response.refused(429);
+    response.expect_error(429);
     assert_eq!(
         (&response.json()["error"]["code"], &response.json()["error"]["status"]),
         (&json!(429), &json!("RESOURCE_EXHAUSTED"))
@@ -241,8 +241,8 @@ async fn failures_have_googles_shape() {
             (events, &json!("UNAVAILABLE"))
         );
     }
-    let blocked = generate(&upstream, "content-filter", json!({})).await.taken();
+    let blocked = generate(&upstream, "content-filter", json!({})).await.expect_ok();
     assert!(blocked["candidates"][0].get("content").is_none());
-    let refused = generate(&upstream, "refusal", json!({})).await.taken();
+    let refused = generate(&upstream, "refusal", json!({})).await.expect_ok();
     assert!(refused.get("candidates").is_none() && refused["promptFeedback"]["blockReason"].is_string());
 }

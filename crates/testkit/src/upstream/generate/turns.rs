@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::memory::Memory;
 use super::super::model_name::ModelName;
-use super::super::rejection::{Validation, decode, given, list};
+use super::super::rejection::{ValidationResult, decode, given, list};
 use super::refuse;
 use super::validate::members;
 
@@ -34,7 +34,7 @@ const BESIDE_DATA: [&str; 8] = [
 /// Accepted placeholders for the signature of another model's call.
 const PASSES: [&str; 2] = ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];
 
-pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> Validation {
+pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> ValidationResult {
     let contents = list(&request["contents"]);
     if contents.is_empty() {
         return Err(refuse("contents", "* GenerateContentRequest.contents: contents is not specified"));
@@ -59,7 +59,7 @@ pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> Va
     if name.is_gemini_3() { signatures(contents) } else { Ok(()) }
 }
 
-fn part(part: &Value, of_model: bool, path: &str, memory: &Memory) -> Validation {
+fn part(part: &Value, of_model: bool, path: &str, memory: &Memory) -> ValidationResult {
     members(part, path, &[DATA.as_slice(), BESIDE_DATA.as_slice()].concat())?;
     let data: Vec<&str> = DATA.into_iter().filter(|member| part.get(*member).is_some()).collect();
     let [kind] = data.as_slice() else {
@@ -123,7 +123,7 @@ fn of_kind<'v>(content: &'v Value, kind: &'static str) -> Vec<&'v Value> {
     list(&content["parts"]).iter().filter_map(|part| part.get(kind)).collect()
 }
 
-fn pairing(contents: &[Value]) -> Validation {
+fn pairing(contents: &[Value]) -> ValidationResult {
     let mut before: Option<&Value> = None;
     let mut open: Vec<&Value> = Vec::new();
     for (index, content) in contents.iter().enumerate() {
@@ -175,7 +175,7 @@ fn pairing(contents: &[Value]) -> Validation {
 }
 
 /// Requires the signature on the first call of every step in the current turn.
-fn signatures(contents: &[Value]) -> Validation {
+fn signatures(contents: &[Value]) -> ValidationResult {
     let asks =
         |content: &Value| content["role"] != "model" && of_kind(content, "functionResponse").is_empty();
     let start = contents.iter().rposition(asks).unwrap_or(0);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::memory::Memory;
 use super::super::model_name::ModelName;
-use super::super::rejection::{Validation, given, list, unknown_member};
+use super::super::rejection::{ValidationResult, given, list, unknown_member};
 use super::{declarations, refuse, schema, turns};
 
 const FIELDS: [&str; 11] = [
@@ -82,7 +82,7 @@ const THRESHOLDS: [&str; 6] = [
     "OFF",
 ];
 
-pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> Validation {
+pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> ValidationResult {
     if !value.is_object() {
         return Err(refuse(path, format!("Invalid value at '{path}' (type.googleapis.com), {value}")));
     }
@@ -93,14 +93,14 @@ pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> Validation {
     Err(refuse(&format!("{path}.{member}"), message))
 }
 
-pub(super) fn one_of(value: &Value, path: &str, known: &[&str]) -> Validation {
+pub(super) fn one_of(value: &Value, path: &str, known: &[&str]) -> ValidationResult {
     if value.as_str().is_some_and(|text| known.contains(&text)) {
         return Ok(());
     }
     Err(refuse(path, format!("Invalid value at '{path}' (TYPE_ENUM), {value}")))
 }
 
-pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> Validation {
+pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> ValidationResult {
     members(request, "", &FIELDS)?;
     if let Some(instruction) = given(request, "systemInstruction") {
         members(instruction, "system_instruction", &["role", "parts"])?;
@@ -122,7 +122,7 @@ pub(super) fn validate(request: &Value, name: &ModelName, memory: &Memory) -> Va
     turns::validate(request, name, memory)
 }
 
-fn generation_config(config: &Value, name: &ModelName) -> Validation {
+fn generation_config(config: &Value, name: &ModelName) -> ValidationResult {
     let path = "generation_config";
     members(config, path, &CONFIG)?;
     for (field, least, most) in [("temperature", 0.0, 2.0), ("topP", 0.0, 1.0), ("candidateCount", 1.0, 8.0)]
@@ -161,7 +161,7 @@ fn generation_config(config: &Value, name: &ModelName) -> Validation {
     given(config, "thinkingConfig").map_or(Ok(()), |thinking| thinking_config(thinking, name))
 }
 
-fn thinking_config(config: &Value, name: &ModelName) -> Validation {
+fn thinking_config(config: &Value, name: &ModelName) -> ValidationResult {
     let path = "generation_config.thinking_config";
     members(config, path, &["includeThoughts", "thinkingBudget", "thinkingLevel"])?;
     let (level, budget) = (given(config, "thinkingLevel"), given(config, "thinkingBudget"));
@@ -190,7 +190,7 @@ fn thinking_config(config: &Value, name: &ModelName) -> Validation {
     Ok(())
 }
 
-fn tools(request: &Value) -> Validation {
+fn tools(request: &Value) -> ValidationResult {
     for (index, tool) in list(&request["tools"]).iter().enumerate() {
         members(tool, &format!("tools[{index}]"), &TOOLS)?;
         for (place, declaration) in list(&tool["functionDeclarations"]).iter().enumerate() {
@@ -227,7 +227,7 @@ fn tools(request: &Value) -> Validation {
     Ok(())
 }
 
-fn declared(declaration: &Value, path: &str) -> Validation {
+fn declared(declaration: &Value, path: &str) -> ValidationResult {
     const MEMBERS: [&str; 7] = [
         "name",
         "description",

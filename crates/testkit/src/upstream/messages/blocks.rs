@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::super::rejection::{Validation, decode, given};
+use super::super::rejection::{ValidationResult, decode, given};
 use super::refuse;
 use super::validate::{cache_control, each, members};
 
 const LARGEST_IMAGE: usize = 5 * 1024 * 1024;
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-pub(super) fn system(system: &Value) -> Validation {
+pub(super) fn system(system: &Value) -> ValidationResult {
     match system {
         Value::Null | Value::String(_) => Ok(()),
         Value::Array(_) => each(system, "system", |block, path| {
@@ -22,7 +22,7 @@ pub(super) fn system(system: &Value) -> Validation {
     }
 }
 
-pub(super) fn validate(messages: &[Value]) -> Validation {
+pub(super) fn validate(messages: &[Value]) -> ValidationResult {
     let last = messages.len().saturating_sub(1);
     for (index, message) in messages.iter().enumerate() {
         let path = format!("messages.{index}");
@@ -51,14 +51,14 @@ pub(super) fn validate(messages: &[Value]) -> Validation {
     Ok(())
 }
 
-fn prefill(text: &str) -> Validation {
+fn prefill(text: &str) -> ValidationResult {
     if text.ends_with(char::is_whitespace) {
         return Err(refuse("messages", "final assistant content cannot end with trailing whitespace"));
     }
     Ok(())
 }
 
-fn block(block: &Value, role: &str, path: &str) -> Validation {
+fn block(block: &Value, role: &str, path: &str) -> ValidationResult {
     let kind = block["type"].as_str().unwrap_or_default();
     cache_control(block, path)?;
     match (role, kind) {
@@ -90,7 +90,7 @@ fn block(block: &Value, role: &str, path: &str) -> Validation {
     }
 }
 
-fn text(block: &Value, path: &str) -> Validation {
+fn text(block: &Value, path: &str) -> ValidationResult {
     members(block, path, &["type", "text", "cache_control", "citations"])?;
     cache_control(block, path)?;
     match block["text"].as_str() {
@@ -103,7 +103,7 @@ fn text(block: &Value, path: &str) -> Validation {
     }
 }
 
-fn image(block: &Value, path: &str) -> Validation {
+fn image(block: &Value, path: &str) -> ValidationResult {
     members(block, path, &["type", "source", "cache_control"])?;
     let (source, path) = (&block["source"], format!("{path}.source"));
     match source["type"].as_str() {
@@ -129,7 +129,7 @@ fn image(block: &Value, path: &str) -> Validation {
     }
 }
 
-fn document(block: &Value, path: &str) -> Validation {
+fn document(block: &Value, path: &str) -> ValidationResult {
     members(block, path, &["type", "source", "title", "context", "citations", "cache_control"])?;
     let (source, path) = (&block["source"], format!("{path}.source"));
     match source["type"].as_str() {
@@ -151,14 +151,14 @@ fn document(block: &Value, path: &str) -> Validation {
     }
 }
 
-fn base64(data: &str, path: &str) -> Validation {
+fn base64(data: &str, path: &str) -> ValidationResult {
     if data.is_empty() || decode(data).is_none() {
         return Err(refuse(&format!("{path}.base64.data"), "Invalid base64 data"));
     }
     Ok(())
 }
 
-fn tool_result(block: &Value, path: &str) -> Validation {
+fn tool_result(block: &Value, path: &str) -> ValidationResult {
     members(block, path, &["type", "tool_use_id", "content", "is_error", "cache_control"])?;
     match given(block, "content") {
         None | Some(Value::String(_)) => Ok(()),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::super::rejection::{Rejection, Validation, is_name};
+use super::super::rejection::{UpstreamRejection, ValidationResult, is_name};
 use super::refuse;
 
 /// The content as blocks, also if it is a string.
@@ -30,7 +30,7 @@ pub(super) fn merged(messages: &[Value]) -> Vec<(&str, Vec<Value>)> {
     turns
 }
 
-pub(super) fn validate(messages: &[Value]) -> Validation {
+pub(super) fn validate(messages: &[Value]) -> ValidationResult {
     let mut seen = HashSet::new();
     let mut open: Vec<String> = Vec::new();
     for (index, (_, content)) in merged(messages).iter().enumerate() {
@@ -51,7 +51,7 @@ pub(super) fn validate(messages: &[Value]) -> Validation {
 }
 
 /// Checks that results come first and answer each call of the previous turn exactly once.
-fn answered(index: usize, content: &[Value], open: &mut Vec<String>) -> Validation {
+fn answered(index: usize, content: &[Value], open: &mut Vec<String>) -> ValidationResult {
     let mut others = false;
     for block in content {
         if block["type"] != "tool_result" {
@@ -73,7 +73,7 @@ fn answered(index: usize, content: &[Value], open: &mut Vec<String>) -> Validati
     if open.is_empty() { Ok(()) } else { Err(unanswered(index, open)) }
 }
 
-fn unanswered(index: usize, open: &[String]) -> Rejection {
+fn unanswered(index: usize, open: &[String]) -> UpstreamRejection {
     let message = format!(
         "`tool_use` ids were found without `tool_result` blocks immediately after: {}. Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
         open.join(", ")

@@ -42,14 +42,14 @@ async fn a_credential_and_a_version_are_required() {
     let body = base("text").to_string();
     let [key, version] = HEADERS;
     let response = ask_with(&upstream, "POST", "/v1/messages", &[version], &body).await;
-    response.refused(401);
+    response.expect_error(401);
     assert_eq!(
         (&response.json()["type"], &response.json()["error"]["type"]),
         (&json!("error"), &json!("authentication_error"))
     );
-    let unversioned = ask_with(&upstream, "POST", "/v1/messages", &[key], &body).await.refused(400);
+    let unversioned = ask_with(&upstream, "POST", "/v1/messages", &[key], &body).await.expect_error(400);
     assert_eq!(unversioned, "anthropic-version: header is required");
-    let list = ask_with(&upstream, "GET", "/v1/models", &HEADERS, "").await.taken();
+    let list = ask_with(&upstream, "GET", "/v1/models", &HEADERS, "").await.expect_ok();
     assert_eq!((&list["data"][0]["type"], &list["has_more"]), (&json!("model"), &json!(false)));
     assert!(upstream.bill().is_empty());
 }
@@ -94,7 +94,7 @@ async fn fields_and_limits_are_validated() {
         ("claude-3-7-sonnet~text", json!({"output_config": {"effort": "low"}}), "effort"),
         ("claude-opus-4-8~text", json!({"output_config": {"effort": "huge"}}), "effort"),
     ] {
-        let response = create(&upstream, model, changes.clone()).await.refused(400);
+        let response = create(&upstream, model, changes.clone()).await.expect_error(400);
         assert!(response.contains(message), "{changes}: {response}");
     }
     for (model, changes) in [
@@ -105,11 +105,11 @@ async fn fields_and_limits_are_validated() {
         ),
         ("text", json!({"system": [marked, marked, marked, marked]})),
     ] {
-        create(&upstream, model, changes).await.taken();
+        create(&upstream, model, changes).await.expect_ok();
     }
     let body = with(&base("text"), &json!({"context_management": {}})).to_string();
     let headers = [HEADERS[0], HEADERS[1], ("anthropic-beta", "context-management-2025-06-27")];
-    ask_with(&upstream, "POST", "/v1/messages?beta=true", &headers, &body).await.taken();
+    ask_with(&upstream, "POST", "/v1/messages?beta=true", &headers, &body).await.expect_ok();
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn turns_are_validated() {
             "unexpected `tool_use_id`",
         ),
     ] {
-        let response = create(&upstream, model, json!({"messages": messages})).await.refused(400);
+        let response = create(&upstream, model, json!({"messages": messages})).await.expect_error(400);
         assert!(response.contains(message), "{messages}: {response}");
     }
     for (model, messages) in [
@@ -186,7 +186,7 @@ async fn turns_are_validated() {
             ]),
         ),
     ] {
-        create(&upstream, model, json!({"messages": messages})).await.taken();
+        create(&upstream, model, json!({"messages": messages})).await.expect_ok();
     }
 }
 
@@ -207,7 +207,7 @@ async fn tools_are_validated() {
         (json!({"tools": tool(), "tool_choice": "auto"}), "tool_choice"),
         (json!({"tools": tool(), "tool_choice": {"type": "tool", "name": "x"}}), "not found"),
     ] {
-        let response = create(&upstream, "text", changes.clone()).await.refused(400);
+        let response = create(&upstream, "text", changes.clone()).await.expect_error(400);
         assert!(response.contains(message), "{changes}: {response}");
     }
     create(
@@ -216,7 +216,7 @@ async fn tools_are_validated() {
         json!({"tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 5}]}),
     )
     .await
-    .taken();
+    .expect_ok();
 }
 
 #[tokio::test]
@@ -224,26 +224,26 @@ async fn thinking_is_signed_and_verified() {
     let upstream = Upstream::start().await;
     let model = "claude-sonnet-4-5~tools";
     let thinking = json!({"type": "enabled", "budget_tokens": 2000});
-    let first = create(&upstream, model, json!({"thinking": thinking, "tools": tool()})).await.taken();
+    let first = create(&upstream, model, json!({"thinking": thinking, "tools": tool()})).await.expect_ok();
     let content = first["content"].as_array().unwrap();
     assert_eq!((&content[0]["type"], &content[1]["type"]), (&json!("thinking"), &json!("tool_use")));
     assert_eq!(first["stop_reason"], "tool_use");
     let answer = user(json!([result(content[1]["id"].as_str().unwrap())]));
     let again = |content: Value| json!({"thinking": thinking, "tools": tool(), "messages": [user(json!("hi")), assistant(content), answer]});
-    let second = create(&upstream, model, again(json!(content))).await.taken();
+    let second = create(&upstream, model, again(json!(content))).await.expect_ok();
     assert_eq!(second["content"].as_array().unwrap().last().unwrap()["text"], "The tools said: sunny");
-    let refused = create(&upstream, model, again(json!([content[1]]))).await.refused(400);
+    let refused = create(&upstream, model, again(json!([content[1]]))).await.expect_error(400);
     assert!(refused.contains("Expected `thinking` or `redacted_thinking`"), "{refused}");
     for changes in [json!({"thinking": "other"}), json!({"signature": "other"})] {
         let altered = json!([with(&content[0], &changes), content[1]]);
-        let refused = create(&upstream, model, again(altered)).await.refused(400);
+        let refused = create(&upstream, model, again(altered)).await.expect_error(400);
         assert!(refused.contains("Invalid `signature` in `thinking` block"), "{refused}");
     }
     let adaptive = json!({"thinking": {"type": "adaptive"}, "tools": tool()});
-    let omitted = create(&upstream, "claude-opus-4-8~tools", adaptive).await.taken();
+    let omitted = create(&upstream, "claude-opus-4-8~tools", adaptive).await.expect_ok();
     assert_eq!(omitted["content"][0]["thinking"], "");
     let redacted =
-        create(&upstream, "claude-sonnet-4-5~redacted", json!({"thinking": thinking})).await.taken();
+        create(&upstream, "claude-sonnet-4-5~redacted", json!({"thinking": thinking})).await.expect_ok();
     assert_eq!(redacted["content"][0]["type"], "redacted_thinking");
 }
 
@@ -263,7 +263,7 @@ async fn thinking_parameters_are_validated() {
         ("text", json!({"thinking": {"type": "auto"}}), "thinking"),
         ("text", json!({"thinking": {"type": "disabled", "effort": 1}}), "thinking.effort"),
     ] {
-        let response = create(&upstream, model, changes.clone()).await.refused(400);
+        let response = create(&upstream, model, changes.clone()).await.expect_error(400);
         assert!(response.contains(message), "{changes}: {response}");
     }
 }
@@ -287,7 +287,7 @@ async fn stream_document_and_bill_agree() {
     ] {
         upstream.reset();
         let changes = json!({"thinking": thinking, "stop_sequences": ["END"]});
-        let whole = create(&upstream, model, changes.clone()).await.taken();
+        let whole = create(&upstream, model, changes.clone()).await.expect_ok();
         let events = create(&upstream, model, with(&changes, &json!({"stream": true}))).await.chunks();
         assert_eq!(
             (&events[0]["type"], &events.last().unwrap()["type"]),
@@ -328,7 +328,7 @@ async fn failures_have_anthropics_shape() {
         ("error-500", 500, "api_error"),
     ] {
         let response = create(&upstream, model, json!({})).await;
-        response.refused(status);
+        response.expect_error(status);
         assert_eq!(response.json()["error"]["type"], kind);
     }
     for (model, before) in [("error-in-stream", "ping"), ("error-after-content", "content_block_delta")] {
@@ -344,10 +344,10 @@ async fn tokens_are_counted_as_they_are_billed() {
     let upstream = Upstream::start().await;
     let body = json!({"model": "text", "system": "be kind", "messages": [user(json!("one two three"))]});
     let path = "/v1/messages/count_tokens";
-    let counted = ask_with(&upstream, "POST", path, &HEADERS, &body.to_string()).await.taken();
+    let counted = ask_with(&upstream, "POST", path, &HEADERS, &body.to_string()).await.expect_ok();
     assert_eq!(counted, json!({"input_tokens": 13}));
     let limited = with(&body, &json!({"max_tokens": 5})).to_string();
-    ask_with(&upstream, "POST", path, &HEADERS, &limited).await.refused(400);
+    ask_with(&upstream, "POST", path, &HEADERS, &limited).await.expect_error(400);
     assert!(upstream.bill().is_empty());
 }
 
@@ -361,19 +361,19 @@ async fn an_agent_writes_a_file_with_its_own_tool() {
         json!([{"type": "text", "text": "<system-reminder>x</system-reminder>"}, {"type": "text", "text": "Please write the file a.txt with hello there\nand stop."}])
     )]);
     let changes = json!({"system": "Working directory: /project\nmore", "tools": tools, "messages": order});
-    let answer = create(&upstream, "claude-opus-4-8~agent", changes.clone()).await.taken();
+    let answer = create(&upstream, "claude-opus-4-8~agent", changes.clone()).await.expect_ok();
     assert_eq!(
         answer["content"][0]["input"],
         json!({"file_path": "/project/a.txt", "content": "hello there"})
     );
     let shell = with(&changes, &json!({"tools": [tools[0]]}));
-    let answer = create(&upstream, "agent", shell).await.taken();
+    let answer = create(&upstream, "agent", shell).await.expect_ok();
     let line = "printf '%s' 'hello there' > 'a.txt'";
     assert_eq!(answer["content"][0]["input"], json!({"command": line, "description": "Write the file"}));
     let id = answer["content"][0]["id"].as_str().unwrap();
     let messages = json!([order[0], assistant(answer["content"].clone()), user(json!([result(id)]))]);
-    let answer = create(&upstream, "agent", with(&changes, &json!({"messages": messages}))).await.taken();
+    let answer = create(&upstream, "agent", with(&changes, &json!({"messages": messages}))).await.expect_ok();
     assert_eq!(answer["content"][0]["text"], "Done.");
-    let untooled = create(&upstream, "agent", with(&changes, &json!({"tools": null}))).await.taken();
+    let untooled = create(&upstream, "agent", with(&changes, &json!({"tools": null}))).await.expect_ok();
     assert_eq!(untooled["content"][0]["type"], "text");
 }

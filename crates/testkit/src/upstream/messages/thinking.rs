@@ -4,14 +4,19 @@ use serde_json::Value;
 
 use super::super::memory::Memory;
 use super::super::model_name::Claude;
-use super::super::rejection::{Validation, given};
+use super::super::rejection::{ValidationResult, given};
 use super::pairing::merged;
 use super::refuse;
 use super::validate::members;
 
 const LEAST_BUDGET: u64 = 1024;
 
-pub(super) fn validate(request: &Value, messages: &[Value], claude: Claude, memory: &Memory) -> Validation {
+pub(super) fn validate(
+    request: &Value,
+    messages: &[Value],
+    claude: Claude,
+    memory: &Memory,
+) -> ValidationResult {
     signatures(messages, memory)?;
     let Some(thinking) = given(request, "thinking") else { return Ok(()) };
     members(thinking, "thinking", &["type", "budget_tokens", "display"])?;
@@ -38,7 +43,7 @@ pub(super) fn validate(request: &Value, messages: &[Value], claude: Claude, memo
     }
 }
 
-fn enabled(request: &Value, thinking: &Value, claude: Claude) -> Validation {
+fn enabled(request: &Value, thinking: &Value, claude: Claude) -> ValidationResult {
     if claude.is_adaptive_only() {
         let message = "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.";
         return Err(refuse("", message));
@@ -60,7 +65,7 @@ fn enabled(request: &Value, thinking: &Value, claude: Claude) -> Validation {
 }
 
 /// Rejects parameters that are incompatible with thinking.
-fn companions(request: &Value) -> Validation {
+fn companions(request: &Value) -> ValidationResult {
     if given(request, "temperature").is_some_and(|value| value.as_f64() != Some(1.0)) {
         return Err(refuse("", "`temperature` may only be set to 1 when thinking is enabled."));
     }
@@ -90,7 +95,7 @@ fn companions(request: &Value) -> Validation {
 }
 
 /// Requires that the turn whose calls are being answered begins with its thinking.
-fn leading(messages: &[Value]) -> Validation {
+fn leading(messages: &[Value]) -> ValidationResult {
     let turns = merged(messages);
     let [.., (_, calls), (_, results)] = turns.as_slice() else { return Ok(()) };
     let answers = results.iter().any(|block| block["type"] == "tool_result");
@@ -106,7 +111,7 @@ fn leading(messages: &[Value]) -> Validation {
 }
 
 /// Accepts only issued signatures with their original text.
-fn signatures(messages: &[Value], memory: &Memory) -> Validation {
+fn signatures(messages: &[Value], memory: &Memory) -> ValidationResult {
     for (index, (_, content)) in merged(messages).iter().enumerate() {
         for (place, block) in content.iter().enumerate() {
             let text = |member: &str| block[member].as_str().unwrap_or_default();

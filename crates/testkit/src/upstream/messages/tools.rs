@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::rejection::{Validation, given, is_name, list};
+use super::super::rejection::{ValidationResult, given, is_name, list};
 use super::refuse;
 use super::validate::{cache_control, each, members};
 
@@ -33,7 +33,7 @@ const UNSUPPORTED_KEYWORDS: [&str; 9] = [
     "uniqueItems",
 ];
 
-pub(super) fn validate(request: &Value) -> Validation {
+pub(super) fn validate(request: &Value) -> ValidationResult {
     let mut names = HashSet::new();
     each(&request["tools"], "tools", |tool, path| {
         cache_control(tool, path)?;
@@ -59,7 +59,7 @@ fn is_dated(kind: &str) -> bool {
     date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn custom(tool: &Value, path: &str, name: &str) -> Validation {
+fn custom(tool: &Value, path: &str, name: &str) -> ValidationResult {
     members(tool, &format!("{path}.custom"), &CUSTOM)?;
     if !is_name(name, 128) {
         return Err(refuse(
@@ -80,7 +80,7 @@ fn custom(tool: &Value, path: &str, name: &str) -> Validation {
     if tool["strict"] == true { closed(schema, &format!("{path}.custom")) } else { Ok(()) }
 }
 
-fn tool_choice(request: &Value) -> Validation {
+fn tool_choice(request: &Value) -> ValidationResult {
     let Some(choice) = given(request, "tool_choice") else { return Ok(()) };
     let known: &[&str] = match choice["type"].as_str() {
         Some("auto" | "any") => &["type", "disable_parallel_tool_use"],
@@ -106,7 +106,7 @@ fn tool_choice(request: &Value) -> Validation {
 }
 
 /// Checks a strict schema: every object is closed, and numbers and lengths have no limits.
-pub(super) fn closed(schema: &Value, path: &str) -> Validation {
+pub(super) fn closed(schema: &Value, path: &str) -> ValidationResult {
     let Some(object) = schema.as_object() else { return Ok(()) };
     let kind = schema["type"].as_str().unwrap_or_default();
     if (kind == "object" || object.contains_key("properties")) && schema["additionalProperties"] != false {

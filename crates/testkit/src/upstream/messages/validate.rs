@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::memory::Memory;
 use super::super::model_name::{Claude, ModelName};
-use super::super::rejection::{Rejection, Validation, given, list, unknown_member};
+use super::super::rejection::{UpstreamRejection, ValidationResult, given, list, unknown_member};
 use super::{blocks, pairing, refuse, thinking, tools};
 
 const FIELDS: [&str; 20] = [
@@ -48,7 +48,7 @@ const COUNTED_FIELDS: [&str; 9] = [
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 const MOST_MARKS: usize = 4;
 
-pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> Validation {
+pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> ValidationResult {
     if !value.is_object() {
         return Err(refuse(path, "Input should be a valid dictionary or object"));
     }
@@ -59,7 +59,7 @@ pub(super) fn members(value: &Value, path: &str, known: &[&str]) -> Validation {
     }
 }
 
-pub(super) fn validate(request: &Value, name: &ModelName, beta: bool, memory: &Memory) -> Validation {
+pub(super) fn validate(request: &Value, name: &ModelName, beta: bool, memory: &Memory) -> ValidationResult {
     let mut known = FIELDS.to_vec();
     if beta {
         known.extend(BETA_FIELDS);
@@ -95,7 +95,12 @@ pub(super) fn validate(request: &Value, name: &ModelName, beta: bool, memory: &M
     substance(request, name, memory)
 }
 
-pub(super) fn count_tokens(request: &Value, name: &ModelName, beta: bool, memory: &Memory) -> Validation {
+pub(super) fn count_tokens(
+    request: &Value,
+    name: &ModelName,
+    beta: bool,
+    memory: &Memory,
+) -> ValidationResult {
     let mut known = COUNTED_FIELDS.to_vec();
     if beta {
         known.extend(BETA_FIELDS);
@@ -105,7 +110,7 @@ pub(super) fn count_tokens(request: &Value, name: &ModelName, beta: bool, memory
 }
 
 /// Checks shared by token counting and message creation.
-fn substance(request: &Value, name: &ModelName, memory: &Memory) -> Validation {
+fn substance(request: &Value, name: &ModelName, memory: &Memory) -> ValidationResult {
     if name.whole.is_empty() {
         return Err(refuse("model", "Field required"));
     }
@@ -126,7 +131,7 @@ fn substance(request: &Value, name: &ModelName, memory: &Memory) -> Validation {
     Ok(())
 }
 
-fn sampling(request: &Value, claude: Claude) -> Validation {
+fn sampling(request: &Value, claude: Claude) -> ValidationResult {
     let is_given = |field: &str| given(request, field).is_some();
     for field in ["temperature", "top_p", "top_k"] {
         if claude.is_adaptive_only() && is_given(field) {
@@ -147,7 +152,7 @@ fn sampling(request: &Value, claude: Claude) -> Validation {
     Ok(())
 }
 
-fn stop_sequences(request: &Value) -> Validation {
+fn stop_sequences(request: &Value) -> ValidationResult {
     let Some(sequences) = given(request, "stop_sequences") else { return Ok(()) };
     let Some(sequences) = sequences.as_array() else {
         return Err(refuse("stop_sequences", "Input should be a valid list"));
@@ -158,7 +163,7 @@ fn stop_sequences(request: &Value) -> Validation {
     Ok(())
 }
 
-fn roles(messages: &[Value], claude: Claude) -> Validation {
+fn roles(messages: &[Value], claude: Claude) -> ValidationResult {
     if messages.is_empty() {
         return Err(refuse("messages", "at least one message is required"));
     }
@@ -191,7 +196,7 @@ fn roles(messages: &[Value], claude: Claude) -> Validation {
     Ok(())
 }
 
-fn output_config(request: &Value, claude: Claude) -> Validation {
+fn output_config(request: &Value, claude: Claude) -> ValidationResult {
     let Some(config) = given(request, "output_config") else { return Ok(()) };
     members(config, "output_config", &["effort", "format", "task_budget"])?;
     if let Some(effort) = given(config, "effort") {
@@ -231,13 +236,13 @@ fn marks(value: &Value) -> usize {
     }
 }
 
-pub(super) fn cache_control(value: &Value, path: &str) -> Validation {
+pub(super) fn cache_control(value: &Value, path: &str) -> ValidationResult {
     let Some(mark) = given(value, "cache_control") else { return Ok(()) };
     let path = format!("{path}.cache_control");
     members(mark, &path, &["type", "ttl", "scope"])?;
     let ttl = given(mark, "ttl").is_none_or(|ttl| ttl == "5m" || ttl == "1h");
     if mark["type"] != "ephemeral" || !ttl {
-        return Err(Rejection::at(
+        return Err(UpstreamRejection::at(
             path.clone(),
             format!("{path}: Input should be 'ephemeral' for '5m' or '1h'"),
         ));
@@ -248,7 +253,7 @@ pub(super) fn cache_control(value: &Value, path: &str) -> Validation {
 pub(super) fn each(
     value: &Value,
     path: &str,
-    mut check: impl FnMut(&Value, &str) -> Validation,
-) -> Validation {
+    mut check: impl FnMut(&Value, &str) -> ValidationResult,
+) -> ValidationResult {
     list(value).iter().enumerate().try_for_each(|(index, item)| check(item, &format!("{path}.{index}")))
 }

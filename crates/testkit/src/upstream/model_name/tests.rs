@@ -1,23 +1,20 @@
 //! Tests of names and their generations.
 
 use super::ModelName;
-use crate::upstream::fault_script::Behaviour;
+use crate::upstream::fault_script::ParsedScript;
 
 #[test]
-fn a_family_precedes_the_behaviour() {
-    let behaviour = |text| Behaviour::parse(text).unwrap();
+fn a_family_precedes_the_script() {
+    let script = |text| ParsedScript::parse(text).unwrap();
     let name = ModelName::parse("gpt-5-mini~parallel-tools");
-    assert_eq!((&name.behaviour, name.family.as_deref()), (&behaviour("parallel-tools"), Some("gpt-5-mini")));
+    assert_eq!((&name.script, name.family.as_deref()), (&script("parallel-tools"), Some("gpt-5-mini")));
     assert!(name.is_reasoning() && name.is_strict() && name.is_openai());
     let plain = ModelName::parse("text");
-    assert_eq!(
-        (&plain.behaviour, plain.family.as_deref(), plain.is_strict()),
-        (&behaviour("text"), None, false)
-    );
-    assert_eq!(ModelName::parse("demo-chat").behaviour, behaviour("text"));
+    assert_eq!((&plain.script, plain.family.as_deref(), plain.is_strict()), (&script("text"), None, false));
+    assert_eq!(ModelName::parse("demo-chat").script, script("text"));
     assert!(ModelName::parse("strict").is_strict());
     let marked = ModelName::parse("gpt-4.1~text@7");
-    assert_eq!((&marked.behaviour, marked.whole.as_str()), (&behaviour("text"), "gpt-4.1~text@7"));
+    assert_eq!((&marked.script, marked.whole.as_str()), (&script("text"), "gpt-4.1~text@7"));
     assert!(ModelName::parse("o4-mini~text").is_reasoning());
     assert!(!ModelName::parse("other~text").is_reasoning() && !ModelName::parse("other~text").is_openai());
 }

@@ -7,9 +7,9 @@ use super::super::chat::{self, usage_of};
 use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::openai::{invalid, range, texts};
 use super::super::parsed_request::ParsedRequest;
-use super::super::rejection::{Rejection, given};
+use super::super::rejection::{UpstreamRejection, given};
 use super::super::reply::{Reply, Stop, UsageStyle};
-use super::super::request_context::{AcceptedRequest, RequestContext};
+use super::super::upstream_request::{AcceptedRequest, UpstreamRequest};
 
 const FIELDS: [&str; 18] = [
     "best_of",
@@ -39,9 +39,9 @@ struct CompletionsRenderer {
 }
 
 pub(in super::super) fn open<'a>(
-    context: &RequestContext<'a>,
+    context: &UpstreamRequest<'a>,
     request: &Value,
-) -> Result<AcceptedRequest<'a>, Rejection> {
+) -> Result<AcceptedRequest<'a>, UpstreamRejection> {
     let parsed = super::admit(context, request, &FIELDS)?;
     range(request, "temperature", 0.0, 2.0)?;
     range(request, "top_p", 0.0, 1.0)?;

@@ -9,9 +9,9 @@ use super::super::chat;
 use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::openai::{invalid, missing, one_of};
 use super::super::parsed_request::ParsedRequest;
-use super::super::rejection::{Rejection, given};
+use super::super::rejection::{UpstreamRejection, given};
 use super::super::reply::{Reply, UsageStyle};
-use super::super::request_context::{AcceptedRequest, RequestContext};
+use super::super::upstream_request::{AcceptedRequest, UpstreamRequest};
 
 /// OpenAI's fields, and the `task` of other vendors.
 const FIELDS: [&str; 6] = ["dimensions", "encoding_format", "input", "model", "task", "user"];
@@ -25,9 +25,9 @@ struct EmbeddingsRenderer {
 }
 
 pub(in super::super) fn open<'a>(
-    context: &RequestContext<'a>,
+    context: &UpstreamRequest<'a>,
     request: &Value,
-) -> Result<AcceptedRequest<'a>, Rejection> {
+) -> Result<AcceptedRequest<'a>, UpstreamRejection> {
     let parsed = super::admit(context, request, &FIELDS)?;
     if let Some(format) = given(request, "encoding_format") {
         one_of(format, "encoding_format", &["float", "base64"])?;
@@ -42,7 +42,7 @@ pub(in super::super) fn open<'a>(
 }
 
 /// Reads a text, texts, tokens, or lists of tokens; a token counts as a word.
-fn inputs(request: &Value) -> Result<Vec<String>, Rejection> {
+fn inputs(request: &Value) -> Result<Vec<String>, UpstreamRejection> {
     let words = |tokens: &[Value]| tokens.iter().map(Value::to_string).collect::<Vec<_>>().join(" ");
     let inputs = match given(request, "input").ok_or_else(|| missing("input"))? {
         Value::String(text) => vec![text.clone()],

@@ -7,9 +7,9 @@ use super::super::chat;
 use super::super::dialect::{Dialect, ResponseRenderer};
 use super::super::openai::{invalid, missing};
 use super::super::parsed_request::ParsedRequest;
-use super::super::rejection::{Rejection, given, list};
+use super::super::rejection::{UpstreamRejection, given, list};
 use super::super::reply::{Reply, UsageStyle};
-use super::super::request_context::{AcceptedRequest, RequestContext};
+use super::super::upstream_request::{AcceptedRequest, UpstreamRequest};
 
 const FIELDS: [&str; 6] = ["documents", "model", "query", "return_documents", "top_n", "user"];
 
@@ -21,9 +21,9 @@ struct RerankRenderer {
 }
 
 pub(in super::super) fn open<'a>(
-    context: &RequestContext<'a>,
+    context: &UpstreamRequest<'a>,
     request: &Value,
-) -> Result<AcceptedRequest<'a>, Rejection> {
+) -> Result<AcceptedRequest<'a>, UpstreamRejection> {
     let parsed = super::admit(context, request, &FIELDS)?;
     let query = request["query"].as_str().ok_or_else(|| missing("query"))?.to_owned();
     let documents = list(&request["documents"]).to_vec();

@@ -16,7 +16,7 @@ async fn embeddings_depend_on_the_text() {
     let upstream = Upstream::start().await;
     let base = || json!({"model": "text", "input": ["one two", "three"]});
     for path in ["/v1/embeddings", "/v1beta/openai/embeddings"] {
-        let answer = post(&upstream, path, base(), json!({"dimensions": 4})).await.taken();
+        let answer = post(&upstream, path, base(), json!({"dimensions": 4})).await.expect_ok();
         assert_eq!(answer["data"][1]["embedding"].as_array().unwrap().len(), 4);
         assert_eq!(answer["usage"], json!({"prompt_tokens": 11, "total_tokens": 11}));
         let line = upstream.bill().pop().unwrap();
@@ -24,7 +24,7 @@ async fn embeddings_depend_on_the_text() {
             (line.dialect.as_str(), line.prompt_tokens, line.completion_tokens),
             ("embeddings", 11, 0)
         );
-        let packed = post(&upstream, path, base(), json!({"encoding_format": "base64"})).await.taken();
+        let packed = post(&upstream, path, base(), json!({"encoding_format": "base64"})).await.expect_ok();
         assert!(packed["data"][0]["embedding"].is_string());
     }
     for changes in [
@@ -35,18 +35,18 @@ async fn embeddings_depend_on_the_text() {
         json!({"encoding_format": "x"}),
         json!({"model": null}),
     ] {
-        post(&upstream, "/v1/embeddings", base(), changes).await.refused(400);
+        post(&upstream, "/v1/embeddings", base(), changes).await.expect_error(400);
     }
-    post(&upstream, "/v1/embeddings", base(), json!({"model": "error-503"})).await.refused(503);
-    ask_with(&upstream, "POST", "/v1/embeddings", &[], &base().to_string()).await.refused(401);
-    ask_with(&upstream, "POST", "/ollama/v1/embeddings", &[], &base().to_string()).await.taken();
+    post(&upstream, "/v1/embeddings", base(), json!({"model": "error-503"})).await.expect_error(503);
+    ask_with(&upstream, "POST", "/v1/embeddings", &[], &base().to_string()).await.expect_error(401);
+    ask_with(&upstream, "POST", "/ollama/v1/embeddings", &[], &base().to_string()).await.expect_ok();
 }
 
 #[tokio::test]
 async fn rerank_orders_by_shared_words() {
     let upstream = Upstream::start().await;
     let base = || json!({"model": "text", "query": "red fox", "documents": ["a cow", "the red fox", {"text": "a fox"}]});
-    let answer = post(&upstream, "/v1/rerank", base(), json!({"top_n": 2})).await.taken();
+    let answer = post(&upstream, "/v1/rerank", base(), json!({"top_n": 2})).await.expect_ok();
     let order: Vec<u64> =
         answer["results"].as_array().unwrap().iter().map(|one| one["index"].as_u64().unwrap()).collect();
     assert_eq!(order, [1, 2]);
@@ -54,7 +54,7 @@ async fn rerank_orders_by_shared_words() {
     for changes in
         [json!({"top_n": 4}), json!({"documents": []}), json!({"query": null}), json!({"surprise": 1})]
     {
-        post(&upstream, "/v1/rerank", base(), changes).await.refused(400);
+        post(&upstream, "/v1/rerank", base(), changes).await.expect_error(400);
     }
 }
 
@@ -62,7 +62,7 @@ async fn rerank_orders_by_shared_words() {
 async fn completions_continue_the_prompt() {
     let upstream = Upstream::start().await;
     let base = || json!({"model": "text", "prompt": "one two three"});
-    let answer = post(&upstream, "/v1/completions", base(), json!({})).await.taken();
+    let answer = post(&upstream, "/v1/completions", base(), json!({})).await.expect_ok();
     assert_eq!(answer["choices"][0]["text"], "Hello from the upstream. You said: one two three");
     let streamed = json!({"stream": true, "stream_options": {"include_usage": true}});
     let response = post(&upstream, "/v1/completions", base(), streamed).await;
@@ -76,6 +76,6 @@ async fn completions_continue_the_prompt() {
     }
     assert_eq!(answer["usage"], usage);
     for changes in [json!({"messages": []}), json!({"temperature": 3}), json!({"prompt": {}})] {
-        post(&upstream, "/v1/completions", base(), changes).await.refused(400);
+        post(&upstream, "/v1/completions", base(), changes).await.expect_error(400);
     }
 }

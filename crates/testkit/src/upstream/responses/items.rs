@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::memory::Memory;
 use super::super::openai::{invalid, members, missing, one_of};
-use super::super::rejection::{Rejection, Validation, decode, given, list};
+use super::super::rejection::{UpstreamRejection, ValidationResult, decode, given, list};
 
 /// Item types whose members are not checked.
 const OTHER_TYPES: [&str; 22] = [
@@ -34,14 +34,14 @@ const OTHER_TYPES: [&str; 22] = [
 
 const LONGEST_CALL_ID: usize = 64;
 
-pub(super) fn validate(items: &[Value], memory: &Memory) -> Validation {
+pub(super) fn validate(items: &[Value], memory: &Memory) -> ValidationResult {
     for (index, one) in items.iter().enumerate() {
         item(one, &format!("input[{index}]"), memory)?;
     }
     Ok(())
 }
 
-fn item(item: &Value, path: &str, memory: &Memory) -> Validation {
+fn item(item: &Value, path: &str, memory: &Memory) -> ValidationResult {
     match item["type"].as_str().unwrap_or_default() {
         "message" => message(item, path),
         "function_call" => {
@@ -83,34 +83,34 @@ fn item(item: &Value, path: &str, memory: &Memory) -> Validation {
     }
 }
 
-fn absent(path: &str, id: &str) -> Rejection {
+fn absent(path: &str, id: &str) -> UpstreamRejection {
     let message = format!(
         "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
     );
-    Rejection { status: 404, ..Rejection::at(path, message) }
+    UpstreamRejection { status: 404, ..UpstreamRejection::at(path, message) }
 }
 
-fn identified(item: &Value, path: &str, prefix: &str) -> Validation {
+fn identified(item: &Value, path: &str, prefix: &str) -> ValidationResult {
     match given(item, "id") {
         Some(id) if !id.as_str().is_some_and(|id| id.starts_with(prefix) && id.len() <= LONGEST_CALL_ID) => {
             let message = format!("Invalid '{path}.id': {id}. Expected an ID that begins with '{prefix}'.");
-            Err(Rejection::at(format!("{path}.id"), message).code("invalid_value"))
+            Err(UpstreamRejection::at(format!("{path}.id"), message).code("invalid_value"))
         }
         _ => Ok(()),
     }
 }
 
-fn call_id(item: &Value, path: &str) -> Validation {
+fn call_id(item: &Value, path: &str) -> ValidationResult {
     let path = format!("{path}.call_id");
     let id = item["call_id"].as_str().filter(|id| !id.is_empty()).ok_or_else(|| missing(&path))?;
     if id.len() > LONGEST_CALL_ID {
         let message = format!("Invalid '{path}': string too long. Expected a string with maximum length 64.");
-        return Err(Rejection::at(path, message).code("string_above_max_length"));
+        return Err(UpstreamRejection::at(path, message).code("string_above_max_length"));
     }
     Ok(())
 }
 
-fn message(item: &Value, path: &str) -> Validation {
+fn message(item: &Value, path: &str) -> ValidationResult {
     members(item, path, &["type", "id", "role", "content", "status", "phase"])?;
     one_of(&item["role"], &format!("{path}.role"), &["user", "assistant", "system", "developer"])?;
     identified(item, path, "msg_")?;
@@ -126,7 +126,7 @@ fn message(item: &Value, path: &str) -> Validation {
     }
 }
 
-fn part(part: &Value, of_assistant: bool, path: &str) -> Validation {
+fn part(part: &Value, of_assistant: bool, path: &str) -> ValidationResult {
     let kinds: &[&str] = match of_assistant {
         true => &["output_text", "refusal"],
         false => &["input_text", "input_image", "input_file"],
@@ -142,7 +142,7 @@ fn part(part: &Value, of_assistant: bool, path: &str) -> Validation {
     if part["text"].is_string() { Ok(()) } else { Err(missing(&format!("{path}.text"))) }
 }
 
-fn image(part: &Value, path: &str) -> Validation {
+fn image(part: &Value, path: &str) -> ValidationResult {
     members(part, path, &["type", "image_url", "file_id", "detail"])?;
     if given(part, "file_id").is_some() {
         return Ok(());
@@ -154,10 +154,10 @@ fn image(part: &Value, path: &str) -> Validation {
     if readable || url.starts_with("https://") || url.starts_with("http://") {
         return Ok(());
     }
-    Err(Rejection::at(path, "Invalid image URL.").code("invalid_image_url"))
+    Err(UpstreamRejection::at(path, "Invalid image URL.").code("invalid_image_url"))
 }
 
-fn output(output: &Value, path: &str) -> Validation {
+fn output(output: &Value, path: &str) -> ValidationResult {
     match output {
         Value::String(_) => Ok(()),
         Value::Array(parts) => {
@@ -170,7 +170,7 @@ fn output(output: &Value, path: &str) -> Validation {
 }
 
 /// Validates reasoning, which is identified by its seal, or by its id if it was stored.
-fn reasoning(item: &Value, path: &str, memory: &Memory) -> Validation {
+fn reasoning(item: &Value, path: &str, memory: &Memory) -> ValidationResult {
     members(item, path, &["type", "id", "summary", "content", "encrypted_content", "status"])?;
     if !item["summary"].is_array() {
         return Err(missing(&format!("{path}.summary")));
@@ -186,10 +186,10 @@ fn reasoning(item: &Value, path: &str, memory: &Memory) -> Validation {
     memory.item(id).map(drop).ok_or_else(|| absent(path, id))
 }
 
-fn sealed(item: &Value, path: &str, memory: &Memory) -> Validation {
+fn sealed(item: &Value, path: &str, memory: &Memory) -> ValidationResult {
     if memory.issued(item["encrypted_content"].as_str().unwrap_or_default()) {
         return Ok(());
     }
     let message = "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
-    Err(Rejection::at(format!("{path}.encrypted_content"), message).code("invalid_encrypted_content"))
+    Err(UpstreamRejection::at(format!("{path}.encrypted_content"), message).code("invalid_encrypted_content"))
 }

@@ -6,21 +6,21 @@ use super::super::answer::Billed;
 use super::super::memory::Stored;
 use super::super::model_name::ModelName;
 use super::super::openai::{bearer, invalid};
-use super::super::rejection::{Rejection, encode};
-use super::super::request_context::RequestContext;
+use super::super::rejection::{UpstreamRejection, encode};
+use super::super::upstream_request::UpstreamRequest;
 use super::{admit, read};
 
 /// Handles everything below `/v1/responses/{id}`.
 pub(in super::super) fn manage(
-    context: &RequestContext<'_>,
+    context: &UpstreamRequest<'_>,
     method: &str,
     rest: &str,
-) -> Result<Value, Rejection> {
+) -> Result<Value, UpstreamRejection> {
     bearer(context)?;
     let (id, action) = rest.split_once('/').unwrap_or((rest, ""));
     let Some(mut stored) = context.memory.stored(id) else {
         let message = format!("Response with id '{id}' not found.");
-        return Err(Rejection { status: 404, ..Rejection::at("id", message) });
+        return Err(UpstreamRejection { status: 404, ..UpstreamRejection::at("id", message) });
     };
     match (method, action) {
         ("GET", "") => Ok(look(context, id, &mut stored)),
@@ -30,7 +30,7 @@ pub(in super::super) fn manage(
             Ok(json!({"id": id, "object": "response", "deleted": true}))
         }
         ("POST", "cancel") => cancel(context, id, stored),
-        _ => Err(Rejection::new(404, format!("Invalid URL ({method} /v1/responses/{rest})"))),
+        _ => Err(UpstreamRejection::new(404, format!("Invalid URL ({method} /v1/responses/{rest})"))),
     }
 }
 
@@ -39,7 +39,7 @@ fn is_waiting(stored: &Stored) -> bool {
 }
 
 /// Retrieves a response. A background response is in progress at the first read and completed at the second.
-fn look(context: &RequestContext<'_>, id: &str, stored: &mut Stored) -> Value {
+fn look(context: &UpstreamRequest<'_>, id: &str, stored: &mut Stored) -> Value {
     stored.reads += 1;
     context.memory.store(id, stored.clone());
     let mut document = stored.document.clone();
@@ -50,9 +50,9 @@ fn look(context: &RequestContext<'_>, id: &str, stored: &mut Stored) -> Value {
     document
 }
 
-fn cancel(context: &RequestContext<'_>, id: &str, mut stored: Stored) -> Result<Value, Rejection> {
+fn cancel(context: &UpstreamRequest<'_>, id: &str, mut stored: Stored) -> Result<Value, UpstreamRejection> {
     if stored.document["background"] != true {
-        return Err(Rejection::new(400, "Cannot cancel a synchronous response."));
+        return Err(UpstreamRejection::new(400, "Cannot cancel a synchronous response."));
     }
     if is_waiting(&stored) {
         stored.document["status"] = json!("cancelled");
@@ -62,7 +62,7 @@ fn cancel(context: &RequestContext<'_>, id: &str, mut stored: Stored) -> Result<
     Ok(stored.document)
 }
 
-fn input_items(context: &RequestContext<'_>, stored: &Stored) -> Result<Value, Rejection> {
+fn input_items(context: &UpstreamRequest<'_>, stored: &Stored) -> Result<Value, UpstreamRejection> {
     let limit = context.parameter("limit").map_or(Ok(20), str::parse::<usize>);
     let limit = limit.ok().filter(|limit| (1..=100).contains(limit));
     let limit = limit.ok_or_else(|| invalid("limit", &json!(context.parameter("limit"))))?;
@@ -84,9 +84,9 @@ fn input_items(context: &RequestContext<'_>, stored: &Stored) -> Result<Value, R
 }
 
 pub(in super::super) fn input_tokens(
-    context: &RequestContext<'_>,
+    context: &UpstreamRequest<'_>,
     request: &Value,
-) -> Result<Value, Rejection> {
+) -> Result<Value, UpstreamRejection> {
     bearer(context)?;
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
     let input = admit(context, request, &name)?;
@@ -96,9 +96,9 @@ pub(in super::super) fn input_tokens(
 
 /// Compacts a conversation: user messages are kept, the rest becomes one sealed item.
 pub(in super::super) fn compact(
-    context: &RequestContext<'_>,
+    context: &UpstreamRequest<'_>,
     request: &Value,
-) -> Result<(Value, Billed), Rejection> {
+) -> Result<(Value, Billed), UpstreamRejection> {
     bearer(context)?;
     let name = ModelName::parse(request["model"].as_str().unwrap_or_default());
     let input = admit(context, request, &name)?;

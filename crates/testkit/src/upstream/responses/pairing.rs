@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::super::rejection::{Rejection, Validation};
+use super::super::rejection::{UpstreamRejection, ValidationResult};
 
 /// Checks the pairing; the first `before` items belong to earlier responses.
-pub(super) fn validate(items: &[Value], before: usize) -> Validation {
+pub(super) fn validate(items: &[Value], before: usize) -> ValidationResult {
     let kind = |item: &Value| item["type"].as_str().unwrap_or_default().to_owned();
     let mut open: Vec<&str> = Vec::new();
     for (index, item) in items.iter().enumerate() {
@@ -16,7 +16,7 @@ pub(super) fn validate(items: &[Value], before: usize) -> Validation {
                 let Some(found) = open.iter().position(|known| *known == call_id) else {
                     let message =
                         format!("No tool call found for function call output with call_id {call_id}.");
-                    return Err(Rejection::at("input", message));
+                    return Err(UpstreamRejection::at("input", message));
                 };
                 open.remove(found);
             }
@@ -27,13 +27,13 @@ pub(super) fn validate(items: &[Value], before: usize) -> Validation {
     match open.first() {
         None => Ok(()),
         Some(call_id) => {
-            Err(Rejection::at("input", format!("No tool output found for function call {call_id}.")))
+            Err(UpstreamRejection::at("input", format!("No tool output found for function call {call_id}.")))
         }
     }
 }
 
 /// Requires that reasoning is followed by the message or call it led to.
-fn follows(items: &[Value], index: usize, place: usize) -> Validation {
+fn follows(items: &[Value], index: usize, place: usize) -> ValidationResult {
     let next = items[index + 1..].iter().find(|item| item["type"] != "reasoning");
     let led_to = |item: &Value| {
         let kind = item["type"].as_str().unwrap_or_default();
@@ -47,5 +47,5 @@ fn follows(items: &[Value], index: usize, place: usize) -> Validation {
     let id = items[index]["id"].as_str().unwrap_or_default();
     let message =
         format!("Item '{id}' of type 'reasoning' was provided without its required following item.");
-    Err(Rejection::at(format!("input[{place}]"), message))
+    Err(UpstreamRejection::at(format!("input[{place}]"), message))
 }

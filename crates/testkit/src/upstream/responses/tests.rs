@@ -65,11 +65,11 @@ async fn fields_and_limits_are_validated() {
         ("text", json!({"tool_choice": {"type": "function", "name": "f"}}), "tool_choice"),
     ] {
         let response = create(&upstream, model, changes.clone()).await;
-        response.refused(400);
+        response.expect_error(400);
         assert_eq!(response.json()["error"]["param"], param, "{changes}");
     }
     let body = json!({"model": "text", "input": "hi"}).to_string();
-    ask_with(&upstream, "POST", "/v1/responses", &[("x-api-key", "k")], &body).await.refused(401);
+    ask_with(&upstream, "POST", "/v1/responses", &[("x-api-key", "k")], &body).await.expect_error(401);
     assert!(upstream.bill().is_empty());
 }
 
@@ -110,13 +110,13 @@ async fn items_are_validated() {
         ),
     ] {
         let response = create(&upstream, "text", json!({"input": input})).await;
-        response.refused(400);
+        response.expect_error(400);
         assert_eq!(response.json()["error"]["param"], param, "{input}");
     }
     let unknown = json!({"input": [{"type": "reasoning", "id": "rs_1", "summary": []}]});
-    create(&upstream, "text", unknown).await.refused(404);
+    create(&upstream, "text", unknown).await.expect_error(404);
     let good = json!([message("developer", json!("x")), call("a"), call("b"), output("b"), output("a")]);
-    let answer = create(&upstream, "tools", json!({"input": good})).await.taken();
+    let answer = create(&upstream, "tools", json!({"input": good})).await.expect_ok();
     assert_eq!(answer["output"][0]["content"][0]["text"], "The tools said: sunny; sunny");
 }
 
@@ -126,18 +126,20 @@ async fn encrypted_reasoning_is_verified() {
     let tools =
         json!([{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]);
     let changes = json!({"store": false, "include": ["reasoning.encrypted_content"], "reasoning": {"summary": "auto"}, "tools": tools});
-    let first = create(&upstream, "gpt-5-mini~tools", changes.clone()).await.taken();
+    let first = create(&upstream, "gpt-5-mini~tools", changes.clone()).await.expect_ok();
     let items = first["output"].as_array().unwrap();
     assert_eq!((&items[0]["type"], &items[1]["type"]), (&json!("reasoning"), &json!("function_call")));
     assert_eq!(items[0]["summary"][0]["text"], "Let me think about that first. ");
     let result = output(items[1]["call_id"].as_str().unwrap());
     let again = |input: Value| with(&changes, &json!({"input": input}));
     let user = json!({"role": "user", "content": "hi"});
-    create(&upstream, "gpt-5-mini~tools", again(json!([user, items[0], items[1], result]))).await.taken();
-    let stray = create(&upstream, "gpt-5-mini~tools", again(json!([items[0], user]))).await.refused(400);
+    create(&upstream, "gpt-5-mini~tools", again(json!([user, items[0], items[1], result]))).await.expect_ok();
+    let stray = create(&upstream, "gpt-5-mini~tools", again(json!([items[0], user]))).await.expect_error(400);
     assert!(stray.contains("without its required following item"), "{stray}");
     let other = with(&items[0], &json!({"encrypted_content": "other"}));
-    create(&upstream, "gpt-5-mini~tools", again(json!([user, other, items[1], result]))).await.refused(400);
+    create(&upstream, "gpt-5-mini~tools", again(json!([user, other, items[1], result])))
+        .await
+        .expect_error(400);
 }
 
 #[tokio::test]
@@ -177,7 +179,7 @@ async fn the_stream_has_the_whole_event_set_in_order() {
         ("empty", vec![]),
     ] {
         upstream.reset();
-        let whole = create(&upstream, model, asks.clone()).await.taken();
+        let whole = create(&upstream, model, asks.clone()).await.expect_ok();
         let response = create(&upstream, model, with(&asks, &json!({"stream": true}))).await;
         let events = response.chunks();
         assert!(!response.body.contains("[DONE]"));
@@ -208,43 +210,43 @@ async fn the_stream_has_the_whole_event_set_in_order() {
 #[tokio::test]
 async fn a_stored_response_can_be_read_and_deleted() {
     let upstream = Upstream::start().await;
-    let made = create(&upstream, "tools", json!({})).await.taken();
+    let made = create(&upstream, "tools", json!({})).await.expect_ok();
     let id = made["id"].as_str().unwrap();
-    assert_eq!(manage(&upstream, "GET", id).await.taken(), made);
-    let items = manage(&upstream, "GET", &format!("{id}/input_items?order=asc&limit=1")).await.taken();
+    assert_eq!(manage(&upstream, "GET", id).await.expect_ok(), made);
+    let items = manage(&upstream, "GET", &format!("{id}/input_items?order=asc&limit=1")).await.expect_ok();
     assert_eq!(
         (&items["data"][0]["content"][0]["text"], &items["has_more"]),
         (&json!("one two three"), &json!(false))
     );
-    manage(&upstream, "GET", &format!("{id}/input_items?limit=0")).await.refused(400);
-    manage(&upstream, "POST", &format!("{id}/cancel")).await.refused(400);
+    manage(&upstream, "GET", &format!("{id}/input_items?limit=0")).await.expect_error(400);
+    manage(&upstream, "POST", &format!("{id}/cancel")).await.expect_error(400);
     let next = |input: Value| json!({"previous_response_id": id, "input": input});
     let result = output(made["output"][0]["call_id"].as_str().unwrap());
-    let answer = create(&upstream, "tools", next(json!([result]))).await.taken();
+    let answer = create(&upstream, "tools", next(json!([result]))).await.expect_ok();
     assert_eq!(answer["output"][0]["content"][0]["text"], "The tools said: sunny");
     assert_eq!(answer["usage"]["input_tokens"], 12);
-    create(&upstream, "tools", next(json!("and now?"))).await.refused(400);
-    assert_eq!(manage(&upstream, "DELETE", id).await.taken()["deleted"], true);
-    manage(&upstream, "GET", id).await.refused(404);
-    create(&upstream, "text", next(json!("?"))).await.refused(400);
-    let unstored = create(&upstream, "text", json!({"store": false})).await.taken();
-    manage(&upstream, "GET", unstored["id"].as_str().unwrap()).await.refused(404);
+    create(&upstream, "tools", next(json!("and now?"))).await.expect_error(400);
+    assert_eq!(manage(&upstream, "DELETE", id).await.expect_ok()["deleted"], true);
+    manage(&upstream, "GET", id).await.expect_error(404);
+    create(&upstream, "text", next(json!("?"))).await.expect_error(400);
+    let unstored = create(&upstream, "text", json!({"store": false})).await.expect_ok();
+    manage(&upstream, "GET", unstored["id"].as_str().unwrap()).await.expect_error(404);
 }
 
 #[tokio::test]
 async fn a_background_response_is_polled_or_cancelled() {
     let upstream = Upstream::start().await;
     for cancels in [false, true] {
-        let made = create(&upstream, "text", json!({"background": true})).await.taken();
+        let made = create(&upstream, "text", json!({"background": true})).await.expect_ok();
         let id = made["id"].as_str().unwrap();
         assert_eq!(made["status"], "queued");
-        assert_eq!(manage(&upstream, "GET", id).await.taken()["status"], "in_progress");
+        assert_eq!(manage(&upstream, "GET", id).await.expect_ok()["status"], "in_progress");
         let end = if cancels {
             manage(&upstream, "POST", &format!("{id}/cancel")).await
         } else {
             manage(&upstream, "GET", id).await
         };
-        let end = end.taken();
+        let end = end.expect_ok();
         assert_eq!(end["status"], if cancels { "cancelled" } else { "completed" });
         assert_eq!(end["output"].as_array().unwrap().is_empty(), cancels);
     }
@@ -254,15 +256,15 @@ async fn a_background_response_is_polled_or_cancelled() {
 async fn conversations_are_counted_and_compacted() {
     let upstream = Upstream::start().await;
     let body = json!({"model": "text", "input": "one two three", "instructions": "be kind"}).to_string();
-    let counted = ask_with(&upstream, "POST", "/v1/responses/input_tokens", &[KEY], &body).await.taken();
+    let counted = ask_with(&upstream, "POST", "/v1/responses/input_tokens", &[KEY], &body).await.expect_ok();
     assert_eq!(counted, json!({"object": "response.input_tokens", "input_tokens": 13}));
-    let compacted = ask_with(&upstream, "POST", "/v1/responses/compact", &[KEY], &body).await.taken();
+    let compacted = ask_with(&upstream, "POST", "/v1/responses/compact", &[KEY], &body).await.expect_ok();
     assert_eq!(compacted["object"], "response.compaction");
     assert_eq!((upstream.bill()[0].prompt_tokens, upstream.bill()[0].completion_tokens), (13, 1));
-    create(&upstream, "text", json!({"input": compacted["output"]})).await.taken();
+    create(&upstream, "text", json!({"input": compacted["output"]})).await.expect_ok();
     create(&upstream, "text", json!({"input": [{"type": "compaction", "encrypted_content": "x"}]}))
         .await
-        .refused(400);
+        .expect_error(400);
 }
 
 #[tokio::test]
@@ -270,7 +272,7 @@ async fn a_custom_tool_gets_text() {
     let upstream = Upstream::start().await;
     let tools = json!([{"type": "custom", "name": "apply_patch", "format": {"type": "text"}}]);
     let changes = json!({"tools": tools, "input": "write the file a.txt with \"b c\" please"});
-    let answer = create(&upstream, "gpt-5-codex~agent", changes.clone()).await.taken();
+    let answer = create(&upstream, "gpt-5-codex~agent", changes.clone()).await.expect_ok();
     let item = answer["output"].as_array().unwrap().last().unwrap();
     assert_eq!(item["input"], "*** Begin Patch\n*** Add File: a.txt\n+b c\n*** End Patch\n");
     let events =

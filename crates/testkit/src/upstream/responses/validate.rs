@@ -6,7 +6,7 @@ use super::super::model_name::ModelName;
 use super::super::openai::{
     EFFORTS, invalid, members, missing, named_schema, one_of, range, unknown, unsupported,
 };
-use super::super::rejection::{Rejection, Validation, given, list, unknown_member};
+use super::super::rejection::{UpstreamRejection, ValidationResult, given, list, unknown_member};
 
 const FIELDS: [&str; 34] = [
     "access_programs",
@@ -77,7 +77,7 @@ const TOOLS: [&str; 18] = [
     "programmatic_tool_calling",
 ];
 
-pub(super) fn validate(request: &Value, name: &ModelName) -> Validation {
+pub(super) fn validate(request: &Value, name: &ModelName) -> ValidationResult {
     if let Some(field) = unknown_member(request, &FIELDS) {
         return Err(unknown(field));
     }
@@ -105,7 +105,7 @@ pub(super) fn validate(request: &Value, name: &ModelName) -> Validation {
     tool_choice(request)
 }
 
-fn limits(request: &Value) -> Validation {
+fn limits(request: &Value) -> ValidationResult {
     range(request, "temperature", 0.0, 2.0)?;
     range(request, "top_p", 0.0, 1.0)?;
     if given(request, "max_output_tokens").is_some_and(|limit| limit.as_u64().is_none_or(|limit| limit < 16))
@@ -114,7 +114,7 @@ fn limits(request: &Value) -> Validation {
             "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {} instead.",
             request["max_output_tokens"]
         );
-        return Err(Rejection::at("max_output_tokens", message).code("integer_below_min_value"));
+        return Err(UpstreamRejection::at("max_output_tokens", message).code("integer_below_min_value"));
     }
     if let Some(truncation) = given(request, "truncation") {
         one_of(truncation, "truncation", &["auto", "disabled"])?;
@@ -126,12 +126,15 @@ fn limits(request: &Value) -> Validation {
         if given(request, "previous_response_id").is_some() {
             return Err(invalid("conversation", &request["conversation"]));
         }
-        return Err(Rejection { status: 404, ..Rejection::at("conversation", "Conversation not found.") });
+        return Err(UpstreamRejection {
+            status: 404,
+            ..UpstreamRejection::at("conversation", "Conversation not found.")
+        });
     }
     Ok(())
 }
 
-fn generation(request: &Value, name: &ModelName) -> Validation {
+fn generation(request: &Value, name: &ModelName) -> ValidationResult {
     if let Some(reasoning) = given(request, "reasoning") {
         members(reasoning, "reasoning", &["effort", "summary", "generate_summary", "context", "mode"])?;
         if let Some(effort) = given(reasoning, "effort") {
@@ -155,7 +158,7 @@ fn generation(request: &Value, name: &ModelName) -> Validation {
     Ok(())
 }
 
-fn text(request: &Value) -> Validation {
+fn text(request: &Value) -> ValidationResult {
     let Some(text) = given(request, "text") else { return Ok(()) };
     members(text, "text", &["format", "verbosity"])?;
     if let Some(verbosity) = given(text, "verbosity") {
@@ -174,7 +177,7 @@ fn text(request: &Value) -> Validation {
     named_schema(format, path, "schema", 64)
 }
 
-fn tools(tools: &Value, path: &str) -> Validation {
+fn tools(tools: &Value, path: &str) -> ValidationResult {
     for (index, tool) in list(tools).iter().enumerate() {
         let path = format!("{path}[{index}]");
         one_of(&tool["type"], &format!("{path}.type"), &TOOLS)?;
@@ -211,7 +214,7 @@ fn tools(tools: &Value, path: &str) -> Validation {
     Ok(())
 }
 
-fn tool_choice(request: &Value) -> Validation {
+fn tool_choice(request: &Value) -> ValidationResult {
     let Some(choice) = given(request, "tool_choice") else { return Ok(()) };
     if choice.is_string() {
         return one_of(choice, "tool_choice", &["none", "auto", "required"]);
@@ -222,7 +225,7 @@ fn tool_choice(request: &Value) -> Validation {
     let declared = list(&request["tools"]).iter().any(|tool| tool["name"] == choice["name"]);
     if ["function", "custom"].iter().any(|kind| choice["type"] == *kind) && !declared {
         let name = choice["name"].as_str().unwrap_or_default();
-        return Err(Rejection::at(
+        return Err(UpstreamRejection::at(
             "tool_choice",
             format!("Tool choice '{name}' not found in 'tools' parameter."),
         ));

@@ -77,21 +77,24 @@ fn text(answer: &Value) -> String {
 async fn every_format_has_the_same_text() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
-        let answer = ask(&upstream, dialect, "text", false).await.taken();
+        let answer = ask(&upstream, dialect, "text", false).await.expect_ok();
         assert_eq!(text(&answer), "Hello from the upstream. You said: hi you", "{dialect}");
         let line = upstream.bill().pop().unwrap();
         assert_eq!((line.prompt_tokens, line.completion_tokens), (10, 8), "{dialect}");
         assert!(line.finished && answer.to_string().contains(&line.id), "{dialect}");
         assert_eq!(
-            text(&ask(&upstream, dialect, "long-3", false).await.taken()),
+            text(&ask(&upstream, dialect, "long-3", false).await.expect_ok()),
             "word0 word1 word2 ",
             "{dialect}"
         );
         let (path, body) = request(dialect, "see", false, true);
-        let seen = ask_with(&upstream, "POST", &path, &HEADERS, &body.to_string()).await.taken();
+        let seen = ask_with(&upstream, "POST", &path, &HEADERS, &body.to_string()).await.expect_ok();
         assert_eq!(text(&seen), "I see 1 images: image/png 3 bytes", "{dialect}");
-        assert!(text(&ask(&upstream, dialect, "echo", false).await.taken()).contains("hi you"), "{dialect}");
-        ask(&upstream, dialect, "empty", false).await.taken();
+        assert!(
+            text(&ask(&upstream, dialect, "echo", false).await.expect_ok()).contains("hi you"),
+            "{dialect}"
+        );
+        ask(&upstream, dialect, "empty", false).await.expect_ok();
     }
 }
 
@@ -133,13 +136,13 @@ async fn every_format_fails_alike() {
         for (model, status) in
             [("error-400", 400), ("error-500", 500), ("error-529", 529), ("unauthorized", 401)]
         {
-            ask(&upstream, dialect, model, true).await.refused(status);
+            ask(&upstream, dialect, model, true).await.expect_error(status);
         }
         assert!(ask(&upstream, dialect, "error-429-7", false).await.head.contains("retry-after: 7"));
         let before = ask(&upstream, dialect, "error-in-stream", true).await;
         assert!(before.status == 200 && before.body.contains("verloaded") && !before.body.contains("Hello"));
         upstream.push(FaultScript::named("error-503"));
-        ask(&upstream, dialect, "text", false).await.refused(503);
+        ask(&upstream, dialect, "text", false).await.expect_error(503);
     }
     assert!(upstream.bill().is_empty());
 }
@@ -176,7 +179,7 @@ async fn agents_are_answered_in_every_format() {
             _ => json!([{"type": "function", "function": {"name": "shell", "parameters": schema}}]),
         };
         let body = with(&body, &json!({"tools": tools})).to_string().replace("hi you", order);
-        let answer = ask_with(&upstream, "POST", &path, &HEADERS, &body).await.taken();
+        let answer = ask_with(&upstream, "POST", &path, &HEADERS, &body).await.expect_ok();
         let written = answer.to_string().replace('\\', "");
         assert!(written.contains("printf '%s' 'it'''s' > 'b.txt'"), "{dialect}: {answer}");
     }

@@ -137,7 +137,7 @@ async fn errors_have_every_retry_hint() {
             ("error-503-2", 503, "retry-after: 2\r\n"),
         ] {
             let response = ask(&upstream, dialect, model, true).await;
-            response.refused(status);
+            response.expect_error(status);
             assert!(
                 format!("{}\r\n", response.head).contains(header),
                 "{dialect} {model}: {}",
@@ -148,7 +148,7 @@ async fn errors_have_every_retry_hint() {
         assert!(silent.status == 429 && !silent.head.contains("retry-after"), "{dialect}");
         for status in [408, 409, 425, 500, 502, 503, 504, 529, 403] {
             let response = ask(&upstream, dialect, &format!("error-{status}"), false).await;
-            response.refused(status);
+            response.expect_error(status);
             assert!(!response.head.contains("retry-after"));
         }
         let quota = ask(&upstream, dialect, "insufficient-quota", false).await;

@@ -25,13 +25,13 @@ impl RawResponse {
 
     /// Checks the status and returns the error message.
     #[track_caller]
-    pub fn refused(&self, status: u16) -> String {
+    pub fn expect_error(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.body);
         self.json()["error"]["message"].as_str().unwrap().to_owned()
     }
 
     #[track_caller]
-    pub fn taken(&self) -> Value {
+    pub fn expect_ok(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.body);
         self.json()
     }

@@ -6,7 +6,7 @@ use super::dialect::ResponseRenderer;
 use super::memory::Memory;
 use super::parsed_request::ParsedRequest;
 
-pub(super) struct RequestContext<'a> {
+pub(super) struct UpstreamRequest<'a> {
     pub headers: &'a HeaderMap,
     pub query: &'a str,
     pub raw: &'a [u8],
@@ -22,7 +22,7 @@ pub(super) struct AcceptedRequest<'a> {
     pub renderer: Box<dyn ResponseRenderer + 'a>,
 }
 
-impl RequestContext<'_> {
+impl UpstreamRequest<'_> {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok().filter(|value| !value.trim().is_empty())
     }
