@@ -1,10 +1,7 @@
 """Runs every shell block of README.md and docs/ against the scripted upstream, page by page."""
 
-import argparse
-import pathlib
 import shutil
 import sys
-import tempfile
 import time
 
 import httpx
@@ -13,92 +10,93 @@ import rig
 import backends
 from docs import blocks, environment, metrics
 from docs.session import Failure, Session
+from harness import Suite
 
 # Used by most pages, or by the suite itself.
 PROGRAMS = ("bash", "curl", "openssl", "pgrep")
 
 
-class Tally:
-    def __init__(self):
-        self.passed = self.failed = self.skipped = 0
+class BlockReport:
+    """Prints and counts the result of each block."""
+
+    def __init__(self, suite):
+        self.suite = suite
 
     def ok(self, line, title):
-        self.passed += 1
+        self.suite.count([])
         print(f"  ok       {line:>4}  {title}", flush=True)
 
     def skip(self, line, title, reason):
-        self.skipped += 1
+        self.suite.skipped += 1
         print(f"  not run  {line:>4}  {title}: {reason}", flush=True)
 
     def fail(self, line, title, reason):
-        self.failed += 1
+        self.suite.count([reason])
         print(f"  FAIL     {line:>4}  {title}\n{indent(reason)}", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="docs", description=__doc__)
-    parser.add_argument("--only", default="", help="pages whose path holds this text")
-    options = parser.parse_args()
+    suite = Suite("docs", __doc__, only="pages whose path contains this text")
+    suite.parse()
     pages = [rig.ROOT / "README.md", *sorted((rig.ROOT / "docs").glob("*.md"))]
-    pages = [page for page in pages if options.only in str(page.relative_to(rig.ROOT))]
+    pages = [page for page in pages if suite.selects(str(page.relative_to(rig.ROOT)))]
     if missing := [program for program in PROGRAMS if not shutil.which(program)]:
         raise SystemExit(f"docs: {', '.join(missing)} is missing")
-    tally = Tally()
     begun = time.monotonic()
-    upstream = rig.Upstream()
-    try:
-        for page in pages:
-            run_page(page, upstream, tally)
-        check_metrics(pages, upstream, tally)
-    finally:
-        upstream.stop()
-    print(f"{tally.skipped} blocks not run; {time.monotonic() - begun:.0f} s")
-    print(f"{tally.passed} passed, {tally.failed} failed")
-    return 1 if tally.failed or not tally.passed else 0
+    suite.run("", lambda app: run(app, pages, BlockReport(suite)))
+    print(f"{suite.skipped} blocks not run; {time.monotonic() - begun:.0f} s")
+    return suite.finish()
 
 
-def run_page(page, upstream, tally):
+def run(app, pages, report):
+    upstream = app.upstream()
+    for page in pages:
+        run_page(page, app, upstream, report)
+    check_metrics(pages, app, upstream, report)
+
+
+def run_page(page, app, upstream, report):
     found = blocks.blocks(page.read_text(encoding="utf-8"))
     if not found:
         return
     print(page.relative_to(rig.ROOT), flush=True)
-    directory = pathlib.Path(tempfile.mkdtemp(prefix=f"docs-{page.stem}-"))
+    directory = app.directory / page.stem
+    directory.mkdir()
     database = backends.start("postgres", directory) if page.name in environment.WITH_POSTGRES else None
     substitutions = environment.Substitutions(database and database.url)
     session = Session(directory, environment.settings_of(page, upstream), substitutions.gateway_port)
     try:
         if blocks.assumes_gateway(found):
             session.start_gateway()
-        run_blocks(found, session, substitutions, upstream, tally)
+        run_blocks(found, session, substitutions, upstream, report)
     finally:
         session.stop()
         if database:
             database.stop()
-        rig.remove(directory)
 
 
-def run_blocks(found, session, substitutions, upstream, tally):
+def run_blocks(found, session, substitutions, upstream, report):
     """Runs the blocks in order. After a failure, the rest of the page is not reached."""
     is_broken = False
     for block in found:
         if block.language in blocks.OTHER_SHELLS:
-            tally.fail(block.line, block.title, f"label it sh, not {block.language}")
+            report.fail(block.line, block.title, f"label it sh, not {block.language}")
         elif block.instruction == "unknown":
-            tally.fail(block.line, block.title, f"unknown comment above it: {block.argument}")
+            report.fail(block.line, block.title, f"unknown comment above it: {block.argument}")
         elif block.instruction == "not_run":
-            tally.skip(block.line, block.title, block.argument)
+            report.skip(block.line, block.title, block.argument)
         elif block.instruction == "needs" and not shutil.which(block.argument, path=session.path):
-            tally.skip(block.line, block.title, f"{block.argument} is not installed")
+            report.skip(block.line, block.title, f"{block.argument} is not installed")
         elif is_broken:
-            tally.fail(block.line, block.title, "not reached")
+            report.fail(block.line, block.title, "not reached")
         else:
             try:
                 run_block(block, session, substitutions.apply(block.text))
                 if block.is_shell:
-                    tally.ok(block.line, block.title)
+                    report.ok(block.line, block.title)
             except Failure as failure:
                 is_broken = True
-                tally.fail(block.line, block.title, f"{failure}\n{state_of(upstream)}")
+                report.fail(block.line, block.title, f"{failure}\n{state_of(upstream)}")
 
 
 def run_block(block, session, text):
@@ -134,20 +132,18 @@ def quoted(text):
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def check_metrics(pages, upstream, tally):
+def check_metrics(pages, app, upstream, report):
     pages = [page for page in pages if metrics.families(page.read_text(encoding="utf-8"))]
     if not pages:
         return
-    directory = tempfile.mkdtemp(prefix="docs-metrics-")
-    try:
-        print("metrics that the pages name", flush=True)
-        for page, problems in metrics.problems(pages, directory, upstream).items():
-            if problems:
-                tally.fail("", page.name, "\n".join(problems))
-            else:
-                tally.ok("", page.name)
-    finally:
-        rig.remove(directory)
+    print("metrics that the pages name", flush=True)
+    directory = app.directory / "metrics"
+    directory.mkdir()
+    for page, problems in metrics.problems(pages, directory, upstream).items():
+        if problems:
+            report.fail("", page.name, "\n".join(problems))
+        else:
+            report.ok("", page.name)
 
 
 def indent(text):
