@@ -38,7 +38,7 @@ where
         let request = prepared.call.request.clone();
         let (prepared, reservation) = admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
         let (lane, base) = served(&prepared.plan)?;
-        ticket.leave(lane, &reservation);
+        ticket.record_sent(lane, &reservation);
         let target = Target {
             model: &lane.target.model,
             stream: false,

@@ -64,7 +64,7 @@ impl Answer {
 
 /// An attempt that is about to be sent.
 struct PendingAttempt {
-    leaving: PreparedRequest,
+    prepared: PreparedRequest,
     asked: ActiveAttempt,
 }
 
@@ -116,7 +116,7 @@ pub async fn dispatch(
     hedge::count(&ticket);
     let resumable = resume::targets(&plan, &call, &ticket);
     let outcome = try_targets(call, plan.lanes, &reservation, &mut ticket, deadline).await;
-    let outcome = outcome.map(|(call, answer)| resume::arm(answer, call, resumable, reservation));
+    let outcome = outcome.map(|(call, answer)| resume::enable_resume(answer, call, resumable, reservation));
     (ticket, outcome)
 }
 
@@ -128,26 +128,26 @@ async fn try_targets(
     ticket: &mut Ticket,
     deadline: Instant,
 ) -> Result<(Box<Call>, Answer), Fault> {
-    let mut course = FailoverPlan::new(lanes);
+    let mut failover = FailoverPlan::new(lanes);
     // The share in the retry budget, held while a retry is in flight.
     let mut _retrying = None;
-    while let Some(lane) = course.target().cloned() {
-        let Some(admission) = admit(&lane, &mut course, ticket) else {
+    while let Some(lane) = failover.target().cloned() {
+        let Some(admission) = admit(&lane, &mut failover, ticket) else {
             _retrying = None;
             continue;
         };
         let prepared;
         (call, prepared) = prepare(call, &lane, ticket).await?;
-        let trying = match prepared {
-            Ok(leaving) => PendingAttempt { leaving, asked: ActiveAttempt::new(lane, admission, ticket) },
+        let pending = match prepared {
+            Ok(prepared) => PendingAttempt { prepared, asked: ActiveAttempt::new(lane, admission, ticket) },
             Err(fault) => {
-                course.lacks(fault);
+                failover.skip_unsupported(fault);
                 _retrying = None;
                 continue;
             }
         };
         let AttemptResult { lane, outcome } =
-            ask(&call, trying, &mut course, reservation, ticket, deadline).await;
+            ask(&call, pending, &mut failover, reservation, ticket, deadline).await;
         let fault = match outcome {
             Ok(answer) => return Ok((call, answer)),
             Err(fault) => fault,
@@ -156,11 +156,11 @@ async fn try_targets(
         if !ticket.covers(1) {
             return Err(fault);
         }
-        match after(fault, &mut course, ticket, deadline) {
+        match after(fault, &mut failover, ticket, deadline) {
             Next::Stop(fault) => return Err(fault),
             Next::OtherTarget => {
                 _retrying = None;
-                tell::fallback(&lane, course.target(), ticket);
+                tell::fallback(&lane, failover.target(), ticket);
             }
             Next::Again(pause, guard) => {
                 _retrying = Some(guard);
@@ -168,7 +168,7 @@ async fn try_targets(
             }
         }
     }
-    Err(course.verdict(ticket.context.now()))
+    Err(failover.final_error(ticket.context.now()))
 }
 
 /// Encodes the call for a target, on a blocking thread if its body is large. The outer error ends the call, the inner
@@ -193,11 +193,11 @@ async fn wait(pause: Duration, ticket: &mut Ticket) {
 }
 
 /// Admits the call to the target if its health allows that; otherwise the plan moves on.
-fn admit(lane: &Lane, course: &mut FailoverPlan, ticket: &Ticket) -> Option<Admission> {
+fn admit(lane: &Lane, failover: &mut FailoverPlan, ticket: &Ticket) -> Option<Admission> {
     match lane.health.admit(ticket.context.now()) {
         Ok(admission) => Some(admission),
         Err(availability) => {
-            course.pass_over(&availability);
+            failover.pass_over(&availability);
             None
         }
     }
@@ -205,32 +205,32 @@ fn admit(lane: &Lane, course: &mut FailoverPlan, ticket: &Ticket) -> Option<Admi
 
 async fn ask(
     call: &Call,
-    trying: PendingAttempt,
-    course: &mut FailoverPlan,
+    pending: PendingAttempt,
+    failover: &mut FailoverPlan,
     reservation: &Reservation,
     ticket: &mut Ticket,
     deadline: Instant,
 ) -> AttemptResult {
     // A large body is not encoded a second time while the first attempt is in flight.
-    let partner = hedge::partner(course, &trying.asked.lane, ticket).filter(|_| !call.is_large());
+    let partner = hedge::partner(failover, &pending.asked.lane, ticket).filter(|_| !call.is_large());
     if let Some(partner) = partner {
         let other = partner.lane.clone();
-        let raced = Box::pin(hedge::race(call, trying, partner, reservation, ticket, deadline)).await;
+        let raced = Box::pin(hedge::race(call, pending, partner, reservation, ticket, deadline)).await;
         if raced.hedged {
-            course.strike(&other);
+            failover.remove_target(&other);
         }
         if let Some(fault) = raced.beside {
-            course.failed_beside(fault, ticket.context.now());
+            failover.record_hedge_failure(fault, ticket.context.now());
         }
         return raced.tried;
     }
-    let alone = course.alternative(ticket.context.now()).is_none();
-    try_one(call, trying, reservation, ticket, Bounds { deadline, alone }).await
+    let alone = failover.alternative(ticket.context.now()).is_none();
+    try_one(call, pending, reservation, ticket, Bounds { deadline, alone }).await
 }
 
-fn after(fault: Fault, course: &mut FailoverPlan, ticket: &Ticket, deadline: Instant) -> Next {
+fn after(fault: Fault, failover: &mut FailoverPlan, ticket: &Ticket, deadline: Instant) -> Next {
     if Instant::now() < deadline {
-        course.failed(fault, &moment(ticket, deadline))
+        failover.failed(fault, &retry_context(ticket, deadline))
     } else {
         Next::Stop(fault)
     }
@@ -238,16 +238,16 @@ fn after(fault: Fault, course: &mut FailoverPlan, ticket: &Ticket, deadline: Ins
 
 async fn try_one(
     call: &Call,
-    trying: PendingAttempt,
+    pending: PendingAttempt,
     reservation: &Reservation,
     ticket: &mut Ticket,
     Bounds { deadline, alone }: Bounds,
 ) -> AttemptResult {
-    let PendingAttempt { leaving, asked } = trying;
-    ticket.receipt.leave_out(leaving.dropped());
-    ticket.leave(&asked.lane, reservation);
+    let PendingAttempt { prepared, asked } = pending;
+    ticket.receipt.leave_out(prepared.dropped());
+    ticket.record_sent(&asked.lane, reservation);
     let before = ticket.context.now();
-    let outcome = attempt(call, leaving, &asked, ticket, deadline).await;
+    let outcome = attempt(call, prepared, &asked, ticket, deadline).await;
     let duration = ticket.context.now().saturating_sub(before);
     ticket.receipt.waited(duration);
     conclude(asked, outcome, duration, alone, ticket)
@@ -321,7 +321,7 @@ fn patience(plan: &Plan, ticket: &Ticket) -> Duration {
     plan.lanes.iter().map(|lane| lane.total_timeout(policy)).fold(policy.request_timeout, Duration::max)
 }
 
-fn moment(ticket: &Ticket, deadline: Instant) -> RetryContext<'_> {
+fn retry_context(ticket: &Ticket, deadline: Instant) -> RetryContext<'_> {
     let gateway = ticket.gateway();
     let mut bytes = [0; 4];
     gateway.entropy.fill(&mut bytes);

@@ -105,7 +105,7 @@ impl Explainer<'_> {
         let Some(preview) = limit::preview(&self.gateway.limiter, &caller, self.gateway.clock.tick()) else {
             return self.judge(caller, body, None, explanation).await;
         };
-        explanation.limits = Some(preview.standings.iter().map(shown::limit).collect());
+        explanation.limits = Some(preview.statuses.iter().map(shown::limit).collect());
         let judged = self.judge(caller, body, preview.tokens_refused, explanation).await;
         match preview.request_refused {
             Some(fault) if !matches!(judged, Err(Stop::Asker(_))) => Err(refused(fault, explanation)),
@@ -186,14 +186,15 @@ impl Explainer<'_> {
         }
         let mut outcome = look(&plan_of(ranked), explanation);
         let mut refusal = None;
-        if let Err(misfit) = &outcome {
+        if let Err(does_not_fit) = &outcome {
             refusal = Some(budgets::refused(
                 &gateway.capabilities,
                 self.asker,
-                &misfit.exceeded,
+                &does_not_fit.exceeded,
                 gateway.clock.now(),
             ));
-            if let Some((selector, cheaper)) = self.downgraded(&call, caller, &scope, &misfit.exceeded) {
+            if let Some((selector, cheaper)) = self.downgraded(&call, caller, &scope, &does_not_fit.exceeded)
+            {
                 let fits = look(&plan_of(&cheaper), explanation);
                 if fits.is_ok() {
                     explanation.downgraded_to = Some(selector);

@@ -144,7 +144,7 @@ pub fn admit(
 
 /// The limits of a key as they apply to its next call.
 pub struct LimitPreview {
-    pub standings: Vec<LimitStatus>,
+    pub statuses: Vec<LimitStatus>,
     /// The refusal by a request limit, which comes before every other check.
     pub request_refused: Option<Fault>,
     /// The refusal by a token limit, which comes last, after the budgets.
@@ -153,13 +153,13 @@ pub struct LimitPreview {
 
 /// The limits as they apply to the caller's next call, and their refusals. Nothing is counted.
 pub fn preview(limiter: &Limiter, caller: &Caller, now: Duration) -> Option<LimitPreview> {
-    let standings = limiter.look(limited(caller)?, now);
+    let statuses = limiter.look(limited(caller)?, now);
     let refused = |of_tokens: bool| {
-        let concerned = |standing: &LimitStatus| (standing.bound.unit() == Unit::Tokens) == of_tokens;
-        counts::longest_wait(standings.iter().copied().filter(concerned)).map(|standing| refusal(&standing))
+        let concerned = |status: &LimitStatus| (status.bound.unit() == Unit::Tokens) == of_tokens;
+        counts::longest_wait(statuses.iter().copied().filter(concerned)).map(|status| refusal(&status))
     };
     let (request_refused, tokens_refused) = (refused(false), refused(true));
-    Some(LimitPreview { standings, request_refused, tokens_refused })
+    Some(LimitPreview { statuses, request_refused, tokens_refused })
 }
 
 /// The rate limit headers of a call that takes nothing.

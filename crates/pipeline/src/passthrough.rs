@@ -94,27 +94,27 @@ struct Journey {
 impl Journey {
     async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<Passed, Refused> {
         let Self { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id } = self;
-        ticket.leave(&lane, &reservation);
+        ticket.record_sent(&lane, &reservation);
         let gateway = ticket.gateway().clone();
         let before = ticket.context.now();
         let makes = endpoint.makes.filter(|_| *method == Method::POST);
-        let mut fare = PassthroughMeter::new(ticket, instance, endpoint.model, sent.clone(), purpose);
-        fare.owned_by(parent, makes);
-        let outcome = head(&gateway, fare.instance(), outbound, &sent).await;
-        fare.attempted(before, attempt(&lane, &outcome), span_id);
+        let mut meter = PassthroughMeter::new(ticket, instance, endpoint.model, sent.clone(), purpose);
+        meter.owned_by(parent, makes);
+        let outcome = head(&gateway, meter.instance(), outbound, &sent).await;
+        meter.attempted(before, attempt(&lane, &outcome), span_id);
         match outcome {
             Ok(inbound) => {
-                warn_if_rejected(&fare, inbound.status);
-                answer(fare, inbound, method).await
+                warn_if_rejected(&meter, inbound.status);
+                answer(meter, inbound, method).await
             }
-            Err(fault) => Err(fare.refuse(fault)),
+            Err(fault) => Err(meter.refuse(fault)),
         }
     }
 }
 
-fn warn_if_rejected(fare: &PassthroughMeter, status: StatusCode) {
+fn warn_if_rejected(meter: &PassthroughMeter, status: StatusCode) {
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-        let (provider, status) = (fare.instance(), status.as_u16());
+        let (provider, status) = (meter.instance(), status.as_u16());
         tracing::warn!(provider, status, "provider rejected the gateway's credential");
     }
 }
@@ -149,18 +149,18 @@ fn attempt(lane: &Lane, outcome: &Result<Inbound, Fault>) -> Attempt {
     lane.attempt(status, error, Duration::ZERO)
 }
 
-async fn answer(mut fare: PassthroughMeter, inbound: Inbound, method: &Method) -> Result<Passed, Refused> {
+async fn answer(mut meter: PassthroughMeter, inbound: Inbound, method: &Method) -> Result<Passed, Refused> {
     let Inbound { status, headers: theirs, body } = inbound;
     let text =
         |name| theirs.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
-    fare.answered(status.as_u16(), text(header::CONTENT_TYPE));
-    let mut ours = headers::down(&theirs, &fare.routes().scrubber);
+    meter.answered(status.as_u16(), text(header::CONTENT_TYPE));
+    let mut ours = headers::down(&theirs, &meter.routes().scrubber);
     let coding = content_encoding::of(&theirs).filter(|_| *method != Method::HEAD);
     // A byte range of a compressed body cannot be decoded.
     if coding == Some(Coding::Unsupported) || (coding.is_some() && status == StatusCode::PARTIAL_CONTENT) {
         let reason = "it is compressed in a way that was not asked for";
-        let fault = fault::upstream_invalid_response(fare.instance(), reason);
-        return Err(fare.refuse(fault));
+        let fault = fault::upstream_invalid_response(meter.instance(), reason);
+        return Err(meter.refuse(fault));
     }
     if *method == Method::HEAD {
         if let Some(length) = theirs.get(header::CONTENT_LENGTH) {
@@ -170,18 +170,18 @@ async fn answer(mut fare: PassthroughMeter, inbound: Inbound, method: &Method) -
         ours.remove(header::CONTENT_ENCODING);
     }
     if wrap::concerns(status) && *method != Method::HEAD {
-        return wrapped(fare, status, ours, body, coding).await;
+        return wrapped(meter, status, ours, body, coding).await;
     }
-    ours.extend(fare.headers());
-    fare.heads(&ours);
-    let idle = fare.idle_limit(text(header::CONTENT_TYPE));
+    ours.extend(meter.headers());
+    meter.heads(&ours);
+    let idle = meter.idle_limit(text(header::CONTENT_TYPE));
     let decoder = coding.map(|coding| Decoder::new(coding, DECODED_LIMIT));
-    Ok(Passed { status, headers: ours, body: Download::streamed(body, decoder, fare, idle) })
+    Ok(Passed { status, headers: ours, body: Download::streamed(body, decoder, meter, idle) })
 }
 
 /// Reads an error answer to its end and converts it to the gateway's error format, unless it has that shape already.
 async fn wrapped(
-    mut fare: PassthroughMeter,
+    mut meter: PassthroughMeter,
     status: StatusCode,
     mut ours: HeaderMap,
     body: InboundBody,
@@ -190,17 +190,18 @@ async fn wrapped(
     let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
     let decode = |bytes| content_encoding::decode_whole(coding, bytes, wrap::LIMIT).ok();
     let read = read.ok().and_then(Result::ok).and_then(decode);
-    let read = read.map(|bytes| wrap::read(status.as_u16(), bytes, fare.instance(), &fare.routes().scrubber));
+    let read =
+        read.map(|bytes| wrap::read(status.as_u16(), bytes, meter.instance(), &meter.routes().scrubber));
     let fault = match read {
         Some(Ok(bytes)) => {
-            ours.extend(fare.headers());
-            fare.heads(&ours);
-            return Ok(Passed { status, headers: ours, body: Download::whole(bytes, fare) });
+            ours.extend(meter.headers());
+            meter.heads(&ours);
+            return Ok(Passed { status, headers: ours, body: Download::whole(bytes, meter) });
         }
         Some(Err(fault)) => fault,
-        None => wrap::unread(status.as_u16(), fare.instance()),
+        None => wrap::unread(status.as_u16(), meter.instance()),
     };
-    Err(fare.refuse(fault))
+    Err(meter.refuse(fault))
 }
 
 /// The gateway's response headers. The model header is omitted if no model is known.

@@ -88,7 +88,7 @@ impl Holds {
         let gateway = context.gateway();
         match limit::admit(&gateway.limiter, caller, &gateway.clock) {
             Ok(permit) => self.permit = permit,
-            Err(standing) => return Err(self.limit_reached(context, &standing)),
+            Err(status) => return Err(self.limit_reached(context, &status)),
         }
         Ok(())
     }
@@ -100,16 +100,16 @@ impl Holds {
         demand: impl FnOnce() -> TokenDemand,
     ) -> Result<(), Fault> {
         let Some(permit) = &mut self.permit else { return Ok(()) };
-        if let Err(standing) = permit.admit_tokens(demand()) {
-            return Err(self.limit_reached(context, &standing));
+        if let Err(status) = permit.admit_tokens(demand()) {
+            return Err(self.limit_reached(context, &status));
         }
         Ok(())
     }
 
-    fn limit_reached(&mut self, context: &CallContext, standing: &LimitStatus) -> Fault {
-        context.gateway().metrics.limited(standing.bound.name());
-        self.refused = Some(RateLimitHeaders::from(*standing));
-        limit::refusal(standing)
+    fn limit_reached(&mut self, context: &CallContext, status: &LimitStatus) -> Fault {
+        context.gateway().metrics.limited(status.bound.name());
+        self.refused = Some(RateLimitHeaders::from(*status));
+        limit::refusal(status)
     }
 
     /// Adds the rate limit headers, on success and on refusal alike.

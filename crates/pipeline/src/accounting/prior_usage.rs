@@ -169,7 +169,7 @@ impl ReceiptBuilder {
         self.lost.push(FailedAttemptUsage { lane: lane.clone(), usage, content_bytes, shown });
     }
 
-    pub fn goes_on(&mut self, resumed: u32) {
+    pub fn record_resumption(&mut self, resumed: u32) {
         (self.usage, self.left) = (None, true);
         self.edit(|receipt| receipt.resumed = resumed);
     }

@@ -42,12 +42,12 @@ pub async fn keep_whole(ticket: &mut Ticket, pieces: &[Bytes]) {
 }
 
 /// Stores a streamed response. It cannot be retrieved, but its owner is recorded and it can be continued.
-pub fn keep_stream(ticket: &mut Ticket, provider_id: Option<&str>, native: bool, last_words: Option<Bytes>) {
+pub fn keep_stream(ticket: &mut Ticket, provider_id: Option<&str>, native: bool, final_bytes: Option<Bytes>) {
     if ticket.keeping().is_none() {
         return;
     }
     let said =
-        last_words.as_deref().and_then(response_in).and_then(|response| Seen::read(response.as_bytes()));
+        final_bytes.as_deref().and_then(response_in).and_then(|response| Seen::read(response.as_bytes()));
     let made = format!("resp_{}", ticket.context.seed());
     let seen = said.or_else(|| {
         let id = provider_id.filter(|_| native).unwrap_or(&made).to_owned();
@@ -90,13 +90,13 @@ impl Seen {
 }
 
 /// Finds the response object in the event that ends a stream, given the event's data or the stream's last lines.
-fn response_in(last_words: &[u8]) -> Option<String> {
+fn response_in(final_bytes: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Terminal<'a> {
         #[serde(borrow)]
         response: &'a RawValue,
     }
-    let text = std::str::from_utf8(last_words).ok()?;
+    let text = std::str::from_utf8(final_bytes).ok()?;
     let read =
         |data: &str| serde_json::from_str::<Terminal<'_>>(data).ok().map(|seen| seen.response.to_string());
     read(text).or_else(|| text.lines().filter_map(|line| line.strip_prefix("data: ")).find_map(read))

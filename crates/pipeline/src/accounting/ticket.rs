@@ -138,8 +138,8 @@ impl Ticket {
     }
 
     /// Records that the call is sent to a target.
-    pub fn leave(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
-        self.note_leaving(lane, reservation);
+    pub fn record_sent(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
+        self.journal_sent(lane, reservation);
         self.receipt.bound = reservation.bound;
         self.receipt.reserved.clone_from(reservation);
         self.receipt.left = true;
@@ -148,7 +148,7 @@ impl Ticket {
 
     /// Journals that the call is sent to a target. A journal failure does not stop the call: its receipt is written, or
     /// queued, when the call ends.
-    pub fn note_leaving(&self, lane: &Lane, reservation: &Reservation) {
+    pub fn journal_sent(&self, lane: &Lane, reservation: &Reservation) {
         let gateway = self.gateway();
         let Some(receipt) = self.receipt.receipt().filter(|_| gateway.policy.keeps_journal()) else {
             return;

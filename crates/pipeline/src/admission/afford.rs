@@ -30,7 +30,7 @@ pub struct Fit<T> {
 }
 
 /// A call that does not fit into its budgets, and the least amount it would need.
-pub struct Misfit {
+pub struct DoesNotFit {
     pub exceeded: Box<Exceeded>,
     pub need: Option<Nanos>,
 }
@@ -51,14 +51,20 @@ pub fn afford(
         let history = Pair::of(gateway, &prepared.caller, &prepared.plan);
         fit(&prepared.plan, &prepared.call, &history, |worst| gateway.hold(&scope, worst))
     };
-    let misfit = match hold(&prepared) {
+    let does_not_fit = match hold(&prepared) {
         Ok(fit) => return bounded(gateway, prepared, fit, ticket),
-        Err(misfit) => misfit,
+        Err(does_not_fit) => does_not_fit,
     };
-    budgets::exhausted(&gateway.budgets, &scope, misfit.need);
-    let refusal =
-        budgets::refused(&gateway.capabilities, &prepared.caller, &misfit.exceeded, gateway.clock.now());
-    let Some(plan) = downgraded(gateway, draw, &prepared, &misfit.exceeded) else { return Err(refusal) };
+    budgets::exhausted(&gateway.budgets, &scope, does_not_fit.need);
+    let refusal = budgets::refused(
+        &gateway.capabilities,
+        &prepared.caller,
+        &does_not_fit.exceeded,
+        gateway.clock.now(),
+    );
+    let Some(plan) = downgraded(gateway, draw, &prepared, &does_not_fit.exceeded) else {
+        return Err(refusal);
+    };
     let prepared = Prepared { plan, ..prepared };
     match hold(&prepared) {
         Ok(fit) => bounded(gateway, prepared, fit, ticket),
@@ -92,7 +98,7 @@ pub fn fit<T>(
     call: &Call,
     history: &Pair<'_>,
     mut attempt: impl FnMut(Option<Nanos>) -> Result<T, Box<Exceeded>>,
-) -> Result<Fit<T>, Misfit> {
+) -> Result<Fit<T>, DoesNotFit> {
     let mut cost = WorstCost::new(plan, call);
     let asked = cost.bound(plan);
     let worst = cost.at(asked);
@@ -109,7 +115,7 @@ pub fn fit<T>(
     }
     let need = cost.at(asked);
     let clampable = asked.filter(|_| exceeded.clamps).and_then(|asked| Some((asked, history.least(call)?)));
-    let Some((asked, least)) = clampable else { return Err(Misfit { exceeded, need }) };
+    let Some((asked, least)) = clampable else { return Err(DoesNotFit { exceeded, need }) };
     for _ in 0..CLAMP_ATTEMPTS {
         let Some(bound) = cost.largest_within(exceeded.room, least, asked.saturating_sub(1)) else { break };
         let worst = cost.at(Some(bound));
@@ -121,7 +127,7 @@ pub fn fit<T>(
             Err(still) => exceeded = still,
         }
     }
-    Err(Misfit { need: cost.at(Some(least.min(asked))), exceeded })
+    Err(DoesNotFit { need: cost.at(Some(least.min(asked))), exceeded })
 }
 
 fn bounded(

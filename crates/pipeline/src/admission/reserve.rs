@@ -18,11 +18,11 @@ pub use worst_cost::WorstCost;
 /// Input tokens assumed for content that a call only refers to, if the model's context window is unknown.
 pub const ASSUMED_WINDOW: u64 = 200_000;
 /// The most tokens that an image is counted as.
-const LARGEST_PICTURE: u64 = 16_384;
+const MAX_IMAGE_TOKENS: u64 = 16_384;
 /// Output allowed beyond the request's limit if reasoning is requested, which may have a budget of its own.
-const SHORTEST_THOUGHT: u64 = 1024;
+const MIN_REASONING_TOKENS: u64 = 1024;
 /// The smallest output limit that some providers accept; translation raises smaller ones to it.
-const SHORTEST_ANSWER: u64 = 16;
+const MIN_OUTPUT_TOKENS: u64 = 16;
 
 /// The reservation for the most expensive target of the plan.
 pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
@@ -33,13 +33,13 @@ pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
         let cost = lane.price().map(|price| catalog::cost(price, &tokens));
         Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, bound: None }
     });
-    let dearest = reservations.max_by_key(|reservation| reservation.cost.map(Cost::total));
+    let most_expensive = reservations.max_by_key(|reservation| reservation.cost.map(Cost::total));
     let bound = match (shape.generates, shape.max_output) {
         (false, _) => Some(0),
         (true, None) => None,
         (true, Some(_)) => plan.lanes.iter().map(|lane| output(lane, &shape)).max(),
     };
-    Reservation { bound, ..dearest.unwrap_or_default() }
+    Reservation { bound, ..most_expensive.unwrap_or_default() }
 }
 
 /// The most output tokens of all answers together.
@@ -51,8 +51,8 @@ fn output(lane: &Lane, shape: &RequestShape<'_>) -> u64 {
 fn longest_output(lane: &Lane, bound: Option<u64>, reasoning: bool) -> u64 {
     let known = lane.facts.as_ref().and_then(|facts| facts.max_output_tokens);
     let each = match bound {
-        Some(bound) if reasoning => bound.saturating_add(SHORTEST_THOUGHT),
-        Some(bound) => bound.max(SHORTEST_ANSWER),
+        Some(bound) if reasoning => bound.saturating_add(MIN_REASONING_TOKENS),
+        Some(bound) => bound.max(MIN_OUTPUT_TOKENS),
         None => ASSUMED_OUTPUT,
     };
     known.map_or(each, |known| each.min(known))
@@ -82,7 +82,7 @@ impl InputSize {
         if self.has_more {
             return window.unwrap_or(ASSUMED_WINDOW).max(self.bytes);
         }
-        let most = self.bytes.saturating_add(self.images.saturating_mul(LARGEST_PICTURE));
+        let most = self.bytes.saturating_add(self.images.saturating_mul(MAX_IMAGE_TOKENS));
         window.map_or(most, |window| most.min(window))
     }
 

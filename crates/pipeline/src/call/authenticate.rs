@@ -67,18 +67,18 @@ pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Call
     if digest.ct_eq(&snapshot.master).into() {
         return Ok(Caller::Master);
     }
-    holder(snapshot, &digest, now)
+    verify_key(snapshot, &digest, now)
 }
 
 /// Looks the caller up again in the current snapshot, for work that outlives the snapshot it was admitted with.
 pub fn again(snapshot: &Snapshot, caller: &Caller, now: Timestamp) -> Result<Caller, KeyRejection> {
     match caller {
         Caller::Master => Ok(Caller::Master),
-        Caller::Key(key) => holder(snapshot, &key.digest, now),
+        Caller::Key(key) => verify_key(snapshot, &key.digest, now),
     }
 }
 
-fn holder(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<Caller, KeyRejection> {
+fn verify_key(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<Caller, KeyRejection> {
     let key = snapshot.keys.find(digest).ok_or(KeyRejection::Unknown)?;
     if !bool::from(digest.ct_eq(&key.digest)) {
         return Err(KeyRejection::Unknown);

@@ -119,9 +119,9 @@ impl EventStream {
             let moved = match &mut self.phase {
                 Phase::Closed(_) => return Poll::Ready(None),
                 Phase::Flowing(flow, _) => {
-                    let heard = flow.heard();
+                    let events = flow.events();
                     let advanced = flow.poll_advance(context);
-                    if advanced.is_ready() && flow.heard() == heard && !flow.has_ended() {
+                    if advanced.is_ready() && flow.events() == events && !flow.has_ended() {
                         // The bytes completed no event (comments, or part of one). They do not count as activity, so
                         // the idle timeout has to be checked here: a provider that sends such bytes without pause
                         // never gets to the `Pending` branch below. The result needs no handling, since the next pass

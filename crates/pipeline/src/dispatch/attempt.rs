@@ -32,26 +32,26 @@ const ERROR_LIMIT: usize = 64 * 1024;
 /// timeouts of its own.
 pub async fn attempt(
     call: &Call,
-    leaving: PreparedRequest,
+    prepared: PreparedRequest,
     asked: &ActiveAttempt,
     ticket: &Ticket,
     deadline: Instant,
 ) -> Result<Answer, Fault> {
-    send_and_read(call, leaving, asked, ticket, deadline)
+    send_and_read(call, prepared, asked, ticket, deadline)
         .await
         .inspect_err(|fault| asked.progress.failed(fault))
 }
 
 async fn send_and_read(
     call: &Call,
-    mut leaving: PreparedRequest,
+    mut prepared: PreparedRequest,
     ActiveAttempt { lane, progress, span_id, .. }: &ActiveAttempt,
     ticket: &Ticket,
     deadline: Instant,
 ) -> Result<Answer, Fault> {
     let policy = &ticket.gateway().policy;
     let instance = &lane.target.instance;
-    leaving.trace_headers = ticket.receipt.trace_headers(span_id.as_deref());
+    prepared.trace_headers = ticket.receipt.trace_headers(span_id.as_deref());
     let waited = if call.stream { lane.first_event_timeout(policy) } else { lane.total_timeout(policy) };
     let begun = Instant::now();
     let limit = deadline.min(begun + waited);
@@ -62,16 +62,16 @@ async fn send_and_read(
         if given < waited.mul_f64(0.9) { fault.blame(Blame::Gateway) } else { fault }
     };
     let head =
-        timeout_at(limit, upstream::send(&mut leaving, call, lane, ticket)).await.map_err(|_| too_slow())?;
+        timeout_at(limit, upstream::send(&mut prepared, call, lane, ticket)).await.map_err(|_| too_slow())?;
     let (status, headers, body) = head?;
-    let passage = leaving.passage;
-    let native = passage.upstream();
+    let response_mode = prepared.response_mode;
+    let native = response_mode.upstream();
     let body =
         expect_success(native, lane, status, &headers, body, (limit, ticket.gateway().clock.now())).await?;
     progress.begin();
     if call.stream {
         expect_event_stream(lane, &headers)?;
-        let mut flow = Box::new(UpstreamStream::new(body, lane.clone(), passage, call, ticket));
+        let mut flow = Box::new(UpstreamStream::new(body, lane.clone(), response_mode, call, ticket));
         return match gate::hold(&mut flow, limit, deadline).await {
             Ok(()) => Ok(Answer::Stream(flow)),
             Err(fault) => {
@@ -90,7 +90,7 @@ async fn send_and_read(
         Ok(Err(error)) => Err(broken(lane, &error)),
         Err(_) => Err(too_slow()),
     };
-    read_sized(lane, passage, bytes?, progress, ticket).await
+    read_sized(lane, response_mode, bytes?, progress, ticket).await
 }
 
 /// Turns an error response into a fault. Its body is read within limits.
@@ -153,7 +153,7 @@ fn unexpected_type(lane: &Lane, headers: &HeaderMap, reason: &str) -> Fault {
 /// Reads a complete response, on a blocking thread if it is large.
 async fn read_sized(
     lane: &Lane,
-    passage: ResponseMode,
+    response_mode: ResponseMode,
     bytes: Bytes,
     progress: &Progress,
     ticket: &Ticket,
@@ -162,7 +162,7 @@ async fn read_sized(
     let reading = ticket.gateway().with_bytes(bytes.len(), move || {
         // The facts of a small response are read where they are needed.
         let facts = (is_traced && bytes.len() >= LARGE_BODY).then(|| ResponseFacts::of(&bytes));
-        (facts, read(&instance, passage, bytes))
+        (facts, read(&instance, response_mode, bytes))
     });
     let (facts, answer) = reading.await?;
     progress.names(facts);
@@ -178,8 +178,8 @@ struct Unreadable {
     usage: Option<Usage>,
 }
 
-fn read(instance: &str, passage: ResponseMode, bytes: Bytes) -> Result<Answer, Box<Unreadable>> {
-    let native = passage.upstream();
+fn read(instance: &str, response_mode: ResponseMode, bytes: Bytes) -> Result<Answer, Box<Unreadable>> {
+    let native = response_mode.upstream();
     let unreadable = |fault, usage| Box::new(Unreadable { fault, usage });
     let answer = native.read_answer(&bytes).map_err(|_| {
         let fault = fault::upstream_invalid_response(instance, "it is not what was asked for");
@@ -188,7 +188,7 @@ fn read(instance: &str, passage: ResponseMode, bytes: Bytes) -> Result<Answer, B
     if let Some(error) = &answer.error {
         return Err(unreadable(native.read_stream_error(&bytes[error.clone()], instance), None));
     }
-    match passage {
+    match response_mode {
         ResponseMode::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
         ResponseMode::Translated(mut translation) => {
             let decoded = translation.upstream.decode(&bytes, &mut translation.decoding);

@@ -18,14 +18,14 @@ const MOST_QUOTED: usize = 60;
 const LEAST_OUTPUT: u64 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ContinuationMethod {
     /// The last turn is the assistant's, and the model continues it.
     Prefill,
     /// A turn of the user asks for the rest.
     Instruct,
 }
 
-impl Way {
+impl ContinuationMethod {
     pub fn of(rules: &Rules, format: Format) -> Self {
         // In other formats, the model answers a last assistant turn instead of continuing it.
         if rules.prefill && format == Format::Messages { Self::Prefill } else { Self::Instruct }
@@ -33,7 +33,7 @@ impl Way {
 }
 
 /// Builds the prompt for the rest, and the overlap that the response may repeat.
-pub fn ask(mut prompt: Prompt, so_far: &Reply, way: Way) -> (Prompt, Overlap) {
+pub fn ask(mut prompt: Prompt, so_far: &Reply, method: ContinuationMethod) -> (Prompt, Overlap) {
     let text: String = so_far.parts.iter().filter_map(Part::as_text).collect();
     let calls: Vec<&ToolCall> = so_far.parts.iter().filter_map(as_call).collect();
     if text.trim().is_empty() && calls.is_empty() {
@@ -47,7 +47,7 @@ pub fn ask(mut prompt: Prompt, so_far: &Reply, way: Way) -> (Prompt, Overlap) {
     }
     // A schema applies to the whole response: with it, the model could only start again.
     let output = prompt.output.take();
-    if way == Way::Prefill && calls.is_empty() {
+    if method == ContinuationMethod::Prefill && calls.is_empty() {
         prefill(&mut prompt, &text);
         return (prompt, Overlap::with_space_of(&text));
     }

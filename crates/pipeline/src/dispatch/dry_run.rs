@@ -57,27 +57,27 @@ pub struct RequestPreview {
 
 /// The state of the simulated failover.
 struct Walk {
-    course: FailoverPlan,
+    failover: FailoverPlan,
     would_try: Vec<usize>,
     departure: Option<RequestPreview>,
 }
 
 pub fn dry_run(call: &Call, lanes: &[Arc<Lane>], context: &CallContext, now: Duration) -> Foreseen {
-    let course = FailoverPlan::new(lanes.to_vec());
-    let mut walk = Walk { course, would_try: Vec::new(), departure: None };
+    let failover = FailoverPlan::new(lanes.to_vec());
+    let mut walk = Walk { failover, would_try: Vec::new(), departure: None };
     let mut prospects = Vec::with_capacity(lanes.len());
     for (place, lane) in lanes.iter().enumerate() {
         let availability = lane.health.availability(now);
-        let leaving = outbound::prepare(call, lane, context);
-        let (dialect, dropped, fault) = match &leaving {
-            Ok(leaving) => (Some(dialect(leaving)), leaving.dropped(), undialled(lane)),
+        let prepared = outbound::prepare(call, lane, context);
+        let (dialect, dropped, fault) = match &prepared {
+            Ok(prepared) => (Some(dialect(prepared)), prepared.dropped(), undialled(lane)),
             Err(fault) => (None, Dropped::default(), Some(fault.clone())),
         };
-        walk.visit(place, availability, leaving, fault.as_ref(), (call, lane, context, now));
+        walk.visit(place, availability, prepared, fault.as_ref(), (call, lane, context, now));
         prospects.push(TargetOutlook { availability, dialect, dropped, fault });
     }
-    let Walk { course, would_try, departure } = walk;
-    let fault = departure.is_none().then(|| course.verdict(now));
+    let Walk { failover, would_try, departure } = walk;
+    let fault = departure.is_none().then(|| failover.final_error(now));
     Foreseen { prospects, would_try, departure, fault }
 }
 
@@ -86,30 +86,30 @@ impl Walk {
         &mut self,
         place: usize,
         availability: Availability,
-        leaving: Result<PreparedRequest, Fault>,
+        prepared: Result<PreparedRequest, Fault>,
         undialled: Option<&Fault>,
         (call, lane, context, now): (&Call, &Lane, &CallContext, Duration),
     ) {
         if !availability.admits() {
-            self.course.pass_over(&availability);
+            self.failover.pass_over(&availability);
             return;
         }
-        let leaving = match leaving {
-            Ok(leaving) => leaving,
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
             Err(fault) => {
-                self.course.lacks(fault);
+                self.failover.skip_unsupported(fault);
                 return;
             }
         };
         self.would_try.push(place);
         let Some(fault) = undialled else {
-            self.departure.get_or_insert_with(|| depart(place, leaving, call, lane));
-            self.course.move_on();
+            self.departure.get_or_insert_with(|| depart(place, prepared, call, lane));
+            self.failover.move_on();
             return;
         };
         let gateway = context.gateway();
         // With no time left nothing is retried: that would change neither the targets nor the final error.
-        let moment = RetryContext {
+        let retry_context = RetryContext {
             left: Duration::ZERO,
             chance: 0.0,
             retries: &gateway.policy.retries,
@@ -117,12 +117,12 @@ impl Walk {
             active: 0,
             now,
         };
-        self.course.failed(fault.clone(), &moment);
+        self.failover.failed(fault.clone(), &retry_context);
     }
 }
 
-fn dialect(leaving: &PreparedRequest) -> Dialect {
-    match (&leaving.passage, leaving.surface) {
+fn dialect(prepared: &PreparedRequest) -> Dialect {
+    match (&prepared.response_mode, prepared.surface) {
         (ResponseMode::Translated(_), Surface::Converse(format)) => Dialect::Translated(format),
         _ => Dialect::Native,
     }
@@ -135,12 +135,12 @@ fn undialled(lane: &Lane) -> Option<Fault> {
     Some(fault::upstream_unreachable(&lane.target.instance, reason))
 }
 
-fn depart(place: usize, mut leaving: PreparedRequest, call: &Call, lane: &Lane) -> RequestPreview {
-    let body = wire::splice::concat(&leaving.body);
+fn depart(place: usize, mut prepared: PreparedRequest, call: &Call, lane: &Lane) -> RequestPreview {
+    let body = wire::splice::concat(&prepared.body);
     let Ok(destination) = lane.instance.destination.clone() else {
         return RequestPreview { place, method: Method::POST, url: None, headers: HeaderMap::new(), body };
     };
-    let outbound = outbound::build(destination, &mut leaving, call, lane);
+    let outbound = outbound::build(destination, &mut prepared, call, lane);
     let destination = &outbound.destination;
     let url = format!("{}{}{}", destination.origin(), destination.base_path(), outbound.path_and_query);
     RequestPreview {

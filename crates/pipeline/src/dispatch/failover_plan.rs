@@ -14,9 +14,9 @@ use crate::services::retry_budget::{RetryBudget, RetryGuard};
 const FIRST_BACKOFF: Duration = Duration::from_millis(250);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);
 /// The time to wait that is reported if no target says for how long.
-const A_MOMENT: Duration = Duration::from_secs(1);
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The shortest time to wait that is reported, if it is already over.
-const LEAST_WAIT: Duration = Duration::from_millis(1);
+const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
 const LONGEST_OVERLOAD: Duration = Duration::from_secs(120);
 
 pub struct FailoverPlan {
@@ -27,7 +27,7 @@ pub struct FailoverPlan {
     /// The error of the last attempt, and its time.
     last: Option<Box<(Fault, Duration)>>,
     /// Created at the first error: most calls have none.
-    heard: Option<Box<FailureSummary>>,
+    failures: Option<Box<FailureSummary>>,
 }
 
 /// The errors of the targets, by the kinds that decide the final error.
@@ -71,7 +71,7 @@ pub struct RetryContext<'a> {
 impl FailoverPlan {
     pub fn new(lanes: Vec<Arc<Lane>>) -> Self {
         let mut lanes = lanes.into_iter();
-        Self { current: lanes.next(), lanes, tries: 0, last: None, heard: None }
+        Self { current: lanes.next(), lanes, tries: 0, last: None, failures: None }
     }
 
     pub fn target(&self) -> Option<&Arc<Lane>> {
@@ -86,14 +86,14 @@ impl FailoverPlan {
     pub fn move_on(&mut self) {
         if let Some(last) = self.last.take() {
             let (fault, at) = *last;
-            self.heard.get_or_insert_default().note(fault, at);
+            self.failures.get_or_insert_default().note(fault, at);
         }
         self.current = self.lanes.next();
         self.tries = 0;
     }
 
     /// Removes a target that was tried as a hedge.
-    pub fn strike(&mut self, lane: &Arc<Lane>) {
+    pub fn remove_target(&mut self, lane: &Arc<Lane>) {
         let rest: Vec<_> = self.lanes.by_ref().filter(|other| !Arc::ptr_eq(other, lane)).collect();
         self.lanes = rest.into_iter();
     }
@@ -103,23 +103,23 @@ impl FailoverPlan {
     pub fn pass_over(&mut self, availability: &Availability) {
         let Some(lane) = &self.current else { return };
         let (instance, model) = (&lane.target.instance, &lane.target.model);
-        let heard = self.heard.get_or_insert_default();
+        let failures = self.failures.get_or_insert_default();
         match *availability {
             Availability::Open { until } => {
-                if heard.is_first_free(until) || heard.open.is_none() {
-                    heard.open = Some(fault::circuit_open(instance, model));
+                if failures.is_first_free(until) || failures.open.is_none() {
+                    failures.open = Some(fault::circuit_open(instance, model));
                 }
-                heard.free_at(until);
+                failures.free_at(until);
             }
             Availability::Cooling { until, busy } => {
-                let first = heard.is_first_free(until);
-                let place = if busy { &mut heard.overloaded } else { &mut heard.limited };
+                let first = failures.is_first_free(until);
+                let place = if busy { &mut failures.overloaded } else { &mut failures.limited };
                 // An error that the provider itself returned in this call says more.
                 let ours = place.as_ref().is_none_or(|known| known.upstream_status.is_none() && first);
                 if ours {
                     *place = Some(fault::cooling_down(instance, model, busy));
                 }
-                heard.free_at(until);
+                failures.free_at(until);
             }
             Availability::Ready | Availability::Probe => {}
         }
@@ -127,23 +127,23 @@ impl FailoverPlan {
     }
 
     /// Skips the current target because it cannot serve this request. Nothing was sent.
-    pub fn lacks(&mut self, fault: Fault) {
-        self.heard.get_or_insert_default().lacking.get_or_insert(fault);
+    pub fn skip_unsupported(&mut self, fault: Fault) {
+        self.failures.get_or_insert_default().lacking.get_or_insert(fault);
         self.move_on();
     }
 
     /// Records the error of a target that was tried as a hedge.
-    pub fn failed_beside(&mut self, fault: Fault, now: Duration) {
-        self.heard.get_or_insert_default().note(fault, now);
+    pub fn record_hedge_failure(&mut self, fault: Fault, now: Duration) {
+        self.failures.get_or_insert_default().note(fault, now);
     }
 
-    pub fn failed(&mut self, fault: Fault, moment: &RetryContext<'_>) -> Next {
+    pub fn failed(&mut self, fault: Fault, context: &RetryContext<'_>) -> Next {
         self.tries += 1;
         if fault.retry_scope == RetryScope::Never {
             return Next::Stop(fault);
         }
-        let next = self.again(&fault, moment);
-        self.last = Some(Box::new((fault, moment.now)));
+        let next = self.retry_same_target(&fault, context);
+        self.last = Some(Box::new((fault, context.now)));
         next.unwrap_or_else(|| {
             self.move_on();
             Next::OtherTarget
@@ -151,42 +151,42 @@ impl FailoverPlan {
     }
 
     /// Another attempt at the same target, if the error, the limits and the retry budget allow it.
-    fn again(&self, fault: &Fault, moment: &RetryContext<'_>) -> Option<Next> {
+    fn retry_same_target(&self, fault: &Fault, context: &RetryContext<'_>) -> Option<Next> {
         let lane = self.current.as_ref()?;
         let asked = fault.retry_after.unwrap_or_default();
         let here = match fault.retry_scope {
             // A target that asks to wait is not waited for while another one is available.
-            RetryScope::SameTarget => asked.is_zero() || self.alternative(moment.now).is_none(),
-            RetryScope::OtherTargetFirst => self.alternative(moment.now).is_none(),
+            RetryScope::SameTarget => asked.is_zero() || self.alternative(context.now).is_none(),
+            RetryScope::OtherTargetFirst => self.alternative(context.now).is_none(),
             RetryScope::Never | RetryScope::OtherTarget | RetryScope::QuotaExhausted => false,
         };
-        let most = lane.instance.limits.retries.unwrap_or(moment.retries.most);
-        if !here || self.tries > most || asked > moment.retries.longest_wait {
+        let most = lane.instance.limits.retries.unwrap_or(context.retries.most);
+        if !here || self.tries > most || asked > context.retries.longest_wait {
             return None;
         }
-        let pause = backoff(self.tries, moment.chance).max(asked);
-        if pause >= moment.left {
+        let pause = backoff(self.tries, context.chance).max(asked);
+        if pause >= context.left {
             return None;
         }
-        moment.budget.try_retry(moment.active).map(|guard| Next::Again(pause, guard))
+        context.budget.try_retry(context.active).map(|guard| Next::Again(pause, guard))
     }
 
     /// The final error, when no target is left.
-    pub fn verdict(mut self, now: Duration) -> Fault {
+    pub fn final_error(mut self, now: Duration) -> Fault {
         self.move_on();
         let FailureSummary { failed, overloaded, limited, open, refused, lacking, free_at } =
-            *self.heard.unwrap_or_default();
-        let after = free_at.map(|at| at.saturating_sub(now).max(LEAST_WAIT));
+            *self.failures.unwrap_or_default();
+        let after = free_at.map(|at| at.saturating_sub(now).max(MIN_RETRY_AFTER));
         // A later attempt may succeed: the client learns when.
         if let Some(fault) = failed {
             return Fault { retry_after: after, ..fault };
         }
         if let Some(fault) = overloaded {
-            let after = after.unwrap_or(A_MOMENT).min(LONGEST_OVERLOAD);
+            let after = after.unwrap_or(DEFAULT_RETRY_AFTER).min(LONGEST_OVERLOAD);
             return with_retry_time(Fault { code: FaultCode::Overloaded, ..fault }, after);
         }
         if let Some(fault) = limited.or(open) {
-            return with_retry_time(fault, after.unwrap_or(A_MOMENT));
+            return with_retry_time(fault, after.unwrap_or(DEFAULT_RETRY_AFTER));
         }
         refused.or(lacking).unwrap_or_else(fault::internal_error)
     }

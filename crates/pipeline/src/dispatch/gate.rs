@@ -12,7 +12,7 @@ const PATIENCE: u32 = 8;
 /// Waits for the first content. `first` limits the time before the first event, `last` everything before the content.
 pub async fn hold(flow: &mut UpstreamStream, first: Instant, last: Instant) -> Result<(), Fault> {
     let begun = Instant::now();
-    let (mut limit, mut heard, mut turns) = (first, flow.heard(), 0u32);
+    let (mut limit, mut events, mut turns) = (first, flow.events(), 0u32);
     loop {
         if flow.has_opened() {
             return Ok(());
@@ -33,8 +33,8 @@ pub async fn hold(flow: &mut UpstreamStream, first: Instant, last: Instant) -> R
             }
         }
         // After the first event, the idle timeout of streams applies.
-        if flow.heard() > heard {
-            heard = flow.heard();
+        if flow.events() > events {
+            events = flow.events();
             limit = last.min(Instant::now() + flow.idle_timeout());
         }
     }

@@ -31,12 +31,12 @@ pub fn count(ticket: &Ticket) {
 }
 
 /// The target of a hedge, if hedging is on, another target is available and the p95 latency of this one is known.
-pub fn partner(course: &FailoverPlan, lane: &Lane, ticket: &Ticket) -> Option<Partner> {
+pub fn partner(failover: &FailoverPlan, lane: &Lane, ticket: &Ticket) -> Option<Partner> {
     if ticket.gateway().policy.hedge_max_share <= 0.0 {
         return None;
     }
     let delay = lane.health.p95_first_byte()?;
-    course.alternative(ticket.context.now()).map(|lane| Partner { lane: lane.clone(), delay })
+    failover.alternative(ticket.context.now()).map(|lane| Partner { lane: lane.clone(), delay })
 }
 
 struct Runner {
@@ -83,30 +83,30 @@ pub struct Raced {
 /// Runs the attempt and, once it takes longer than the delay, a second one at the same time.
 pub async fn race(
     call: &Call,
-    trying: PendingAttempt,
+    pending: PendingAttempt,
     partner: Partner,
     reservation: &Reservation,
     ticket: &mut Ticket,
     deadline: Instant,
 ) -> Raced {
-    let PendingAttempt { leaving, asked } = trying;
-    let dropped = leaving.dropped();
-    ticket.leave(&asked.lane, reservation);
+    let PendingAttempt { prepared, asked } = pending;
+    let dropped = prepared.dropped();
+    ticket.record_sent(&asked.lane, reservation);
     let first = Runner { asked, started: ticket.context.now(), dropped };
     let runners = Runners { first, second: OnceLock::new() };
     let mut watch = Watch { runners: &runners, ticket, over: false };
     let outcome = {
         let ticket = &*watch.ticket;
-        let mut running = std::pin::pin!(attempt(call, leaving, &runners.first.asked, ticket, deadline));
+        let mut running = std::pin::pin!(attempt(call, prepared, &runners.first.asked, ticket, deadline));
         // Polled by reference: the first attempt continues after the delay.
         let waited = tokio::time::timeout(partner.delay, running.as_mut()).await;
         match waited {
             Ok(outcome) => Ended::First(outcome),
             Err(_) => match compete(call, &partner.lane, reservation, ticket) {
                 None => Ended::First(running.await),
-                Some((runner, leaving)) => {
+                Some((runner, prepared)) => {
                     let asked = &runners.second.get_or_init(|| runner).asked;
-                    let other = std::pin::pin!(attempt(call, leaving, asked, ticket, deadline));
+                    let other = std::pin::pin!(attempt(call, prepared, asked, ticket, deadline));
                     first_content(running, other).await
                 }
             },
@@ -126,16 +126,16 @@ fn compete(
     ticket: &Ticket,
 ) -> Option<(Runner, outbound::PreparedRequest)> {
     let gateway = ticket.gateway();
-    let leaving = outbound::prepare(call, lane, &ticket.context).ok()?;
+    let prepared = outbound::prepare(call, lane, &ticket.context).ok()?;
     let admission = lane.health.admit(ticket.context.now()).ok()?;
     // Both attempts may have to be paid for.
     if !gateway.hedge_budget.try_hedge(gateway.policy.hedge_max_share) || !ticket.covers(2) {
         return None;
     }
-    ticket.note_leaving(lane, reservation);
-    let dropped = leaving.dropped();
+    ticket.journal_sent(lane, reservation);
+    let dropped = prepared.dropped();
     let asked = ActiveAttempt::new(lane.clone(), admission, ticket);
-    Some((Runner { asked, started: ticket.context.now(), dropped }, leaving))
+    Some((Runner { asked, started: ticket.context.now(), dropped }, prepared))
 }
 
 /// The outcome of a race.

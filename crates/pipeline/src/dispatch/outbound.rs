@@ -27,7 +27,7 @@ pub struct PreparedRequest {
     /// The API surface of the provider that is called.
     pub surface: Surface,
     pub body: Vec<Bytes>,
-    pub passage: ResponseMode,
+    pub response_mode: ResponseMode,
     /// Parameters that this target does not support.
     dropped: Dropped,
     /// `traceparent` and `tracestate`, set when the attempt starts.
@@ -54,7 +54,7 @@ pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<Prepar
         return Ok(PreparedRequest {
             surface: call.surface,
             body,
-            passage: ResponseMode::Native(native),
+            response_mode: ResponseMode::Native(native),
             dropped,
             trace_headers: Vec::new(),
         });
@@ -71,11 +71,11 @@ pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<Prepar
     if upstream == client && !codec::carries_sealed_state(&request.body) {
         let codec = formats::of(client);
         let body = codec.splice(&request, &target);
-        let (surface, passage) = (Surface::Converse(client), ResponseMode::Native(codec));
+        let (surface, response_mode) = (Surface::Converse(client), ResponseMode::Native(codec));
         return Ok(PreparedRequest {
             surface,
             body,
-            passage,
+            response_mode,
             dropped: Dropped::default(),
             trace_headers: Vec::new(),
         });
@@ -186,7 +186,7 @@ fn translate(
     Ok(PreparedRequest {
         surface: Surface::Converse(upstream),
         body: vec![encoded.body],
-        passage: ResponseMode::Translated(Box::new(translation)),
+        response_mode: ResponseMode::Translated(Box::new(translation)),
         dropped: encoded.dropped,
         trace_headers: Vec::new(),
     })
@@ -247,16 +247,16 @@ fn unsupported(surface: Surface, lane: &Lane) -> Fault {
 
 pub fn build(
     destination: Arc<egress::Destination>,
-    leaving: &mut PreparedRequest,
+    prepared: &mut PreparedRequest,
     call: &Call,
     lane: &Lane,
 ) -> Outbound {
     let core = &lane.instance;
     let mut headers = if call.stream { core.stream_headers.clone() } else { core.headers.clone() };
-    for (name, value) in std::mem::take(&mut leaving.trace_headers) {
+    for (name, value) in std::mem::take(&mut prepared.trace_headers) {
         headers = headers.with(name, value);
     }
-    if leaving.surface == call.surface {
+    if prepared.surface == call.surface {
         for (name, value) in &call.forwarded {
             headers = headers.with(name.clone(), value.clone());
         }
@@ -264,8 +264,8 @@ pub fn build(
     Outbound {
         destination,
         method: Method::POST,
-        path_and_query: core.path(leaving.surface, call.stream, &lane.target.model).unwrap_or_default(),
+        path_and_query: core.path(prepared.surface, call.stream, &lane.target.model).unwrap_or_default(),
         headers,
-        body: std::mem::take(&mut leaving.body).into(),
+        body: std::mem::take(&mut prepared.body).into(),
     }
 }

@@ -32,7 +32,7 @@ pub fn targets(plan: &Plan, call: &Call, ticket: &Ticket) -> Option<Vec<Arc<Lane
 }
 
 /// Attaches the state for resuming to a stream.
-pub fn arm(
+pub fn enable_resume(
     answer: Answer,
     call: Box<Call>,
     lanes: Option<Vec<Arc<Lane>>>,
@@ -40,7 +40,7 @@ pub fn arm(
 ) -> Answer {
     match (answer, lanes) {
         (Answer::Stream(mut flow), Some(lanes)) => {
-            flow.arm(|| Box::new(Resumable { call, lanes, reservation, resumed: 0 }));
+            flow.enable_resume(|| Box::new(Resumable { call, lanes, reservation, resumed: 0 }));
             Answer::Stream(flow)
         }
         (answer, _) => answer,
@@ -59,8 +59,8 @@ pub async fn resume(
     tracing::warn!(request_id = ticket.context.request_id.as_str(), code = %fault.code, reason = %fault.message, "stream interrupted; resuming");
     ticket.receipt.broke(&fault);
     ticket.receipt.carry_over(&so_far, &ticket.context.gateway().tasks).await;
-    let dead = ticket.receipt.lane().cloned();
-    resumable.order(dead.as_ref());
+    let failed = ticket.receipt.lane().cloned();
+    resumable.order(failed.as_ref());
     let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
     // An empty continuation: either the model has not understood, or nothing was left to say. It is accepted if no
     // other target has more.
@@ -70,7 +70,10 @@ pub async fn resume(
         if Instant::now() >= deadline || !ticket.covers(1 + u32::from(nothing.is_some())) {
             break;
         }
-        let Some(mut rest) = go_on(&resumable, &so_far, &lane, &mut ticket, deadline).await else { continue };
+        let Some(mut rest) = request_continuation(&resumable, &so_far, &lane, &mut ticket, deadline).await
+        else {
+            continue;
+        };
         if rest.flow.says_nothing() && !rest.may_be_nothing {
             if nothing.is_some() {
                 ticket.receipt.lose(&lane, rest.flow.loss());
@@ -79,8 +82,8 @@ pub async fn resume(
             }
             continue;
         }
-        if let Some((lane, mut unheard)) = nothing {
-            ticket.receipt.lose(&lane, unheard.flow.loss());
+        if let Some((lane, mut discarded)) = nothing {
+            ticket.receipt.lose(&lane, discarded.flow.loss());
         }
         return joined(resumable, ticket, rest);
     }
@@ -88,15 +91,15 @@ pub async fn resume(
         ticket.receipt.answered_by(&lane);
         return joined(resumable, ticket, rest);
     }
-    if let Some(dead) = dead {
-        ticket.receipt.answered_by(&dead);
+    if let Some(failed) = failed {
+        ticket.receipt.answered_by(&failed);
     }
     Resumed { resumable, ticket, continuation: None }
 }
 
 fn joined(mut resumable: Box<Resumable>, mut ticket: Box<Ticket>, rest: Rest) -> Resumed {
     resumable.resumed += 1;
-    ticket.receipt.goes_on(resumable.resumed);
+    ticket.receipt.record_resumption(resumable.resumed);
     Resumed { resumable, ticket, continuation: Some((rest.flow, rest.overlap)) }
 }
 
@@ -110,7 +113,7 @@ struct Rest {
 }
 
 /// Asks one target for the rest. After any error the next target is tried.
-async fn go_on(
+async fn request_continuation(
     resumable: &Resumable,
     so_far: &Reply,
     lane: &Arc<Lane>,
@@ -120,19 +123,20 @@ async fn go_on(
     let call = &resumable.call;
     let rules = (lane.instance.vendor.rules)(&lane.target.model);
     let (mut overlap, mut may_be_nothing) = (None, true);
-    let leaving = outbound::prepare_rest(call, lane, &ticket.context, |prompt, format| {
-        let way = continuation::Way::of(&rules, format);
-        may_be_nothing = way == continuation::Way::Prefill || continuation::may_be_whole(so_far);
+    let prepared = outbound::prepare_rest(call, lane, &ticket.context, |prompt, format| {
+        let way = continuation::ContinuationMethod::of(&rules, format);
+        may_be_nothing =
+            way == continuation::ContinuationMethod::Prefill || continuation::may_be_whole(so_far);
         let (prompt, expected) = continuation::ask(prompt, so_far, way);
         overlap = Some(expected);
         prompt
     });
-    let leaving = with_own_ids(leaving.ok()?, ticket, resumable.resumed + 1);
+    let prepared = with_own_ids(prepared.ok()?, ticket, resumable.resumed + 1);
     let admission = lane.health.admit(ticket.context.now()).ok()?;
-    let trying = PendingAttempt { leaving, asked: ActiveAttempt::new(lane.clone(), admission, ticket) };
+    let pending = PendingAttempt { prepared, asked: ActiveAttempt::new(lane.clone(), admission, ticket) };
     let reservation = ticket.receipt.reservation_with(&resumable.reservation);
     let AttemptResult { outcome, .. } =
-        try_one(call, trying, &reservation, ticket, Bounds { deadline, alone: false }).await;
+        try_one(call, pending, &reservation, ticket, Bounds { deadline, alone: false }).await;
     match outcome {
         Ok(Answer::Stream(flow)) => Some(Rest { flow, overlap: overlap?, may_be_nothing }),
         _ => None,
@@ -140,9 +144,9 @@ async fn go_on(
 }
 
 /// Seeds the generated tool call ids anew: they must differ from those before the interruption.
-fn with_own_ids(mut leaving: PreparedRequest, ticket: &Ticket, number: u32) -> PreparedRequest {
-    if let ResponseMode::Translated(translation) = &mut leaving.passage {
+fn with_own_ids(mut prepared: PreparedRequest, ticket: &Ticket, number: u32) -> PreparedRequest {
+    if let ResponseMode::Translated(translation) = &mut prepared.response_mode {
         translation.decoding.mint = IdGenerator::new(format!("{}r{number}", ticket.context.seed()));
     }
-    leaving
+    prepared
 }

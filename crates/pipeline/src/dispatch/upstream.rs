@@ -19,13 +19,13 @@ use crate::services::content_encoding::{self, DecodedBody};
 use crate::streaming::{UpstreamBody, blame};
 
 pub async fn send(
-    leaving: &mut PreparedRequest,
+    prepared: &mut PreparedRequest,
     call: &Call,
     lane: &Lane,
     ticket: &Ticket,
 ) -> Result<(StatusCode, HeaderMap, UpstreamBody), Fault> {
     if let Some(answer) = lane.instance.vendor.answer {
-        let body = wire::splice::concat(&leaving.body);
+        let body = wire::splice::concat(&prepared.body);
         let gateway = ticket.gateway();
         return match body.len() < LARGE_BODY {
             true => Ok(built_in(answer(&body))),
@@ -38,8 +38,8 @@ pub async fn send(
     let egress = &ticket.gateway().egress;
     // Conversations use HTTP/2: they are small, or streams that are read as they arrive. Other documents may be large,
     // and come faster over HTTP/1.1, because an HTTP/2 stream has a small window.
-    let multiplex = matches!(leaving.surface, Surface::Converse(_));
-    let outbound = outbound::build(destination, leaving, call, lane);
+    let multiplex = matches!(prepared.surface, Surface::Converse(_));
+    let outbound = outbound::build(destination, prepared, call, lane);
     let inbound =
         if multiplex { egress.send_multiplexed(outbound).await } else { egress.send(outbound).await };
     let inbound = inbound.map_err(|error| {

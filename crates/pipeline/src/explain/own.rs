@@ -12,7 +12,7 @@ use crate::limit;
 /// caller's own path are left out.
 pub fn limits_and_budgets(gateway: &Gateway, caller: &Caller) -> (Vec<LimitView>, Vec<BudgetRoom>) {
     let limits = limit::preview(&gateway.limiter, caller, gateway.clock.tick());
-    let limits = limits.map(|preview| preview.standings.iter().map(shown::limit).collect());
+    let limits = limits.map(|preview| preview.statuses.iter().map(shown::limit).collect());
     let key = caller.key();
     let user_path = key.and_then(|key| key.user_path.clone()).unwrap_or_default();
     let scope = BudgetScope::new(caller, user_path, gateway.clock.now(), None);

@@ -192,13 +192,13 @@ fn body(bytes: &[u8]) -> (Box<RawValue>, bool) {
     }
 }
 
-pub fn limit(standing: &LimitStatus) -> LimitView {
+pub fn limit(status: &LimitStatus) -> LimitView {
     LimitView {
-        scope: standing.bound.name(),
-        limit: standing.limit,
-        remaining: standing.remaining,
-        reset_seconds: limit::seconds(standing.reset),
-        refuses: standing.wait.is_some(),
+        scope: status.bound.name(),
+        limit: status.limit,
+        remaining: status.remaining,
+        reset_seconds: limit::seconds(status.reset),
+        refuses: status.wait.is_some(),
     }
 }
 

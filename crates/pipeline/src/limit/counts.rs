@@ -60,9 +60,9 @@ impl Counts {
     /// returned time is that of the request, for [`Counts::uncount_request`].
     pub fn admit_request(&mut self, limits: &RateLimits, now: Duration) -> Result<Duration, LimitStatus> {
         self.advance(limits, now);
-        let standings = self.standings(limits).filter(|standing| standing.bound.unit() != Unit::Tokens);
-        if let Some(standing) = longest_wait(standings) {
-            return Err(standing);
+        let statuses = self.statuses(limits).filter(|status| status.bound.unit() != Unit::Tokens);
+        if let Some(status) = longest_wait(statuses) {
+            return Err(status);
         }
         if limits.requests_per_minute.is_some() {
             self.requests_per_minute.take(self.latest, 1);
@@ -88,9 +88,9 @@ impl Counts {
         now: Duration,
     ) -> Result<TakenTokens, LimitStatus> {
         self.advance(limits, now);
-        let standings = self.standings(limits).filter(|standing| standing.bound.unit() == Unit::Tokens);
-        if let Some(standing) = longest_wait(standings) {
-            return Err(standing);
+        let statuses = self.statuses(limits).filter(|status| status.bound.unit() == Unit::Tokens);
+        if let Some(status) = longest_wait(statuses) {
+            return Err(status);
         }
         Ok(TakenTokens {
             per_minute: limits.tokens_per_minute.map(|_| self.tokens_per_minute.charge(estimate)),
@@ -144,7 +144,7 @@ impl Counts {
     }
 
     /// The status of each limit that is set, for the next call.
-    pub fn standings(&self, limits: &RateLimits) -> impl Iterator<Item = LimitStatus> {
+    pub fn statuses(&self, limits: &RateLimits) -> impl Iterator<Item = LimitStatus> {
         let set = |bound: Bound| Some((bound, bound.of(limits)?));
         Bound::ALL.into_iter().filter_map(set).map(|(bound, limit)| match bound {
             Bound::RequestsPerMinute => self.within(bound, limit, &self.requests_per_minute),
@@ -159,16 +159,16 @@ impl Counts {
     /// requests.
     pub fn tightest(&self, limits: &RateLimits, own: u64) -> Option<LimitStatus> {
         let others = self.under_way.saturating_sub(own);
-        let beside = |standing: LimitStatus| match standing.bound {
-            Bound::ParallelRequests => places(standing.limit, others),
-            _ => standing,
+        let beside = |status: LimitStatus| match status.bound {
+            Bound::ParallelRequests => places(status.limit, others),
+            _ => status,
         };
         let by_part = |a: &LimitStatus, b: &LimitStatus| {
             let part =
                 |one: &LimitStatus, other: &LimitStatus| u128::from(one.remaining) * u128::from(other.limit);
             part(a, b).cmp(&part(b, a))
         };
-        self.standings(limits).map(beside).min_by(by_part)
+        self.statuses(limits).map(beside).min_by(by_part)
     }
 
     /// The status of a sliding window, which admits while its sum is below the limit.
@@ -197,8 +197,8 @@ impl Counts {
 }
 
 /// The limit with the longest wait, which refuses a call: after that wait the others admit it, too.
-pub fn longest_wait(standings: impl Iterator<Item = LimitStatus>) -> Option<LimitStatus> {
-    standings.filter(|standing| standing.wait.is_some()).max_by_key(|standing| standing.wait)
+pub fn longest_wait(statuses: impl Iterator<Item = LimitStatus>) -> Option<LimitStatus> {
+    statuses.filter(|status| status.wait.is_some()).max_by_key(|status| status.wait)
 }
 
 fn places(limit: u64, under_way: u64) -> LimitStatus {

@@ -55,7 +55,7 @@ impl Limiter {
         let counts = self.find(&key.id).unwrap_or_default();
         let mut counts = counts.lock();
         counts.advance(&key.rate_limits, now);
-        counts.standings(&key.rate_limits).collect()
+        counts.statuses(&key.rate_limits).collect()
     }
 
     /// The counters of a key; nothing is counted.

@@ -25,8 +25,8 @@ pub struct RateLimitHeaders {
 }
 
 impl From<LimitStatus> for RateLimitHeaders {
-    fn from(standing: LimitStatus) -> Self {
-        let LimitStatus { bound, limit, remaining, reset, wait } = standing;
+    fn from(status: LimitStatus) -> Self {
+        let LimitStatus { bound, limit, remaining, reset, wait } = status;
         let wait = wait.filter(|_| bound != Bound::TokensPerMinute);
         Self { bound, limit, remaining, reset: seconds(wait.unwrap_or(reset)) }
     }
@@ -47,8 +47,8 @@ pub fn seconds(duration: Duration) -> u64 {
 }
 
 /// The error for a call that a limit refuses.
-pub fn refusal(standing: &LimitStatus) -> Fault {
-    let LimitStatus { bound, limit, wait, .. } = *standing;
+pub fn refusal(status: &LimitStatus) -> Fault {
+    let LimitStatus { bound, limit, wait, .. } = *status;
     let wait = wait.unwrap_or_default();
     let limited = match bound {
         Bound::RequestsPerMinute => "requests per minute",

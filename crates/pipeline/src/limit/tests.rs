@@ -106,15 +106,15 @@ proptest! {
         for (gap, patient, given_back) in arrivals {
             now += Duration::from_micros(gap);
             let mut first = counts.admit_request(&limits, now);
-            if let Err(standing) = first {
-                let LimitStatus { bound, limit, .. } = standing;
+            if let Err(status) = first {
+                let LimitStatus { bound, limit, .. } = status;
                 let reach = length(bound) + length(bound) / 600;
                 let near = taken(&admitted, (now + MICRO).saturating_sub(reach), now + MICRO);
-                prop_assert!(near >= limit, "{standing:?} refused for nothing");
+                prop_assert!(near >= limit, "{status:?} refused for nothing");
                 if !patient {
                     continue;
                 }
-                now += standing.wait.unwrap() - MICRO;
+                now += status.wait.unwrap() - MICRO;
                 prop_assert!(counts.admit_request(&limits, now).is_err(), "the wait is longer than needed");
                 now += MICRO;
                 first = counts.admit_request(&limits, now);
@@ -247,9 +247,9 @@ fn a_coding_agent_runs_smoothly_below_its_max_tokens() {
     while now < seconds(1 + 1800) {
         let mut permit = limiter.admit(&key, &at(now)).unwrap();
         let demand = demand("claude", prompt, Some(32_000));
-        if let Err(standing) = permit.admit_tokens(demand) {
-            waited += standing.wait.unwrap();
-            now += standing.wait.unwrap();
+        if let Err(status) = permit.admit_tokens(demand) {
+            waited += status.wait.unwrap();
+            now += status.wait.unwrap();
             continue;
         }
         now += seconds(12);
@@ -340,8 +340,8 @@ fn the_tightest_limit_is_told() {
     counts.admit_request(&limits, seconds(10)).unwrap();
     let mut taken = counts.admit_tokens(&limits, 900, seconds(10)).unwrap();
     let tightest = |counts: &Counts| {
-        let standing = counts.tightest(&limits, 1).unwrap();
-        (standing.bound, standing.remaining, standing.reset)
+        let status = counts.tightest(&limits, 1).unwrap();
+        (status.bound, status.remaining, status.reset)
     };
     assert_eq!(tightest(&counts), (Bound::TokensPerMinute, 100, seconds(54)), "until it is full");
     counts.correct(&mut taken, 10, seconds(10));
@@ -367,7 +367,7 @@ fn a_request_that_is_uncounted_takes_nothing() {
     counts.admit_request(&limits, seconds(3)).unwrap_err();
     counts.uncount_request(third);
     counts.advance(&limits, seconds(100));
-    let rest: Vec<u64> = counts.standings(&limits).map(|standing| standing.remaining).collect();
+    let rest: Vec<u64> = counts.statuses(&limits).map(|status| status.remaining).collect();
     assert_eq!(rest, [2, 2], "one request of the last day is left");
 }
 
@@ -376,7 +376,7 @@ fn changed_limits_hold_at_once_and_keep_the_counts() {
     let limiter = Limiter::default();
     let of = |requests| key("k", per_minute(requests));
     let _permits: Vec<_> = (0..3).map(|_| limiter.admit(&of(3), &at(seconds(1))).unwrap()).collect();
-    assert_eq!(limiter.admit(&of(3), &at(seconds(1))).err().map(|standing| standing.remaining), Some(0));
+    assert_eq!(limiter.admit(&of(3), &at(seconds(1))).err().map(|status| status.remaining), Some(0));
     let permit = limiter.admit(&of(4), &at(seconds(2))).unwrap();
     assert_eq!(limiter.look(&of(10), seconds(2))[0].remaining, 6);
     let refused = limiter.admit(&of(1), &at(seconds(3))).err().unwrap();
@@ -427,8 +427,8 @@ fn idle_keys_are_forgotten() {
 #[test]
 fn a_look_leaves_no_trace() {
     let limiter = Limiter::default();
-    let standing = limiter.look(&key("k", per_minute(5)), seconds(1))[0];
-    assert_eq!((standing.remaining, standing.reset, standing.wait), (5, Duration::ZERO, None));
+    let status = limiter.look(&key("k", per_minute(5)), seconds(1))[0];
+    assert_eq!((status.remaining, status.reset, status.wait), (5, Duration::ZERO, None));
     assert!(limiter.is_empty());
 }
 
@@ -450,7 +450,7 @@ fn racing_calls_do_not_overrun() {
                             inside.fetch_sub(1, Ordering::SeqCst);
                             permit.settle(&Tokens::default());
                         }
-                        Err(standing) if standing.bound == Bound::RequestsPerMinute => break,
+                        Err(status) if status.bound == Bound::RequestsPerMinute => break,
                         Err(_) => std::thread::yield_now(),
                     }
                 }

@@ -98,7 +98,7 @@ pub(super) fn refuse_unmetered(rules: &PassthroughRules, endpoint: &Endpoint) ->
 }
 
 /// The fault for a background response whose provider offers no way to retrieve its result; none if it can be tracked.
-pub(super) fn unfollowed(rules: &PassthroughRules, instance: &Instance) -> Option<Fault> {
+pub(super) fn background_untracked(rules: &PassthroughRules, instance: &Instance) -> Option<Fault> {
     let followed = instance.core.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve);
     (!rules.unmetered && !followed)
         .then(|| unmetered("Background responses of this provider").param("background"))
@@ -112,12 +112,12 @@ fn unmetered(work: &str) -> Fault {
     Fault::new(FaultCode::UnmeteredOperation, message)
 }
 
-const READABLY: &str =
+const MODEL_HINT: &str =
     "name it in the path, or near the beginning of a plain JSON body with 'Content-Type: application/json'.";
 
 fn unreadable_model() -> Fault {
     let message = format!(
-        "This key is limited to certain models, and the request does not say readably which one it is for: {READABLY}"
+        "This key is limited to certain models, and the request does not say readably which one it is for: {MODEL_HINT}"
     );
     Fault::new(FaultCode::KeyModelAccessDenied, message).param("model")
 }
@@ -125,7 +125,7 @@ fn unreadable_model() -> Fault {
 fn unreadable_price() -> Fault {
     let message = format!(
         "Models without a price may not be used here (UNPRICED_POLICY=deny), and the request does not say readably which \
-         one it is for: {READABLY}"
+         one it is for: {MODEL_HINT}"
     );
     Fault::new(FaultCode::ModelAccessDenied, message).param("model")
 }

@@ -19,7 +19,7 @@ pub struct Download {
     source: Source,
     /// Decompresses the answer, if the provider compressed it.
     decoder: Option<Decoder>,
-    fare: PassthroughMeter,
+    meter: PassthroughMeter,
     idle: Duration,
     /// Idle timer, created when the provider first has no data. It is reset only when it fires, so that frames do not
     /// touch the timer.
@@ -39,31 +39,31 @@ impl Download {
     pub(super) fn streamed(
         body: InboundBody,
         decoder: Option<Decoder>,
-        mut fare: PassthroughMeter,
+        mut meter: PassthroughMeter,
         idle: Duration,
     ) -> Self {
         let source = if body.is_end() {
-            fare.complete();
+            meter.complete();
             Source::Ended
         } else {
             Source::Upstream(Box::new(body))
         };
-        Self { source, decoder, fare, idle, timer: None, heard: Instant::now() }
+        Self { source, decoder, meter, idle, timer: None, heard: Instant::now() }
     }
 
     /// A body that is already complete. It is metered and settled before any of it is sent.
-    pub(super) fn whole(bytes: Bytes, mut fare: PassthroughMeter) -> Self {
-        fare.feed(&bytes);
-        fare.complete();
+    pub(super) fn whole(bytes: Bytes, mut meter: PassthroughMeter) -> Self {
+        meter.feed(&bytes);
+        meter.complete();
         let idle = Duration::ZERO;
-        Self { source: Source::Whole(bytes), decoder: None, fare, idle, timer: None, heard: Instant::now() }
+        Self { source: Source::Whole(bytes), decoder: None, meter, idle, timer: None, heard: Instant::now() }
     }
 
     /// Ends the body with an error instead of its terminator, so that a partial answer is not taken for a complete
     /// one. The server discards unwritten data when a body fails. Therefore this returns `Pending` and wakes the task
     /// at once: the server writes the last bytes before the next poll returns the error.
     fn cut(&mut self, fault: Fault, context: &Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        self.fare.break_off(&fault);
+        self.meter.break_off(&fault);
         self.decoder = None;
         self.source = Source::Broken(Box::new(fault));
         context.waker().wake_by_ref();
@@ -75,18 +75,18 @@ impl Download {
         error: &EgressError,
         context: &Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let fault = fault::upstream_invalid_response(self.fare.instance(), error.reason());
+        let fault = fault::upstream_invalid_response(self.meter.instance(), error.reason());
         self.cut(fault, context)
     }
 
     /// Masks and meters a chunk; bytes that the masker holds back come with the next one. The call is settled before
     /// the last chunk is returned, because a client that counts bytes may not poll for the end.
     fn pass(&mut self, data: Bytes, last: bool) -> Option<Frame<Bytes>> {
-        let data = self.fare.clean(data, last);
-        self.fare.feed(&data);
+        let data = self.meter.clean(data, last);
+        self.meter.feed(&data);
         if last {
             self.source = Source::Ended;
-            self.fare.complete();
+            self.meter.complete();
         }
         (!data.is_empty()).then(|| Frame::data(data))
     }
@@ -156,7 +156,7 @@ impl Body for Download {
                     }
                 }
                 Poll::Ready(Some(Err(_))) => {
-                    let fault = self.fare.interrupted();
+                    let fault = self.meter.interrupted();
                     return self.cut(fault, context);
                 }
                 Poll::Ready(None) => {
@@ -171,7 +171,7 @@ impl Body for Download {
                 Poll::Pending => {
                     // Both the body and the timer have registered the waker if this returns `Pending`.
                     ready!(self.poll_idle(context));
-                    let fault = fault::upstream_timeout(self.fare.instance(), self.idle);
+                    let fault = fault::upstream_timeout(self.meter.instance(), self.idle);
                     return self.cut(fault, context);
                 }
             }
@@ -190,7 +190,7 @@ impl Body for Download {
         match &self.source {
             Source::Upstream(_) if self.decoder.is_some() => SizeHint::default(),
             Source::Upstream(body) => match body.size_hint().exact() {
-                Some(rest) => SizeHint::with_exact(rest + self.fare.held_back() as u64),
+                Some(rest) => SizeHint::with_exact(rest + self.meter.held_back() as u64),
                 None => SizeHint::default(),
             },
             Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
@@ -205,8 +205,8 @@ impl Drop for Download {
     fn drop(&mut self) {
         // An unfinished upstream body; every other source was settled before.
         let Source::Upstream(body) = std::mem::replace(&mut self.source, Source::Ended) else { return };
-        if self.fare.is_answered() && tokio::runtime::Handle::try_current().is_ok() {
-            self.fare.hand_over().read_on(body, self.decoder.take());
+        if self.meter.is_answered() && tokio::runtime::Handle::try_current().is_ok() {
+            self.meter.hand_over().read_on(body, self.decoder.take());
         }
     }
 }

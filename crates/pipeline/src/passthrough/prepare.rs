@@ -94,7 +94,7 @@ impl Address {
 fn apply_budget(address: &Address, upload: &mut Upload, ticket: &Ticket) -> Result<(), Fault> {
     let rules = &ticket.gateway().policy.passthrough;
     admit::refuse_unmetered(rules, &address.endpoint)?;
-    upload.apply_budget(address.purpose.infers, admit::unfollowed(rules, &address.instance))
+    upload.apply_budget(address.purpose.infers, admit::background_untracked(rules, &address.instance))
 }
 
 /// Enables the check of objects that the body refers to, for a caller that may not read all of them. Returns true for
@@ -127,11 +127,11 @@ fn reserve(
     let size = || RequestSize::of(upload.whole().as_deref(), upload.most_answers());
     let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
     let gateway = ticket.gateway().clone();
-    let occasion = || ticket.receipt.budget_scope(caller, user_path);
-    if let Some(occasion) = budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), occasion)? {
+    let scope = || ticket.receipt.budget_scope(caller, user_path);
+    if let Some(scope) = budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), scope)? {
         let worst = worst();
-        let held = gateway.hold(&occasion, worst).map_err(|exceeded| {
-            budgets::exhausted(&gateway.budgets, &occasion, worst);
+        let held = gateway.hold(&scope, worst).map_err(|exceeded| {
+            budgets::exhausted(&gateway.budgets, &scope, worst);
             budgets::refused(&gateway.capabilities, caller, &exceeded, gateway.clock.now())
         })?;
         ticket.holds.hold(held, None, None);

@@ -157,12 +157,16 @@ impl Upload {
     }
 
     /// Applies the rules for calls with a budget: `peek` buffers the body up to its limit before it is sent, and a
-    /// body that cannot be inspected is refused. `unfollowed` is the refusal of background requests. An endpoint that
+    /// body that cannot be inspected is refused. `background_untracked` is the refusal of background requests. An endpoint that
     /// `infers` accepts only JSON.
-    pub(super) fn apply_budget(&mut self, infers: bool, unfollowed: Option<Fault>) -> Result<(), Fault> {
+    pub(super) fn apply_budget(
+        &mut self,
+        infers: bool,
+        background_untracked: Option<Fault>,
+    ) -> Result<(), Fault> {
         self.budgeted = true;
         if let Some(inspector) = &mut self.inspector {
-            inspector.refuse_background(unfollowed);
+            inspector.refuse_background(background_untracked);
         }
         match self.kind {
             _ if self.is_empty() => Ok(()),

@@ -4,7 +4,7 @@ use domain::call::Format;
 use wire::codec::{Codec, Decoding, Native, Rendering};
 use wire::renames::Renames;
 
-/// The handling of the response on its way to the client.
+/// The handling of the response on its way to the client: forwarded unchanged (`Native`) or translated.
 pub enum ResponseMode {
     /// The provider's bytes are passed on.
     Native(&'static dyn Native),

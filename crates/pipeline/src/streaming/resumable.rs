@@ -18,7 +18,7 @@ pub struct Resumable {
 }
 
 impl Resumable {
-    pub fn may_go_on(&self) -> bool {
+    pub fn can_resume(&self) -> bool {
         self.resumed < MOST
     }
 

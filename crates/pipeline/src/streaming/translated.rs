@@ -28,16 +28,16 @@ pub struct Translated {
     content_bytes: u64,
     usage: Option<(Usage, Bytes)>,
     /// The rendered events that end the answer; in the Responses format they contain the whole response.
-    last_words: Vec<u8>,
+    final_bytes: Vec<u8>,
     renames: Renames,
     /// The id of the continuation, which replaces the first provider's.
     continued_as: Option<String>,
-    course: ResumeMode,
+    resume_mode: ResumeMode,
 }
 
 /// Handling of events for resumption.
 enum ResumeMode {
-    Straight,
+    NotResumable,
     Resumable(Box<Resumable>),
     /// Events are buffered until they are joined to the stream that they continue.
     ContinuationBuffer(ContinuationBuffer),
@@ -46,7 +46,7 @@ enum ResumeMode {
 #[derive(Default)]
 struct Resumable {
     held: ToolCallBuffer,
-    seam: Option<ContinuationJoiner>,
+    joiner: Option<ContinuationJoiner>,
     /// Blocks that are open for the client.
     open: Vec<(u32, Kind)>,
     next: u32,
@@ -61,11 +61,11 @@ enum Kind {
 }
 
 /// The accounting data of the stream, or of its last part.
-pub struct Learnt {
+pub struct StreamAccount {
     pub provider_id: Option<String>,
     pub content_bytes: u64,
     pub usage: Option<(Usage, Bytes)>,
-    pub last_words: Option<Bytes>,
+    pub final_bytes: Option<Bytes>,
 }
 
 impl Translated {
@@ -81,11 +81,11 @@ impl Translated {
             answered: false,
             content_bytes: 0,
             usage: None,
-            last_words: Vec::new(),
+            final_bytes: Vec::new(),
             renames: translation.renames,
             continued_as: None,
-            course: match translation.continuity {
-                Continuity::Single => ResumeMode::Straight,
+            resume_mode: match translation.continuity {
+                Continuity::Single => ResumeMode::NotResumable,
                 Continuity::Resumable => ResumeMode::Resumable(Box::default()),
                 Continuity::Continuation => ResumeMode::ContinuationBuffer(ContinuationBuffer::default()),
             },
@@ -126,12 +126,12 @@ impl Translated {
         self.written.split().freeze()
     }
 
-    pub fn learnt(&mut self) -> Learnt {
-        Learnt {
+    pub fn learnt(&mut self) -> StreamAccount {
+        StreamAccount {
             provider_id: self.continued_as.clone().or_else(|| self.collector.so_far().id.clone()),
             content_bytes: std::mem::take(&mut self.content_bytes),
             usage: self.usage.take(),
-            last_words: Some(std::mem::take(&mut self.last_words).into()),
+            final_bytes: Some(std::mem::take(&mut self.final_bytes).into()),
         }
     }
 
@@ -141,22 +141,24 @@ impl Translated {
 
     /// Whether another target could continue the answer so far.
     pub fn is_resumable(&self) -> bool {
-        match &self.course {
-            ResumeMode::Resumable(course) => !course.open.iter().any(|(_, kind)| *kind == Kind::Other),
+        match &self.resume_mode {
+            ResumeMode::Resumable(resume_mode) => {
+                !resume_mode.open.iter().any(|(_, kind)| *kind == Kind::Other)
+            }
             _ => false,
         }
     }
 
     /// Whether this is a continuation without any content so far.
     pub fn says_nothing(&self) -> bool {
-        matches!(&self.course, ResumeMode::ContinuationBuffer(ahead) if !ahead.says_something)
+        matches!(&self.resume_mode, ResumeMode::ContinuationBuffer(ahead) if !ahead.says_something)
     }
 
     /// Sends the end event if the provider had already sent the finish reason and only its last event is missing.
     /// Returns true in that case.
     pub fn conclude(&mut self) -> bool {
-        let finished =
-            matches!(&self.course, ResumeMode::Resumable(course) if course.finished) && !self.ended;
+        let finished = matches!(&self.resume_mode, ResumeMode::Resumable(resume_mode) if resume_mode.finished)
+            && !self.ended;
         if finished {
             self.tell(Event::End);
         }
@@ -166,18 +168,19 @@ impl Translated {
     /// Continues with the events of another provider. An open reasoning block is closed; an incomplete tool call, of
     /// which nothing was sent, is dropped.
     pub fn join(&mut self, next: Self, overlap: Overlap, earlier: Tokens, number: u32) {
-        let ResumeMode::ContinuationBuffer(ahead) = next.course else { return };
+        let ResumeMode::ContinuationBuffer(ahead) = next.resume_mode else { return };
         self.decoder = next.decoder;
         self.renames = next.renames;
         self.content_bytes = next.content_bytes;
         self.usage = next.usage;
-        let ResumeMode::Resumable(course) = &mut self.course else { return };
-        course.held = ToolCallBuffer::default();
-        let broken = course.open.iter().rev().find(|(_, kind)| *kind == Kind::Text).map(|(index, _)| *index);
+        let ResumeMode::Resumable(resume_mode) = &mut self.resume_mode else { return };
+        resume_mode.held = ToolCallBuffer::default();
+        let broken =
+            resume_mode.open.iter().rev().find(|(_, kind)| *kind == Kind::Text).map(|(index, _)| *index);
         let over: Vec<u32> =
-            course.open.iter().map(|(index, _)| *index).filter(|index| Some(*index) != broken).collect();
-        let state = Break { broken_text: broken, next: course.next, earlier, number };
-        course.seam = Some(ContinuationJoiner::new(self.collector.so_far(), overlap, state));
+            resume_mode.open.iter().map(|(index, _)| *index).filter(|index| Some(*index) != broken).collect();
+        let state = Break { broken_text: broken, next: resume_mode.next, earlier, number };
+        resume_mode.joiner = Some(ContinuationJoiner::new(self.collector.so_far(), overlap, state));
         over.into_iter().for_each(|index| self.tell(Event::Close { index }));
         ahead.events.into_iter().for_each(|event| self.pass(event));
     }
@@ -199,19 +202,19 @@ impl Translated {
     }
 
     fn pass(&mut self, event: Event) {
-        match &mut self.course {
-            ResumeMode::Straight => self.tell(event),
+        match &mut self.resume_mode {
+            ResumeMode::NotResumable => self.tell(event),
             ResumeMode::ContinuationBuffer(ahead) => {
                 self.ended |= matches!(event, Event::End);
                 self.content |= ahead.take(event);
             }
-            ResumeMode::Resumable(course) => {
+            ResumeMode::Resumable(resume_mode) => {
                 if let Event::Begin { id, .. } = &event
-                    && course.seam.is_some()
+                    && resume_mode.joiner.is_some()
                 {
                     self.continued_as.clone_from(id);
                 }
-                for event in course.take(event) {
+                for event in resume_mode.take(event) {
                     self.tell(event);
                 }
             }
@@ -225,11 +228,11 @@ impl Translated {
         let begun = self.written.len();
         self.renderer.write(&event, &mut self.written);
         if let Event::Finish { .. } | Event::End = event {
-            self.last_words.extend_from_slice(&self.written[begun..]);
+            self.final_bytes.extend_from_slice(&self.written[begun..]);
             self.ended |= matches!(event, Event::End);
         }
-        if let ResumeMode::Resumable(course) = &mut self.course {
-            course.note(&event);
+        if let ResumeMode::Resumable(resume_mode) = &mut self.resume_mode {
+            resume_mode.note(&event);
         }
     }
 }
@@ -238,12 +241,12 @@ impl Resumable {
     /// The events that may be sent to the client now.
     fn take(&mut self, event: Event) -> Vec<Event> {
         let mut told = Vec::new();
-        match (self.held.take(event), &mut self.seam) {
+        match (self.held.take(event), &mut self.joiner) {
             (Released::Nothing, _) => {}
             (Released::Event(event), None) => told.push(event),
-            (Released::Event(event), Some(seam)) => seam.take(event, &mut told),
+            (Released::Event(event), Some(joiner)) => joiner.take(event, &mut told),
             (Released::Call(events), None) => told = events,
-            (Released::Call(events), Some(seam)) => seam.call(events, &mut told),
+            (Released::Call(events), Some(joiner)) => joiner.call(events, &mut told),
         }
         told
     }

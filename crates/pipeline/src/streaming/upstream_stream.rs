@@ -42,7 +42,7 @@ pub struct UpstreamStream {
     lane: Arc<Lane>,
     /// The client's API format.
     format: Format,
-    manner: StreamMode,
+    mode: StreamMode,
     outgoing: VecDeque<Bytes>,
     /// Content has arrived. Until then events are held back, so that another target can still be tried.
     opened: bool,
@@ -54,10 +54,10 @@ pub struct UpstreamStream {
     provider_id: Option<String>,
     content_bytes: u64,
     /// The event that ends a response, stored for later calls.
-    last_words: Option<Bytes>,
+    final_bytes: Option<Bytes>,
     created: i64,
     /// The number of complete events, not counting comments.
-    heard: u64,
+    events: u64,
     /// The number of bytes received from the provider.
     received: usize,
     idle_timeout: Duration,
@@ -93,11 +93,11 @@ impl UpstreamStream {
     pub fn new(
         body: UpstreamBody,
         lane: Arc<Lane>,
-        passage: ResponseMode,
+        response_mode: ResponseMode,
         call: &Call,
         ticket: &Ticket,
     ) -> Self {
-        let manner = match passage {
+        let mode = match response_mode {
             ResponseMode::Native(native) => {
                 let hide_usage = !call.request.include_usage;
                 let repeated = call.surface == Surface::Converse(Format::Messages);
@@ -122,7 +122,7 @@ impl UpstreamStream {
             splitter: Splitter::new(ticket.gateway().policy.event_limit),
             lane,
             format: call.surface.format(),
-            manner,
+            mode,
             outgoing: VecDeque::new(),
             opened: false,
             ended: false,
@@ -131,9 +131,9 @@ impl UpstreamStream {
             usage: None,
             provider_id: None,
             content_bytes: 0,
-            last_words: None,
+            final_bytes: None,
             created: ticket.context.created(),
-            heard: 0,
+            events: 0,
             received: 0,
             idle_timeout,
             admission: None,
@@ -144,8 +144,8 @@ impl UpstreamStream {
     }
 
     /// Enables resumption at another target, if the stream supports it.
-    pub fn arm(&mut self, resumable: impl FnOnce() -> Box<Resumable>) {
-        if matches!(&self.manner, StreamMode::Translated(translated) if translated.is_resumable()) {
+    pub fn enable_resume(&mut self, resumable: impl FnOnce() -> Box<Resumable>) {
+        if matches!(&self.mode, StreamMode::Translated(translated) if translated.is_resumable()) {
             self.resumable = Some(resumable());
         }
     }
@@ -172,7 +172,7 @@ impl UpstreamStream {
 
     /// Whether this is a continuation that ended without content.
     pub fn says_nothing(&self) -> bool {
-        matches!(&self.manner, StreamMode::Translated(translated) if translated.says_nothing())
+        matches!(&self.mode, StreamMode::Translated(translated) if translated.says_nothing())
     }
 
     pub fn has_opened(&self) -> bool {
@@ -185,8 +185,8 @@ impl UpstreamStream {
 
     /// Whether the content seems complete, so that only usage may follow.
     pub fn is_answered(&self) -> bool {
-        match &self.manner {
-            StreamMode::Native(manner) => manner.answered,
+        match &self.mode {
+            StreamMode::Native(mode) => mode.answered,
             StreamMode::Translated(translated) => translated.is_answered(),
         }
     }
@@ -219,8 +219,8 @@ impl UpstreamStream {
     }
 
     /// The number of events so far. Bytes and comments alone do not count as activity.
-    pub fn heard(&self) -> u64 {
-        self.heard
+    pub fn events(&self) -> u64 {
+        self.events
     }
 
     pub fn idle_timeout(&self) -> Duration {
@@ -242,7 +242,7 @@ impl UpstreamStream {
     pub fn give_up(&mut self, fault: Fault) {
         self.body = None;
         self.ended = true;
-        if let StreamMode::Translated(translated) = &mut self.manner
+        if let StreamMode::Translated(translated) = &mut self.mode
             && translated.conclude()
         {
             self.opened = true;
@@ -280,8 +280,8 @@ impl UpstreamStream {
         if self.ended {
             return;
         }
-        let outcome = match &mut self.manner {
-            StreamMode::Native(manner) if manner.finished && manner.native.ends_with_the_body() => Ok(()),
+        let outcome = match &mut self.mode {
+            StreamMode::Native(mode) if mode.finished && mode.native.ends_with_the_body() => Ok(()),
             StreamMode::Native(_) => Err(fault::upstream_interrupted(&self.lane.target.instance)),
             StreamMode::Translated(translated) => translated.close(),
         };
@@ -355,7 +355,7 @@ impl UpstreamStream {
 
     /// Queues what the translation has rendered.
     fn collect(&mut self) {
-        if let StreamMode::Translated(translated) = &mut self.manner
+        if let StreamMode::Translated(translated) = &mut self.mode
             && let Some(written) = translated.take()
         {
             self.put(written);
@@ -364,39 +364,39 @@ impl UpstreamStream {
 
     /// Queues the format's closing bytes after the last event of a successful answer.
     fn conclude(&mut self) {
-        if let StreamMode::Native(manner) = &self.manner
+        if let StreamMode::Native(mode) = &self.mode
             && self.ended
             && self.fault.is_none()
-            && !manner.native.closing().is_empty()
+            && !mode.native.closing().is_empty()
         {
-            self.put(Bytes::from_static(manner.native.closing()));
+            self.put(Bytes::from_static(mode.native.closing()));
         }
     }
 
     /// Inspects an event. Returns the bytes to forward, if any.
     fn inspect(&mut self, event: &Event) -> Option<Bytes> {
         if event.is_comment_only() {
-            let native = matches!(self.manner, StreamMode::Native(_));
+            let native = matches!(self.mode, StreamMode::Native(_));
             return (self.opened && native).then(|| event.raw.clone());
         }
-        self.heard += 1;
+        self.events += 1;
         if let Some(facts) = &mut self.facts {
             facts.read_event(&event.data());
         }
-        match &mut self.manner {
-            StreamMode::Native(manner) => {
-                manner.events += 1;
-                let native = manner.native;
+        match &mut self.mode {
+            StreamMode::Native(mode) => {
+                mode.events += 1;
+                let native = mode.native;
                 let seen = native.classify(event);
-                manner.finished |= seen.finish;
-                manner.answered = seen.finish
-                    || (seen.content_bytes == 0 && (manner.answered || native.ends_block(&event.data())));
-                let hide_usage = manner.hide_usage;
+                mode.finished |= seen.finish;
+                mode.answered = seen.finish
+                    || (seen.content_bytes == 0 && (mode.answered || native.ends_block(&event.data())));
+                let hide_usage = mode.hide_usage;
                 if !self.note(native, event, seen, hide_usage) {
                     return None;
                 }
-                let StreamMode::Native(manner) = &self.manner else { return None };
-                let reframed = native.reframe(event, &manner.requested_model);
+                let StreamMode::Native(mode) = &self.mode else { return None };
+                let reframed = native.reframe(event, &mode.requested_model);
                 Some(reframed.unwrap_or_else(|| event.raw.clone()))
             }
             StreamMode::Translated(translated) => {
@@ -468,20 +468,20 @@ impl UpstreamStream {
         self.opened = true;
         self.ended = true;
         if self.format == Format::Responses {
-            self.last_words = Some(Bytes::copy_from_slice(&event.data()));
+            self.final_bytes = Some(Bytes::copy_from_slice(&event.data()));
         }
     }
 
     /// The fault as an event in the client's format.
     pub fn farewell(&mut self, fault: &Fault) -> Bytes {
-        match &mut self.manner {
+        match &mut self.mode {
             StreamMode::Translated(translated) => translated.fail(fault),
-            StreamMode::Native(manner) => {
+            StreamMode::Native(mode) => {
                 let broken = Broken {
                     id: self.provider_id.as_deref().unwrap_or_default(),
                     model: &self.lane.target.model,
                     created: self.created,
-                    sequence: manner.events,
+                    sequence: mode.events,
                 };
                 wire::fault::event(fault, self.format, broken)
             }

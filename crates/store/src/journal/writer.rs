@@ -30,7 +30,7 @@ pub(super) struct Writer {
     /// Oldest first; the last one is being written.
     segments: VecDeque<Segment>,
     /// A failed write could not be truncated: nothing more is written to this segment.
-    spoilt: bool,
+    must_rotate: bool,
     full: bool,
     written: Count,
     booked: Count,
@@ -69,7 +69,7 @@ impl Writer {
             entropy,
             file: Arc::new(file),
             segments: VecDeque::from([first]),
-            spoilt: false,
+            must_rotate: false,
             full: false,
             written: Count::default(),
             booked: Count::default(),
@@ -82,7 +82,7 @@ impl Writer {
         self.check_room(frame.len() as u64, room, elsewhere)?;
         let length = self.segments.back().map_or(0, |segment| segment.length);
         let grown = length > HEADER && length + frame.len() as u64 > self.config.segment_bytes;
-        if self.spoilt {
+        if self.must_rotate {
             self.rotate()?;
         } else if grown && let Err(error) = self.rotate() {
             tracing::warn!(%error, "creating a journal segment failed, continuing with the old one");
@@ -183,7 +183,7 @@ impl Writer {
                 // Part of the frame may be in the file: truncate it, or write nothing more to this segment.
                 if let Err(stuck) = self.file.set_len(segment.length) {
                     tracing::error!(error = %stuck, "truncating a failed journal write failed, starting a new segment");
-                    self.spoilt = true;
+                    self.must_rotate = true;
                 }
                 Err(error)
             }
@@ -196,7 +196,7 @@ impl Writer {
         let (file, next) = segment::create(&self.directory, sequence, id, self.config.fsync)?;
         self.file = Arc::new(file);
         self.segments.push_back(next);
-        self.spoilt = false;
+        self.must_rotate = false;
         Ok(())
     }
 

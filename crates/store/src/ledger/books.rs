@@ -28,7 +28,8 @@ struct Statements {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Booked {
     All,
-    /// Some unidentified id is already in the ledger: roll back and book one at a time.
+    /// At least one row of the batch is already in the ledger, and which one is not known: roll back and book one at a
+    /// time.
     SomeKnown,
 }
 

@@ -1,4 +1,4 @@
-//! The maximum cost of one attempt at a call, as a function of its output limit.
+//! The worst-case cost of one attempt at a call, as a function of its output limit.
 
 use std::sync::Arc;
 

@@ -25,20 +25,21 @@ fn shape(prompt: &Prompt) -> Vec<(Role, String)> {
 
 #[test]
 fn a_model_that_goes_on_by_itself_is_shown_the_text() {
-    let (asked, mut overlap) = ask(prompt(), &reply(vec![Part::text("Once upon ")]), Way::Prefill);
+    let (asked, mut overlap) =
+        ask(prompt(), &reply(vec![Part::text("Once upon ")]), ContinuationMethod::Prefill);
     assert_eq!(shape(&asked)[1], (Role::Assistant, "Once upon ".into()));
     assert_eq!(asked.turns.len(), 2);
     assert_eq!(overlap.push(" a time"), "a time");
     let mut begun = prompt();
     begun.turns.push(Turn::new(Role::Assistant, vec![Part::text("Well: ")]));
-    let (asked, _) = ask(begun, &reply(vec![Part::text("once")]), Way::Prefill);
+    let (asked, _) = ask(begun, &reply(vec![Part::text("once")]), ContinuationMethod::Prefill);
     assert_eq!(shape(&asked)[1..], [(Role::Assistant, "Well: once".into())]);
 }
 
 #[test]
 fn others_are_told_where_it_broke_off() {
     let text = "Once upon a time there was a gateway that never gave up ";
-    let (asked, mut overlap) = ask(prompt(), &reply(vec![Part::text(text)]), Way::Instruct);
+    let (asked, mut overlap) = ask(prompt(), &reply(vec![Part::text(text)]), ContinuationMethod::Instruct);
     let turns = shape(&asked);
     assert_eq!(turns[1], (Role::Assistant, text.into()));
     assert_eq!(turns[2].0, Role::User);
@@ -49,7 +50,7 @@ fn others_are_told_where_it_broke_off() {
 #[test]
 fn nothing_said_is_asked_again_and_calls_are_named() {
     let thought = Part::new(Content::Thinking(Default::default()));
-    for way in [Way::Prefill, Way::Instruct] {
+    for way in [ContinuationMethod::Prefill, ContinuationMethod::Instruct] {
         assert_eq!(ask(prompt(), &reply(vec![thought.clone(), Part::text(" ")]), way).0, prompt());
         let mut forced = prompt();
         forced.tool_choice = Some(ToolChoice::Required);
@@ -71,7 +72,8 @@ fn a_schema_is_told_and_not_enforced_and_the_limit_shrinks() {
         schema: serde_json::json!({"type": "object"}),
         strict: None,
     });
-    let (asked, _) = ask(limited, &reply(vec![Part::text("{\"a\":".repeat(100))]), Way::Instruct);
+    let (asked, _) =
+        ask(limited, &reply(vec![Part::text("{\"a\":".repeat(100))]), ContinuationMethod::Instruct);
     assert_eq!(asked.output, None);
     assert!(shape(&asked)[2].1.contains("{\"type\":\"object\"}"));
     assert!(asked.max_output.is_some_and(|most| (64..1000).contains(&most)), "{:?}", asked.max_output);

@@ -27,7 +27,7 @@ pub(super) struct Inspector {
     /// Part of the body is sent before the rest has arrived.
     streamed: bool,
     /// The refusal of background requests, if their result cannot be retrieved.
-    unfollowed: Option<Fault>,
+    background_untracked: Option<Fault>,
 }
 
 impl Inspector {
@@ -44,12 +44,12 @@ impl Inspector {
             repeated: None,
             multiplied: false,
             streamed: false,
-            unfollowed: None,
+            background_untracked: None,
         }
     }
 
     pub(super) fn refuse_background(&mut self, fault: Option<Fault>) {
-        self.unfollowed = fault;
+        self.background_untracked = fault;
     }
 
     pub(super) fn restrict(&mut self, guarded: bool, budgeted: bool, strict: bool) {
@@ -89,7 +89,7 @@ impl Inspector {
         });
         gleaner.add_references(conversations);
         self.gleaner = gleaner;
-        if let Some(fault) = self.unfollowed.as_ref().filter(|_| sent.is_background()) {
+        if let Some(fault) = self.background_untracked.as_ref().filter(|_| sent.is_background()) {
             return Err(fault.clone());
         }
         match unreadable {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::breaker::Praise;
+use super::breaker::RetractedSuccess;
 use super::{Health, Transition};
 
 const NOTHING: u8 = 0;
@@ -52,9 +52,9 @@ impl Admission {
         if self.era != state.breaker.era() {
             return None;
         }
-        let (broke, transition) = state.breaker.succeeded(now, &rules);
+        let (ended_failures, transition) = state.breaker.succeeded(now, &rules);
         self.praised_at.store(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
-        self.praise_broke.store(broke, Ordering::Relaxed);
+        self.praise_broke.store(ended_failures, Ordering::Relaxed);
         if transition.is_some() {
             self.health.post(&state);
         }
@@ -100,9 +100,9 @@ impl Admission {
         if self.era != state.breaker.era() {
             return None;
         }
-        let praise = (before == SUCCESS).then(|| Praise {
+        let praise = (before == SUCCESS).then(|| RetractedSuccess {
             at: Duration::from_nanos(self.praised_at.load(Ordering::Relaxed)),
-            broke: self.praise_broke.load(Ordering::Relaxed),
+            ended_failures: self.praise_broke.load(Ordering::Relaxed),
         });
         let transition = state.breaker.failed(now, praise, &rules);
         if transition.is_some() {

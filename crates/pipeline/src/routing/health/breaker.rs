@@ -32,9 +32,9 @@ enum Phase {
 }
 
 /// A success that is retracted: when it was counted, and how many consecutive failures it had ended.
-pub struct Praise {
+pub struct RetractedSuccess {
     pub at: Duration,
-    pub broke: u32,
+    pub ended_failures: u32,
 }
 
 impl Breaker {
@@ -106,12 +106,12 @@ impl Breaker {
     pub fn failed(
         &mut self,
         now: Duration,
-        retracted: Option<Praise>,
+        retracted: Option<RetractedSuccess>,
         rules: &BreakerRules,
     ) -> Option<Transition> {
         if let Some(praise) = retracted {
             self.window.retract(praise.at, rules.window);
-            self.streak = self.streak.saturating_add(praise.broke);
+            self.streak = self.streak.saturating_add(praise.ended_failures);
         }
         self.streak = self.streak.saturating_add(1);
         let opens = match self.phase {

@@ -15,10 +15,10 @@ impl UpstreamStream {
     /// Prepares a failed stream for continuation, if possible: returns the resumption data and the answer so far, and
     /// reports the usage to the ticket.
     pub fn break_off(&mut self, ticket: &mut Ticket) -> Option<(Box<Resumable>, Reply)> {
-        let StreamMode::Translated(translated) = &self.manner else { return None };
+        let StreamMode::Translated(translated) = &self.mode else { return None };
         let goes_on = self.fault.as_ref().is_some_and(|fault| fault.retry_scope != RetryScope::Never)
             && translated.is_resumable();
-        let resumable = self.resumable.take_if(|resumable| goes_on && resumable.may_go_on())?;
+        let resumable = self.resumable.take_if(|resumable| goes_on && resumable.can_resume())?;
         let so_far = translated.reply().clone();
         self.trace(ticket);
         self.discharge(ticket);
@@ -29,8 +29,7 @@ impl UpstreamStream {
 
     /// Continues with the stream of another provider.
     pub fn join(&mut self, next: Self, overlap: Overlap, resumable: Box<Resumable>, earlier: Tokens) {
-        let (StreamMode::Translated(translated), StreamMode::Translated(rest)) =
-            (&mut self.manner, next.manner)
+        let (StreamMode::Translated(translated), StreamMode::Translated(rest)) = (&mut self.mode, next.mode)
         else {
             return;
         };
@@ -53,15 +52,15 @@ impl UpstreamStream {
     /// Reports everything known about the stream to the ticket.
     pub fn report(&mut self, ticket: &mut Ticket) {
         self.learn();
-        if let StreamMode::Translated(translated) = &self.manner
+        if let StreamMode::Translated(translated) = &self.mode
             && self.format == Format::Chat
         {
             ticket.gateway().reasoning_states.remember(ticket.context.owner(), translated.reply());
         }
         self.discharge(ticket);
         self.trace(ticket);
-        let native = matches!(self.manner, StreamMode::Native(_));
-        stored_response::keep_stream(ticket, self.provider_id.as_deref(), native, self.last_words.take());
+        let native = matches!(self.mode, StreamMode::Native(_));
+        stored_response::keep_stream(ticket, self.provider_id.as_deref(), native, self.final_bytes.take());
         if let Some(id) = self.provider_id.clone() {
             ticket.receipt.provider_id(id);
         }
@@ -91,12 +90,12 @@ impl UpstreamStream {
     }
 
     fn learn(&mut self) {
-        if let StreamMode::Translated(translated) = &mut self.manner {
+        if let StreamMode::Translated(translated) = &mut self.mode {
             let learnt = translated.learnt();
             self.provider_id = learnt.provider_id;
             self.content_bytes = learnt.content_bytes;
             self.usage = learnt.usage;
-            self.last_words = learnt.last_words;
+            self.final_bytes = learnt.final_bytes;
         }
     }
 

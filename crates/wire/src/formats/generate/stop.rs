@@ -7,7 +7,7 @@ use domain::canon::StopReason;
 pub enum Ending {
     Stop(StopReason),
     /// The output was malformed, such as an invalid call.
-    Garbled,
+    Malformed,
 }
 
 pub fn read(reason: &str) -> Ending {
@@ -26,7 +26,7 @@ pub fn read(reason: &str) -> Ending {
         | "UNEXPECTED_TOOL_CALL"
         | "TOO_MANY_TOOL_CALLS"
         | "MISSING_THOUGHT_SIGNATURE"
-        | "MALFORMED_RESPONSE" => return Ending::Garbled,
+        | "MALFORMED_RESPONSE" => return Ending::Malformed,
         // STOP, and unspecific reasons.
         _ => StopReason::EndTurn,
     })

@@ -16,13 +16,13 @@ use crate::sse;
 
 pub struct StreamDecoder {
     pub(super) decoding: Decoding,
-    begun: bool,
+    started: bool,
     /// The open block, and whether it holds thoughts.
     open: Option<(u32, bool)>,
     next: u32,
     /// Whether content was emitted.
-    said: bool,
-    called: bool,
+    has_content: bool,
+    has_tool_call: bool,
     usage: Bytes,
     ending: Option<StopReason>,
     finished: bool,
@@ -52,11 +52,11 @@ impl StreamDecoder {
     pub fn new(decoding: Decoding) -> Self {
         Self {
             decoding,
-            begun: false,
+            started: false,
             open: None,
             next: 0,
-            said: false,
-            called: false,
+            has_content: false,
+            has_tool_call: false,
             usage: Bytes::new(),
             ending: None,
             finished: false,
@@ -68,8 +68,8 @@ impl StreamDecoder {
         if chunk.error.is_some() {
             return Err(error::read_stream_error(data, &self.decoding.provider));
         }
-        if !self.begun {
-            self.begun = true;
+        if !self.started {
+            self.started = true;
             let owned = |text: &Option<super::chunk::Text<'_>>| text.as_ref().map(|text| text.0.to_string());
             out.push(Event::Begin { id: owned(&chunk.response_id), model: owned(&chunk.model_version) });
         }
@@ -103,15 +103,15 @@ impl StreamDecoder {
         }
         let Some(reason) = candidate.finish_reason else { return Ok(()) };
         let ending = match stop::read(&reason.0) {
-            Ending::Stop(StopReason::EndTurn) if self.called => StopReason::ToolCalls,
+            Ending::Stop(StopReason::EndTurn) if self.has_tool_call => StopReason::ToolCalls,
             Ending::Stop(reason) => reason,
             // Without emitted content the attempt can be retried; otherwise the answer ends with what was sent.
-            Ending::Garbled if !self.said => {
+            Ending::Malformed if !self.has_content => {
                 let reason = format!("it ended with {}", reason.0);
                 return Err(fault::upstream_invalid_response(&self.decoding.provider, &reason));
             }
-            Ending::Garbled if self.called => StopReason::ToolCalls,
-            Ending::Garbled => StopReason::EndTurn,
+            Ending::Malformed if self.has_tool_call => StopReason::ToolCalls,
+            Ending::Malformed => StopReason::EndTurn,
         };
         self.ending = Some(ending);
         Ok(())
@@ -133,7 +133,7 @@ impl StreamDecoder {
         };
         if !text.0.is_empty() {
             let index = self.open_block(part.thought.unwrap_or(false), out);
-            self.said = true;
+            self.has_content = true;
             out.push(Event::Delta { index, delta: Delta::Text(text.0.into_owned()) });
         }
         self.state(signature, out);
@@ -146,14 +146,14 @@ impl StreamDecoder {
         let whole = !matches!(self.open, Some((_, true)));
         let index = self.open_block(true, out);
         let opaque = Opaque { whole, ..self.opaque(signature) };
-        self.said = true;
+        self.has_content = true;
         out.push(Event::Delta { index, delta: Delta::Opaque(opaque) });
         self.close_block(out);
     }
 
     fn call(&mut self, call: FunctionCall<'_>, signature: Option<String>, out: &mut Vec<Event>) {
         let arguments = call.args.map_or_else(|| "{}".to_owned(), |args| compact(args.get()));
-        self.said = true;
+        self.has_content = true;
         if self.decoding.schema_tool.as_deref() == Some(&*call.name.0) {
             // Text before the schema tool's call is not part of the JSON answer.
             self.close_block(out);
@@ -161,7 +161,7 @@ impl StreamDecoder {
             out.push(Event::Delta { index, delta: Delta::Text(arguments) });
             return self.state(signature, out);
         }
-        self.called = true;
+        self.has_tool_call = true;
         self.close_block(out);
         let id = call.id.map(|id| id.0.into_owned()).filter(|id| !id.is_empty());
         let block = Block::ToolCall {
@@ -181,7 +181,7 @@ impl StreamDecoder {
         if value.as_object().is_none_or(serde_json::Map::is_empty) {
             return Ok(());
         }
-        self.said = true;
+        self.has_content = true;
         self.close_block(out);
         let index = self.next_index();
         out.push(Event::Open { index, block: Block::Foreign { format: Format::Generate, value } });
