@@ -1,7 +1,9 @@
 """Runs every shell block of README.md and docs/ against the scripted upstream, page by page."""
 
+import pathlib
 import shutil
 import sys
+import tempfile
 import time
 
 import httpx
@@ -51,17 +53,17 @@ def main():
 def run(app, pages, report):
     upstream = app.upstream()
     for page in pages:
-        run_page(page, app, upstream, report)
+        run_page(page, upstream, report)
     check_metrics(pages, app, upstream, report)
 
 
-def run_page(page, app, upstream, report):
+def run_page(page, upstream, report):
     found = blocks.blocks(page.read_text(encoding="utf-8"))
     if not found:
         return
     print(page.relative_to(rig.ROOT), flush=True)
-    directory = app.directory / page.stem
-    directory.mkdir()
+    # Not in the directory of the suite: PostgreSQL runs as another user, who could not reach it.
+    directory = pathlib.Path(tempfile.mkdtemp(prefix=f"docs-{page.stem}-"))
     database = backends.start("postgres", directory) if page.name in environment.WITH_POSTGRES else None
     substitutions = environment.Substitutions(database and database.url)
     session = Session(directory, environment.settings_of(page, upstream), substitutions.gateway_port)
@@ -73,6 +75,7 @@ def run_page(page, app, upstream, report):
         session.stop()
         if database:
             database.stop()
+        rig.remove(directory)
 
 
 def run_blocks(found, session, substitutions, upstream, report):

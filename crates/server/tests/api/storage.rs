@@ -43,7 +43,7 @@ impl Holder {
 }
 
 fn impatient() -> TestSettings {
-    TestSettings { store_timeout: Duration::from_millis(1000), ..TestSettings::default() }
+    TestSettings { store_timeout: Duration::from_secs(5), ..TestSettings::default() }
 }
 
 async fn chat_both_ways(app: &TestApp, key: &str) {

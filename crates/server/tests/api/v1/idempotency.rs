@@ -310,7 +310,7 @@ async fn what_is_too_large_is_done_and_not_kept() {
 
 #[tokio::test]
 async fn without_storage_this_process_still_remembers() {
-    let settings = || TestSettings { store_timeout: Duration::from_secs(1), ..TestSettings::default() };
+    let settings = || TestSettings { store_timeout: Duration::from_secs(5), ..TestSettings::default() };
     app::each_with(settings, async |app| {
         app.refresher.store().close().await;
         let first = app.chat("text").header(NAME, "a").send().await.expect_status(200);

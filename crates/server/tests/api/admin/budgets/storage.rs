@@ -11,7 +11,7 @@ use crate::app::{self, TestApp, TestSettings};
 
 fn impatient(closed: bool) -> TestSettings {
     let policy = Policy { budgets_closed: closed, ..Policy::default() };
-    TestSettings { policy, store_timeout: Duration::from_secs(1), ..TestSettings::enterprise() }
+    TestSettings { policy, store_timeout: Duration::from_secs(5), ..TestSettings::enterprise() }
 }
 
 async fn lose_storage(app: &TestApp) {
