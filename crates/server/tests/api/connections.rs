@@ -41,6 +41,29 @@ async fn a_request_in_pieces_is_read_whole() {
     .await;
 }
 
+/// A refusal is decided before the body arrives; the connection must serve the next request nevertheless.
+#[tokio::test]
+async fn a_connection_is_reusable_after_a_refusal_whose_body_came_late() {
+    app::each(async |app| {
+        let listening = app.listen().await;
+        let chat = app::question("openai/text").to_string();
+        let head = |key: &str| {
+            format!(
+                "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\ncontent-length: {}\r\n\r\n",
+                chat.len()
+            )
+        };
+        let mut line = Line::open(listening.address).await;
+        line.say(head("wrong")).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        line.say(&chat).await;
+        assert!(line.hear("invalid_api_key").await.starts_with("HTTP/1.1 401 "));
+        line.say(head(app::MASTER) + &chat).await;
+        line.hear("chat.completion").await;
+    })
+    .await;
+}
+
 const FRAMINGS: [(&str, &str); 7] = [
     ("host: x\r\ncontent-length: LENGTH\r\ntransfer-encoding: chunked\r\n", "content-length"),
     ("host: x\r\ntransfer-encoding: chunked\r\ncontent-length: LENGTH\r\n", "content-length"),
