@@ -55,29 +55,14 @@ where
     B::Error: std::fmt::Display,
 {
     let snapshot = ticket.context.snapshot().clone();
-    let (caller, user_path) = match identify(&snapshot, arrival, ticket) {
-        Ok(identified) => identified,
-        Err(fault) => {
-            receive::discard(body).await;
-            return Err(fault);
-        }
-    };
+    let caller = authenticate::caller(&snapshot, arrival)?;
+    let user_path = ticket.identify(&caller, arrival)?;
+    caller.require(Scope::Inference)?;
     let body = receive::receive(body, &arrival.headers, gateway).await?;
     ticket.audit.received(&body);
     let call = receive::parse(body, arrival, gateway).await?;
     ticket.receipt.requested(&call);
     Ok(ParsedCall { snapshot, caller, user_path, call })
-}
-
-fn identify(
-    snapshot: &Snapshot,
-    arrival: &Arrival,
-    ticket: &mut Ticket,
-) -> Result<(Caller, UserPath), Fault> {
-    let caller = authenticate::caller(snapshot, arrival)?;
-    let user_path = ticket.identify(&caller, arrival)?;
-    caller.require(Scope::Inference)?;
-    Ok((caller, user_path))
 }
 
 /// Resolves the targets of a call and their order.

@@ -7,8 +7,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Request, Response};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,6 +21,7 @@ use crate::framing::{self, ConflictFlag};
 use crate::http_service::HttpService;
 use crate::http2::{self, StreamBody, StreamExecutor};
 use crate::preface;
+use crate::request_body::RequestBody;
 use crate::request_context::{ConnectionSlot, Outgoing};
 use crate::workers::Workers;
 use crate::write_timeout::WriteTimeoutStream;
@@ -153,11 +155,14 @@ struct Client {
 }
 
 impl Client {
-    async fn answer(
+    async fn answer<B>(
         self,
-        request: Request<Incoming>,
+        request: Request<B>,
         conflict: ConflictFlag,
-    ) -> Result<Response<Outgoing>, Infallible> {
+    ) -> Result<Response<Outgoing>, Infallible>
+    where
+        B: Body<Data = Bytes, Error = hyper::Error> + Send + Unpin + 'static,
+    {
         match framing::check(&request, &conflict) {
             Ok(()) => self.http_service.answer(request, Some(self.peer), Some(self.place)).await,
             Err(fault) => Ok(self.http_service.refuse(&request, fault)),
@@ -173,7 +178,10 @@ async fn serve_http1(
 ) -> hyper::Result<()> {
     let conflict = io.scan_framing();
     // Boxed: hyper reserves room for this future inline, even while the connection is idle.
-    let service = service_fn(move |request| Box::pin(client.clone().answer(request, conflict.clone())));
+    let service = service_fn(move |request: Request<Incoming>| {
+        let request = request.map(|body| RequestBody::new(body, &client.http_service.app().gateway.tasks));
+        Box::pin(client.clone().answer(request, conflict.clone()))
+    });
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
     tokio::select! {
         outcome = connection.as_mut() => outcome,
@@ -191,7 +199,7 @@ async fn serve_http2(
     mut stop: watch::Receiver<bool>,
 ) -> hyper::Result<()> {
     let streams = StreamExecutor::new(write_timeout);
-    let service = service_fn(move |request| {
+    let service = service_fn(move |request: Request<Incoming>| {
         let answer = client.clone().answer(request, ConflictFlag::default());
         async move { answer.await.map(|response| response.map(StreamBody::new)) }
     });

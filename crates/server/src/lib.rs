@@ -20,6 +20,7 @@ mod preface;
 mod principal;
 mod probes;
 mod query;
+mod request_body;
 mod request_context;
 mod router;
 mod shell;

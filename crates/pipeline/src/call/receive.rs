@@ -4,7 +4,6 @@ mod output_bound;
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use domain::call::{Format, Surface};
@@ -145,28 +144,6 @@ where
         Ok(bytes) => bytes,
         Err(_) => Err(fault::request_timeout()),
     }
-}
-
-/// Reads a body that is not needed, because the connection of a refused call can be used again only after its body has
-/// been read. A large or slow body is not waited for; its connection is closed.
-pub async fn discard<B>(mut body: B)
-where
-    B: http_body::Body<Data = Bytes> + Unpin,
-{
-    const WAIT: Duration = Duration::from_secs(1);
-    if body.is_end_stream() || body.size_hint().lower() > SMALL_BODY as u64 {
-        return;
-    }
-    let reading = async {
-        let mut count = 0;
-        while count <= SMALL_BODY
-            && let Some(Ok(frame)) = body.frame().await
-        {
-            count += frame.data_ref().map_or(0, Bytes::len);
-        }
-    };
-    // A body that does not arrive in time is left unread.
-    let _ = tokio::time::timeout(WAIT, reading).await;
 }
 
 async fn read<B>(mut body: B, limit: u64, mut lease: BodyLease) -> Result<Bytes, Fault>

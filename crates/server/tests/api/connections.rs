@@ -47,19 +47,26 @@ async fn a_connection_is_reusable_after_a_refusal_whose_body_came_late() {
     app::each(async |app| {
         let listening = app.listen().await;
         let chat = app::question("openai/text").to_string();
-        let head = |key: &str| {
+        let head = |path: &str, key: &str| {
+            let length = chat.len();
             format!(
-                "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\ncontent-length: {}\r\n\r\n",
-                chat.len()
+                "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\ncontent-length: {length}\r\n\r\n"
             )
         };
-        let mut line = Line::open(listening.address).await;
-        line.say(head("wrong")).await;
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        line.say(&chat).await;
-        assert!(line.hear("invalid_api_key").await.starts_with("HTTP/1.1 401 "));
-        line.say(head(app::MASTER) + &chat).await;
-        line.hear("chat.completion").await;
+        for (refused, error) in [
+            ("/v1/chat/completions", "invalid_api_key"),
+            ("/v1/messages", "authentication_error"),
+            ("/p/openai/v1/chat/completions", "invalid_api_key"),
+            ("/admin/api/v1/auth-keys", "invalid_api_key"),
+        ] {
+            let mut line = Line::open(listening.address).await;
+            line.say(head(refused, "wrong")).await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            line.say(&chat).await;
+            assert!(line.hear(error).await.starts_with("HTTP/1.1 401 "), "{refused}");
+            line.say(head("/v1/chat/completions", app::MASTER) + &chat).await;
+            line.hear("chat.completion").await;
+        }
     })
     .await;
 }
