@@ -17,7 +17,7 @@ use crate::call::response_headers::Refused;
 use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::prepare::prepare;
-use crate::responses::{told, unsupported};
+use crate::responses::{read_usage, unsupported};
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;
 
@@ -57,8 +57,8 @@ where
     };
     match outcome.await {
         Ok(answer) => {
-            ticket.audit.said(&answer);
-            if let (Some(usage), raw) = told(&mut ticket, &answer) {
+            ticket.audit.record_response(&answer);
+            if let (Some(usage), raw) = read_usage(&mut ticket, &answer) {
                 ticket.consumed(usage, raw);
             }
             let mut headers = HeaderMap::new();

@@ -102,7 +102,7 @@ where
             let mut headers = HeaderMap::new();
             ticket.holds.write_headers(&ticket.context, &mut headers);
             if ticket.audit.is_on() {
-                ticket.audit.said(value.to_string().as_bytes());
+                ticket.audit.record_response(value.to_string().as_bytes());
             }
             ticket.complete();
             Ok((headers, value))

@@ -205,7 +205,7 @@ async fn wrapped(
 }
 
 /// The gateway's response headers. The model header is omitted if no model is known.
-fn told(ticket: &mut Ticket) -> HeaderMap {
+fn gateway_headers(ticket: &mut Ticket) -> HeaderMap {
     let overhead_us = ticket.first_byte();
     let mut headers = ticket.headers(overhead_us);
     if ticket.receipt.lane().is_some_and(|lane| lane.target.model.is_empty()) {

@@ -204,11 +204,11 @@ proptest! {
         for upstream in Format::ALL {
             for client in Format::ALL {
                 let decoded = decoded(upstream, &rendered(upstream, &reply));
-                prop_assert_eq!(said(&decoded), said(&reply), "{:?}", upstream);
+                prop_assert_eq!(describe_reply(&decoded), describe_reply(&reply), "{:?}", upstream);
                 let again = self::decoded(client, &rendered(client, &decoded));
-                prop_assert_eq!(said(&again), said(&reply), "{:?} → {:?}", upstream, client);
+                prop_assert_eq!(describe_reply(&again), describe_reply(&reply), "{:?} → {:?}", upstream, client);
                 let streamed = followed(client, &narrated(client, &followed(upstream, &narrated(upstream, &reply))));
-                prop_assert_eq!(said(&streamed), said(&reply), "{:?} → {:?}, streamed", upstream, client);
+                prop_assert_eq!(describe_reply(&streamed), describe_reply(&reply), "{:?} → {:?}, streamed", upstream, client);
             }
         }
     }
@@ -245,7 +245,7 @@ fn reply() -> impl Strategy<Value = Reply> {
     })
 }
 
-fn said(reply: &Reply) -> String {
+fn describe_reply(reply: &Reply) -> String {
     let parts = reply.parts.iter().map(|part| match &part.content {
         Content::ToolCall(call) => {
             let arguments: serde_json::Value = serde_json::from_str(&call.arguments).unwrap();

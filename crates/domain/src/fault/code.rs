@@ -9,7 +9,7 @@ use super::FaultKind;
 /// Declares the codes. A code keeps its text forever: clients match on it.
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $text:literal, $status:literal, $kind:ident;)*) => {
-        /// What went wrong, as the `error.code` of a response and in records. All decisions match on this type; its
+        /// An error code, as in `error.code` of a response and in records. All decisions match on this type; its
         /// text is only for output.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum FaultCode {

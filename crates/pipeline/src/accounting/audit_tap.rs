@@ -70,9 +70,9 @@ impl AuditTap {
     }
 
     /// Records bytes of the answer.
-    pub fn said(&self, bytes: &[u8]) {
+    pub fn record_response(&self, bytes: &[u8]) {
         if let Some(capture) = &self.0 {
-            capture.said(bytes);
+            capture.record_response(bytes);
         }
     }
 
@@ -94,7 +94,7 @@ impl AuditTap {
     pub fn refused(&mut self, fault: &Fault, headers: &HeaderMap, request_id: &RequestId) {
         let answered = fault.code != FaultCode::ClientDisconnected;
         let Some(capture) = self.0.as_mut().filter(|_| answered) else { return };
-        capture.said(&wire::fault::envelope(fault, capture.format, request_id.as_str()));
+        capture.record_response(&wire::fault::envelope(fault, capture.format, request_id.as_str()));
         capture.answered(headers);
     }
 
@@ -169,7 +169,7 @@ impl Capture {
         self.rules.bodies.then(|| self.download.clone())
     }
 
-    fn said(&self, bytes: &[u8]) {
+    fn record_response(&self, bytes: &[u8]) {
         if self.rules.bodies {
             self.download.add(bytes);
         }

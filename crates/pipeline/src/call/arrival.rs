@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_user_path_that_cannot_be_read_is_not_taken_for_none() {
-        let told = |name: &'static str, value: &[u8]| {
+        let read_user_path = |name: &'static str, value: &[u8]| {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_bytes(value).unwrap());
             user_path(&headers)
@@ -119,11 +119,11 @@ mod tests {
                 .map_err(|fault| (fault.status, fault.param))
         };
         assert_eq!(user_path(&HeaderMap::new()).unwrap(), None);
-        assert_eq!(told("x-user-path", b"/a"), Ok(Some("/a".to_owned())));
-        assert_eq!(told("x-gateway-user-path", "/é".as_bytes()), Ok(Some("/é".to_owned())));
+        assert_eq!(read_user_path("x-user-path", b"/a"), Ok(Some("/a".to_owned())));
+        assert_eq!(read_user_path("x-gateway-user-path", "/é".as_bytes()), Ok(Some("/é".to_owned())));
         for (name, shown) in [("x-gateway-user-path", "X-Gateway-User-Path"), ("x-user-path", "X-User-Path")]
         {
-            assert_eq!(told(name, b"/team\xff"), Err((400, Some(shown.to_owned()))));
+            assert_eq!(read_user_path(name, b"/team\xff"), Err((400, Some(shown.to_owned()))));
         }
     }
 

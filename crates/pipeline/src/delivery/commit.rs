@@ -198,7 +198,7 @@ fn write_down(record: Option<Box<Record>>, reply: &Reply, ticket: &Ticket) {
 fn take_down(ticket: &mut Ticket, headers: &HeaderMap, pieces: &[Bytes]) {
     if ticket.audit.is_on() {
         ticket.audit.heads(headers);
-        pieces.iter().for_each(|piece| ticket.audit.said(piece));
+        pieces.iter().for_each(|piece| ticket.audit.record_response(piece));
     }
 }
 

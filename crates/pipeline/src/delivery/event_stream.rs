@@ -175,7 +175,7 @@ impl EventStream {
         let id = format!("resp_{}", ticket.context.seed());
         let broken = Broken { id: &id, created: ticket.context.created(), ..Broken::default() };
         let farewell = wire::fault::event(fault, format, broken);
-        ticket.audit.said(&farewell);
+        ticket.audit.record_response(&farewell);
         self.aside = Some(farewell);
         self.record = None;
         // Providers do not bill calls they refuse.
@@ -222,7 +222,7 @@ impl EventStream {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
             let farewell = flow.farewell(&fault);
-            ticket.audit.said(&farewell);
+            ticket.audit.record_response(&farewell);
             self.aside = Some(farewell);
             self.record = None;
             // An error acknowledges nothing, so it is sent without waiting for settlement. The dropped task continues.

@@ -77,7 +77,7 @@ async fn send_and_read(
             Err(fault) => {
                 let Loss { usage, content_bytes } = flow.loss();
                 progress.came(content_bytes);
-                progress.told(usage);
+                progress.record_usage(usage);
                 Err(fault)
             }
         };
@@ -167,7 +167,7 @@ async fn read_sized(
     let (facts, answer) = reading.await?;
     progress.names(facts);
     answer.map_err(|unreadable| {
-        progress.told(unreadable.usage);
+        progress.record_usage(unreadable.usage);
         unreadable.fault
     })
 }

@@ -52,10 +52,10 @@ pub fn ask(mut prompt: Prompt, so_far: &Reply, method: ContinuationMethod) -> (P
         return (prompt, Overlap::with_space_of(&text));
     }
     if !text.trim().is_empty() {
-        prompt.turns.push(Turn::new(Role::Assistant, vec![said(text.clone())]));
+        prompt.turns.push(Turn::new(Role::Assistant, vec![gateway_text(text.clone())]));
     }
     let instruction = instruction(&text, &calls, output.as_ref());
-    prompt.turns.push(Turn::new(Role::User, vec![said(instruction)]));
+    prompt.turns.push(Turn::new(Role::User, vec![gateway_text(instruction)]));
     (prompt, Overlap::with_quoted(&text, last_words(&text)))
 }
 
@@ -77,7 +77,7 @@ fn as_call(part: &Part) -> Option<&ToolCall> {
 }
 
 /// A text part that the gateway wrote: it has no place in the client's body.
-fn said(text: String) -> Part {
+fn gateway_text(text: String) -> Part {
     Part::text(text).at("resumed")
 }
 
@@ -95,11 +95,11 @@ fn prefill(prompt: &mut Prompt, text: &str) {
     if let Some(Turn { role: Role::Assistant, parts }) = prompt.turns.last_mut() {
         match parts.last_mut().map(|part| &mut part.content) {
             Some(Content::Text(begun)) => begun.push_str(text),
-            _ => parts.push(said(text.to_owned())),
+            _ => parts.push(gateway_text(text.to_owned())),
         }
         return;
     }
-    prompt.turns.push(Turn::new(Role::Assistant, vec![said(text.to_owned())]));
+    prompt.turns.push(Turn::new(Role::Assistant, vec![gateway_text(text.to_owned())]));
 }
 
 fn instruction(text: &str, calls: &[&ToolCall], output: Option<&OutputFormat>) -> String {

@@ -30,7 +30,7 @@ impl Progress {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    pub fn told(&self, usage: Option<Usage>) {
+    pub fn record_usage(&self, usage: Option<Usage>) {
         if let Some(usage) = usage {
             let _ = self.usage.set(Box::new(usage));
         }

@@ -17,7 +17,7 @@ use wire::meter::{Meter, Metered};
 use wire::vendors::Lifecycle;
 
 use super::endpoint::{Made, Purpose};
-use super::told;
+use super::gateway_headers;
 use super::upload::Sent;
 use crate::accounting::ticket::Ticket;
 use crate::call::ownership;
@@ -120,7 +120,7 @@ impl PassthroughMeter {
     }
 
     pub(super) fn headers(&mut self) -> HeaderMap {
-        self.ticket.as_deref_mut().map(told).unwrap_or_default()
+        self.ticket.as_deref_mut().map(gateway_headers).unwrap_or_default()
     }
 
     /// The longest pause that the provider may make while it sends the body.
@@ -139,7 +139,7 @@ impl PassthroughMeter {
 
     pub(super) fn feed(&mut self, data: &[u8]) {
         if let Some(ticket) = &self.ticket {
-            ticket.audit.said(data);
+            ticket.audit.record_response(data);
         }
         self.measure(data);
     }

@@ -28,7 +28,7 @@ pub(super) fn read(status: u16, body: Bytes, provider: &str, scrubber: &Scrubber
         return Ok(body);
     }
     let fault = unread(status, provider);
-    match said(&value) {
+    match error_message(&value) {
         Some(text) => Err(Fault { message: text.chars().take(MESSAGE_LIMIT).collect(), ..fault }),
         None => Err(fault),
     }
@@ -45,7 +45,7 @@ pub(super) fn unread(status: u16, provider: &str) -> Fault {
 }
 
 /// The error message in a JSON answer of another shape.
-fn said(value: &Value) -> Option<&str> {
+fn error_message(value: &Value) -> Option<&str> {
     let value = value.get(0).unwrap_or(value);
     let inner = ["/error/message", "/error", "/message", "/detail", "/error_description"];
     inner.iter().find_map(|place| value.pointer(place)?.as_str()).filter(|text| !text.trim().is_empty())

@@ -13,7 +13,7 @@ use wire::json;
 use wire::vendors::Lifecycle;
 
 use super::lifecycle::{is_pending, is_pending_object, named_after, native};
-use super::told;
+use super::read_usage;
 use crate::accounting::stored_response::renew;
 use crate::accounting::ticket::Ticket;
 use crate::gateway::Gateway;
@@ -108,7 +108,7 @@ fn wait(mut ticket: Box<Ticket>, id: String) {
                 ticket.charge_reservation();
             }
             Outcome::Ended(body) => {
-                let (usage, raw) = told(&mut ticket, &body);
+                let (usage, raw) = read_usage(&mut ticket, &body);
                 match usage {
                     Some(usage) => ticket.consumed(usage, raw),
                     // Providers do not bill failed responses; a cancelled one may have consumed something.

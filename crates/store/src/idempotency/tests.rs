@@ -43,7 +43,7 @@ fn name(claimed: &Claimed) -> String {
     }
 }
 
-async fn heard(keys: &Idempotency, call: Repeatable) -> String {
+async fn claimed(keys: &Idempotency, call: Repeatable) -> String {
     name(&keys.claim(call).await.unwrap())
 }
 
@@ -59,22 +59,22 @@ async fn one_call_has_the_key_and_the_others_hear_of_it() {
         let (here, there) = (store.idempotency(), neighbour(&store, &clock));
         let claim = yours(here, call("k", "f", "1")).await;
         for place in [here, &there] {
-            assert_eq!(heard(place, call("k", "f", "2")).await, "running");
-            assert_eq!(heard(place, call("k", "g", "3")).await, "mismatch");
+            assert_eq!(claimed(place, call("k", "f", "2")).await, "running");
+            assert_eq!(claimed(place, call("k", "g", "3")).await, "mismatch");
         }
         claim.keep(Some(answer("said")), DAY);
-        assert_eq!(heard(here, call("k", "f", "4")).await, "answered said", "before it is written");
-        assert_eq!(heard(here, call("k", "g", "4")).await, "mismatch");
-        assert_eq!(heard(&there, call("k", "f", "5")).await, "running", "as far as is known there");
+        assert_eq!(claimed(here, call("k", "f", "4")).await, "answered said", "before it is written");
+        assert_eq!(claimed(here, call("k", "g", "4")).await, "mismatch");
+        assert_eq!(claimed(&there, call("k", "f", "5")).await, "running", "as far as is known there");
         save(here).await;
         assert!(here.0.backlog.pending.lock().is_empty());
         for place in [here, &there] {
-            assert_eq!(heard(place, call("k", "f", "6")).await, "answered said");
-            assert_eq!(heard(place, call("k", "g", "7")).await, "mismatch");
+            assert_eq!(claimed(place, call("k", "f", "6")).await, "answered said");
+            assert_eq!(claimed(place, call("k", "g", "7")).await, "mismatch");
         }
         clock.advance(DAY);
         assert_eq!(here.expire(domain::clock::Clock::now(&*clock)).await.unwrap(), 1);
-        assert_eq!(heard(&there, call("k", "g", "8")).await, "yours");
+        assert_eq!(claimed(&there, call("k", "g", "8")).await, "yours");
     })
     .await;
 }
@@ -87,16 +87,16 @@ async fn a_dropped_claim_is_free_at_once_here_and_soon_there() {
         let (here, there) = (store.idempotency(), neighbour(&store, &clock));
         drop(yours(here, call("k", "f", "1")).await);
         let second = yours(here, call("k", "g", "2")).await;
-        assert_eq!(heard(&there, call("k", "g", "3")).await, "running", "the second one holds it");
+        assert_eq!(claimed(&there, call("k", "g", "3")).await, "running", "the second one holds it");
         save(here).await;
         assert_eq!(
-            heard(&there, call("k", "g", "3")).await,
+            claimed(&there, call("k", "g", "3")).await,
             "running",
             "the first one's end does not end it"
         );
         drop(second);
         save(here).await;
-        assert_eq!(heard(&there, call("k", "h", "4")).await, "yours");
+        assert_eq!(claimed(&there, call("k", "h", "4")).await, "yours");
     })
     .await;
 }
@@ -112,10 +112,10 @@ async fn the_claim_of_a_dead_process_lapses_and_that_of_a_living_one_does_not() 
         clock.advance(LEASE - Duration::from_secs(1));
         here.renew().await;
         let third = neighbour(&store, &clock);
-        assert_eq!(heard(&third, call("dead", "f", "3")).await, "running");
+        assert_eq!(claimed(&third, call("dead", "f", "3")).await, "running");
         clock.advance(Duration::from_secs(2));
-        assert_eq!(heard(&third, call("living", "f", "4")).await, "running");
-        assert_eq!(heard(&third, call("dead", "f", "5")).await, "yours");
+        assert_eq!(claimed(&third, call("living", "f", "4")).await, "running");
+        assert_eq!(claimed(&third, call("dead", "f", "5")).await, "yours");
     })
     .await;
 }
@@ -137,8 +137,8 @@ async fn any_bytes_come_back_as_they_were_and_what_is_too_much_is_remembered_as_
                 other => panic!("{}", name(&other)),
             }
         }
-        assert_eq!(heard(keys, call("large", "f", "2")).await, "not kept");
-        assert_eq!(heard(keys, call("large", "g", "2")).await, "mismatch");
+        assert_eq!(claimed(keys, call("large", "f", "2")).await, "not kept");
+        assert_eq!(claimed(keys, call("large", "g", "2")).await, "mismatch");
     })
     .await;
 }
@@ -177,12 +177,12 @@ async fn a_key_that_somebody_has_is_not_given_twice_because_nobody_can_look() {
     save(here).await;
     let readers = store.database().occupy_readers().await;
     for id in ["answered", "running"] {
-        assert_eq!(heard(&there, call(id, "f", "3")).await, "running", "{id}");
+        assert_eq!(claimed(&there, call(id, "f", "3")).await, "running", "{id}");
     }
     let _fresh = yours(&there, call("fresh", "f", "4")).await;
     drop(readers);
-    assert_eq!(heard(here, call("fresh", "f", "5")).await, "running", "it was announced");
-    assert_eq!(heard(&there, call("answered", "f", "6")).await, "answered said");
+    assert_eq!(claimed(here, call("fresh", "f", "5")).await, "running", "it was announced");
+    assert_eq!(claimed(&there, call("answered", "f", "6")).await, "answered said");
 }
 
 #[tokio::test]
@@ -213,11 +213,11 @@ async fn without_storage_this_process_alone_is_asked() {
         store.close().await;
         let keys = store.idempotency();
         let claim = yours(keys, call("k", "f", "1")).await;
-        assert_eq!(heard(keys, call("k", "f", "2")).await, "running");
+        assert_eq!(claimed(keys, call("k", "f", "2")).await, "running");
         claim.keep(Some(answer("said")), DAY);
-        assert_eq!(heard(keys, call("k", "f", "3")).await, "answered said");
+        assert_eq!(claimed(keys, call("k", "f", "3")).await, "answered said");
         drop(yours(keys, call("other", "f", "4")).await);
-        assert_eq!(heard(keys, call("other", "g", "5")).await, "yours");
+        assert_eq!(claimed(keys, call("other", "g", "5")).await, "yours");
     })
     .await;
 }

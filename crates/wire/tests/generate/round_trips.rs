@@ -176,7 +176,7 @@ fn prompt() -> impl Strategy<Value = Prompt> {
     )
 }
 
-fn said(parts: &mut Vec<Part>) -> StopReason {
+fn merge_adjacent_parts(parts: &mut Vec<Part>) -> StopReason {
     // Adjacent parts of one kind are one block in a stream.
     parts.dedup_by(|next, last| match (&next.content, &mut last.content) {
         (Content::Text(more), Content::Text(text)) => {
@@ -213,7 +213,7 @@ fn reply() -> impl Strategy<Value = Reply> {
     ];
     let usage = prop::option::of((1u64..999, 0u64..99, 0u64..99));
     (prop::collection::vec(part, 0..6), usage, any::<bool>()).prop_map(|(mut parts, usage, cut)| {
-        let stop = said(&mut parts);
+        let stop = merge_adjacent_parts(&mut parts);
         let tokens = |(input, cache_read, output)| Tokens { input, cache_read, output, ..Tokens::default() };
         let usage = usage.map(|counts| Usage { tokens: tokens(counts), ..Usage::default() });
         let stop = if cut { StopReason::MaxTokens } else { stop };

@@ -97,11 +97,11 @@ fn neighbours_are_merged_and_parallel_results_come_first_in_one_message() {
         text(Role::Assistant, "   "),
     ]);
     let used = |id: &str| json!({"type": "tool_use", "id": id, "name": "look", "input": {"at": 1}});
-    let told = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": "seen"});
+    let tool_result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": "seen"});
     let expected = json!({"messages": [
         {"role": "user", "content": [{"type": "text", "text": "One"}, {"type": "text", "text": "Two"}]},
         {"role": "assistant", "content": [used("a_1"), used("b_1")]},
-        {"role": "user", "content": [told("b_1"), told("a_1"), {"type": "text", "text": "Meanwhile"}]},
+        {"role": "user", "content": [tool_result("b_1"), tool_result("a_1"), {"type": "text", "text": "Meanwhile"}]},
     ]});
     check(&prompt, MODEL, expected, &[]);
 }

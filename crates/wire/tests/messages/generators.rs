@@ -60,14 +60,14 @@ fn result(id: String) -> impl Strategy<Value = Part> {
     })
 }
 
-fn said() -> impl Strategy<Value = Vec<Part>> {
+fn media_parts() -> impl Strategy<Value = Vec<Part>> {
     prop::collection::vec(media(), 1..3)
 }
 
 /// A user turn, an assistant turn with thinking, text and calls, and the results.
 fn exchange(number: usize) -> impl Strategy<Value = Vec<Turn>> {
     let ids = move |count: usize| (0..count).map(move |index| format!("toolu_{number}_{index}"));
-    (said(), prop::option::of(signed("")), words(), 0..3usize).prop_flat_map(
+    (media_parts(), prop::option::of(signed("")), words(), 0..3usize).prop_flat_map(
         move |(asked, thought, text, count)| {
             let calls: Vec<_> = ids(count).map(call).collect();
             let results: Vec<_> = ids(count).map(result).collect();
@@ -88,13 +88,16 @@ fn exchange(number: usize) -> impl Strategy<Value = Vec<Turn>> {
 
 fn turns() -> impl Strategy<Value = Vec<Turn>> {
     let system = prop::option::of(prop::collection::vec(words().prop_map(Part::text), 1..3));
-    (system, exchange(0), prop::option::of(exchange(1)), said()).prop_map(|(system, first, second, last)| {
-        let mut turns: Vec<Turn> = system.map(|parts| Turn::new(Role::System, parts)).into_iter().collect();
-        turns.extend(first);
-        turns.extend(second.into_iter().flatten());
-        turns.push(Turn::new(Role::User, last));
-        turns
-    })
+    (system, exchange(0), prop::option::of(exchange(1)), media_parts()).prop_map(
+        |(system, first, second, last)| {
+            let mut turns: Vec<Turn> =
+                system.map(|parts| Turn::new(Role::System, parts)).into_iter().collect();
+            turns.extend(first);
+            turns.extend(second.into_iter().flatten());
+            turns.push(Turn::new(Role::User, last));
+            turns
+        },
+    )
 }
 
 fn tools() -> impl Strategy<Value = Vec<Tool>> {

@@ -204,17 +204,20 @@ async fn a_deleted_response_is_gone() {
                 assert_eq!(call.refusal().await.0, 404, "{model}");
             }
         }
-        let told = async || {
+        let deletions = async || {
             let requests = app.upstream.requests();
             requests.into_iter().filter(|request| request.method == "DELETE").collect::<Vec<_>>()
         };
         let begun = tokio::time::Instant::now();
-        while told().await.is_empty() {
+        while deletions().await.is_empty() {
             assert!(begun.elapsed() < Duration::from_secs(5), "the provider that can was not told");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        let told = told().await;
-        assert!(told.len() == 1 && told[0].path.starts_with("/v1/responses/resp_"), "{told:?}");
+        let deletions = deletions().await;
+        assert!(
+            deletions.len() == 1 && deletions[0].path.starts_with("/v1/responses/resp_"),
+            "{deletions:?}"
+        );
     })
     .await;
 }

@@ -15,15 +15,16 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
         return Err(ScanError::Syntax { at: object.close, expected: "an array 'candidates'" });
     }
     let usage = object.value(body, "usageMetadata").filter(|range| body[range.start] == b'{');
-    let told = usage.as_ref().is_some_and(|usage| {
+    let reports_output = usage.as_ref().is_some_and(|usage| {
         count::tells(&body[usage.clone()], &["candidatesTokenCount", "thoughtsTokenCount"])
     });
-    let content_bytes = candidates.filter(|_| !told).map_or(0, |candidates| said(body, candidates));
+    let content_bytes =
+        candidates.filter(|_| !reports_output).map_or(0, |candidates| measure_content(body, candidates));
     let id = object.get(body, "responseId").and_then(|member| json::string_at(body, &member.value));
     Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
 }
 
-fn said(body: &[u8], candidates: Range<usize>) -> usize {
+fn measure_content(body: &[u8], candidates: Range<usize>) -> usize {
     let candidates = json::scan_array(body, candidates).unwrap_or_default();
     let parts = candidates.into_iter().flat_map(|candidate| candidate_parts(body, candidate));
     parts.map(|part| part_bytes(body, part)).sum()

@@ -183,7 +183,7 @@ impl StreamDecoder {
             }
             Reading::Reasoning(item) => {
                 self.open(key, Spoke::Thought { summary: None, part: 0 }, out);
-                if self.slots.said(key) == 0 {
+                if self.slots.emitted(key) == 0 {
                     self.slots.complete(key, &item.thought(), out);
                 }
                 if let Some(state) = item.state(&self.decoding) {

@@ -160,7 +160,7 @@ impl Reader {
         call.answered = true;
         let (text, is_error) = match node.get("response") {
             None => (String::new(), false),
-            Some(response) => said(&response)?,
+            Some(response) => read_tool_response(&response)?,
         };
         let mut parts = Vec::new();
         if !text.is_empty() {
@@ -178,7 +178,7 @@ impl Reader {
 }
 
 /// Reads a response object; one that only wraps an output or an error is unwrapped.
-fn said(response: &Node<'_>) -> Result<(String, bool), Fault> {
+fn read_tool_response(response: &Node<'_>) -> Result<(String, bool), Fault> {
     let members = response.members()?;
     let plain = |value: &Value| match value {
         Value::String(text) => text.clone(),

@@ -29,7 +29,7 @@ struct Slot {
     spoke: Spoke,
     /// Whether deltas are arguments; those of a schema tool are text.
     arguments: bool,
-    said: usize,
+    emitted: usize,
     open: bool,
 }
 
@@ -42,8 +42,8 @@ impl Slots {
         self.find(key).is_some()
     }
 
-    pub fn said(&self, key: Key) -> usize {
-        self.find(key).map_or(0, |index| self.0[index].said)
+    pub fn emitted(&self, key: Key) -> usize {
+        self.find(key).map_or(0, |index| self.0[index].emitted)
     }
 
     /// Opens a block unless it exists.
@@ -53,7 +53,7 @@ impl Slots {
         }
         let arguments = matches!(block, Block::ToolCall { .. });
         out.push(Event::Open { index: self.0.len() as u32, block });
-        self.0.push(Slot { key, spoke, arguments, said: 0, open: true });
+        self.0.push(Slot { key, spoke, arguments, emitted: 0, open: true });
     }
 
     pub fn grow(&mut self, key: Key, more: &str, out: &mut Vec<Event>) {
@@ -62,7 +62,7 @@ impl Slots {
         if !slot.open {
             return;
         }
-        slot.said += more.len();
+        slot.emitted += more.len();
         let more = more.to_owned();
         let delta = if slot.arguments { Delta::Arguments(more) } else { Delta::Text(more) };
         out.push(Event::Delta { index: index as u32, delta });
@@ -84,7 +84,7 @@ impl Slots {
 
     /// Emits the part of the complete text that is still missing.
     pub fn complete(&mut self, key: Key, whole: &str, out: &mut Vec<Event>) {
-        let rest = whole.get(self.said(key)..).unwrap_or_default();
+        let rest = whole.get(self.emitted(key)..).unwrap_or_default();
         self.grow(key, rest, out);
     }
 
