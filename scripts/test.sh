@@ -18,13 +18,14 @@ suite() {
     shift
     echo
     echo "== $name"
+    local begun=$SECONDS
     "$@" 2>&1 | tee ".cache/test/$name.log"
     local status=${PIPESTATUS[0]}
     local counts
     counts=$(count "$name")
     [ "$status" = 0 ] || failed=1
     [ "$status" = 0 ] || counts="$counts (exit status $status)"
-    summary+=("$(printf '%-8s %s' "$name" "$counts")")
+    summary+=("$(printf '%-8s %4d s  %s' "$name" $((SECONDS - begun)) "$counts")")
 }
 
 # Sums up `N passed, N failed` over all summary lines of cargo, pytest and our own suites.
@@ -50,6 +51,8 @@ GATEHOUSE_TEST_POSTGRES_URL=$(tail -n 1 .cache/test/postgres.out)
 export GATEHOUSE_TEST_POSTGRES_URL
 python=$(scripts/venv.sh) || give_up "the suites' Python packages are missing (see above)"
 
+# The tests of the API mostly wait (for timers, sockets, the disk): more threads than cores halve their time.
+export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((3 * $(nproc)))}"
 suite rust cargo test --workspace --locked --no-fail-fast
 cargo build --locked -p gatehouse -p testkit --bins || give_up "the gateway does not build"
 cargo build --locked -p store --features generate --example fill || give_up "the generator does not build"
@@ -72,4 +75,5 @@ suite docs run_in_suites "$python" -m docs
 
 echo
 printf '%s\n' "${summary[@]}"
+echo "test: $((SECONDS / 60)) min $((SECONDS % 60)) s"
 exit "$failed"
