@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use domain::call::Format;
+use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use http::HeaderMap;
 use wire::codec::Target;
@@ -47,7 +47,7 @@ where
         };
         let question = Ask {
             path: lane.instance.fill(&format!("{base}/compact"), &lane.target.model),
-            body: formats::of(Format::Responses).splice(&request, &target),
+            body: formats::native(Surface::Converse(Format::Responses)).splice(&request, &target),
             format: Format::Responses,
             headers: prepared.call.forwarded.clone(),
             patience: gateway.policy.request_timeout,

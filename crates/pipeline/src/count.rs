@@ -115,7 +115,7 @@ async fn asked(gateway: &Gateway, call: &Call, lane: &Lane, path: &str) -> Resul
     let format = call.surface.format();
     let target =
         Target { model: &lane.target.model, stream: false, vendor: lane.instance.vendor, max_output: None };
-    let body = formats::of(format).splice(&call.request, &target);
+    let body = formats::native(call.surface).splice(&call.request, &target);
     let ask = Ask {
         path: lane.instance.fill(path, &lane.target.model),
         body,

@@ -12,13 +12,23 @@ pub mod responses;
 
 use domain::call::{Format, Surface};
 
-use crate::codec::{Codec, Native};
+use crate::codec::{ClientCodec, Native, UpstreamCodec};
 
 /// Members with the same meaning in both OpenAI formats and none in the others.
 const SHARED: [&str; 3] = ["prompt_cache_key", "prompt_cache_retention", "safety_identifier"];
 
-/// The codec of a conversation format.
-pub fn of(format: Format) -> &'static dyn Codec {
+/// The client side of a conversation format.
+pub fn client(format: Format) -> &'static dyn ClientCodec {
+    match format {
+        Format::Chat => &chat::Chat,
+        Format::Responses => &responses::Responses,
+        Format::Messages => &messages::Messages,
+        Format::Generate => &generate::Generate,
+    }
+}
+
+/// The upstream side of a conversation format.
+pub fn upstream(format: Format) -> &'static dyn UpstreamCodec {
     match format {
         Format::Chat => &chat::Chat,
         Format::Responses => &responses::Responses,
@@ -30,7 +40,10 @@ pub fn of(format: Format) -> &'static dyn Codec {
 /// The pass-through operations of a surface.
 pub fn native(surface: Surface) -> &'static dyn Native {
     match surface {
-        Surface::Converse(format) => of(format),
+        Surface::Converse(Format::Chat) => &chat::Chat,
+        Surface::Converse(Format::Responses) => &responses::Responses,
+        Surface::Converse(Format::Messages) => &messages::Messages,
+        Surface::Converse(Format::Generate) => &generate::Generate,
         Surface::Completions => &completions::Completions,
         Surface::Embeddings => &embeddings::Embeddings,
         Surface::EmbedContent { batch: false } => &embed_content::EmbedContent { batch: false },

@@ -157,7 +157,7 @@ impl Shape {
 
 fn note_usage(member: &Member<'_>, value: &[u8], known: &mut Option<Format>, metered: &mut Metered) {
     let Some(format) = dialect(member, value, *known) else { return };
-    if let Some(usage) = formats::of(format).read_usage(value, metered.usage.as_ref()) {
+    if let Some(usage) = formats::upstream(format).read_usage(value, metered.usage.as_ref()) {
         *known = Some(format);
         metered.usage = Some(usage);
         metered.raw = Some(Bytes::copy_from_slice(value));

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use domain::call::Format;
+use domain::call::{Format, Surface};
 use wire::codec::{self, Target};
 use wire::formats;
 use wire::formats::chat;
@@ -27,11 +27,11 @@ fn each_vendor_is_sent_what_it_takes() {
     for vendor in vendors::list().iter().filter(|vendor| vendor.paths.chat.is_some()) {
         let mut sent = String::new();
         for (name, body) in fixtures("requests") {
-            let codec = formats::of(Format::Chat);
-            let request = codec.peek(body).unwrap();
+            let native = formats::native(Surface::Converse(Format::Chat));
+            let request = native.peek(body).unwrap();
             let stream = name.contains("stream");
             let target = Target { model: "gpt-5-mini", stream, vendor, max_output: None };
-            let upstream = splice::concat(&codec.splice(&request, &target));
+            let upstream = splice::concat(&native.splice(&request, &target));
             wire::json::scan(&upstream).unwrap();
             writeln!(sent, "--- {name}\n{}", std::str::from_utf8(&upstream).unwrap()).unwrap();
         }

@@ -28,19 +28,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use domain::call::Format;
+use domain::call::{Format, Surface};
 use domain::canon::{Collector, Event, Prompt, Reply};
 use domain::fault::Fault;
 use serde_json::Value;
-use wire::codec::{Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::codec::{
+    ClientCodec, Decoding, EchoedRequest, Encoded, IdGenerator, Native, Rendering, Target, UpstreamCodec,
+};
 use wire::formats;
 use wire::sse::Splitter;
 use wire::vendors;
 
 const MODEL: &str = "claude-opus-4-8";
 
-fn codec() -> &'static dyn Codec {
-    formats::of(Format::Messages)
+fn client() -> &'static dyn ClientCodec {
+    formats::client(Format::Messages)
+}
+
+fn upstream() -> &'static dyn UpstreamCodec {
+    formats::upstream(Format::Messages)
+}
+
+fn native() -> &'static dyn Native {
+    formats::native(Surface::Converse(Format::Messages))
 }
 
 fn fixtures(folder: &str) -> Vec<(String, Bytes)> {
@@ -52,12 +62,12 @@ fn fixtures(folder: &str) -> Vec<(String, Bytes)> {
 }
 
 fn parse(body: &Value) -> Result<Prompt, Fault> {
-    codec().parse(&codec().peek(Bytes::from(body.to_string()))?)
+    client().parse(&client().peek(Bytes::from(body.to_string()))?)
 }
 
 fn encode_for(prompt: &Prompt, model: &str, max_output: Option<u64>) -> Encoded {
     let vendor = vendors::find("anthropic").unwrap();
-    codec().encode(prompt, &Target { model, stream: false, vendor, max_output }).unwrap()
+    upstream().encode(prompt, &Target { model, stream: false, vendor, max_output }).unwrap()
 }
 
 /// The body for a model, and the names of the dropped parameters.
@@ -92,7 +102,7 @@ fn rendering() -> Rendering {
 /// Decodes a stream that arrives in these chunks.
 fn decode_stream(chunks: &[Bytes], schema_tool: Option<&str>) -> Result<Vec<Event>, Fault> {
     let mut splitter = Splitter::new(1 << 20);
-    let mut decoder = codec().decoder(decoding(schema_tool));
+    let mut decoder = upstream().decoder(decoding(schema_tool));
     let mut events = Vec::new();
     for chunk in chunks {
         splitter.push(chunk.clone());
@@ -105,7 +115,7 @@ fn decode_stream(chunks: &[Bytes], schema_tool: Option<&str>) -> Result<Vec<Even
 }
 
 fn render_stream(events: &[Event]) -> Bytes {
-    let mut renderer = codec().renderer(rendering());
+    let mut renderer = client().renderer(rendering());
     let mut out = BytesMut::new();
     events.iter().for_each(|event| renderer.write(event, &mut out));
     out.freeze()

@@ -17,17 +17,27 @@ use std::fs;
 use std::path::Path;
 
 use bytes::{Bytes, BytesMut};
-use domain::call::Format;
+use domain::call::{Format, Surface};
 use domain::canon::{Collector, Event, Prompt, Reply, Tool};
 use domain::fault::Fault;
 use serde_json::Value;
-use wire::codec::{Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::codec::{
+    ClientCodec, Decoding, EchoedRequest, Encoded, IdGenerator, Native, Rendering, Target, UpstreamCodec,
+};
 use wire::formats;
 use wire::sse::Splitter;
 use wire::vendors;
 
-pub fn responses() -> &'static dyn Codec {
-    formats::of(Format::Responses)
+pub fn client() -> &'static dyn ClientCodec {
+    formats::client(Format::Responses)
+}
+
+pub fn upstream() -> &'static dyn UpstreamCodec {
+    formats::upstream(Format::Responses)
+}
+
+pub fn native() -> &'static dyn Native {
+    formats::native(Surface::Converse(Format::Responses))
 }
 
 pub fn fixture(path: &str) -> Bytes {
@@ -35,14 +45,14 @@ pub fn fixture(path: &str) -> Bytes {
 }
 
 pub fn parse(body: &Value) -> Result<Prompt, Fault> {
-    let request = responses().peek(Bytes::from(body.to_string()))?;
-    responses().parse(&request)
+    let request = client().peek(Bytes::from(body.to_string()))?;
+    client().parse(&request)
 }
 
 pub fn encode_for(prompt: &Prompt, model: &str) -> Encoded {
     let vendor = vendors::find("openai").unwrap();
     let target = Target { model, stream: false, vendor, max_output: None };
-    responses().encode(prompt, &target).unwrap()
+    upstream().encode(prompt, &target).unwrap()
 }
 
 pub fn json(bytes: &[u8]) -> Value {
@@ -61,7 +71,7 @@ pub fn decoding() -> Decoding {
 pub fn rendering(tools: &[Tool], request: Value) -> Rendering {
     let mut request = request;
     request["input"] = "x".into();
-    let request = EchoedRequest::new(&responses().peek(Bytes::from(request.to_string())).unwrap());
+    let request = EchoedRequest::new(&client().peek(Bytes::from(request.to_string())).unwrap());
     Rendering {
         mint: IdGenerator::new("0199"),
         created: 1_750_000_000,
@@ -77,7 +87,7 @@ pub fn rendering(tools: &[Tool], request: Value) -> Rendering {
 
 /// Decodes a provider's bytes, split at these lengths.
 pub fn decode_stream(bytes: &Bytes, cuts: &[usize]) -> Result<Vec<Event>, Fault> {
-    let mut decoder = responses().decoder(decoding());
+    let mut decoder = upstream().decoder(decoding());
     let mut splitter = Splitter::new(1 << 20);
     let mut events = Vec::new();
     let mut rest = bytes.clone();
@@ -99,7 +109,7 @@ pub fn collect(events: &[Event]) -> Reply {
 
 /// Renders these events as the client's stream.
 pub fn render_stream(events: &[Event], rendering: Rendering) -> Bytes {
-    let mut renderer = responses().renderer(rendering);
+    let mut renderer = client().renderer(rendering);
     let mut out = BytesMut::new();
     events.iter().for_each(|event| renderer.write(event, &mut out));
     out.freeze()
@@ -117,7 +127,7 @@ fn a_stream_says_what_the_whole_answer_says() {
     for name in ["everything", "sparse", "refusal", "only_the_end"] {
         let events = decode_stream(&fixture(&format!("streams/{name}.sse")), &[]).unwrap();
         check_order(&events);
-        let whole = responses().decode(&fixture(&format!("answers/{name}.json")), &mut decoding()).unwrap();
+        let whole = upstream().decode(&fixture(&format!("answers/{name}.json")), &mut decoding()).unwrap();
         let streamed = collect(&events);
         assert_eq!(json(&streamed.raw_usage), json(&whole.raw_usage), "{name}");
         let streamed = Reply { raw_usage: whole.raw_usage.clone(), ..streamed };
@@ -177,20 +187,20 @@ fn broken_streams_are_faults() {
         "{\"output\":[{\"type\":\"message\",\"content\":5}]}",
         "{\"status\":\"queued\",\"output\":[]}",
     ] {
-        let fault = responses().decode(body.as_bytes(), &mut decoding()).unwrap_err();
+        let fault = upstream().decode(body.as_bytes(), &mut decoding()).unwrap_err();
         assert_eq!(fault.code.as_str(), "upstream_invalid_response", "{body}");
     }
     let failed = br#"{"status":"failed","error":{"code":"server_error","message":"x"},"output":[]}"#;
-    assert_eq!(responses().decode(failed, &mut decoding()).unwrap_err().status, 500);
+    assert_eq!(upstream().decode(failed, &mut decoding()).unwrap_err().status, 500);
 }
 
 #[test]
 fn a_schema_tool_is_the_answer_itself() {
     let decoding = || Decoding { schema_tool: Some("weather".into()), ..decoding() };
-    let whole = responses().decode(&fixture("answers/only_the_end.json"), &mut decoding()).unwrap();
+    let whole = upstream().decode(&fixture("answers/only_the_end.json"), &mut decoding()).unwrap();
     assert_eq!(whole.parts.last().unwrap().as_text(), Some("{\"city\":\"Bonn\"}"));
     assert_eq!(whole.stop, domain::canon::StopReason::EndTurn);
-    let mut decoder = responses().decoder(decoding());
+    let mut decoder = upstream().decoder(decoding());
     let (mut splitter, mut events) = (Splitter::new(1 << 20), Vec::new());
     splitter.push(fixture("streams/everything.sse"));
     while let Some(event) = splitter.next().unwrap() {
@@ -206,9 +216,9 @@ fn native_events_get_their_name() {
         b"data: {\"type\":\"response.created\"}\n\nevent: x\ndata: {}\n\ndata: [DONE]\n\n",
     ));
     let mut next = || splitter.next().unwrap().unwrap();
-    let named = responses().reframe(&next(), "m").unwrap();
+    let named = native().reframe(&next(), "m").unwrap();
     assert_eq!(named.as_ref(), b"event: response.created\ndata: {\"type\":\"response.created\"}\n\n");
-    assert_eq!(responses().reframe(&next(), "m"), None);
-    assert_eq!(responses().reframe(&next(), "m"), None);
-    assert_eq!(responses().closing(), b"data: [DONE]\n\n");
+    assert_eq!(native().reframe(&next(), "m"), None);
+    assert_eq!(native().reframe(&next(), "m"), None);
+    assert_eq!(native().closing(), b"data: [DONE]\n\n");
 }

@@ -36,12 +36,12 @@ fn target(format: Format, stream: bool) -> Target<'static> {
 
 /// The prompt encoded in that format and parsed again.
 fn through(prompt: &Prompt, format: Format) -> Prompt {
-    let codec = formats::of(format);
-    let encoded = codec.encode(prompt, &target(format, false)).unwrap();
-    let request = codec
+    let encoded = formats::upstream(format).encode(prompt, &target(format, false)).unwrap();
+    let client = formats::client(format);
+    let request = client
         .peek(encoded.body.clone())
         .unwrap_or_else(|fault| panic!("{format:?} {fault}: {}", String::from_utf8_lossy(&encoded.body)));
-    codec
+    client
         .parse(&request)
         .unwrap_or_else(|fault| panic!("{format:?} {fault}: {}", String::from_utf8_lossy(&encoded.body)))
 }
@@ -280,17 +280,17 @@ fn decoding() -> Decoding {
 }
 
 fn rendered(format: Format, reply: &Reply) -> bytes::Bytes {
-    formats::of(format).render(reply, &mut rendering())
+    formats::client(format).render(reply, &mut rendering())
 }
 
 fn decoded(format: Format, body: &[u8]) -> Reply {
-    formats::of(format)
+    formats::upstream(format)
         .decode(body, &mut decoding())
         .unwrap_or_else(|fault| panic!("{format:?} {fault}: {}", String::from_utf8_lossy(body)))
 }
 
 fn narrated(format: Format, reply: &Reply) -> bytes::Bytes {
-    let mut renderer = formats::of(format).renderer(rendering());
+    let mut renderer = formats::client(format).renderer(rendering());
     let mut written = BytesMut::new();
     for event in reply.clone().into_events() {
         renderer.write(&event, &mut written);
@@ -299,7 +299,7 @@ fn narrated(format: Format, reply: &Reply) -> bytes::Bytes {
 }
 
 fn followed(format: Format, stream: &bytes::Bytes) -> Reply {
-    let mut decoder = formats::of(format).decoder(decoding());
+    let mut decoder = formats::upstream(format).decoder(decoding());
     let (mut splitter, mut events) = (Splitter::new(1 << 20), Vec::new());
     splitter.push(stream.clone());
     while let Some(event) = splitter.next().unwrap() {

@@ -59,7 +59,7 @@ pub fn with_history(call: &Call) -> Result<Cow<'_, Request>, Fault> {
         }
         Some(previous) => {
             let body = format::with_history(&call.request.body, &previous.items);
-            formats::of(Format::Responses).peek(body).map(Cow::Owned)
+            formats::client(Format::Responses).peek(body).map(Cow::Owned)
         }
     }
 }

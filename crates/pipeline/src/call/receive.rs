@@ -94,9 +94,9 @@ impl Call {
     /// times the body's size and would be held for the whole call.
     pub fn prompt(&self, format: Format) -> Result<Cow<'_, Prompt>, Fault> {
         if self.is_large() {
-            return formats::of(format).parse(&self.request).map(Cow::Owned);
+            return formats::client(format).parse(&self.request).map(Cow::Owned);
         }
-        let parsed = self.prompt.get_or_init(|| formats::of(format).parse(&self.request));
+        let parsed = self.prompt.get_or_init(|| formats::client(format).parse(&self.request));
         parsed.as_ref().map(Cow::Borrowed).map_err(Clone::clone)
     }
 }

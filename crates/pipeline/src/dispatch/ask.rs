@@ -68,7 +68,7 @@ pub async fn ask(gateway: &Gateway, instance: &str, core: &InstanceConfig, ask: 
         if status.is_success() {
             return Ok(body);
         }
-        let mut fault = formats::of(ask.format).read_error(status.as_u16(), &body, instance);
+        let mut fault = formats::upstream(ask.format).read_error(status.as_u16(), &body, instance);
         fault.retry_after = after.or(fault.retry_after);
         gateway.scrub(&mut fault);
         Err(fault)

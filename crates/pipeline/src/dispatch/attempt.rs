@@ -10,7 +10,7 @@ use domain::usage::Usage;
 use egress::EgressError;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::time::{Instant, timeout_at};
-use wire::codec::Native;
+use wire::codec::AnswerReader;
 use wire::response_facts::ResponseFacts;
 
 use super::outbound::PreparedRequest;
@@ -65,9 +65,9 @@ async fn send_and_read(
         timeout_at(limit, upstream::send(&mut prepared, call, lane, ticket)).await.map_err(|_| too_slow())?;
     let (status, headers, body) = head?;
     let response_mode = prepared.response_mode;
-    let native = response_mode.upstream();
+    let reader = response_mode.upstream();
     let body =
-        expect_success(native, lane, status, &headers, body, (limit, ticket.gateway().clock.now())).await?;
+        expect_success(reader, lane, status, &headers, body, (limit, ticket.gateway().clock.now())).await?;
     progress.begin();
     if call.stream {
         expect_event_stream(lane, &headers)?;
@@ -95,7 +95,7 @@ async fn send_and_read(
 
 /// Turns an error response into a fault. Its body is read within limits.
 async fn expect_success(
-    native: &dyn Native,
+    reader: &dyn AnswerReader,
     lane: &Lane,
     status: StatusCode,
     headers: &HeaderMap,
@@ -110,7 +110,7 @@ async fn expect_success(
     let text = timeout_at(patience, body.collect(ERROR_LIMIT, |_| {})).await;
     let text = text.ok().and_then(Result::ok).unwrap_or_default();
     tracing::debug!(provider = &**instance, status = status.as_u16(), "provider returned an error");
-    let mut fault = native.read_error(status.as_u16(), &text, instance);
+    let mut fault = reader.read_error(status.as_u16(), &text, instance);
     if let Some(after) = upstream::retry_after(headers, now) {
         fault.retry_after = Some(after);
     }
@@ -179,21 +179,21 @@ struct Unreadable {
 }
 
 fn read(instance: &str, response_mode: ResponseMode, bytes: Bytes) -> Result<Answer, Box<Unreadable>> {
-    let native = response_mode.upstream();
+    let reader = response_mode.upstream();
     let unreadable = |fault, usage| Box::new(Unreadable { fault, usage });
-    let answer = native.read_answer(&bytes).map_err(|_| {
+    let answer = reader.read_answer(&bytes).map_err(|_| {
         let fault = fault::upstream_invalid_response(instance, "it is not what was asked for");
-        unreadable(fault, native.find_usage(&bytes))
+        unreadable(fault, reader.find_usage(&bytes))
     })?;
     if let Some(error) = &answer.error {
-        return Err(unreadable(native.read_stream_error(&bytes[error.clone()], instance), None));
+        return Err(unreadable(reader.read_stream_error(&bytes[error.clone()], instance), None));
     }
     match response_mode {
         ResponseMode::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
         ResponseMode::Translated(mut translation) => {
             let decoded = translation.upstream.decode(&bytes, &mut translation.decoding);
             let mut reply = decoded.map_err(|fault| {
-                let usage = answer.usage.clone().and_then(|range| native.read_usage(&bytes[range], None));
+                let usage = answer.usage.clone().and_then(|range| reader.read_usage(&bytes[range], None));
                 unreadable(fault, usage)
             })?;
             translation.renames.restore_reply(&mut reply);

@@ -69,9 +69,10 @@ pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<Prepar
         false => previous::with_history(call)?,
     };
     if upstream == client && !codec::carries_sealed_state(&request.body) {
-        let codec = formats::of(client);
-        let body = codec.splice(&request, &target);
-        let (surface, response_mode) = (Surface::Converse(client), ResponseMode::Native(codec));
+        let surface = Surface::Converse(client);
+        let native = formats::native(surface);
+        let body = native.splice(&request, &target);
+        let response_mode = ResponseMode::Native(native);
         return Ok(PreparedRequest {
             surface,
             body,
@@ -140,7 +141,7 @@ fn whole_prompt(call: &Call, client: Format) -> Result<Prompt, Fault> {
 fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt, Fault> {
     match request {
         Cow::Borrowed(_) => call.prompt(client).map(Cow::into_owned),
-        Cow::Owned(request) => formats::of(client).parse(&request),
+        Cow::Owned(request) => formats::client(client).parse(&request),
     }
 }
 
@@ -155,13 +156,13 @@ fn translate(
     let mut prompt = context.gateway().reasoning_states.restore(prompt, context.owner());
     let tools = special_tools(&prompt.tools);
     let renames = Renames::fit(&mut prompt, upstream);
-    let encoded = formats::of(upstream).encode(&prompt, &target(call, lane))?;
+    let encoded = formats::upstream(upstream).encode(&prompt, &target(call, lane))?;
     refuse_dropped(&encoded.dropped, lane, context)?;
     let mint = IdGenerator::new(context.seed());
     let (provider, model) = (lane.target.instance.clone(), lane.target.model.clone());
     let translation = Translation {
-        upstream: formats::of(upstream),
-        client: formats::of(client),
+        upstream: formats::upstream(upstream),
+        client: formats::client(client),
         client_format: client,
         decoding: Decoding {
             provider: provider.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use domain::call::Format;
+use domain::call::{Format, Surface};
 use domain::caller::Caller;
 use domain::fault::{self, Fault, FaultCode};
 use domain::scope::Action;
@@ -215,12 +215,12 @@ pub fn unsupported(operation: Lifecycle, provider: &str) -> Fault {
 
 /// Writes the model as `provider/model`, like the answer at creation.
 pub(super) fn named_after(instance: &str, body: Bytes) -> Bytes {
-    let codec = formats::of(Format::Responses);
-    let Ok(answer) = codec.read_answer(&body) else { return body };
+    let native = formats::native(Surface::Converse(Format::Responses));
+    let Ok(answer) = native.read_answer(&body) else { return body };
     let model = answer.object.value(&body, "model").and_then(|range| json::string_at(&body, &range));
     let Some(model) = model else { return body };
     let served = Served { provider: instance, model: &model, requested_model: "", latency_ms: 0 };
-    splice::concat(&codec.splice_answer(&body, &answer, &served))
+    splice::concat(&native.splice_answer(&body, &answer, &served))
 }
 
 pub(super) fn is_pending(body: &[u8]) -> bool {

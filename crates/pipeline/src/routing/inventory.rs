@@ -171,7 +171,7 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
 async fn refusal(instance: &Instance, answer: Inbound) -> String {
     let status = answer.status;
     let body = answer.body.collect(ERROR_LIMIT).await.unwrap_or_default();
-    let codec = formats::of(instance.core.vendor.format);
+    let codec = formats::upstream(instance.core.vendor.format);
     let mut fault = codec.read_error(status.as_u16(), &body, instance.name());
     Scrubber::of(&[], std::iter::once(&instance.provider)).scrub(&mut fault);
     match fault.is_upstream_auth_failure() {

@@ -1,7 +1,7 @@
 //! The mode in which a provider's answer is read: passed on as bytes, or translated.
 
 use domain::call::Format;
-use wire::codec::{Codec, Decoding, Native, Rendering};
+use wire::codec::{AnswerReader, ClientCodec, Decoding, Native, Rendering, UpstreamCodec};
 use wire::renames::Renames;
 
 /// The handling of the response on its way to the client: forwarded unchanged (`Native`) or translated.
@@ -13,8 +13,8 @@ pub enum ResponseMode {
 
 /// The codecs and state for an answer that is translated between two API formats.
 pub struct Translation {
-    pub upstream: &'static dyn Codec,
-    pub client: &'static dyn Codec,
+    pub upstream: &'static dyn UpstreamCodec,
+    pub client: &'static dyn ClientCodec,
     pub client_format: Format,
     pub decoding: Decoding,
     pub rendering: Rendering,
@@ -32,8 +32,8 @@ pub enum Continuity {
 }
 
 impl ResponseMode {
-    /// The codec that reads the provider's bytes.
-    pub fn upstream(&self) -> &'static dyn Native {
+    /// Reads the provider's bytes.
+    pub fn upstream(&self) -> &'static dyn AnswerReader {
         match self {
             Self::Native(native) => *native,
             Self::Translated(translation) => translation.upstream,

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use domain::usage::Usage;
-use wire::codec::{Class, Native};
+use wire::codec::{AnswerReader, Class, Native};
 use wire::fault::Broken;
 use wire::formats::chat;
 use wire::response_facts::ResponseFacts;
@@ -414,7 +414,7 @@ impl UpstreamStream {
     /// Records the facts of an event. Returns false if it must not be forwarded.
     fn note(
         &mut self,
-        native: &dyn Native,
+        native: &dyn AnswerReader,
         event: &Event,
         seen: wire::codec::Seen,
         hide_usage: bool,

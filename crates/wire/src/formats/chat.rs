@@ -22,10 +22,7 @@ use domain::canon::{Prompt, Reply};
 use domain::fault::Fault;
 use domain::usage::Usage;
 
-use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestShape, Seen,
-    Served, Target,
-};
+use crate::codec::{Answer, AnswerReader, ClientCodec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestReader, RequestShape, Seen, Served, Target, UpstreamCodec};
 use crate::json::ScanError;
 use crate::splice::Patch;
 use crate::sse;
@@ -38,7 +35,7 @@ pub use usage::{read_usage, write_usage};
 
 pub struct Chat;
 
-impl Native for Chat {
+impl RequestReader for Chat {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         request::peek(body)
     }
@@ -50,11 +47,9 @@ impl Native for Chat {
     fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
         Some(shape::limit_output(request, limit))
     }
+}
 
-    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
-        splice::splice(request, target)
-    }
-
+impl AnswerReader for Chat {
     fn classify(&self, event: &sse::Event) -> Seen {
         classify(&event.data())
     }
@@ -70,17 +65,33 @@ impl Native for Chat {
     fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError> {
         read_answer(body)
     }
+}
+
+impl Native for Chat {
+    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
+        splice::splice(request, target)
+    }
 
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
         answer::splice_answer(body, answer, served)
     }
 }
 
-impl Codec for Chat {
+impl ClientCodec for Chat {
     fn parse(&self, request: &Request) -> Result<Prompt, Fault> {
         parse::parse(request)
     }
 
+    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
+        render::render(reply, rendering)
+    }
+
+    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
+        Box::new(stream_renderer::StreamRenderer::new(rendering))
+    }
+}
+
+impl UpstreamCodec for Chat {
     fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
         Ok(encode::encode(prompt, target))
     }
@@ -91,13 +102,5 @@ impl Codec for Chat {
 
     fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
         Box::new(stream_decoder::StreamDecoder::new(decoding))
-    }
-
-    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
-        render::render(reply, rendering)
-    }
-
-    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(stream_renderer::StreamRenderer::new(rendering))
     }
 }

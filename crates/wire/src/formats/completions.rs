@@ -7,14 +7,16 @@ use domain::usage::Usage;
 use super::chat::{self, Chat};
 use super::plain;
 use crate::codec::shape::{prompt_count, set_top_level};
-use crate::codec::{Answer, Fields, Native, Request, RequestShape, Seen, Served, Target};
+use crate::codec::{
+    Answer, AnswerReader, Fields, Native, Request, RequestReader, RequestShape, Seen, Served, Target,
+};
 use crate::json::ScanError;
 use crate::splice::Patch;
 use crate::sse;
 
 pub struct Completions;
 
-impl Native for Completions {
+impl RequestReader for Completions {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         let mut request = plain::peek(body, check)?;
         let at = |name| request.object.position(&request.body, name);
@@ -43,11 +45,9 @@ impl Native for Completions {
     fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
         Some(set_top_level(request, "max_tokens", limit))
     }
+}
 
-    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
-        Chat.splice(request, target)
-    }
-
+impl AnswerReader for Completions {
     fn classify(&self, event: &sse::Event) -> Seen {
         Chat.classify(event)
     }
@@ -62,6 +62,12 @@ impl Native for Completions {
 
     fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError> {
         Chat.read_answer(body)
+    }
+}
+
+impl Native for Completions {
+    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
+        Chat.splice(request, target)
     }
 
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {

@@ -13,7 +13,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{chat, plain};
-use crate::codec::{Answer, Class, Native, Places, Request, RequestShape, Seen, Served, Target};
+use crate::codec::{
+    Answer, AnswerReader, Class, Native, Places, Request, RequestReader, RequestShape, Seen, Served, Target,
+};
 use crate::json::{self, ScanError};
 use crate::splice::Patch;
 use crate::sse;
@@ -31,7 +33,7 @@ struct Inputs {
     dropped: Dropped,
 }
 
-impl Native for EmbedContent {
+impl RequestReader for EmbedContent {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         let object = json::scan(&body)?;
         object.check_elements()?;
@@ -58,22 +60,9 @@ impl Native for EmbedContent {
     fn limit_output(&self, _request: &Request, _limit: u64) -> Option<Patch> {
         None
     }
+}
 
-    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
-        let inputs = self.inputs(&request.body).unwrap_or_default();
-        let mut body = Map::new();
-        body.insert("model".into(), target.model.into());
-        body.insert("input".into(), inputs.texts.into());
-        if let Some(dimensions) = inputs.dimensions {
-            body.insert("dimensions".into(), dimensions.into());
-        }
-        vec![Value::Object(body).to_string().into()]
-    }
-
-    fn dropped(&self, request: &Request) -> Dropped {
-        self.inputs(&request.body).unwrap_or_default().dropped
-    }
-
+impl AnswerReader for EmbedContent {
     /// Never streamed.
     fn classify(&self, _event: &sse::Event) -> Seen {
         Seen::of(Class::Error)
@@ -96,6 +85,23 @@ impl Native for EmbedContent {
             });
         }
         Ok(answer)
+    }
+}
+
+impl Native for EmbedContent {
+    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
+        let inputs = self.inputs(&request.body).unwrap_or_default();
+        let mut body = Map::new();
+        body.insert("model".into(), target.model.into());
+        body.insert("input".into(), inputs.texts.into());
+        if let Some(dimensions) = inputs.dimensions {
+            body.insert("dimensions".into(), dimensions.into());
+        }
+        vec![Value::Object(body).to_string().into()]
+    }
+
+    fn dropped(&self, request: &Request) -> Dropped {
+        self.inputs(&request.body).unwrap_or_default().dropped
     }
 
     fn splice_answer(&self, body: &Bytes, _answer: &Answer, _served: &Served<'_>) -> Vec<Bytes> {

@@ -6,14 +6,16 @@ use domain::usage::Usage;
 
 use super::chat::{self, Chat};
 use super::plain;
-use crate::codec::{Answer, Class, Fields, Native, Request, RequestShape, Seen, Served, Target};
+use crate::codec::{
+    Answer, AnswerReader, Class, Fields, Native, Request, RequestReader, RequestShape, Seen, Served, Target,
+};
 use crate::json::ScanError;
 use crate::splice::Patch;
 use crate::sse;
 
 pub struct Embeddings;
 
-impl Native for Embeddings {
+impl RequestReader for Embeddings {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         plain::peek(body, check)
     }
@@ -25,11 +27,9 @@ impl Native for Embeddings {
     fn limit_output(&self, _request: &Request, _limit: u64) -> Option<Patch> {
         None
     }
+}
 
-    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
-        plain::splice(request, target)
-    }
-
+impl AnswerReader for Embeddings {
     /// Never streamed.
     fn classify(&self, _event: &sse::Event) -> Seen {
         Seen::of(Class::Error)
@@ -45,6 +45,12 @@ impl Native for Embeddings {
 
     fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError> {
         plain::read_answer(body, "data")
+    }
+}
+
+impl Native for Embeddings {
+    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
+        plain::splice(request, target)
     }
 
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {

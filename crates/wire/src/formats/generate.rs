@@ -23,10 +23,7 @@ use domain::canon::{Prompt, Reply};
 use domain::fault::Fault;
 use domain::usage::Usage;
 
-use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestShape, Seen,
-    Served, Target,
-};
+use crate::codec::{Answer, AnswerReader, ClientCodec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestReader, RequestShape, Seen, Served, Target, UpstreamCodec};
 use crate::json::ScanError;
 use crate::splice::Patch;
 use crate::sse;
@@ -35,7 +32,7 @@ pub use usage::{read_usage, write_usage};
 
 pub struct Generate;
 
-impl Native for Generate {
+impl RequestReader for Generate {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         request::peek(body)
     }
@@ -47,17 +44,19 @@ impl Native for Generate {
     fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
         Some(shape::limit_output(request, limit))
     }
+}
 
-    fn splice(&self, request: &Request, _target: &Target<'_>) -> Vec<Bytes> {
-        splice::splice(request)
-    }
-
+impl AnswerReader for Generate {
     fn classify(&self, event: &sse::Event) -> Seen {
         classify::classify(&event.data())
     }
 
     fn event_id(&self, data: &[u8]) -> Option<String> {
         classify::event_id(data)
+    }
+
+    fn ends_with_the_body(&self) -> bool {
+        true
     }
 
     fn read_usage(&self, raw: &[u8], _so_far: Option<&Usage>) -> Option<Usage> {
@@ -72,11 +71,6 @@ impl Native for Generate {
         answer::read_answer(body)
     }
 
-    /// Returns the body unchanged: the format has no member for the gateway's additions.
-    fn splice_answer(&self, body: &Bytes, _answer: &Answer, _served: &Served<'_>) -> Vec<Bytes> {
-        vec![body.clone()]
-    }
-
     fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
         error::read_error(status, body, provider)
     }
@@ -84,17 +78,34 @@ impl Native for Generate {
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
         error::read_stream_error(data, provider)
     }
+}
 
-    fn ends_with_the_body(&self) -> bool {
-        true
+impl Native for Generate {
+    fn splice(&self, request: &Request, _target: &Target<'_>) -> Vec<Bytes> {
+        splice::splice(request)
+    }
+
+    /// Returns the body unchanged: the format has no member for the gateway's additions.
+    fn splice_answer(&self, body: &Bytes, _answer: &Answer, _served: &Served<'_>) -> Vec<Bytes> {
+        vec![body.clone()]
     }
 }
 
-impl Codec for Generate {
+impl ClientCodec for Generate {
     fn parse(&self, request: &Request) -> Result<Prompt, Fault> {
         parse::parse(request)
     }
 
+    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
+        render::render(reply, rendering)
+    }
+
+    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
+        Box::new(stream_renderer::StreamRenderer::new(rendering))
+    }
+}
+
+impl UpstreamCodec for Generate {
     fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
         Ok(encode::encode(prompt, target))
     }
@@ -105,13 +116,5 @@ impl Codec for Generate {
 
     fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
         Box::new(stream_decoder::StreamDecoder::new(decoding))
-    }
-
-    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
-        render::render(reply, rendering)
-    }
-
-    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(stream_renderer::StreamRenderer::new(rendering))
     }
 }

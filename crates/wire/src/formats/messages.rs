@@ -20,10 +20,7 @@ use domain::canon::{Prompt, Reply};
 use domain::fault::Fault;
 use domain::usage::Usage;
 
-use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestShape, Seen,
-    Served, Target,
-};
+use crate::codec::{Answer, AnswerReader, ClientCodec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestReader, RequestShape, Seen, Served, Target, UpstreamCodec};
 use crate::json::ScanError;
 use crate::splice::Patch;
 use crate::sse;
@@ -32,7 +29,7 @@ pub use usage::{read_usage, write_usage};
 
 pub struct Messages;
 
-impl Native for Messages {
+impl RequestReader for Messages {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         request::peek(body)
     }
@@ -44,11 +41,9 @@ impl Native for Messages {
     fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
         Some(shape::limit_output(request, limit))
     }
+}
 
-    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
-        splice::splice(request, target)
-    }
-
+impl AnswerReader for Messages {
     fn classify(&self, event: &sse::Event) -> Seen {
         classify::classify(event.name(), &event.data())
     }
@@ -68,6 +63,12 @@ impl Native for Messages {
     fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError> {
         answer::read_answer(body)
     }
+}
+
+impl Native for Messages {
+    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
+        splice::splice(request, target)
+    }
 
     /// Replaces only the model name: the official clients parse strictly, so no members are added.
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
@@ -79,11 +80,21 @@ impl Native for Messages {
     }
 }
 
-impl Codec for Messages {
+impl ClientCodec for Messages {
     fn parse(&self, request: &Request) -> Result<Prompt, Fault> {
         parse::parse(request)
     }
 
+    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
+        render::render(reply, rendering)
+    }
+
+    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
+        Box::new(stream_renderer::StreamRenderer::new(rendering))
+    }
+}
+
+impl UpstreamCodec for Messages {
     fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
         encode::encode(prompt, target)
     }
@@ -94,13 +105,5 @@ impl Codec for Messages {
 
     fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
         Box::new(stream_decoder::StreamDecoder::new(decoding))
-    }
-
-    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
-        render::render(reply, rendering)
-    }
-
-    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(stream_renderer::StreamRenderer::new(rendering))
     }
 }

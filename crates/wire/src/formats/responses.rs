@@ -25,10 +25,7 @@ use domain::canon::{Prompt, Reply};
 use domain::fault::Fault;
 use domain::usage::Usage;
 
-use crate::codec::{
-    Answer, Codec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestShape, Seen,
-    Served, Target,
-};
+use crate::codec::{Answer, AnswerReader, ClientCodec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestReader, RequestShape, Seen, Served, Target, UpstreamCodec};
 use crate::json::ScanError;
 use crate::splice::Patch;
 use crate::sse;
@@ -38,7 +35,7 @@ pub use usage::{read_usage, write_usage};
 
 pub struct Responses;
 
-impl Native for Responses {
+impl RequestReader for Responses {
     fn peek(&self, body: Bytes) -> Result<Request, Fault> {
         request::peek(body)
     }
@@ -50,11 +47,9 @@ impl Native for Responses {
     fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
         Some(shape::limit_output(request, limit))
     }
+}
 
-    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
-        splice::splice(request, target)
-    }
-
+impl AnswerReader for Responses {
     fn classify(&self, event: &sse::Event) -> Seen {
         classify::classify(event)
     }
@@ -75,12 +70,18 @@ impl Native for Responses {
         answer::read_answer(body)
     }
 
-    fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
-        answer::splice_answer(body, answer, served)
-    }
-
     fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
         error::read_stream_error(data, provider)
+    }
+}
+
+impl Native for Responses {
+    fn splice(&self, request: &Request, target: &Target<'_>) -> Vec<Bytes> {
+        splice::splice(request, target)
+    }
+
+    fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
+        answer::splice_answer(body, answer, served)
     }
 
     /// Adds a missing event name: the official clients need it, some servers omit it.
@@ -98,11 +99,21 @@ impl Native for Responses {
     }
 }
 
-impl Codec for Responses {
+impl ClientCodec for Responses {
     fn parse(&self, request: &Request) -> Result<Prompt, Fault> {
         parse::parse(request)
     }
 
+    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
+        render::render(reply, rendering)
+    }
+
+    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
+        Box::new(stream_renderer::StreamRenderer::new(rendering))
+    }
+}
+
+impl UpstreamCodec for Responses {
     fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
         Ok(encode::encode(prompt, target))
     }
@@ -113,13 +124,5 @@ impl Codec for Responses {
 
     fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
         Box::new(stream_decoder::StreamDecoder::new(decoding))
-    }
-
-    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
-        render::render(reply, rendering)
-    }
-
-    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
-        Box::new(stream_renderer::StreamRenderer::new(rendering))
     }
 }

@@ -15,7 +15,7 @@ use wire::formats;
 use crate::{decoding, render_stream, rendering};
 
 fn decode(body: &Value) -> Result<Reply, fault::Fault> {
-    formats::of(Format::Chat).decode(body.to_string().as_bytes(), &mut decoding(Some("json_output")))
+    formats::upstream(Format::Chat).decode(body.to_string().as_bytes(), &mut decoding(Some("json_output")))
 }
 
 fn message(message: Value, finish: &str) -> Value {
@@ -128,7 +128,7 @@ fn tools() -> Arc<[Tool]> {
 fn answers_are_written_as_clients_know_them() {
     let mut rendering = rendering(false);
     rendering.tools = tools();
-    let body = formats::of(Format::Chat).render(&full(), &mut rendering);
+    let body = formats::client(Format::Chat).render(&full(), &mut rendering);
     insta::assert_json_snapshot!("rendered", serde_json::from_slice::<Value>(&body).unwrap());
 }
 
@@ -160,7 +160,7 @@ fn every_reason_to_stop_has_a_word() {
         (StopReason::PauseTurn, vec![], "stop"),
     ] {
         let reply = Reply { stop, parts, ..Reply::default() };
-        let body = formats::of(Format::Chat).render(&reply, &mut rendering(false));
+        let body = formats::client(Format::Chat).render(&reply, &mut rendering(false));
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["choices"][0]["finish_reason"], word, "{:?}", reply.stop);
         assert_eq!(
@@ -174,7 +174,7 @@ fn every_reason_to_stop_has_a_word() {
 
 #[test]
 fn an_answer_that_breaks_off_has_no_clean_end() {
-    let mut renderer = formats::of(Format::Chat).renderer(rendering(true));
+    let mut renderer = formats::client(Format::Chat).renderer(rendering(true));
     let mut out = bytes::BytesMut::new();
     renderer.write(&Event::Begin { id: None, model: None }, &mut out);
     renderer.fail(&fault::upstream_interrupted("acme"), &mut out);

@@ -262,7 +262,7 @@ fn streams_ask_for_usage_as_the_vendor_wants_it() {
         let vendor = wire::vendors::find(name).unwrap();
         let target = Target { model: "m", stream: true, vendor, max_output: Some(5) };
         let prompt = Prompt { max_output: Some(9), ..plain() };
-        let body = formats::of(Format::Chat).encode(&prompt, &target).unwrap().body;
+        let body = formats::upstream(Format::Chat).encode(&prompt, &target).unwrap().body;
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!((&body["stream"], &body["stream_options"]), (&json!(true), &options), "{name}");
         assert_eq!(body["max_tokens"], 5, "no more than the model can say");

@@ -22,14 +22,14 @@ use wire::sse::Splitter;
 use wire::vendors as all;
 
 fn parse(body: &Value) -> Result<Prompt, Fault> {
-    let codec = formats::of(Format::Chat);
-    codec.parse(&codec.peek(Bytes::from(body.to_string()))?)
+    let client = formats::client(Format::Chat);
+    client.parse(&client.peek(Bytes::from(body.to_string()))?)
 }
 
 fn encode(prompt: &Prompt, vendor: &str, model: &str) -> Encoded {
     let vendor = all::find(vendor).unwrap();
     let target = Target { model, stream: false, vendor, max_output: None };
-    formats::of(Format::Chat).encode(prompt, &target).unwrap()
+    formats::upstream(Format::Chat).encode(prompt, &target).unwrap()
 }
 
 fn json(bytes: &[u8]) -> Value {
@@ -67,7 +67,7 @@ fn rendering(include_usage: bool) -> Rendering {
 
 /// Decodes a stream that arrives in these chunks.
 fn decode_stream(chunks: impl IntoIterator<Item = Bytes>, decoding: Decoding) -> Result<Vec<Event>, Fault> {
-    let mut decoder = formats::of(Format::Chat).decoder(decoding);
+    let mut decoder = formats::upstream(Format::Chat).decoder(decoding);
     let mut splitter = Splitter::new(1 << 20);
     let mut events = Vec::new();
     for chunk in chunks {
@@ -115,7 +115,7 @@ fn gather(events: &[Event]) -> Reply {
 }
 
 fn render_stream(events: &[Event], rendering: Rendering) -> Bytes {
-    let mut renderer = formats::of(Format::Chat).renderer(rendering);
+    let mut renderer = formats::client(Format::Chat).renderer(rendering);
     let mut out = BytesMut::new();
     events.iter().for_each(|event| renderer.write(event, &mut out));
     out.freeze()

@@ -237,8 +237,8 @@ proptest! {
 
     #[test]
     fn a_reply_that_is_rendered_is_decoded_as_it_was(reply in reply()) {
-        let body = formats::of(Format::Chat).render(&reply, &mut rendering(false));
-        let read = formats::of(Format::Chat).decode(&body, &mut decoding(None)).unwrap();
+        let body = formats::client(Format::Chat).render(&reply, &mut rendering(false));
+        let read = formats::upstream(Format::Chat).decode(&body, &mut decoding(None)).unwrap();
         prop_assert_eq!(Reply { raw_usage: Bytes::new(), ..read }, reply);
     }
 
@@ -254,7 +254,7 @@ proptest! {
     /// A client that echoes a reply in full keeps the state of every thinking block and call.
     #[test]
     fn a_client_that_echoes_a_reply_loses_nothing(reply in reply()) {
-        let body = formats::of(Format::Chat).render(&reply, &mut rendering(false));
+        let body = formats::client(Format::Chat).render(&reply, &mut rendering(false));
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
         let echo = json!({"messages": [{"role": "user", "content": "Hi"}, body["choices"][0]["message"]]});
         let mut read = parse(&echo).unwrap().turns.pop().unwrap().parts;

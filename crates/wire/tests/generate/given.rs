@@ -8,15 +8,21 @@ use bytes::{Bytes, BytesMut};
 use domain::call::Format;
 use domain::canon::{Content, Event, Opaque, Origin, Part, Prompt, Reply, ToolCall, ToolResult};
 use domain::fault::Fault;
-use wire::codec::{Codec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target};
+use wire::codec::{
+    ClientCodec, Decoding, EchoedRequest, Encoded, IdGenerator, Rendering, Target, UpstreamCodec,
+};
 use wire::formats;
 use wire::sse::Splitter;
 use wire::vendors;
 
 pub const MODEL: &str = "gemini-3-pro-preview";
 
-pub fn codec() -> &'static dyn Codec {
-    formats::of(Format::Generate)
+pub fn client() -> &'static dyn ClientCodec {
+    formats::client(Format::Generate)
+}
+
+pub fn upstream() -> &'static dyn UpstreamCodec {
+    formats::upstream(Format::Generate)
 }
 
 pub fn fixtures(folder: &str) -> Vec<(String, Bytes)> {
@@ -29,11 +35,11 @@ pub fn fixtures(folder: &str) -> Vec<(String, Bytes)> {
 
 pub fn encoded(prompt: &Prompt, model: &str) -> Encoded {
     let vendor = vendors::find("gemini").unwrap();
-    codec().encode(prompt, &Target { model, stream: false, vendor, max_output: None }).unwrap()
+    upstream().encode(prompt, &Target { model, stream: false, vendor, max_output: None }).unwrap()
 }
 
 pub fn parsed(body: Bytes) -> Result<Prompt, Fault> {
-    codec().parse(&codec().peek(body)?)
+    client().parse(&client().peek(body)?)
 }
 
 pub fn decoding() -> Decoding {
@@ -62,7 +68,7 @@ pub fn rendering() -> Rendering {
 /// The events of a stream that arrives in these chunks, and its fault, if any.
 pub fn followed(chunks: impl IntoIterator<Item = Bytes>) -> (Vec<Event>, Option<Fault>) {
     let mut splitter = Splitter::new(1 << 20);
-    let mut decoder = codec().decoder(decoding());
+    let mut decoder = upstream().decoder(decoding());
     let mut events = Vec::new();
     for chunk in chunks {
         splitter.push(chunk);
@@ -82,7 +88,7 @@ pub fn followed(chunks: impl IntoIterator<Item = Bytes>) -> (Vec<Event>, Option<
 }
 
 pub fn narrated(reply: Reply) -> Bytes {
-    let mut renderer = codec().renderer(rendering());
+    let mut renderer = client().renderer(rendering());
     let mut out = BytesMut::new();
     reply.into_events().iter().for_each(|event| renderer.write(event, &mut out));
     out.freeze()

@@ -10,7 +10,9 @@ use domain::usage::{Tokens, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::given::{MODEL, codec, decoding, encoded, followed, narrated, parsed, rendering, state};
+use crate::given::{
+    MODEL, client, decoding, encoded, followed, narrated, parsed, rendering, state, upstream,
+};
 
 fn words() -> impl Strategy<Value = String> {
     "[a-zäß\"\\\\\n ]{1,20}"
@@ -233,8 +235,8 @@ proptest! {
 
     #[test]
     fn a_reply_comes_back_whole(reply in reply()) {
-        let body = codec().render(&reply, &mut rendering());
-        let back = codec().decode(&body, &mut decoding()).unwrap();
+        let body = client().render(&reply, &mut rendering());
+        let back = upstream().decode(&body, &mut decoding()).unwrap();
         prop_assert_eq!(Reply { raw_usage: Bytes::new(), ..back }, reply);
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use wire::codec::Class;
 use wire::sse::Splitter;
 
-use crate::given::{self, MODEL, call, codec, decoding, followed, narrated, rendering, state};
+use crate::given::{self, MODEL, call, client, decoding, followed, narrated, rendering, state, upstream};
 
 fn shown(events: &[Event]) -> String {
     let mut shown = String::new();
@@ -75,9 +75,9 @@ fn the_glance_and_the_decoder_agree() {
     for (name, stream) in given::fixtures("streams") {
         let mut splitter = Splitter::new(1 << 20);
         splitter.push(stream);
-        let mut decoder = codec().decoder(decoding());
+        let mut decoder = upstream().decoder(decoding());
         while let Some(event) = splitter.next().unwrap() {
-            let seen = codec().classify(&event);
+            let seen = upstream().classify(&event);
             let mut events = Vec::new();
             let read = decoder.read(&event, &mut events);
             if name.starts_with("malformed") || name == "wrong_shape" || name == "usage_after_the_reason" {
@@ -95,26 +95,27 @@ fn the_glance_and_the_decoder_agree() {
 #[test]
 fn a_whole_answer_is_decoded() {
     for (name, body) in given::fixtures("answers") {
-        let reply = codec().decode(&body, &mut decoding()).unwrap();
+        let reply = upstream().decode(&body, &mut decoding()).unwrap();
         insta::assert_snapshot!(format!("answer_{name}"), format!("{reply:#?}"));
     }
-    let fault = codec().decode(br#"{"candidates":[{"content":{"parts":[]}}]}"#, &mut decoding()).unwrap_err();
+    let fault =
+        upstream().decode(br#"{"candidates":[{"content":{"parts":[]}}]}"#, &mut decoding()).unwrap_err();
     assert_eq!(
         (fault.code.as_str(), fault.retry_scope != domain::fault::RetryScope::Never),
         ("upstream_invalid_response", true)
     );
     let fault =
-        codec().decode(br#"{"error":{"code":429,"message":"Slow down."}}"#, &mut decoding()).unwrap_err();
+        upstream().decode(br#"{"error":{"code":429,"message":"Slow down."}}"#, &mut decoding()).unwrap_err();
     assert_eq!((fault.status, fault.message.as_str()), (429, "Slow down."));
     let second = r#"{"content":{"parts":[{"text":"other"}]},"finishReason":"MAX_TOKENS","index":1}"#;
     let first = r#"{"content":{"parts":[{"text":"one"}]},"finishReason":"STOP","index":0}"#;
     for order in [[first, second], [second, first]] {
         let body = format!(r#"{{"candidates":[{}]}}"#, order.join(","));
-        let reply = codec().decode(body.as_bytes(), &mut decoding()).unwrap();
+        let reply = upstream().decode(body.as_bytes(), &mut decoding()).unwrap();
         assert_eq!((reply.parts, reply.stop), (vec![Part::text("one")], StopReason::EndTurn));
     }
     let blocked = br#"{"promptFeedback":{"blockReason":"SAFETY"}}"#;
-    let reply = codec().decode(blocked, &mut decoding()).unwrap();
+    let reply = upstream().decode(blocked, &mut decoding()).unwrap();
     assert_eq!((reply.stop, reply.parts), (StopReason::ContentFilter, vec![]));
 }
 
@@ -122,7 +123,7 @@ fn a_whole_answer_is_decoded() {
 fn reasons_are_told_apart() {
     let stop = |reason: &str| {
         let body = json!({"candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": reason}]});
-        codec().decode(body.to_string().as_bytes(), &mut decoding()).unwrap().stop
+        upstream().decode(body.to_string().as_bytes(), &mut decoding()).unwrap().stop
     };
     assert_eq!(stop("STOP"), StopReason::EndTurn);
     assert_eq!(stop("MAX_TOKENS"), StopReason::MaxTokens);
@@ -133,7 +134,7 @@ fn reasons_are_told_apart() {
         assert_eq!(stop(reason), StopReason::EndTurn, "{reason}");
     }
     let written = |stop: StopReason| {
-        let body = codec().render(&Reply { stop, ..Reply::default() }, &mut rendering());
+        let body = client().render(&Reply { stop, ..Reply::default() }, &mut rendering());
         serde_json::from_slice::<Value>(&body).unwrap()["candidates"][0]["finishReason"].clone()
     };
     for (stop, reason) in [
@@ -173,7 +174,7 @@ fn reply() -> Reply {
 
 #[test]
 fn a_client_is_written_whole_answers_and_streams() {
-    let body: Value = serde_json::from_slice(&codec().render(&reply(), &mut rendering())).unwrap();
+    let body: Value = serde_json::from_slice(&client().render(&reply(), &mut rendering())).unwrap();
     insta::assert_snapshot!("rendered", serde_json::to_string_pretty(&body).unwrap());
     let stream = narrated(reply());
     insta::assert_snapshot!("narrated", std::str::from_utf8(&stream).unwrap().replace("\r\n", "␍␊\n"));
@@ -182,7 +183,7 @@ fn a_client_is_written_whole_answers_and_streams() {
 /// Arguments arrive in fragments and are rendered whole; text is rendered at once.
 #[test]
 fn text_is_not_delayed_and_calls_are_gathered() {
-    let mut renderer = codec().renderer(rendering());
+    let mut renderer = client().renderer(rendering());
     let mut write = |event: Event| {
         let mut out = BytesMut::new();
         renderer.write(&event, &mut out);
@@ -199,14 +200,14 @@ fn text_is_not_delayed_and_calls_are_gathered() {
     assert_eq!(write(Event::Delta { index: 1, delta: Delta::Arguments("1}".into()) }), "");
     assert!(write(Event::Close { index: 1 }).contains(r#""args":{"a":1}"#));
     let mut out = BytesMut::new();
-    codec().renderer(rendering()).fail(&fault::upstream_interrupted("acme"), &mut out);
+    client().renderer(rendering()).fail(&fault::upstream_interrupted("acme"), &mut out);
     assert!(out.starts_with(b"data: {\"error\":{") && out.ends_with(b"}\r\n\r\n"));
 }
 
 /// Another format's thinking is restored exactly from a client that only keeps calls.
 #[test]
 fn foreign_state_survives_clients_that_drop_thoughts() {
-    let body: Value = serde_json::from_slice(&codec().render(&reply(), &mut rendering())).unwrap();
+    let body: Value = serde_json::from_slice(&client().render(&reply(), &mut rendering())).unwrap();
     let streamed = followed_parts(&narrated(reply()));
     for parts in [body["candidates"][0]["content"]["parts"].clone(), streamed] {
         for keep_thoughts in [true, false] {

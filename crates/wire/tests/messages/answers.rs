@@ -3,12 +3,12 @@
 use domain::canon::{Content, StopReason};
 use serde_json::{Value, json};
 
-use crate::{codec, decoding, fixtures};
+use crate::{decoding, fixtures, upstream};
 
 #[test]
 fn whole_answers_are_read() {
     for (name, body) in fixtures("answers") {
-        let reply = codec().decode(&body, &mut decoding(None)).unwrap();
+        let reply = upstream().decode(&body, &mut decoding(None)).unwrap();
         insta::assert_debug_snapshot!(format!("answer_{name}"), reply);
     }
 }
@@ -31,7 +31,7 @@ fn every_stop_reason() {
         ("refusal", StopReason::Refusal),
         ("something_new", StopReason::EndTurn),
     ] {
-        let reply = codec().decode(&answer(json!([]), word), &mut decoding(None)).unwrap();
+        let reply = upstream().decode(&answer(json!([]), word), &mut decoding(None)).unwrap();
         assert_eq!(reply.stop, expected, "{word}");
     }
 }
@@ -39,8 +39,9 @@ fn every_stop_reason() {
 #[test]
 fn the_call_of_the_stand_in_is_the_text() {
     let call = |name: &str| json!({"type": "tool_use", "id": "t", "name": name, "input": {"a": 1}});
-    let read =
-        |content| codec().decode(&answer(content, "tool_use"), &mut decoding(Some("json_output"))).unwrap();
+    let read = |content| {
+        upstream().decode(&answer(content, "tool_use"), &mut decoding(Some("json_output"))).unwrap()
+    };
     let reply = read(json!([call("json_output")]));
     assert_eq!(reply.parts[0].content, Content::Text(r#"{"a":1}"#.into()));
     assert_eq!(reply.stop, StopReason::EndTurn);
@@ -60,10 +61,10 @@ fn what_cannot_be_read_is_the_providers_fault() {
         r#"{"content":[{"type":"text"}]}"#,
         r#"{"content":[1]}"#,
     ] {
-        let fault = codec().decode(body.as_bytes(), &mut decoding(None)).unwrap_err();
+        let fault = upstream().decode(body.as_bytes(), &mut decoding(None)).unwrap_err();
         assert_eq!((fault.status, fault.code.as_str()), (502, "upstream_invalid_response"), "{body}");
     }
     let error = br#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-    let fault = codec().decode(error, &mut decoding(None)).unwrap_err();
+    let fault = upstream().decode(error, &mut decoding(None)).unwrap_err();
     assert_eq!((fault.status, fault.message.as_str()), (503, "Overloaded"));
 }

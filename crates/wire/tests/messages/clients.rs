@@ -8,7 +8,7 @@ use wire::codec::{Served, Target};
 use wire::sse::Splitter;
 use wire::{splice, vendors};
 
-use crate::{accepted, codec, encoded, fixtures, parse};
+use crate::{accepted, client, encoded, fixtures, native, parse, upstream};
 
 #[test]
 fn a_round_trip_within_the_format_loses_nothing() {
@@ -83,10 +83,10 @@ fn who_called_a_tool_is_kept_only_where_it_was_not_the_model() {
 
 #[track_caller]
 fn spliced(body: &'static str, stream: bool, expected: &str) {
-    let request = codec().peek(Bytes::from_static(body.as_bytes())).unwrap();
+    let request = client().peek(Bytes::from_static(body.as_bytes())).unwrap();
     let vendor = vendors::find("anthropic").unwrap();
     let target = Target { model: "claude-opus-5", stream, vendor, max_output: None };
-    assert_eq!(splice::concat(&codec().splice(&request, &target)), expected);
+    assert_eq!(splice::concat(&native().splice(&request, &target)), expected);
 }
 
 #[test]
@@ -116,10 +116,10 @@ fn a_whole_answer_names_the_model_that_was_asked_for() {
         (r#"{"model":"mine/\u0022opus\"", "content":[]}"#, r#"{"model":"mine/\u0022opus\"", "content":[]}"#),
     ] {
         let body = Bytes::from_static(said.as_bytes());
-        let answer = codec().read_answer(&body).unwrap();
+        let answer = upstream().read_answer(&body).unwrap();
         let requested_model = "mine/\"opus\"";
         let served = Served { provider: "acme", model: "claude-opus-5", requested_model, latency_ms: 3 };
-        assert_eq!(splice::concat(&codec().splice_answer(&body, &answer, &served)), expected);
+        assert_eq!(splice::concat(&native().splice_answer(&body, &answer, &served)), expected);
     }
 }
 
@@ -133,7 +133,7 @@ fn a_native_stream_names_the_model_that_was_asked_for() {
         let mut splitter = Splitter::new(1 << 16);
         splitter.push(event.into());
         let event = splitter.next().unwrap().unwrap();
-        let reframed = codec().reframe(&event, "mine/opus");
+        let reframed = native().reframe(&event, "mine/opus");
         assert_eq!(reframed.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()), expected);
     };
     for (before, after) in [("event: message_start\ndata: ", "\n\n"), ("id: 7\r\ndata:", "\r\n\r\n")] {

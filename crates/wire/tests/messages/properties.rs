@@ -5,7 +5,9 @@ use domain::canon::Reply;
 use proptest::prelude::*;
 
 use crate::generators::{reply, sayable, wild};
-use crate::{accepted, codec, collect, decode_stream, decoding, encoded, parse, render_stream, rendering};
+use crate::{
+    accepted, client, collect, decode_stream, decoding, encoded, parse, render_stream, rendering, upstream,
+};
 
 /// The reply with the requested model name, which answers to clients of this format contain.
 fn as_asked(reply: Reply) -> Reply {
@@ -39,8 +41,8 @@ proptest! {
 
     #[test]
     fn what_is_rendered_decodes_to_the_same(reply in reply()) {
-        let body = codec().render(&reply, &mut rendering());
-        prop_assert_eq!(without_raw(codec().decode(&body, &mut decoding(None)).unwrap()), as_asked(reply));
+        let body = client().render(&reply, &mut rendering());
+        prop_assert_eq!(without_raw(upstream().decode(&body, &mut decoding(None)).unwrap()), as_asked(reply));
     }
 
     #[test]

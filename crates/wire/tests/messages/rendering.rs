@@ -9,7 +9,7 @@ use domain::fault;
 use domain::usage::{Tokens, Usage};
 use serde_json::{Value, json};
 
-use crate::{codec, parse, render_stream, rendering};
+use crate::{client, parse, render_stream, rendering};
 
 fn state(format: Format, data: &str, whole: bool) -> Opaque {
     Opaque { origin: Origin { format, model: "some-model".into() }, data: data.into(), whole, text: None }
@@ -56,7 +56,7 @@ fn reply() -> Reply {
 }
 
 fn rendered(reply: &Reply) -> Value {
-    serde_json::from_slice(&codec().render(reply, &mut rendering())).unwrap()
+    serde_json::from_slice(&client().render(reply, &mut rendering())).unwrap()
 }
 
 /// The message an SDK accumulates from a stream.
@@ -136,7 +136,7 @@ fn what_the_client_echoes_comes_back_to_its_maker() {
 #[test]
 fn no_sealed_or_unsigned_thought_passes_for_anthropics_own() {
     let bare = Reply { parts: vec![thought("Hm", None)], ..Reply::default() };
-    let body = codec().render(&bare, &mut rendering());
+    let body = client().render(&bare, &mut rendering());
     assert!(wire::codec::carries_sealed_state(&body));
     let native = Reply {
         parts: vec![thought("Hm", Some(state(Format::Messages, "EqQB", false)))],
@@ -220,7 +220,7 @@ fn custom_input_is_wrapped_as_it_grows() {
 
 #[test]
 fn a_broken_answer_ends_with_an_error_and_no_clean_end() {
-    let mut renderer = codec().renderer(rendering());
+    let mut renderer = client().renderer(rendering());
     let mut out = BytesMut::new();
     renderer.write(&Event::Begin { id: None, model: None }, &mut out);
     out.clear();
@@ -235,7 +235,7 @@ fn a_broken_answer_ends_with_an_error_and_no_clean_end() {
 
 #[test]
 fn each_piece_leaves_at_once() {
-    let mut renderer = codec().renderer(rendering());
+    let mut renderer = client().renderer(rendering());
     let mut out = BytesMut::new();
     for event in reply().into_events() {
         let speaks = matches!(&event, Event::Begin { .. } | Event::End)

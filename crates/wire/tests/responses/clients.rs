@@ -10,13 +10,13 @@ use super::*;
 #[test]
 fn clients_requests_are_read_and_written_back() {
     for name in ["codex", "opencode", "sdk"] {
-        let request = responses().peek(fixture(&format!("clients/{name}.json"))).unwrap();
-        let prompt = responses().parse(&request).unwrap();
+        let request = client().peek(fixture(&format!("clients/{name}.json"))).unwrap();
+        let prompt = client().parse(&request).unwrap();
         insta::assert_debug_snapshot!(format!("prompt_{name}"), prompt);
         let model = request.model.clone().unwrap();
         let vendor = vendors::find("openai").unwrap();
         let target = Target { model: &model, stream: request.stream == Some(true), vendor, max_output: None };
-        let encoded = responses().encode(&prompt, &target).unwrap();
+        let encoded = upstream().encode(&prompt, &target).unwrap();
         assert_eq!(encoded.dropped.names(), [""; 0], "{name}");
         insta::assert_snapshot!(format!("encoded_{name}"), pretty(&encoded.body));
         assert_eq!(parse(&json(&encoded.body)).unwrap(), prompt, "{name}");
@@ -43,9 +43,9 @@ fn a_native_body_changes_in_three_places_only() {
         ),
         (r#"{"stream":true,"model":"x","input":[]}"#, true, r#"{"stream":true,"model":"gpt-5","input":[]}"#),
     ] {
-        let request = responses().peek(Bytes::from(body)).unwrap();
+        let request = client().peek(Bytes::from(body)).unwrap();
         let target = Target { model: "gpt-5", stream, vendor, max_output: None };
-        let sent = splice::concat(&responses().splice(&request, &target));
+        let sent = splice::concat(&native().splice(&request, &target));
         assert_eq!(std::str::from_utf8(&sent).unwrap(), expected);
     }
 }
@@ -100,7 +100,7 @@ fn a_shell_the_provider_knows_keeps_its_results() {
 
 #[test]
 fn input_may_be_missing_only_with_a_past() {
-    let peek = |body: Value| responses().peek(Bytes::from(body.to_string()));
+    let peek = |body: Value| client().peek(Bytes::from(body.to_string()));
     for past in ["previous_response_id", "conversation", "prompt"] {
         assert!(peek(json!({"model": "m", past: "x"})).is_ok(), "{past}");
     }

@@ -53,7 +53,7 @@ fn request() -> Value {
 
 #[test]
 fn a_whole_response_has_all_its_members() {
-    let body = responses().render(&reply(), &mut rendering(&tools(), request()));
+    let body = client().render(&reply(), &mut rendering(&tools(), request()));
     insta::assert_snapshot!(serde_json::to_string_pretty(&json(&body)).unwrap());
 }
 
@@ -65,14 +65,14 @@ fn a_stream_has_every_event_and_ends_as_the_whole() {
     for (number, event) in events.iter().enumerate() {
         assert_eq!(event["sequence_number"], number);
     }
-    let whole = responses().render(&reply(), &mut rendering(&tools(), request()));
+    let whole = client().render(&reply(), &mut rendering(&tools(), request()));
     assert_eq!(events.last().unwrap()["response"], json(&whole));
     assert!(stream.ends_with(b"data: [DONE]\n\n"));
 }
 
 #[test]
 fn defaults_stand_where_the_client_said_nothing() {
-    let body = json(&responses().render(&Reply::default(), &mut rendering(&[], json!({}))));
+    let body = json(&client().render(&Reply::default(), &mut rendering(&[], json!({}))));
     assert_eq!(
         body,
         json!({
@@ -100,7 +100,7 @@ fn every_stop_reason_has_its_status() {
         (StopReason::Refusal, "incomplete", json!({"reason": "content_filter"})),
     ] {
         let reply = Reply { stop, ..Reply::default() };
-        let body = json(&responses().render(&reply, &mut rendering(&[], json!({}))));
+        let body = json(&client().render(&reply, &mut rendering(&[], json!({}))));
         assert_eq!((&body["status"], &body["incomplete_details"]), (&json!(status), &reason));
         let stream = render_stream(&reply.into_events(), rendering(&[], json!({})));
         let events = data_of(&stream);
@@ -110,13 +110,13 @@ fn every_stop_reason_has_its_status() {
 
 #[test]
 fn a_broken_answer_is_created_fails_and_raises() {
-    let mut renderer = responses().renderer(rendering(&[], json!({})));
+    let mut renderer = client().renderer(rendering(&[], json!({})));
     let mut out = BytesMut::new();
     renderer.fail(&fault::upstream_interrupted("mine"), &mut out);
     let kinds: Vec<Value> = data_of(&out).iter().map(|event| event["type"].clone()).collect();
     assert_eq!(kinds, ["response.created", "response.in_progress", "response.failed", "error"]);
 
-    let mut renderer = responses().renderer(rendering(&[], json!({})));
+    let mut renderer = client().renderer(rendering(&[], json!({})));
     let mut out = BytesMut::new();
     let reply = Reply { parts: vec![Part::text("said"), Part::text("not")], ..Reply::default() };
     for event in reply.into_events() {
@@ -141,7 +141,7 @@ fn a_broken_answer_is_created_fails_and_raises() {
 fn state_survives_the_client() {
     let request = json!({"input": "x"});
     let original = reply();
-    let whole = json(&responses().render(&original, &mut rendering(&tools(), request.clone())));
+    let whole = json(&client().render(&original, &mut rendering(&tools(), request.clone())));
     let stream = render_stream(&original.clone().into_events(), rendering(&tools(), request));
     let streamed: Vec<Value> = data_of(&stream)
         .into_iter()

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     fn of(format: Format, body: Value, owner: &str) -> Option<Threads> {
-        let codec = formats::of(format);
+        let codec = formats::client(format);
         let request = codec.peek(Bytes::from(body.to_string())).unwrap();
         Threads::of(&codec.parse(&request).unwrap(), owner)
     }
