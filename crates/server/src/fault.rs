@@ -59,7 +59,8 @@ impl IntoResponse for Problem {
         if fault.code == FaultCode::ClientDisconnected {
             fault = faults::invalid_json("The body broke off, or its chunks cannot be read.");
         }
-        let mut response = Response::new(Body::from(wire::fault::envelope(&fault, format, &request_id)));
+        let body = wire::formats::client(format).render_error(&fault, &request_id);
+        let mut response = Response::new(Body::from(body));
         *response.status_mut() =
             StatusCode::from_u16(fault.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();

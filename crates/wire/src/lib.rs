@@ -6,7 +6,6 @@ mod count;
 pub mod custom;
 pub mod demo;
 pub mod embedded;
-pub mod fault;
 mod fingerprint;
 pub mod formats;
 pub mod json;

@@ -94,7 +94,8 @@ impl AuditTap {
     pub fn refused(&mut self, fault: &Fault, headers: &HeaderMap, request_id: &RequestId) {
         let answered = fault.code != FaultCode::ClientDisconnected;
         let Some(capture) = self.0.as_mut().filter(|_| answered) else { return };
-        capture.record_response(&wire::fault::envelope(fault, capture.format, request_id.as_str()));
+        let body = wire::formats::client(capture.format).render_error(fault, request_id.as_str());
+        capture.record_response(&body);
         capture.answered(headers);
     }
 

@@ -12,7 +12,8 @@ use domain::usage::Usage;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
-use wire::fault::Broken;
+use wire::codec::Broken;
+use wire::formats;
 
 use crate::accounting::ticket::Ticket;
 use crate::delivery::commit::Answering;
@@ -174,7 +175,7 @@ impl EventStream {
     fn fall_silent(&mut self, mut ticket: Box<Ticket>, format: Format, fault: &Fault) -> Phase {
         let id = format!("resp_{}", ticket.context.seed());
         let broken = Broken { id: &id, created: ticket.context.created(), ..Broken::default() };
-        let farewell = wire::fault::event(fault, format, broken);
+        let farewell = formats::client(format).render_error_event(fault, broken);
         ticket.audit.record_response(&farewell);
         self.aside = Some(farewell);
         self.record = None;

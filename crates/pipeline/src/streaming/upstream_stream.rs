@@ -13,9 +13,8 @@ use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use domain::usage::Usage;
-use wire::codec::{AnswerReader, Class, Native};
-use wire::fault::Broken;
-use wire::formats::chat;
+use wire::codec::{AnswerReader, Broken, Class, Native};
+use wire::formats::{self, chat};
 use wire::response_facts::ResponseFacts;
 use wire::sse::{Event, Splitter};
 
@@ -483,7 +482,7 @@ impl UpstreamStream {
                     created: self.created,
                     sequence: mode.events,
                 };
-                wire::fault::event(fault, self.format, broken)
+                formats::client(self.format).render_error_event(fault, broken)
             }
         }
     }

@@ -29,6 +29,12 @@ pub trait ClientCodec: RequestReader {
     fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes;
 
     fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer>;
+
+    /// The error body in the format's shape.
+    fn render_error(&self, fault: &Fault, request_id: &str) -> Bytes;
+
+    /// The fault as an event in a stream that has begun. Nothing may follow it, in particular no regular end of stream.
+    fn render_error_event(&self, fault: &Fault, broken: Broken<'_>) -> Bytes;
 }
 
 /// Renders a client's stream.
@@ -60,4 +66,16 @@ pub struct Rendering {
     pub tools: Arc<[Tool]>,
     /// The client's request, most of which is repeated in a Responses API answer.
     pub request: EchoedRequest,
+}
+
+/// State of an interrupted answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Broken<'a> {
+    /// The answer's id, as the client received it.
+    pub id: &'a str,
+    pub model: &'a str,
+    /// Unix time in seconds.
+    pub created: i64,
+    /// The sequence number that the next event would have had.
+    pub sequence: u64,
 }

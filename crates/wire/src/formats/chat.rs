@@ -5,6 +5,7 @@ mod classify;
 mod decode;
 mod details;
 mod encode;
+mod error;
 mod message;
 mod parse;
 mod quick_scan;
@@ -22,13 +23,17 @@ use domain::canon::{Prompt, Reply};
 use domain::fault::Fault;
 use domain::usage::Usage;
 
-use crate::codec::{Answer, AnswerReader, ClientCodec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestReader, RequestShape, Seen, Served, Target, UpstreamCodec};
+use crate::codec::{
+    Answer, AnswerReader, Broken, ClientCodec, Decoder, Decoding, Encoded, Native, Renderer, Rendering,
+    Request, RequestReader, RequestShape, Seen, Served, Target, UpstreamCodec,
+};
 use crate::json::ScanError;
 use crate::splice::Patch;
 use crate::sse;
 
 pub use answer::read_answer;
 pub use classify::classify;
+pub(super) use error::render_error;
 pub use quick_scan::{event_id, has_choices};
 pub use request::include_usage;
 pub use usage::{read_usage, write_usage};
@@ -88,6 +93,14 @@ impl ClientCodec for Chat {
 
     fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
         Box::new(stream_renderer::StreamRenderer::new(rendering))
+    }
+
+    fn render_error(&self, fault: &Fault, _request_id: &str) -> Bytes {
+        error::render_error(fault).into()
+    }
+
+    fn render_error_event(&self, fault: &Fault, _broken: Broken<'_>) -> Bytes {
+        error::render_error_event(fault).into()
     }
 }
 

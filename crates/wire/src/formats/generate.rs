@@ -23,7 +23,10 @@ use domain::canon::{Prompt, Reply};
 use domain::fault::Fault;
 use domain::usage::Usage;
 
-use crate::codec::{Answer, AnswerReader, ClientCodec, Decoder, Decoding, Encoded, Native, Renderer, Rendering, Request, RequestReader, RequestShape, Seen, Served, Target, UpstreamCodec};
+use crate::codec::{
+    Answer, AnswerReader, Broken, ClientCodec, Decoder, Decoding, Encoded, Native, Renderer, Rendering,
+    Request, RequestReader, RequestShape, Seen, Served, Target, UpstreamCodec,
+};
 use crate::json::ScanError;
 use crate::splice::Patch;
 use crate::sse;
@@ -102,6 +105,14 @@ impl ClientCodec for Generate {
 
     fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
         Box::new(stream_renderer::StreamRenderer::new(rendering))
+    }
+
+    fn render_error(&self, fault: &Fault, _request_id: &str) -> Bytes {
+        error::render_error(fault).into()
+    }
+
+    fn render_error_event(&self, fault: &Fault, _broken: Broken<'_>) -> Bytes {
+        error::render_error_event(fault).into()
     }
 }
 

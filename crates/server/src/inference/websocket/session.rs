@@ -270,7 +270,7 @@ async fn send(socket: &mut WebSocket, text: String) -> Result<(), axum::Error> {
 
 /// The error event for a request that was rejected before anything was generated.
 fn refusal(fault: &Fault) -> String {
-    let envelope = wire::fault::envelope(fault, domain::call::Format::Responses, "");
-    let error = serde_json::from_slice::<Value>(&envelope).unwrap_or_default();
+    let body = wire::formats::client(domain::call::Format::Responses).render_error(fault, "");
+    let error = serde_json::from_slice::<Value>(&body).unwrap_or_default();
     json!({"type": "error", "status": fault.status, "error": error["error"]}).to_string()
 }

@@ -9,13 +9,12 @@ use domain::fault::Fault;
 use domain::usage::Usage;
 use serde_json::{Map, Value};
 
-use super::details;
 use super::render::is_custom;
 use super::stop::{self, Held};
 use super::usage::write_usage;
+use super::{details, error};
 use crate::codec::{Renderer, Rendering};
 use crate::custom;
-use crate::fault::{Broken, event as fault_event};
 use crate::json::quote;
 use escape::push_string;
 
@@ -84,7 +83,7 @@ impl Renderer for StreamRenderer {
     }
 
     fn fail(&mut self, fault: &Fault, out: &mut BytesMut) {
-        out.extend_from_slice(&fault_event(fault, Format::Chat, Broken::default()));
+        out.extend_from_slice(error::render_error_event(fault).as_bytes());
     }
 }
 

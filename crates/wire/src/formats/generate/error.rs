@@ -1,10 +1,11 @@
-//! Reads a Google API error: `{"error":{code, message, status, details}}`.
+//! Google API errors, `{"error":{code, message, status, details}}`: reads a provider's and renders them for clients.
 
 use std::time::Duration;
 
 use domain::fault::Fault;
 use serde_json::Value;
 
+use crate::json::quote;
 use crate::provider_error;
 
 pub fn read_error(status: u16, body: &[u8], provider: &str) -> Fault {
@@ -40,9 +41,50 @@ fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.strip_suffix('s')?.parse().ok()?).ok()
 }
 
+/// Renders a `google.rpc.Status`. Google's clients compare the code as a number, read the reason from `ErrorInfo` and
+/// wait as long as `RetryInfo` says.
+pub fn render_error(fault: &Fault) -> String {
+    let status = match fault.status {
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        408 | 504 => "DEADLINE_EXCEEDED",
+        409 => "ABORTED",
+        412 => "FAILED_PRECONDITION",
+        429 => "RESOURCE_EXHAUSTED",
+        501 => "UNIMPLEMENTED",
+        502 | 503 | 529 => "UNAVAILABLE",
+        400..=499 => "INVALID_ARGUMENT",
+        _ => "INTERNAL",
+    };
+    let param = fault.param.iter().map(|param| ("param", param));
+    let detail = fault.detail.iter().map(|detail| (detail.0, &detail.1));
+    let metadata: Vec<String> =
+        param.chain(detail).map(|(name, value)| format!("{}:{}", quote(name), quote(value))).collect();
+    let retry = fault.retry_after.map(|after| {
+        format!(
+            r#",{{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"{}s"}}"#,
+            after.as_secs_f64()
+        )
+    });
+    format!(
+        r#"{{"error":{{"code":{},"message":{},"status":"{status}","details":[{{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":{},"domain":"gatehouse","metadata":{{{}}}}}{}]}}}}"#,
+        fault.status,
+        quote(&fault.message),
+        quote(&fault.code.as_str().to_ascii_uppercase()),
+        metadata.join(","),
+        retry.unwrap_or_default(),
+    )
+}
+
+pub fn render_error_event(fault: &Fault) -> String {
+    format!("data: {}\r\n\r\n", render_error(fault))
+}
+
 #[cfg(test)]
 mod tests {
-    use domain::fault::RetryScope;
+    use domain::fault::{self, FaultCode, RetryScope};
+    use serde_json::json;
 
     use super::*;
 
@@ -72,5 +114,43 @@ mod tests {
             (503, "Overloaded.", true)
         );
         assert_eq!(read_stream_error(b"<html>", "g").code.as_str(), "upstream_invalid_response");
+    }
+
+    #[test]
+    fn googles_clients_get_their_own_shape() {
+        let body = |fault: &Fault| {
+            let body = render_error(fault);
+            let event = render_error_event(fault);
+            let inside = event.strip_prefix("data: ").unwrap().strip_suffix("\r\n\r\n").unwrap();
+            assert_eq!(inside, body);
+            serde_json::from_str::<Value>(&body).unwrap()
+        };
+        let limited = fault::rate_limit_exceeded("Too \"many\".").retry_after(Duration::from_millis(1500));
+        assert_eq!(
+            body(&limited),
+            json!({"error": {
+                "code": 429, "message": "Too \"many\".", "status": "RESOURCE_EXHAUSTED", "details": [
+                    {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "RATE_LIMIT_EXCEEDED",
+                        "domain": "gatehouse", "metadata": {}},
+                    {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.5s"},
+                ],
+            }}),
+        );
+        let info = &body(&fault::insufficient_scope("x").param("p"))["error"]["details"][0];
+        assert_eq!(info["metadata"], json!({"param": "p", "required_scope": "x"}));
+        for (fault, status) in [
+            (fault::model_required(), "INVALID_ARGUMENT"),
+            (fault::missing_api_key(), "UNAUTHENTICATED"),
+            (fault::insufficient_scope("x"), "PERMISSION_DENIED"),
+            (fault::not_found("no"), "NOT_FOUND"),
+            (fault::request_too_large(1), "INVALID_ARGUMENT"),
+            (fault::unsupported(FaultCode::UnsupportedOperation, "x", "p"), "UNIMPLEMENTED"),
+            (fault::upstream_interrupted("p"), "UNAVAILABLE"),
+            (fault::upstream_timeout("p", Duration::ZERO), "DEADLINE_EXCEEDED"),
+            (fault::internal_error(), "INTERNAL"),
+        ] {
+            let found = &body(&fault)["error"];
+            assert_eq!((&found["code"], &found["status"]), (&json!(fault.status), &json!(status)));
+        }
     }
 }

@@ -11,9 +11,8 @@ use domain::usage::Usage;
 
 use super::pieces::{Call, call_part, passenger, text_part};
 use super::render::identity;
-use super::{stop, usage};
+use super::{error, stop, usage};
 use crate::codec::{Renderer, Rendering};
-use crate::fault::{Broken, event};
 
 pub struct StreamRenderer {
     rendering: Rendering,
@@ -56,7 +55,7 @@ impl Renderer for StreamRenderer {
     }
 
     fn fail(&mut self, fault: &Fault, out: &mut BytesMut) {
-        out.extend_from_slice(&event(fault, Format::Generate, Broken::default()));
+        out.extend_from_slice(error::render_error_event(fault).as_bytes());
     }
 }
 

@@ -10,9 +10,8 @@ use domain::usage::Usage;
 use serde_json::{Value, json};
 
 use super::render::{is_afterthought, is_redacted, redacted, signature, state_of_call, stop_of};
-use super::{stop, write_usage};
+use super::{error, stop, write_usage};
 use crate::codec::{Renderer, Rendering};
-use crate::fault::{self, Broken};
 use crate::json::quote;
 use crate::tool_ids;
 use quoted::{put_escaped, put_number};
@@ -60,7 +59,7 @@ impl Renderer for StreamRenderer {
     }
 
     fn fail(&mut self, fault: &Fault, out: &mut BytesMut) {
-        out.extend_from_slice(&fault::event(fault, Format::Messages, Broken::default()));
+        out.extend_from_slice(error::render_error_event(fault).as_bytes());
     }
 }
 

@@ -9,11 +9,11 @@ use domain::canon::{Block, Delta, Event, Opaque, StopReason};
 use domain::fault::Fault;
 use serde_json::Value;
 
+use super::error;
 use super::object::{Object, State};
 use super::render::{Names, items};
 use super::write_usage;
 use crate::codec::{IdGenerator, Renderer, Rendering};
-use crate::fault::responses_error;
 use blocks::Spoken;
 use event_writer::EventWriter;
 
@@ -72,7 +72,7 @@ impl Renderer for StreamRenderer {
         self.begin(out);
         let response = self.response(&State::Failed(fault));
         self.pen.event(out, "response.failed", format_args!(r#""response":{response}"#));
-        out.extend_from_slice(responses_error(fault, self.pen.sequence).as_bytes());
+        out.extend_from_slice(error::error_event(fault, self.pen.sequence).as_bytes());
     }
 }
 

@@ -44,3 +44,18 @@ fn errors_are_read_wherever_they_stand() {
     let cancelled = br#"{"type":"response.cancelled","response":{"status":"cancelled","error":null}}"#;
     assert!(read_stream_error(cancelled, "acme").message.contains("cancelled"));
 }
+
+#[test]
+fn a_broken_response_fails_first_and_then_raises() {
+    let broken = Broken { id: "resp_1", model: "a/b", created: 7, sequence: 4 };
+    let text = render_error_event(&fault::upstream_interrupted("p"), broken);
+    let data: Vec<serde_json::Value> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!((&data[0]["type"], &data[0]["sequence_number"]), (&json!("response.failed"), &json!(4)));
+    assert_eq!(data[0]["response"]["status"], "failed");
+    assert_eq!((&data[1]["type"], &data[1]["sequence_number"]), (&json!("error"), &json!(5)));
+    assert_eq!(data[1]["error"]["code"], "upstream_invalid_response");
+}
