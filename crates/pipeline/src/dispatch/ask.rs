@@ -5,13 +5,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::{self, Fault};
-use egress::Outbound;
 use http::{HeaderName, HeaderValue, Method};
 use wire::formats;
 
 use crate::dispatch::retry_after;
 use crate::gateway::Gateway;
-use crate::routing::routes::InstanceConfig;
+use crate::routing::routes::{Accept, InstanceConfig, InstanceRequest};
 use crate::services::content_encoding;
 use crate::streaming::interrupted;
 
@@ -46,16 +45,16 @@ impl Ask {
 pub async fn ask(gateway: &Gateway, instance: &str, core: &InstanceConfig, ask: Ask) -> Result<Bytes, Fault> {
     let destination =
         core.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
-    let outbound = Outbound {
+    let request = InstanceRequest {
         destination,
         method: ask.method,
         path_and_query: ask.path,
-        headers: ask
-            .headers
-            .into_iter()
-            .fold(core.headers.clone(), |all, (name, value)| all.with(name, value)),
+        accept: Accept::Document,
         body: ask.body.into(),
     };
+    let outbound = core.outbound(request, |headers| {
+        ask.headers.into_iter().fold(headers, |all, (name, value)| all.with(name, value))
+    });
     let answered = async {
         let inbound = gateway.egress.send(outbound).await;
         let inbound = inbound.map_err(|error| fault::upstream_unreachable(instance, error.reason()))?;

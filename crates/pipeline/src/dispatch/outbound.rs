@@ -18,7 +18,7 @@ use crate::accounting::ticket::Ticket;
 use crate::call::context::CallContext;
 use crate::call::previous;
 use crate::call::receive::{self, Call};
-use crate::routing::routes::Lane;
+use crate::routing::routes::{Accept, InstanceRequest, Lane};
 use crate::services::traces::TraceHeaders;
 use crate::streaming::{Continuity, ResponseMode, Translation};
 
@@ -253,20 +253,22 @@ pub fn build(
     lane: &Lane,
 ) -> Outbound {
     let core = &lane.instance;
-    let mut headers = if call.stream { core.stream_headers.clone() } else { core.headers.clone() };
-    for (name, value) in std::mem::take(&mut prepared.trace_headers) {
-        headers = headers.with(name, value);
-    }
-    if prepared.surface == call.surface {
-        for (name, value) in &call.forwarded {
-            headers = headers.with(name.clone(), value.clone());
-        }
-    }
-    Outbound {
+    let request = InstanceRequest {
         destination,
         method: Method::POST,
         path_and_query: core.path(prepared.surface, call.stream, &lane.target.model).unwrap_or_default(),
-        headers,
+        accept: if call.stream { Accept::Stream } else { Accept::Document },
         body: std::mem::take(&mut prepared.body).into(),
-    }
+    };
+    core.outbound(request, |mut headers| {
+        for (name, value) in std::mem::take(&mut prepared.trace_headers) {
+            headers = headers.with(name, value);
+        }
+        if prepared.surface == call.surface {
+            for (name, value) in &call.forwarded {
+                headers = headers.with(name.clone(), value.clone());
+            }
+        }
+        headers
+    })
 }

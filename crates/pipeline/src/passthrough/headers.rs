@@ -60,8 +60,13 @@ const DOWN_PREFIXES: &[&str] = &["x-ratelimit-", "anthropic-ratelimit-"];
 
 /// The instance's own headers plus the allowed client headers. Headers that the operator configured cannot be
 /// overridden.
-pub(super) fn up(client: &HeaderMap, instance: &Instance, trace_headers: TraceHeaders) -> Headers {
-    let mut headers = instance.core.headers.to_map();
+pub(super) fn up(
+    client: &HeaderMap,
+    own: &Headers,
+    instance: &Instance,
+    trace_headers: TraceHeaders,
+) -> Headers {
+    let mut headers = own.to_map();
     headers.remove(header::CONTENT_TYPE);
     headers.remove(header::ACCEPT);
     let fixed = |name: &HeaderName| {

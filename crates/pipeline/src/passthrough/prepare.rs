@@ -6,7 +6,7 @@ use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
 use domain::user_path::UserPath;
-use egress::{Destination, Outbound};
+use egress::Destination;
 use http::Method;
 use store::Owner;
 
@@ -22,7 +22,7 @@ use crate::call::authenticate;
 use crate::call::ownership;
 use crate::responses;
 use crate::routing::resolve::access::Access;
-use crate::routing::routes::{Instance, Lane};
+use crate::routing::routes::{Accept, Instance, InstanceRequest, Lane};
 use crate::snapshot::Snapshot;
 
 /// Admits the call or returns the fault it is refused with. Nothing is sent to the provider yet.
@@ -52,13 +52,15 @@ pub(super) async fn prepare(
     let trace = ticket.receipt.trace_headers(span_id.as_deref());
     let Address { instance, destination, endpoint, purpose, .. } = address;
     let sent = upload.sent();
-    let outbound = Outbound {
+    let request = InstanceRequest {
         destination,
         method: wanted.method.clone(),
         path_and_query: endpoint.path_and_query.clone(),
-        headers: headers::up(&arrival.headers, &instance, trace),
+        accept: Accept::Document,
         body: upload.into_outbound(),
     };
+    let outbound =
+        instance.core.outbound(request, |own| headers::up(&arrival.headers, &own, &instance, trace));
     Ok(Journey { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id })
 }
 

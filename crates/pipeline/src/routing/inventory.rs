@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::clock::Timestamp;
-use egress::{Egress, Inbound, Outbound};
+use egress::{Egress, Inbound};
 use http::Method;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use wire::formats;
 use wire::vendors::{self, Discovery};
 
-use crate::routing::routes::Instance;
+use crate::routing::routes::{Accept, Instance, InstanceRequest};
 use crate::services::audit::Scrubber;
 use crate::services::content_encoding;
 
@@ -137,13 +137,14 @@ fn save(file: &std::path::Path, text: &[u8]) -> std::io::Result<()> {
 /// Lists the models of a provider; the error is a reason for the operator.
 pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, String> {
     let Some((destination, path)) = instance.discovery.clone()? else { return Ok(Vec::new()) };
-    let request = Outbound {
+    let request = InstanceRequest {
         destination,
         method: Method::GET,
         path_and_query: path,
-        headers: instance.core.headers.clone(),
+        accept: Accept::Document,
         body: Vec::new().into(),
     };
+    let request = instance.core.outbound(request, |headers| headers);
     let answer = async {
         let answer = egress.send(request).await.map_err(|error| error.reason().to_owned())?;
         if !answer.status.is_success() {

@@ -3,6 +3,7 @@
 mod access;
 mod compile;
 mod facts;
+mod instance_request;
 mod limits;
 pub mod prices;
 
@@ -21,7 +22,7 @@ use domain::receipt::Attempt;
 use domain::resources::provider::{Provider, Source};
 use domain::usage::{Tokens, Usage};
 use domain::user_path::UserPath;
-use egress::{Destination, Headers};
+use egress::Destination;
 use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
@@ -36,6 +37,8 @@ pub use access::Access;
 use access::Overrides;
 pub use compile::{CompileInputs, compile};
 pub use facts::adjusted;
+use instance_request::InstanceHeaders;
+pub use instance_request::{Accept, InstanceRequest};
 pub use limits::Limits;
 use prices::{Prices, Tariff, Whose};
 
@@ -56,9 +59,7 @@ pub struct InstanceConfig {
     pub vendor: &'static Vendor,
     /// The address, or the reason it cannot be used.
     pub destination: Result<Arc<Destination>, String>,
-    /// Credential and fixed headers, ready to be sent, for complete answers and for streams.
-    pub headers: Headers,
-    pub stream_headers: Headers,
+    headers: InstanceHeaders,
     /// The `api-version` query parameter, if the vendor requires one.
     pub api_version: Option<String>,
     pub limits: Limits,

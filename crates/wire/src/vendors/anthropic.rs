@@ -8,7 +8,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     name: "anthropic",
     title: "Anthropic",
     base_url: Some("https://api.anthropic.com/v1"),
-    credential: Credential::Header("x-api-key"),
+    credentials: Credentials::Header("x-api-key"),
     format: Format::Messages,
     discovery: Discovery::OpenAiList { path: "/models?limit=1000" },
     headers: &[("anthropic-version", "2023-06-01")],

@@ -7,7 +7,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     title: "Azure OpenAI",
     base_url: None,
     base_url_required: true,
-    credential: Credential::Header("api-key"),
+    credentials: Credentials::Header("api-key"),
     // Deployments cannot be listed with an API key; the operator configures them.
     discovery: Discovery::None,
     api_version: Some("2024-10-21"),

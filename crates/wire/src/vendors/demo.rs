@@ -5,7 +5,7 @@ use super::*;
 pub(super) static VENDOR: Vendor = Vendor {
     name: "demo",
     title: "Demo",
-    credential: Credential::None,
+    credentials: Credentials::None,
     key_required: false,
     discovery: Discovery::None,
     models: crate::demo::MODELS,

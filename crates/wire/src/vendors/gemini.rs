@@ -8,7 +8,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     name: "gemini",
     title: "Google Gemini",
     base_url: Some("https://generativelanguage.googleapis.com/v1beta"),
-    credential: Credential::Header("x-goog-api-key"),
+    credentials: Credentials::Header("x-goog-api-key"),
     format: Format::Generate,
     discovery: Discovery::GeminiList,
     paths: Paths {

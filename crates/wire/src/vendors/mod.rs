@@ -4,6 +4,7 @@ mod anthropic;
 mod azure;
 mod cerebras;
 mod cohere;
+mod credentials;
 mod dashscope;
 mod deepseek;
 mod demo;
@@ -34,6 +35,7 @@ mod zai;
 use domain::call::Format;
 
 use crate::demo::Reply;
+pub use credentials::Credentials;
 pub use models::{Discovered, Discovery, read_models};
 use paths::OPENAI_LIKE;
 pub use paths::{Lifecycle, Paths};
@@ -78,7 +80,7 @@ pub struct Vendor {
     /// Display name.
     pub title: &'static str,
     pub base_url: Option<&'static str>,
-    pub credential: Credential,
+    pub credentials: Credentials,
     /// The format used for its models if the vendor does not serve the client's format natively.
     pub format: Format,
     pub key_required: bool,
@@ -86,7 +88,7 @@ pub struct Vendor {
     pub discovery: Discovery,
     /// Known models, for vendors without a model list.
     pub models: &'static [&'static str],
-    /// Headers of every request besides the credential; names in lower case.
+    /// Headers of every request besides the credentials; names in lower case.
     pub headers: &'static [(&'static str, &'static str)],
     /// Default of the query parameter `api-version`, which an instance may override.
     pub api_version: Option<&'static str>,
@@ -96,14 +98,6 @@ pub struct Vendor {
     pub quirks: Quirks,
     /// Local answer function, for vendors without network.
     pub answer: Option<fn(&[u8]) -> Reply>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credential {
-    None,
-    Bearer,
-    Header(&'static str),
-    OptionalBearer,
 }
 
 /// The way usage is included in a stream.
@@ -167,7 +161,7 @@ const HOSTED: Vendor = Vendor {
     name: "",
     title: "",
     base_url: None,
-    credential: Credential::Bearer,
+    credentials: Credentials::Bearer,
     format: Format::Chat,
     key_required: true,
     base_url_required: false,
@@ -182,7 +176,7 @@ const HOSTED: Vendor = Vendor {
 };
 
 /// Defaults of a self-hosted server.
-const LOCAL: Vendor = Vendor { credential: Credential::OptionalBearer, key_required: false, ..HOSTED };
+const LOCAL: Vendor = Vendor { key_required: false, ..HOSTED };
 
 /// Chat completions only.
 const CHAT: Paths = Paths { embeddings: None, completions: None, ..OPENAI_LIKE };

@@ -8,11 +8,12 @@ use std::time::Duration;
 use domain::call::Target;
 use domain::resources::model_override::ModelOverride;
 use domain::resources::provider::{Provider, Source};
-use egress::{Destination, Egress, Headers, Trust};
-use http::{HeaderMap, HeaderName, HeaderValue};
-use wire::vendors::{self, Credential, Vendor};
+use egress::{Destination, Egress, Trust};
+use http::HeaderValue;
+use wire::vendors::{self, Vendor};
 
 use super::access::Overrides;
+use super::instance_request::InstanceHeaders;
 use super::prices::{Prices, Whose};
 use super::{Instance, InstanceConfig, Lane, Limits, Routes, facts};
 use crate::routing::health::{Health, HealthRegistry};
@@ -66,12 +67,6 @@ fn instance(
     let trust = (ground.trust)(source);
     let destination = destination(provider, vendor, egress, trust);
     let discovery = discovery(provider, vendor, egress, trust);
-    let accepting = |media_type: &'static str| {
-        let mut headers = headers(provider, vendor);
-        headers.insert(http::header::ACCEPT, HeaderValue::from_static(media_type));
-        Headers::from(headers)
-    };
-    let (headers, stream_headers) = (accepting("application/json"), accepting("text/event-stream"));
     let api_version = match provider.api_version.as_str() {
         "" => vendor.api_version.map(str::to_owned),
         version => Some(version.to_owned()),
@@ -83,8 +78,7 @@ fn instance(
     let core = Arc::new(InstanceConfig {
         vendor,
         destination,
-        headers,
-        stream_headers,
+        headers: InstanceHeaders::new(provider, vendor),
         api_version,
         limits,
         overrides,
@@ -217,36 +211,4 @@ fn discovery(
     let path_at = url[after_scheme..].find('/').map_or(url.len(), |at| after_scheme + at);
     let destination = dialled(provider, &url[..path_at], egress, trust)?;
     Ok(Some((destination, url[path_at..].to_owned())))
-}
-
-fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    headers.insert(
-        http::header::USER_AGENT,
-        HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))),
-    );
-    let fixed = vendor.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
-    for (name, value) in fixed.chain(own) {
-        if let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            // Configured headers may hold credentials and must not be logged.
-            value.set_sensitive(true);
-            headers.insert(name, value);
-        }
-    }
-    let Some(key) = &provider.api_key else { return headers };
-    let (name, value) = match vendor.credential {
-        Credential::None => return headers,
-        Credential::Bearer | Credential::OptionalBearer => {
-            (http::header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
-        }
-        Credential::Header(name) => (HeaderName::from_static(name), key.reveal().to_owned()),
-    };
-    if let Ok(mut value) = HeaderValue::try_from(value) {
-        value.set_sensitive(true);
-        headers.insert(name, value);
-    }
-    headers
 }

@@ -6,7 +6,7 @@ use domain::resources::provider::{Resilience, Source, masked_header};
 use pipeline::routing::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
-use wire::vendors::{self, Credential};
+use wire::vendors;
 
 use super::health::{self, ModelHealth, ProviderHealth};
 use crate::App;
@@ -65,7 +65,7 @@ pub fn types() -> Vec<TypeView> {
         base_url: vendor.base_url.map(str::to_owned),
         base_url_required: vendor.base_url_required,
         api_key_required: vendor.key_required,
-        takes_api_key: !matches!(vendor.credential, Credential::None),
+        takes_api_key: vendor.credentials.takes_api_key(),
     };
     vendors::list().iter().map(show).collect()
 }

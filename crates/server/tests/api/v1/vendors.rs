@@ -21,7 +21,7 @@ fn base_url(vendor: &Vendor, app: &TestApp) -> String {
 async fn configure(app: &TestApp, vendor: &Vendor) {
     let body = json!({
         "name": vendor.name, "type": vendor.name, "base_url": base_url(vendor, app), "models": MODELS,
-        "api_key": if matches!(vendor.credential, vendors::Credential::None) { Value::Null } else { json!("sk-vendor") },
+        "api_key": vendor.credentials.takes_api_key().then_some("sk-vendor"),
     });
     app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
 }
