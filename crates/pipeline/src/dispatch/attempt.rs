@@ -127,8 +127,8 @@ fn media_type(headers: &HeaderMap) -> Cow<'_, [u8]> {
 }
 
 fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
-    let media_type = media_type(headers);
-    if media_type.starts_with(b"text/event-stream") {
+    let expected = lane.instance.vendor.framing.media_type();
+    if media_type(headers).starts_with(expected.as_bytes()) {
         return Ok(());
     }
     Err(unexpected_type(lane, headers, "a stream was asked for and something else came"))

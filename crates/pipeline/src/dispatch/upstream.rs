@@ -9,6 +9,7 @@ use domain::fault::{self, Fault};
 use egress::{EgressError, EgressErrorKind};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use wire::demo;
+use wire::vendors::Framing;
 
 use super::outbound::{self, PreparedRequest};
 use crate::accounting::ticket::Ticket;
@@ -26,11 +27,12 @@ pub async fn send(
 ) -> Result<(StatusCode, HeaderMap, UpstreamBody), Fault> {
     if let Some(answer) = lane.instance.vendor.answer {
         let body = wire::splice::concat(&prepared.body);
-        let gateway = ticket.gateway();
-        return match body.len() < LARGE_BODY {
-            true => Ok(built_in(answer(&body))),
-            false => gateway.body_work.run(&gateway.tasks, move || answer(&body)).await.map(built_in),
+        let (gateway, framing) = (ticket.gateway(), lane.instance.vendor.framing);
+        let reply = match body.len() < LARGE_BODY {
+            true => answer(&body),
+            false => gateway.body_work.run(&gateway.tasks, move || answer(&body)).await?,
         };
+        return Ok(built_in(reply, framing));
     }
     let instance = &lane.target.instance;
     let destination =
@@ -66,10 +68,10 @@ fn unreachable(instance: &str, error: &EgressError) -> Fault {
     }
 }
 
-fn built_in(reply: demo::Reply) -> (StatusCode, HeaderMap, UpstreamBody) {
+fn built_in(reply: demo::Reply, framing: Framing) -> (StatusCode, HeaderMap, UpstreamBody) {
     let (status, media_type, pieces) = match reply {
         demo::Reply::Json(body) => (StatusCode::OK, "application/json", VecDeque::from([body])),
-        demo::Reply::Events(events) => (StatusCode::OK, "text/event-stream", VecDeque::from(events)),
+        demo::Reply::Events(events) => (StatusCode::OK, framing.media_type(), VecDeque::from(events)),
         demo::Reply::Error(status, body) => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
             (status, "application/json", VecDeque::from([body]))

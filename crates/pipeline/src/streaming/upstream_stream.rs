@@ -118,7 +118,7 @@ impl UpstreamStream {
         let idle_timeout = lane.idle_timeout(&ticket.gateway().policy);
         Self {
             body: Some(body),
-            splitter: Splitter::new(ticket.gateway().policy.event_limit),
+            splitter: lane.instance.vendor.framing.splitter(ticket.gateway().policy.event_limit),
             lane,
             format: call.surface.format(),
             mode,

@@ -9,6 +9,7 @@ mod dashscope;
 mod deepseek;
 mod demo;
 mod fireworks;
+mod framing;
 mod gemini;
 mod groq;
 mod jina;
@@ -36,6 +37,7 @@ use domain::call::Format;
 
 use crate::demo::Reply;
 pub use credentials::Credentials;
+pub use framing::Framing;
 pub use models::{Discovered, Discovery, read_models};
 use paths::OPENAI_LIKE;
 pub use paths::{Lifecycle, Paths};
@@ -81,6 +83,8 @@ pub struct Vendor {
     pub title: &'static str,
     pub base_url: Option<&'static str>,
     pub credentials: Credentials,
+    /// The framing of its streams.
+    pub framing: Framing,
     /// The format used for its models if the vendor does not serve the client's format natively.
     pub format: Format,
     pub key_required: bool,
@@ -162,6 +166,7 @@ const HOSTED: Vendor = Vendor {
     title: "",
     base_url: None,
     credentials: Credentials::Bearer,
+    framing: Framing::Sse,
     format: Format::Chat,
     key_required: true,
     base_url_required: false,

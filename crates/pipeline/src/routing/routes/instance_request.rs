@@ -39,7 +39,7 @@ impl InstanceHeaders {
             headers.insert(http::header::ACCEPT, HeaderValue::from_static(media_type));
             Headers::from(headers)
         };
-        Self { document: accepting("application/json"), stream: accepting("text/event-stream") }
+        Self { document: accepting("application/json"), stream: accepting(vendor.framing.media_type()) }
     }
 }
 
