@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a tree that cannot be read is a failed test")]
 
 mod fault_codes;
+mod formats;
 mod modules;
 mod names;
 mod paths;

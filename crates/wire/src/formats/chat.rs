@@ -6,7 +6,6 @@ mod decode;
 mod details;
 mod encode;
 mod error;
-mod message;
 mod parse;
 mod quick_scan;
 mod render;
@@ -17,6 +16,7 @@ mod stop;
 mod stream_decoder;
 mod stream_renderer;
 mod usage;
+mod wire_types;
 
 use bytes::Bytes;
 use domain::canon::{Prompt, Reply};

@@ -1,7 +1,6 @@
 //! Gemini generateContent, API version v1beta.
 
 mod answer;
-mod chunk;
 mod classify;
 mod decode;
 mod encode;
@@ -17,6 +16,7 @@ mod stop;
 mod stream_decoder;
 mod stream_renderer;
 mod usage;
+mod wire_types;
 
 use bytes::Bytes;
 use domain::canon::{Prompt, Reply};

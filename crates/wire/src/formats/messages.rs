@@ -8,13 +8,13 @@ mod error;
 mod parse;
 mod render;
 mod request;
-mod requested_model;
 mod shape;
 mod splice;
 mod stop;
 mod stream_decoder;
 mod stream_renderer;
 mod usage;
+mod wire_types;
 
 use bytes::Bytes;
 use domain::canon::{Prompt, Reply};
@@ -74,13 +74,12 @@ impl Native for Messages {
         splice::splice(request, target)
     }
 
-    /// Replaces only the model name: the official clients parse strictly, so no members are added.
     fn splice_answer(&self, body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
-        requested_model::in_answer(body, &answer.object, served.requested_model)
+        answer::splice_answer(body, answer, served)
     }
 
     fn reframe(&self, event: &sse::Event, requested_model: &str) -> Option<Bytes> {
-        requested_model::in_start(event, requested_model)
+        answer::reframe(event, requested_model)
     }
 }
 

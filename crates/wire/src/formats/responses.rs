@@ -7,7 +7,6 @@ mod decode;
 mod encode;
 mod error;
 mod history;
-mod item;
 mod kind;
 mod object;
 mod parse;
@@ -16,9 +15,11 @@ mod render;
 mod request;
 mod shape;
 mod splice;
+mod stop;
 mod stream_decoder;
 mod stream_renderer;
 mod usage;
+mod wire_types;
 
 use bytes::Bytes;
 use domain::canon::{Prompt, Reply};
@@ -87,14 +88,8 @@ impl Native for Responses {
         answer::splice_answer(body, answer, served)
     }
 
-    /// Adds a missing event name: the official clients need it, some servers omit it.
     fn reframe(&self, event: &sse::Event, _requested_model: &str) -> Option<Bytes> {
-        if event.name().is_some() {
-            return None;
-        }
-        let data = event.data();
-        let kind = kind::of_data(&data).filter(|kind| !kind.is_empty())?;
-        Some([b"event: ".as_slice(), &kind, b"\n", &event.raw].concat().into())
+        answer::reframe(event)
     }
 
     fn closing(&self) -> &'static [u8] {

@@ -3,8 +3,8 @@
 use domain::canon::{Collector, Reply};
 use domain::fault::{self, Fault};
 
-use super::message::Chunk;
 use super::stream_decoder::StreamDecoder;
+use super::wire_types::Chunk;
 use crate::codec::Decoding;
 
 pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {

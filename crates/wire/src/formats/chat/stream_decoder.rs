@@ -9,8 +9,8 @@ use domain::fault::{self, Fault};
 use serde_json::value::RawValue;
 
 use super::details::Detail;
-use super::message::{Call, Choice, Chunk, ContentValue, Glance, Message, Piece, Text};
 use super::stop::{self, Held};
+use super::wire_types::{Call, Choice, Chunk, ContentValue, Glance, Message, Piece, Text};
 use crate::codec::{Decoder, Decoding, IdGenerator};
 use crate::sse;
 use blocks::{Blocks, Kind};

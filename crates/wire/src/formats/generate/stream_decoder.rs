@@ -8,8 +8,8 @@ use domain::fault::{self, Fault};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::chunk::{Candidate, Chunk, FunctionCall, Part, compact};
 use super::stop::{self, Ending};
+use super::wire_types::{Candidate, Chunk, FunctionCall, Part, compact};
 use super::{error, names, usage};
 use crate::codec::{Decoder, Decoding};
 use crate::sse;
@@ -70,7 +70,8 @@ impl StreamDecoder {
         }
         if !self.started {
             self.started = true;
-            let owned = |text: &Option<super::chunk::Text<'_>>| text.as_ref().map(|text| text.0.to_string());
+            let owned =
+                |text: &Option<super::wire_types::Text<'_>>| text.as_ref().map(|text| text.0.to_string());
             out.push(Event::Begin { id: owned(&chunk.response_id), model: owned(&chunk.model_version) });
         }
         if self.finished {

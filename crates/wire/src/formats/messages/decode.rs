@@ -1,52 +1,20 @@
 //! Decodes a complete Anthropic answer into the canonical model.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 use domain::call::Format;
 use domain::canon::{Content, Opaque, Origin, Part, Reply, StopReason, Thinking, ToolCall};
 use domain::fault::{self, Fault};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::wire_types::{Message, RawBlock};
 use super::{stop, usage};
 use crate::codec::Decoding;
 use crate::provider_error;
 
-#[derive(Deserialize)]
-struct Answer<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Cow<'a, str>,
-    id: Option<String>,
-    model: Option<String>,
-    #[serde(borrow, default)]
-    content: Option<Vec<&'a RawValue>>,
-    #[serde(borrow, default)]
-    stop_reason: Option<Cow<'a, str>>,
-    stop_sequence: Option<String>,
-    #[serde(borrow, default)]
-    usage: Option<&'a RawValue>,
-}
-
-/// A block of an answer, or the start of a block in a stream.
-#[derive(Deserialize)]
-pub(super) struct RawBlock<'a> {
-    #[serde(borrow, rename = "type")]
-    pub(super) kind: Cow<'a, str>,
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) text: Option<String>,
-    pub(super) thinking: Option<String>,
-    pub(super) signature: Option<String>,
-    pub(super) data: Option<String>,
-    #[serde(borrow, default)]
-    pub(super) input: Option<&'a RawValue>,
-}
-
 pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
     let provider = decoding.provider.clone();
     let invalid = |reason: &str| fault::upstream_invalid_response(&provider, reason);
-    let answer: Answer = serde_json::from_slice(body).map_err(|_| invalid("it is no message"))?;
+    let answer: Message = serde_json::from_slice(body).map_err(|_| invalid("it is no message"))?;
     if answer.kind == "error" {
         return Err(provider_error::read_stream_error(body, &provider));
     }

@@ -1,6 +1,5 @@
 //! Decodes Anthropic's stream into canonical events, emitted as they are read.
 
-mod event;
 mod slot;
 
 use bytes::Bytes;
@@ -12,12 +11,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::decode::{RawBlock, state, stop_of};
+use super::decode::{state, stop_of};
 use super::usage::read_usage;
+use super::wire_types::{BlockDelta, BlockStart, BlockStop, Kind, MessageDelta, MessageStart, RawBlock};
 use crate::codec::{Decoder, Decoding};
 use crate::provider_error;
 use crate::sse;
-use event::{BlockDelta, BlockStart, BlockStop, Kind, MessageDelta, MessageStart};
 use slot::{Gathered, Slot, State};
 
 pub struct StreamDecoder {

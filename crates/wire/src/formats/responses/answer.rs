@@ -1,13 +1,15 @@
-//! Reads a complete answer and sets its model name for clients.
+//! Reads a complete answer, and edits native answers for clients: model name, missing event names.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::kind;
 use crate::codec::{Answer, Served};
 use crate::count;
 use crate::json::{self, ScanError};
 use crate::splice::Patch;
+use crate::sse;
 
 pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
     let object = json::scan(body)?;
@@ -34,6 +36,16 @@ pub fn splice_answer(body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<
         None => patch.insert_member(&answer.object, format!("\"model\":{model}")),
     }
     patch.apply(body)
+}
+
+/// Adds a missing event name: the official clients need it, some servers omit it.
+pub fn reframe(event: &sse::Event) -> Option<Bytes> {
+    if event.name().is_some() {
+        return None;
+    }
+    let data = event.data();
+    let kind = kind::of_data(&data).filter(|kind| !kind.is_empty())?;
+    Some([b"event: ".as_slice(), &kind, b"\n", &event.raw].concat().into())
 }
 
 /// Bytes of text, reasoning and arguments, at most two levels deep.

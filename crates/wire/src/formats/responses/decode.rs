@@ -6,7 +6,8 @@ use domain::canon::{Content, Part, Reply, Thinking, ToolCall};
 use domain::fault::{self, Fault};
 use serde_json::value::RawValue;
 
-use super::item::{Reading, Response, Text, unreadable};
+use super::stop;
+use super::wire_types::{Reading, Response, Text, unreadable};
 use super::{error, read_usage};
 use crate::codec::Decoding;
 
@@ -34,7 +35,7 @@ pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
     Ok(Reply {
         id: Text::owned(&response.id),
         model: Text::owned(&response.model),
-        stop: response.stop(called, refused),
+        stop: stop::read(&response, called, refused),
         usage: read_usage(raw_usage.as_bytes()),
         raw_usage: Bytes::copy_from_slice(raw_usage.as_bytes()),
         parts,

@@ -5,6 +5,7 @@ use domain::fault::Fault;
 use serde_json::{Map, Value, json};
 
 use super::quoted::Quoted;
+use super::stop;
 use crate::codec::{EchoedRequest, Rendering};
 
 /// The constant parts of the response object, rendered once.
@@ -99,10 +100,8 @@ impl State<'_> {
     /// The reason of an incomplete response.
     fn shortfall(&self) -> Option<&'static str> {
         match self {
-            Self::Ended { stop: StopReason::MaxTokens, .. } => Some("max_output_tokens"),
-            Self::Ended { stop: StopReason::ContentFilter, .. } => Some("content_filter"),
-            Self::Ended { stop: StopReason::Refusal, refused: false } => Some("content_filter"),
-            _ => None,
+            Self::Ended { stop, refused } => stop::write(stop, *refused),
+            Self::InProgress | Self::Failed(_) => None,
         }
     }
 }

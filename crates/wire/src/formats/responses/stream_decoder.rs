@@ -1,6 +1,5 @@
 //! Decodes a provider's stream of response events.
 
-mod frame;
 mod slots;
 
 use bytes::Bytes;
@@ -10,11 +9,11 @@ use domain::fault::{self, Fault};
 use serde_json::value::RawValue;
 
 use super::decode::parts_of;
-use super::item::{Item, Reading, Response, Text, unreadable};
+use super::stop;
+use super::wire_types::{Begun, Frame, Item, Names, Opened, Reading, Response, Text, unreadable};
 use super::{error, kind, read_usage};
 use crate::codec::{Decoder, Decoding};
 use crate::sse;
-use frame::{Begun, Frame, Opened};
 use slots::{Key, Slots, Spoke};
 
 pub struct StreamDecoder {
@@ -56,7 +55,7 @@ impl StreamDecoder {
             b"response.created" | b"response.in_progress" | b"response.queued" => {
                 let begun: Begun<'_> = self.typed(data)?;
                 let response = begun.response;
-                let named = |text: fn(&frame::Names<'_>) -> Option<String>| response.as_ref().and_then(text);
+                let named = |text: fn(&Names<'_>) -> Option<String>| response.as_ref().and_then(text);
                 let id = named(|names| Text::owned(&names.id));
                 self.begin(id, named(|names| Text::owned(&names.model)), out);
             }
@@ -225,7 +224,7 @@ impl StreamDecoder {
         if let Some(usage) = read_usage(raw_usage) {
             out.push(Event::Usage { usage: Box::new(usage), raw: Bytes::copy_from_slice(raw_usage) });
         }
-        out.push(Event::Finish { reason: response.stop(self.called, self.refused) });
+        out.push(Event::Finish { reason: stop::read(&response, self.called, self.refused) });
         out.push(Event::End);
         self.ended = true;
         Ok(())

@@ -8,7 +8,7 @@ use domain::fault::{self, Fault};
 use super::blocks::Blocks;
 use crate::codec::Decoding;
 use crate::formats::chat::details::Detail;
-use crate::formats::chat::message::{Call, Function, Text};
+use crate::formats::chat::wire_types::{Call, Function, Text};
 
 pub struct Calls {
     /// Whether the answer is complete, so that every entry is a call of its own.

@@ -1,9 +1,9 @@
-//! Wire types of a response and its items, borrowed from the body.
+//! Wire types of a response, its items and the events of its stream, borrowed from the body.
 
 use std::borrow::Cow;
 
 use domain::call::Format;
-use domain::canon::{self, Opaque, Origin, StopReason};
+use domain::canon::{self, Opaque, Origin};
 use domain::fault::{self, Fault};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -35,7 +35,7 @@ pub struct Response<'a> {
 #[derive(Deserialize)]
 pub struct Details<'a> {
     #[serde(borrow)]
-    reason: Option<Text<'a>>,
+    pub reason: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -75,6 +75,48 @@ pub struct Spoken<'a> {
     text: Option<Text<'a>>,
     #[serde(borrow)]
     refusal: Option<Text<'a>>,
+}
+
+/// A delta event, by far the most frequent one.
+#[derive(Deserialize)]
+pub struct Frame<'a> {
+    #[serde(default)]
+    pub output_index: u64,
+    #[serde(default)]
+    pub content_index: u64,
+    #[serde(default)]
+    pub summary_index: u64,
+    #[serde(borrow)]
+    pub delta: Option<Text<'a>>,
+}
+
+/// An item or part that is added or done, or the end of the response.
+#[derive(Deserialize)]
+pub struct Opened<'a> {
+    #[serde(default)]
+    pub output_index: u64,
+    #[serde(default)]
+    pub content_index: u64,
+    #[serde(borrow)]
+    pub item: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub part: Option<Spoken<'a>>,
+    #[serde(borrow)]
+    pub response: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub struct Begun<'a> {
+    #[serde(borrow)]
+    pub response: Option<Names<'a>>,
+}
+
+#[derive(Deserialize)]
+pub struct Names<'a> {
+    #[serde(borrow)]
+    pub id: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub model: Option<Text<'a>>,
 }
 
 pub enum Reading<'a> {
@@ -151,19 +193,5 @@ impl Spoken<'_> {
 
     pub fn text(&self) -> &str {
         Text::of(if self.is_refusal() { &self.refusal } else { &self.text })
-    }
-}
-
-impl Response<'_> {
-    /// The stop reason, given whether the response has calls or a refusal.
-    pub fn stop(&self, called: bool, refused: bool) -> StopReason {
-        let reason = self.incomplete_details.as_ref().map_or("", |details| Text::of(&details.reason));
-        match (Text::of(&self.status), reason) {
-            ("incomplete", "content_filter") => StopReason::ContentFilter,
-            ("incomplete", _) => StopReason::MaxTokens,
-            _ if called => StopReason::ToolCalls,
-            _ if refused => StopReason::Refusal,
-            _ => StopReason::EndTurn,
-        }
     }
 }
