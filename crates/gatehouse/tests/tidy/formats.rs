@@ -9,13 +9,19 @@ const FOLDER: &str = "crates/wire/src/formats/";
 const FORMATS: [&str; 4] = ["chat", "generate", "messages", "responses"];
 
 /// The files of every format. A file of a single format may stand beside them.
-const ROLES: [&str; 15] = [
+const ROLES: [&str; 21] = [
     "answer",
     "classify",
     "decode",
     "encode",
+    "encode/settings",
+    "encode/tools",
+    "encode/turns",
     "error",
     "parse",
+    "parse/settings",
+    "parse/tools",
+    "parse/turns",
     "render",
     "request",
     "shape",

@@ -1,9 +1,9 @@
 //! Encodes a prompt of any format as a chat completions request.
 
-mod messages;
 mod parts;
 mod settings;
 mod tools;
+mod turns;
 
 use domain::call::Format;
 use domain::canon::{Dropped, Field, Prompt};

@@ -1,9 +1,9 @@
 //! Encodes a prompt of any format as a Gemini request.
 
-mod config;
-mod contents;
 mod parts;
+mod settings;
 mod tools;
+mod turns;
 
 use domain::call::Format;
 use domain::canon::{Dropped, Field, OutputFormat, Prompt, Tool};

@@ -1,11 +1,11 @@
 //! Parses a Gemini request into the canonical model.
 
-mod config;
-mod contents;
 mod media;
 mod node;
 mod schema;
+mod settings;
 mod tools;
+mod turns;
 
 use domain::call::Format;
 use domain::canon::Prompt;
@@ -26,11 +26,11 @@ pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     let root = Node::root(&body);
     let mut prompt = Prompt::new(Format::Generate);
     if let Some(system) = root.get("systemInstruction") {
-        prompt.turns.push(contents::system(&system)?);
+        prompt.turns.push(turns::system(&system)?);
     }
-    contents::read(&root, &mut prompt)?;
+    turns::read(&root, &mut prompt)?;
     tools::read(&root, &mut prompt)?;
-    config::read(&root, &mut prompt)?;
+    settings::read(&root, &mut prompt)?;
     for (name, value) in root.rest(KNOWN) {
         let hint = name == "provider" && value.is_string();
         if !hint {

@@ -4,14 +4,15 @@ mod content;
 mod node;
 mod settings;
 mod tools;
+mod turns;
 
 use domain::call::Format;
-use domain::canon::{Content, Part, Prompt, Role, Turn};
+use domain::canon::Prompt;
 use domain::fault::Fault;
 use serde_json::{Map, Value};
 
 use crate::codec::Request;
-use node::{Node, elements, wrong};
+use node::Node;
 
 pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     request.object.check_elements()?;
@@ -25,51 +26,12 @@ pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     if request.provider_hint.is_some() {
         body.take("provider");
     }
-    system(&mut body, &mut prompt)?;
-    messages(&mut body, &mut prompt)?;
+    turns::system(&mut body, &mut prompt)?;
+    turns::read(&mut body, &mut prompt)?;
     tools::tools(&mut body, &mut prompt)?;
     tools::choice(&mut body, &mut prompt)?;
     settings::settings(&mut body, &mut prompt)?;
     body.rest(&mut prompt.extra);
     prompt.pair_results("tool_use_id")?;
     Ok(prompt)
-}
-
-fn system(body: &mut Node, prompt: &mut Prompt) -> Result<(), Fault> {
-    let Some(value) = body.take("system") else { return Ok(()) };
-    let parts = content::parts(value, "system", Role::System, &mut prompt.extra)?;
-    if !parts.is_empty() {
-        prompt.turns.push(Turn::new(Role::System, parts));
-    }
-    Ok(())
-}
-
-fn messages(body: &mut Node, prompt: &mut Prompt) -> Result<(), Fault> {
-    for (index, value) in elements(body.required("messages")?, "messages")?.into_iter().enumerate() {
-        let mut message = Node::open(value, format!("messages[{index}]"))?;
-        let role = message.required_text("role")?;
-        let role = match role.as_str() {
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            "system" => Role::System,
-            _ => return Err(wrong(message.at("role"), "'user', 'assistant' or 'system'")),
-        };
-        let place = message.at("content");
-        let parts = content::parts(message.required("content")?, &place, role, &mut prompt.extra)?;
-        message.rest(&mut prompt.extra);
-        push(&mut prompt.turns, role, parts);
-    }
-    Ok(())
-}
-
-/// Adds a turn. Tool results get a turn of their own before the user's content, because Anthropic requires them first.
-fn push(turns: &mut Vec<Turn>, role: Role, parts: Vec<Part>) {
-    let is_result = |part: &Part| matches!(part.content, Content::ToolResult(_));
-    let (results, rest): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(is_result);
-    if !results.is_empty() {
-        turns.push(Turn::new(Role::Tool, results));
-    }
-    if !rest.is_empty() {
-        turns.push(Turn::new(role, rest));
-    }
 }

@@ -1,10 +1,10 @@
 //! Parses a complete request into the canonical prompt; faults name the field.
 
 mod content;
-mod items;
 mod node;
-mod options;
+mod settings;
 mod tools;
+mod turns;
 
 use domain::call::Format;
 use domain::canon::{Part, Prompt, Role, Turn};
@@ -12,8 +12,8 @@ use domain::fault::{self, Fault};
 use serde_json::Value;
 
 use crate::codec::Request;
-use items::Conversation;
 use node::Node;
+use turns::Conversation;
 
 /// Members that control transport and storage and are not part of the prompt.
 const TRANSPORT: &[&str] = &[
@@ -55,7 +55,7 @@ pub fn parse(request: &Request) -> Result<Prompt, Fault> {
         return Err(fault::invalid_parameter("input", "'input' must hold at least one item."));
     }
     tools::read(&mut root, among_items, &mut prompt)?;
-    options::read(&mut root, &mut prompt)?;
+    settings::read(&mut root, &mut prompt)?;
     // False is the default and not kept.
     if root.boolean("background")? == Some(true) {
         root.keep("background", Value::Bool(true));

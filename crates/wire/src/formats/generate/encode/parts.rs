@@ -5,7 +5,7 @@ use domain::canon::{Content, Field, Media, Opaque, Part, Source, Thinking, ToolC
 use serde_json::{Map, Value, json};
 
 use super::Encoder;
-use super::contents::{Contents, Side};
+use super::turns::{Contents, Side};
 use crate::custom;
 use crate::embedded;
 use crate::formats::generate::names;

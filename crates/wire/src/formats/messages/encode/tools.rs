@@ -4,7 +4,7 @@ use domain::call::Format;
 use domain::canon::{Field, FunctionTool, OutputFormat, Tool, ToolChoice};
 use serde_json::{Map, Value, json};
 
-use super::{Encoder, block};
+use super::{Encoder, parts};
 use crate::custom;
 
 /// The tool whose input is the content of the answer.
@@ -86,7 +86,7 @@ impl Encoder<'_> {
             _ => {}
         }
         tool.insert("input_schema".into(), parameters);
-        block::mark(&mut tool, function.cache);
+        parts::mark(&mut tool, function.cache);
         self.leftovers.restore(&format!("tools[{index}]"), &mut tool);
         Value::Object(tool)
     }

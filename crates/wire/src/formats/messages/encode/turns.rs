@@ -4,7 +4,7 @@ use domain::canon::{Part, Role, Turn};
 use serde_json::{Map, Value};
 
 use super::Encoder;
-use super::block::{self, Block};
+use super::parts::{self, Block};
 use crate::vendors::ThinkingStyle;
 
 /// Placeholder user messages: before a leading assistant message, and after a trailing one.
@@ -115,7 +115,7 @@ impl Encoder<'_> {
 
 impl Message {
     fn of_user(words: &str) -> Self {
-        Self { role: "user", blocks: block::text(words).into_iter().collect(), members: Map::new() }
+        Self { role: "user", blocks: parts::text(words).into_iter().collect(), members: Map::new() }
     }
 
     fn results_first(&mut self) {
