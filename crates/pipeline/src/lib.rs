@@ -48,9 +48,9 @@ where
         Ok(parsed) => parsed,
         Err(fault) => return Err(ticket.refuse(fault)),
     };
-    let record = match idempotency::claim(&arrival, &parsed.call, &ticket).await {
-        Ok(Turn::First(record)) => record,
-        Ok(Turn::Again(head, body)) => return Ok(idempotency::replay(ticket, &head, body)),
+    let recorder = match idempotency::claim(&arrival, &parsed.call, &ticket).await {
+        Ok(Turn::First(recorder)) => recorder,
+        Ok(Turn::Again(answer)) => return Ok(idempotency::replay(ticket, *answer)),
         Err(fault) => return Err(ticket.refuse(fault)),
     };
     let prepared = match route(gateway, &arrival, parsed, &mut ticket, true).await {
@@ -65,9 +65,9 @@ where
             // On the heap: from here on a pointer is moved, and a stream takes it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             if streams {
-                commit::stream(gateway, &arrival, early, answering, record).await
+                commit::stream(gateway, &arrival, early, answering, recorder).await
             } else {
-                commit::whole(answering, record).await
+                commit::whole(answering, recorder).await
             }
         }
         Err(fault) => Err(ticket.refuse(fault)),

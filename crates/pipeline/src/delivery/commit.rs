@@ -16,8 +16,8 @@ use crate::accounting::stored_response;
 use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::response_headers::{self, Refused};
+use crate::delivery::answer_recorder::AnswerRecorder;
 use crate::delivery::event_stream::EventStream;
-use crate::delivery::idempotency::Record;
 use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::Answer;
 use crate::gateway::Gateway;
@@ -31,13 +31,13 @@ type Outcome = (Box<Ticket>, Result<Answer, Fault>);
 /// A dispatch that continues while the client is sent heartbeats.
 pub type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-pub async fn whole(answering: Answering, record: Option<Box<Record>>) -> Result<Reply, Refused> {
+pub async fn whole(answering: Answering, recorder: Option<Box<AnswerRecorder>>) -> Result<Reply, Refused> {
     let (ticket, outcome) = answering.await;
     match outcome {
         Ok(Answer::Native(native, bytes, answer)) => {
-            Ok(pass_on(ticket, native, bytes, &answer, record).await)
+            Ok(pass_on(ticket, native, bytes, &answer, recorder).await)
         }
-        Ok(Answer::Translated(translation, reply)) => render(ticket, *translation, reply, record).await,
+        Ok(Answer::Translated(translation, reply)) => render(ticket, *translation, reply, recorder).await,
         Ok(Answer::Stream(_)) => Err(ticket.refuse(fault::internal_error())),
         Err(fault) => Err(ticket.refuse(fault)),
     }
@@ -56,7 +56,7 @@ pub async fn stream(
     arrival: &Arrival,
     early: EarlyHeaders,
     mut answering: Answering,
-    record: Option<Box<Record>>,
+    recorder: Option<Box<AnswerRecorder>>,
 ) -> Result<Reply, Refused> {
     // Polled by reference: after the timeout, the same dispatch continues inside the stream.
     match tokio::time::timeout(gateway.policy.stream_heartbeat, answering.as_mut()).await {
@@ -64,7 +64,7 @@ pub async fn stream(
             let overhead_us = ticket.first_byte();
             let headers = ticket.headers(overhead_us);
             ticket.audit.heads(&headers);
-            Ok(events(headers, EventStream::flowing(*flow, ticket), record))
+            Ok(events(headers, EventStream::flowing(*flow, ticket), recorder))
         }
         Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
         Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
@@ -77,20 +77,21 @@ pub async fn stream(
             }
             headers.extend(early.clamped.map(|clamped| (response_headers::CLAMPED, clamped)));
             let format = arrival.surface.format();
-            Ok(events(headers, EventStream::waiting(answering, format, gateway.clone()), record))
+            Ok(events(headers, EventStream::waiting(answering, format, gateway.clone()), recorder))
         }
     }
 }
 
-fn events(mut headers: HeaderMap, mut stream: EventStream, record: Option<Box<Record>>) -> Reply {
+fn events(mut headers: HeaderMap, mut stream: EventStream, recorder: Option<Box<AnswerRecorder>>) -> Reply {
     headers.insert(response_headers::CACHE, HeaderValue::from_static("off"));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    if let Some(mut record) = record {
-        record.begin(&headers);
-        stream.record(record);
+    let status = StatusCode::OK;
+    if let Some(mut recorder) = recorder {
+        recorder.start(status, &headers);
+        stream.record(recorder);
     }
-    Reply { status: StatusCode::OK, headers, body: ReplyBody::Stream(Box::new(stream)) }
+    Reply { status, headers, body: ReplyBody::Stream(Box::new(stream)) }
 }
 
 /// Passes on the provider's bytes, with the gateway's members spliced in.
@@ -99,7 +100,7 @@ async fn pass_on(
     native: &'static dyn Native,
     bytes: Bytes,
     answer: &codec::Answer,
-    record: Option<Box<Record>>,
+    recorder: Option<Box<AnswerRecorder>>,
 ) -> Reply {
     let overhead_us = ticket.first_byte();
     if let Some(id) = &answer.id {
@@ -120,18 +121,18 @@ async fn pass_on(
         let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
         take_down(&mut ticket, &reply.headers, &pieces);
         stored_response::keep_whole(&mut ticket, &pieces).await;
-        write_down(record, &reply, &ticket);
+        record(recorder, &reply, &ticket);
         responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
         return reply;
     }
-    finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), pieces, record).await
+    finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), pieces, recorder).await
 }
 
 async fn render(
     mut ticket: Box<Ticket>,
     translation: Translation,
     answer: Box<CanonReply>,
-    record: Option<Box<Record>>,
+    recorder: Option<Box<AnswerRecorder>>,
 ) -> Result<Reply, Refused> {
     let overhead_us = ticket.first_byte();
     if let Some(id) = &answer.id {
@@ -154,7 +155,7 @@ async fn render(
     match rendered.await {
         Ok(body) => {
             let usage = usage.map(|usage| (usage, &raw[..]));
-            Ok(finish(ticket, overhead_us, usage, vec![body], record).await)
+            Ok(finish(ticket, overhead_us, usage, vec![body], recorder).await)
         }
         Err(fault) => Err(ticket.refuse(fault)),
     }
@@ -165,7 +166,7 @@ async fn finish(
     overhead_us: u64,
     usage: Option<(Usage, &[u8])>,
     pieces: Vec<Bytes>,
-    record: Option<Box<Record>>,
+    recorder: Option<Box<AnswerRecorder>>,
 ) -> Reply {
     let mut cost = None;
     if let Some((usage, raw)) = usage {
@@ -180,17 +181,17 @@ async fn finish(
     stored_response::keep_whole(&mut ticket, &pieces).await;
     take_down(&mut ticket, &headers, &pieces);
     let reply = whole_reply(headers, pieces);
-    write_down(record, &reply, &ticket);
+    record(recorder, &reply, &ticket);
     if let Some(counted) = ticket.complete() {
         let _ = counted.await;
     }
     reply
 }
 
-/// Stores the reply under its idempotency key. The response will be billed, whether or not the client waits for that.
-fn write_down(record: Option<Box<Record>>, reply: &Reply, ticket: &Ticket) {
-    if let Some(record) = record {
-        record.keep_whole(reply, ticket.receipt.lane().map(|lane| &**lane));
+/// Records the reply for repeated calls. The response will be billed, whether or not the client waits for that.
+fn record(recorder: Option<Box<AnswerRecorder>>, reply: &Reply, ticket: &Ticket) {
+    if let Some(recorder) = recorder {
+        recorder.record_whole(reply, ticket.receipt.lane().map(|lane| &lane.target));
     }
 }
 

@@ -16,8 +16,8 @@ use wire::codec::Broken;
 use wire::formats;
 
 use crate::accounting::ticket::Ticket;
+use crate::delivery::answer_recorder::AnswerRecorder;
 use crate::delivery::commit::Answering;
-use crate::delivery::idempotency::Record;
 use crate::dispatch::{self, Answer, Resumed, Resuming};
 use crate::gateway::Gateway;
 use crate::responses::background;
@@ -41,8 +41,8 @@ pub struct EventStream {
     aside: Option<Bytes>,
     /// The response head was sent before a target had answered.
     headed_early: bool,
-    /// Records the sent bytes for repeated calls with the same idempotency key.
-    record: Option<Box<Record>>,
+    /// Records the sent bytes for repeated calls.
+    recorder: Option<Box<AnswerRecorder>>,
 }
 
 enum Phase {
@@ -82,12 +82,12 @@ impl EventStream {
             spoke: now,
             aside: None,
             headed_early: false,
-            record: None,
+            recorder: None,
         }
     }
 
-    pub fn record(&mut self, record: Box<Record>) {
-        self.record = Some(record);
+    pub fn record(&mut self, recorder: Box<AnswerRecorder>) {
+        self.recorder = Some(recorder);
     }
 
     /// Polls for the next bytes. Each pass of the loop either returns bytes, changes the state and runs again, or
@@ -153,8 +153,8 @@ impl EventStream {
 
     fn speak(&mut self, bytes: Bytes) -> Poll<Option<std::io::Result<Bytes>>> {
         self.spoke = Instant::now();
-        if let Some(record) = &mut self.record {
-            record.hear(&bytes);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(&bytes);
         }
         Poll::Ready(Some(Ok(bytes)))
     }
@@ -178,7 +178,7 @@ impl EventStream {
         let farewell = formats::client(format).render_error_event(fault, broken);
         ticket.audit.record_response(&farewell);
         self.aside = Some(farewell);
-        self.record = None;
+        self.recorder = None;
         // Providers do not bill calls they refuse.
         ticket.consumed(Usage::default(), b"");
         self.closing = ticket.break_off(fault);
@@ -225,7 +225,7 @@ impl EventStream {
             let farewell = flow.farewell(&fault);
             ticket.audit.record_response(&farewell);
             self.aside = Some(farewell);
-            self.record = None;
+            self.recorder = None;
             // An error acknowledges nothing, so it is sent without waiting for settlement. The dropped task continues.
             drop(ticket.break_off(&fault));
         } else {
@@ -235,18 +235,18 @@ impl EventStream {
             } else if self.headed_early {
                 self.aside = Some(closing_comment(&ticket, ""));
             }
-            self.write_down(&flow, &ticket);
+            self.finish_recording(&flow, &ticket);
             self.closing = ticket.complete();
             flow.release(&self.gateway);
         }
         Phase::Closed(Some(flow))
     }
 
-    /// Stores the complete answer for idempotent repeats, including bytes that the client may not stay to read.
-    fn write_down(&mut self, flow: &UpstreamStream, ticket: &Ticket) {
-        let Some(mut record) = self.record.take().filter(|_| !flow.has_failed()) else { return };
-        flow.left().chain(&self.aside).for_each(|bytes| record.hear(bytes));
-        record.keep(ticket.receipt.lane().map(|lane| &**lane));
+    /// Ends the recording of a complete answer, including bytes that the client may not stay to read.
+    fn finish_recording(&mut self, flow: &UpstreamStream, ticket: &Ticket) {
+        let Some(mut recorder) = self.recorder.take().filter(|_| !flow.has_failed()) else { return };
+        flow.left().chain(&self.aside).for_each(|bytes| recorder.push(bytes));
+        recorder.finish(ticket.receipt.lane().map(|lane| &lane.target));
     }
 
     /// Polls the timer, which serves both the heartbeat and the idle timeout. It is created when the stream first has

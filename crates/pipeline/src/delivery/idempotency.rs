@@ -1,23 +1,20 @@
 //! Idempotency: a client that repeats an `Idempotency-Key` gets the stored reply of the first call.
 
-mod record;
-
 use std::time::Duration;
 
-use bytes::Bytes;
 use domain::caveat::Caveat;
 use domain::fault::{self, Fault};
 use domain::usage::Usage;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::{Digest as _, Sha256};
-use store::{Claimed, KeptAnswer, Repeatable};
+use store::{Claim, Claimed, Repeatable};
 
 use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
 use crate::call::response_headers;
-use crate::delivery::reply::{Reply, ReplyBody};
-pub use record::{Head, Record};
+use crate::delivery::answer_recorder::{AnswerRecorder, RecordedAnswer};
+use crate::delivery::reply::Reply;
 
 /// The name of the header in error messages.
 const KEY: &str = "Idempotency-Key";
@@ -26,12 +23,14 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const LONGEST_KEY: usize = 255;
 /// The time to wait while the first call is still running.
 const A_MOMENT: Duration = Duration::from_secs(1);
+/// Larger answers are not stored.
+const LARGEST_ANSWER: usize = 4 << 20;
 
 /// The turn of a call among those with the same key.
 pub enum Turn {
-    /// The first call. It has no record if it has no key.
-    First(Option<Box<Record>>),
-    Again(Box<Head>, Bytes),
+    /// The first call. It has no recorder if it has no key.
+    First(Option<Box<AnswerRecorder>>),
+    Again(Box<RecordedAnswer>),
 }
 
 /// Claims the key of a call. Most calls have none and only pay for this check.
@@ -53,11 +52,11 @@ async fn claim_key(key: &str, arrival: &Arrival, call: &Call, ticket: &Ticket) -
     };
     match gateway.idempotency.claim(repeatable).await? {
         Claimed::Yours(claim) => {
-            Ok(Turn::First(Some(Box::new(Record::new(claim, gateway.policy.idempotency_ttl)))))
+            Ok(Turn::First(Some(Box::new(recorder(claim, gateway.policy.idempotency_ttl)))))
         }
-        Claimed::Answered(KeptAnswer { head, body }) => {
-            let head = serde_json::from_str(&head).map_err(|_| fault::internal_error())?;
-            Ok(Turn::Again(head, body))
+        Claimed::Answered(stored) => {
+            let answer = RecordedAnswer::from_stored(stored).ok_or_else(fault::internal_error)?;
+            Ok(Turn::Again(Box::new(answer)))
         }
         Claimed::Mismatch => Err(fault::idempotency_mismatch()),
         Claimed::Running => {
@@ -69,6 +68,14 @@ async fn claim_key(key: &str, arrival: &Arrival, call: &Call, ticket: &Ticket) -
             Err(fault::conflict(message).param(KEY))
         }
     }
+}
+
+/// The recorder of a call's answer, which it stores under the claimed key. If it is dropped before the answer is
+/// complete, so is the claim, and the key is free for the next attempt.
+fn recorder(claim: Claim, ttl: Duration) -> AnswerRecorder {
+    AnswerRecorder::new(LARGEST_ANSWER, move |answer| {
+        claim.keep(answer.and_then(RecordedAnswer::into_stored), ttl);
+    })
 }
 
 fn key(headers: &HeaderMap) -> Result<&str, Fault> {
@@ -112,18 +119,20 @@ fn digest(parts: &[&[u8]]) -> String {
 }
 
 /// The reply of the first call. The repeated call has its own receipt, and costs nothing.
-pub fn replay(mut ticket: Box<Ticket>, head: &Head, body: Bytes) -> Reply {
+pub fn replay(mut ticket: Box<Ticket>, answer: RecordedAnswer) -> Reply {
     let overhead_us = ticket.first_byte();
-    let mut headers = head.headers();
+    let target = answer.target();
+    let mut reply = answer.replay();
+    let headers = &mut reply.headers;
     headers.insert(response_headers::REQUEST_ID, ticket.context.request_id.header());
     headers.insert(response_headers::OVERHEAD, HeaderValue::from(overhead_us));
     headers.insert(REPLAYED, HeaderValue::from_static("true"));
-    ticket.holds.write_headers(&ticket.context, &mut headers);
-    ticket.receipt.served_by(&head.provider, &head.provider_name, &head.model);
+    ticket.holds.write_headers(&ticket.context, headers);
+    ticket.receipt.served_by(&target.provider_type, &target.instance, &target.model);
     ticket
         .consumed(Usage { caveat: Some(Caveat::IdempotentReplay.as_str().into()), ..Usage::default() }, b"");
     ticket.complete();
-    Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(vec![body]) }
+    reply
 }
 
 #[cfg(test)]
