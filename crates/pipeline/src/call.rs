@@ -3,6 +3,7 @@
 pub mod arrival;
 pub mod authenticate;
 pub mod context;
+pub mod effective_policy;
 pub mod ownership;
 pub mod previous;
 pub mod receive;

@@ -50,7 +50,7 @@ where
             body: formats::native(Surface::Converse(Format::Responses)).splice(&request, &target),
             format: Format::Responses,
             headers: prepared.call.forwarded.clone(),
-            patience: gateway.policy.request_timeout,
+            patience: ticket.context.policy().request_timeout,
             ..Ask::post()
         };
         ask::ask(gateway, &lane.target.instance, &lane.instance, question).await

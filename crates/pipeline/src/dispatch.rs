@@ -112,9 +112,10 @@ pub async fn dispatch(
     reservation: Reservation,
     mut ticket: Box<Ticket>,
 ) -> (Box<Ticket>, Result<Answer, Fault>) {
-    let deadline = Instant::now() + patience(&plan, &ticket);
+    let limits = plan.lanes.iter().map(|lane| &lane.instance.limits);
+    let deadline = Instant::now() + ticket.context.policy().call_timeout(limits);
     hedge::count(&ticket);
-    let resumable = resume::targets(&plan, &call, &ticket);
+    let resumable = resume::targets(&plan, &ticket);
     let outcome = try_targets(call, plan.lanes, &reservation, &mut ticket, deadline).await;
     let outcome = outcome.map(|(call, answer)| resume::enable_resume(answer, call, resumable, reservation));
     (ticket, outcome)
@@ -211,9 +212,7 @@ async fn ask(
     ticket: &mut Ticket,
     deadline: Instant,
 ) -> AttemptResult {
-    // A large body is not encoded a second time while the first attempt is in flight.
-    let partner = hedge::partner(failover, &pending.asked.lane, ticket).filter(|_| !call.is_large());
-    if let Some(partner) = partner {
+    if let Some(partner) = hedge::partner(failover, &pending.asked.lane, ticket) {
         let other = partner.lane.clone();
         let raced = Box::pin(hedge::race(call, pending, partner, reservation, ticket, deadline)).await;
         if raced.hedged {
@@ -315,12 +314,6 @@ fn cool(lane: &Lane, fault: &mut Fault, now: Duration, alone: bool) {
     }
 }
 
-/// The time for all attempts together: the configured one, or the longest that a provider of the plan is given.
-fn patience(plan: &Plan, ticket: &Ticket) -> Duration {
-    let policy = &ticket.gateway().policy;
-    plan.lanes.iter().map(|lane| lane.total_timeout(policy)).fold(policy.request_timeout, Duration::max)
-}
-
 fn retry_context(ticket: &Ticket, deadline: Instant) -> RetryContext<'_> {
     let gateway = ticket.gateway();
     let mut bytes = [0; 4];
@@ -328,7 +321,7 @@ fn retry_context(ticket: &Ticket, deadline: Instant) -> RetryContext<'_> {
     RetryContext {
         left: deadline.saturating_duration_since(Instant::now()),
         chance: f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),
-        retries: &gateway.policy.retries,
+        policy: ticket.context.policy(),
         budget: &gateway.retry_budget,
         active: u64::try_from(gateway.metrics.in_flight.get()).unwrap_or_default(),
         now: ticket.context.now(),

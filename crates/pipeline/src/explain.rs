@@ -131,7 +131,7 @@ impl Explainer<'_> {
         let circumstances = call.circumstances(gateway, arrival.request_id.number(), false);
         explanation.request = Some(shown::request(&call, arrival, &circumstances));
         let owner = self.owner(&caller, user_path.as_str());
-        let context = CallContext::explained(gateway, snapshot, arrival, owner);
+        let mut context = CallContext::explained(gateway, snapshot, arrival, owner);
         self.look_back(&mut call, &caller, &context).await?;
         let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
         let asking = call.asking(access, arrival, &gateway.policy)?;
@@ -139,9 +139,10 @@ impl Explainer<'_> {
         let resolved = resolve::resolve(&asking, &mut steps);
         let error = resolved.as_ref().err().map(shown::refusal);
         explanation.resolution = Some(Resolution { steps, error });
-        let ranked = resolved?.ranked(&circumstances);
-        let mut ranked = ranked;
-        let (call, unaffordable) = self.afford(call, &mut ranked, &caller, user_path, explanation)?;
+        let mut ranked = resolved?.ranked(&circumstances);
+        context.resolve_policy(&call);
+        let (call, unaffordable) =
+            self.afford(call, &mut ranked, (&caller, user_path), &context, explanation)?;
         let plan = plan_of(&ranked);
         let reservation = reserve::reserve(&plan, &call);
         self.dry_run(&call, &plan, &ranked, &context, &circumstances, explanation);
@@ -157,8 +158,8 @@ impl Explainer<'_> {
         &self,
         call: Box<Call>,
         ranked: &mut Vec<Ranked<Arc<Lane>>>,
-        caller: &Caller,
-        user_path: UserPath,
+        (caller, user_path): (&Caller, UserPath),
+        context: &CallContext,
         explanation: &mut Explanation,
     ) -> Result<(Box<Call>, Option<Fault>), Stop> {
         let gateway = self.gateway;
@@ -172,7 +173,7 @@ impl Explainer<'_> {
                 exceeded.map_or(Ok(()), Err)
             })
         };
-        match budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), || scope.clone()) {
+        match budgets::budgeted(&gateway.budgets, context.fail_closed_at(), || scope.clone()) {
             Ok(Some(_)) => {}
             Ok(None) => {
                 explanation.budgets = Some(Vec::new());

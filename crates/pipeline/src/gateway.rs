@@ -4,7 +4,6 @@ pub mod background;
 pub mod metrics_page;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use domain::capability::Capabilities;
@@ -107,11 +106,6 @@ impl Gateway {
             state,
         };
         self.console.say(self.clock.now(), notice);
-    }
-
-    /// The time at which budgets that cannot be read refuse calls; `None` if they let calls pass.
-    pub fn fail_closed_at(&self) -> Option<Duration> {
-        self.policy.budgets_closed.then(|| self.clock.tick())
     }
 
     /// Holds an amount against every budget on the path, or against none.

@@ -28,7 +28,7 @@ use admission::{Prepared, admit_sized};
 use bytes::Bytes;
 use call::arrival::Arrival;
 use call::response_headers::Refused;
-use delivery::commit::{self, Answering, EarlyHeaders};
+use delivery::commit::{self, Answering, EarlyReply};
 use delivery::idempotency::{self, Turn};
 use delivery::reply::Reply;
 use gateway::Gateway;
@@ -61,7 +61,11 @@ where
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
-            let early = EarlyHeaders { account: ticket.holds.account(), clamped: ticket.holds.clamped() };
+            let early = EarlyReply {
+                heartbeat: ticket.context.policy().stream_heartbeat,
+                account: ticket.holds.account(),
+                clamped: ticket.holds.clamped(),
+            };
             // On the heap: from here on a pointer is moved, and a stream takes it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             if streams {

@@ -96,11 +96,12 @@ impl Journey {
         let Self { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id } = self;
         ticket.record_sent(&lane, &reservation);
         let gateway = ticket.gateway().clone();
+        let patience = ticket.context.policy().request_timeout;
         let before = ticket.context.now();
         let makes = endpoint.makes.filter(|_| *method == Method::POST);
         let mut meter = PassthroughMeter::new(ticket, instance, endpoint.model, sent.clone(), purpose);
         meter.owned_by(parent, makes);
-        let outcome = head(&gateway, meter.instance(), outbound, &sent).await;
+        let outcome = head(&gateway, meter.instance(), outbound, &sent, patience).await;
         meter.attempted(before, attempt(&lane, &outcome), span_id);
         match outcome {
             Ok(inbound) => {
@@ -121,8 +122,13 @@ fn warn_if_rejected(meter: &PassthroughMeter, status: StatusCode) {
 
 /// Sends the request and waits for the answer's head. The timeout counts from the last part that the client uploaded,
 /// so a slow upload is not taken for a slow provider.
-async fn head(gateway: &Gateway, instance: &str, outbound: Outbound, sent: &Sent) -> Result<Inbound, Fault> {
-    let patience = gateway.policy.request_timeout;
+async fn head(
+    gateway: &Gateway,
+    instance: &str,
+    outbound: Outbound,
+    sent: &Sent,
+    patience: Duration,
+) -> Result<Inbound, Fault> {
     let mut call = pin!(gateway.egress.send(outbound));
     loop {
         let waits_from = sent.moved();

@@ -1,4 +1,4 @@
-//! The settings that apply to calls.
+//! The settings of the gateway that apply to calls: the default layer of a call's `EffectivePolicy`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -51,7 +51,7 @@ pub struct Policy {
 }
 
 /// Retries at a target that failed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
     pub most: u32,
     /// A provider that asks for a longer wait is not waited for.

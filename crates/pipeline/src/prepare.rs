@@ -82,6 +82,7 @@ pub(crate) async fn route(
     let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
+    ticket.resolve_policy(&call);
     ticket.receipt.resolved(&snapshot.routes.names);
     let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
     Ok(Prepared { snapshot, caller, user_path, call, plan })

@@ -7,6 +7,7 @@ mod formats;
 mod modules;
 mod names;
 mod paths;
+mod policy;
 mod rust_text;
 mod tree;
 

@@ -118,7 +118,7 @@ fn put(
     let gateway = ticket.gateway();
     let now = gateway.clock.now();
     let usable = input.is_some();
-    let ttl = i64::try_from(gateway.policy.response_ttl.as_micros()).unwrap_or(i64::MAX);
+    let ttl = i64::try_from(ticket.context.policy().response_ttl.as_micros()).unwrap_or(i64::MAX);
     gateway.responses.put(StoredResponse {
         owner: keeping.owner.clone(),
         provider: ticket.receipt.lane().map(|lane| lane.target.instance.to_string()).unwrap_or_default(),

@@ -20,6 +20,7 @@ use crate::accounting::settlement::Settlement;
 use crate::accounting::stored_response::Keeping;
 use crate::call::arrival::{self, Arrival};
 use crate::call::context::CallContext;
+use crate::call::receive::Call;
 use crate::call::response_headers::{self, Refused};
 use crate::gateway::Gateway;
 use crate::routing::routes::Lane;
@@ -128,6 +129,12 @@ impl Ticket {
         let path = path?;
         self.gateway().user_paths.admit(caller, &path, self.context.now())?;
         Ok(path)
+    }
+
+    /// Sets the policy of the call, once its targets are known.
+    pub fn resolve_policy(&mut self, call: &Call) {
+        // Not shared before, so this changes the context in place.
+        Arc::make_mut(&mut self.context).resolve_policy(call);
     }
 
     /// Records a refused call on the path of its key. Refused calls are free, and a client can name any path below its

@@ -44,7 +44,7 @@ pub fn afford(
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
     let scope = || ticket.receipt.budget_scope(&prepared.caller, &prepared.user_path);
-    let Some(scope) = budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), scope)? else {
+    let Some(scope) = budgets::budgeted(&gateway.budgets, ticket.context.fail_closed_at(), scope)? else {
         return Ok(prepared);
     };
     let hold = |prepared: &Prepared| {
@@ -150,7 +150,8 @@ pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Faul
     }
 }
 
-/// Resolves the budget's `downgrade_to` into the targets that the caller may use.
+/// Resolves the budget's `downgrade_to` into the targets that the caller may use: a new resolution, which reads the
+/// gateway's settings as the first one did.
 fn downgraded(gateway: &Gateway, draw: u64, prepared: &Prepared, exceeded: &Exceeded) -> Option<Plan> {
     let Prepared { snapshot, caller, user_path, call, .. } = prepared;
     let access = Access::new(&gateway.policy, &snapshot.routes, caller, user_path);

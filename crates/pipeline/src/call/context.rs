@@ -9,11 +9,13 @@ use domain::user_path::UserPath;
 use store::Owner;
 
 use crate::call::arrival::{Arrival, RequestId};
+use crate::call::effective_policy::EffectivePolicy;
+use crate::call::receive::Call;
 use crate::gateway::Gateway;
 use crate::snapshot::Snapshot;
 
 /// The context of a call: its ids, its caller, and the configuration that applies to it. Shared behind an `Arc`, and
-/// complete once the caller is known.
+/// complete once the call is resolved to its targets.
 #[derive(Clone)]
 pub struct CallContext {
     gateway: Arc<Gateway>,
@@ -26,6 +28,7 @@ pub struct CallContext {
     started: Duration,
     owner: Owner,
     key: Option<Arc<KeyFacts>>,
+    policy: EffectivePolicy,
 }
 
 impl CallContext {
@@ -40,6 +43,7 @@ impl CallContext {
             started: arrival.tick,
             owner: Owner { key: "master".into(), user_path: "/".into(), tenant: None },
             key: None,
+            policy: EffectivePolicy::defaults(&gateway.policy),
         }
     }
 
@@ -60,6 +64,7 @@ impl CallContext {
             started: gateway.clock.tick(),
             owner,
             key: None,
+            policy: EffectivePolicy::defaults(&gateway.policy),
         }
     }
 
@@ -84,6 +89,16 @@ impl CallContext {
         if let Some(user_path) = user_path {
             self.owner.user_path = user_path.as_str().to_owned();
         }
+    }
+
+    /// Sets the policy of the call, once its targets are known.
+    pub fn resolve_policy(&mut self, call: &Call) {
+        self.policy = EffectivePolicy::resolve(&self.gateway.policy, call);
+    }
+
+    /// The policy of the call; before its targets are known, the gateway's.
+    pub fn policy(&self) -> &EffectivePolicy {
+        &self.policy
     }
 
     pub fn gateway(&self) -> &Arc<Gateway> {
@@ -117,6 +132,11 @@ impl CallContext {
     /// The monotonic time.
     pub fn now(&self) -> Duration {
         self.gateway.clock.tick()
+    }
+
+    /// The time at which budgets that cannot be read refuse the call; `None` if they let it pass.
+    pub fn fail_closed_at(&self) -> Option<Duration> {
+        self.policy.budgets_closed.then(|| self.now())
     }
 
     /// The time since the call arrived.

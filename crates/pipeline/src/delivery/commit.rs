@@ -3,6 +3,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use domain::call::Format;
@@ -43,8 +44,9 @@ pub async fn whole(answering: Answering, recorder: Option<Box<AnswerRecorder>>) 
     }
 }
 
-/// Response headers that are sent before any target has answered, beside the id of the request.
-pub struct EarlyHeaders {
+/// What is sent before any target has answered: headers beside the id of the request, and heartbeats.
+pub struct EarlyReply {
+    pub heartbeat: Duration,
     pub account: Option<Account>,
     pub clamped: Option<HeaderValue>,
 }
@@ -54,12 +56,12 @@ pub struct EarlyHeaders {
 pub async fn stream(
     gateway: &Arc<Gateway>,
     arrival: &Arrival,
-    early: EarlyHeaders,
+    early: EarlyReply,
     mut answering: Answering,
     recorder: Option<Box<AnswerRecorder>>,
 ) -> Result<Reply, Refused> {
     // Polled by reference: after the timeout, the same dispatch continues inside the stream.
-    match tokio::time::timeout(gateway.policy.stream_heartbeat, answering.as_mut()).await {
+    match tokio::time::timeout(early.heartbeat, answering.as_mut()).await {
         Ok((mut ticket, Ok(Answer::Stream(flow)))) => {
             let overhead_us = ticket.first_byte();
             let headers = ticket.headers(overhead_us);
@@ -77,7 +79,8 @@ pub async fn stream(
             }
             headers.extend(early.clamped.map(|clamped| (response_headers::CLAMPED, clamped)));
             let format = arrival.surface.format();
-            Ok(events(headers, EventStream::waiting(answering, format, gateway.clone()), recorder))
+            let stream = EventStream::waiting(answering, format, gateway.clone(), early.heartbeat);
+            Ok(events(headers, stream, recorder))
         }
     }
 }

@@ -29,6 +29,8 @@ const HEARTBEAT: Bytes = Bytes::from_static(b": keep-alive\n\n");
 pub struct EventStream {
     gateway: Arc<Gateway>,
     phase: Phase,
+    /// The longest silence towards the client.
+    heartbeat: Duration,
     /// Settlement in progress on a blocking thread. No terminal event is sent before the receipt is written.
     closing: Option<JoinHandle<()>>,
     /// Timer for heartbeats and the idle timeout; see `poll_timer`.
@@ -59,22 +61,24 @@ enum Phase {
 impl EventStream {
     pub fn flowing(mut flow: UpstreamStream, ticket: Box<Ticket>) -> Self {
         flow.record(ticket.audit.recording());
-        Self::new(ticket.gateway().clone(), Phase::Flowing(Box::new(flow), ticket))
+        let heartbeat = ticket.context.policy().stream_heartbeat;
+        Self::new(ticket.gateway().clone(), heartbeat, Phase::Flowing(Box::new(flow), ticket))
     }
 
     /// A stream without an answer yet. The client has waited for one heartbeat interval, so a heartbeat is sent at
     /// once.
-    pub fn waiting(answering: Answering, format: Format, gateway: Arc<Gateway>) -> Self {
-        let mut stream = Self::new(gateway, Phase::Waiting(answering, format));
+    pub fn waiting(answering: Answering, format: Format, gateway: Arc<Gateway>, heartbeat: Duration) -> Self {
+        let mut stream = Self::new(gateway, heartbeat, Phase::Waiting(answering, format));
         stream.aside = Some(HEARTBEAT);
         stream.headed_early = true;
         stream
     }
 
-    fn new(gateway: Arc<Gateway>, phase: Phase) -> Self {
+    fn new(gateway: Arc<Gateway>, heartbeat: Duration, phase: Phase) -> Self {
         let now = Instant::now();
         Self {
             gateway,
+            heartbeat,
             phase,
             closing: None,
             timer: None,
@@ -253,8 +257,7 @@ impl EventStream {
     /// no data and is moved to the next deadline only when it fires, so that passing chunks never touch the timer
     /// wheel.
     fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let policy = &self.gateway.policy;
-        let speak_at = self.spoke + policy.stream_heartbeat;
+        let speak_at = self.spoke + self.heartbeat;
         // A dispatch applies its own timeouts, so only heartbeats are due in the other phases.
         let give_up_at = match &self.phase {
             Phase::Flowing(flow, _) => self.heard + flow.idle_timeout(),

@@ -52,7 +52,7 @@ async fn claim_key(key: &str, arrival: &Arrival, call: &Call, ticket: &Ticket) -
     };
     match gateway.idempotency.claim(repeatable).await? {
         Claimed::Yours(claim) => {
-            Ok(Turn::First(Some(Box::new(recorder(claim, gateway.policy.idempotency_ttl)))))
+            Ok(Turn::First(Some(Box::new(recorder(claim, ticket.context.policy().idempotency_ttl)))))
         }
         Claimed::Answered(stored) => {
             let answer = RecordedAnswer::from_stored(stored).ok_or_else(fault::internal_error)?;

@@ -49,10 +49,10 @@ async fn send_and_read(
     ticket: &Ticket,
     deadline: Instant,
 ) -> Result<Answer, Fault> {
-    let policy = &ticket.gateway().policy;
+    let policy = ticket.context.policy();
     let instance = &lane.target.instance;
     prepared.trace_headers = ticket.receipt.trace_headers(span_id.as_deref());
-    let waited = if call.stream { lane.first_event_timeout(policy) } else { lane.total_timeout(policy) };
+    let waited = policy.at(&lane.instance.limits).answer_timeout;
     let begun = Instant::now();
     let limit = deadline.min(begun + waited);
     let too_slow = || {

@@ -107,13 +107,12 @@ impl Walk {
             self.failover.move_on();
             return;
         };
-        let gateway = context.gateway();
         // With no time left nothing is retried: that would change neither the targets nor the final error.
         let retry_context = RetryContext {
             left: Duration::ZERO,
             chance: 0.0,
-            retries: &gateway.policy.retries,
-            budget: &gateway.retry_budget,
+            policy: context.policy(),
+            budget: &context.gateway().retry_budget,
             active: 0,
             now,
         };

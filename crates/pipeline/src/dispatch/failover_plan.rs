@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::fault::{self, Fault, FaultCode, RetryScope};
 
-use crate::policy::Retries;
+use crate::call::effective_policy::EffectivePolicy;
 use crate::routing::health::Availability;
 use crate::routing::routes::Lane;
 use crate::services::retry_budget::{RetryBudget, RetryGuard};
@@ -61,7 +61,7 @@ pub struct RetryContext<'a> {
     pub left: Duration,
     /// A random number between 0 and 1.
     pub chance: f64,
-    pub retries: &'a Retries,
+    pub policy: &'a EffectivePolicy,
     pub budget: &'a RetryBudget,
     /// Calls in flight.
     pub active: u64,
@@ -160,8 +160,8 @@ impl FailoverPlan {
             RetryScope::OtherTargetFirst => self.alternative(context.now).is_none(),
             RetryScope::Never | RetryScope::OtherTarget | RetryScope::QuotaExhausted => false,
         };
-        let most = lane.instance.limits.retries.unwrap_or(context.retries.most);
-        if !here || self.tries > most || asked > context.retries.longest_wait {
+        let retries = context.policy.at(&lane.instance.limits).retries;
+        if !here || self.tries > retries.most || asked > retries.longest_wait {
             return None;
         }
         let pause = backoff(self.tries, context.chance).max(asked);

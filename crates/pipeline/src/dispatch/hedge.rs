@@ -24,15 +24,15 @@ pub struct Partner {
 
 /// Counts the call for the hedge budget; used once per call.
 pub fn count(ticket: &Ticket) {
-    let gateway = ticket.gateway();
-    if gateway.policy.hedge_max_share > 0.0 {
-        gateway.hedge_budget.call();
+    if ticket.context.policy().hedge_max_share > 0.0 {
+        ticket.gateway().hedge_budget.call();
     }
 }
 
-/// The target of a hedge, if hedging is on, another target is available and the p95 latency of this one is known.
+/// The target of a hedge, if the policy allows one, another target is available and the p95 latency of this one is
+/// known.
 pub fn partner(failover: &FailoverPlan, lane: &Lane, ticket: &Ticket) -> Option<Partner> {
-    if ticket.gateway().policy.hedge_max_share <= 0.0 {
+    if !ticket.context.policy().hedges {
         return None;
     }
     let delay = lane.health.p95_first_byte()?;
@@ -129,7 +129,7 @@ fn compete(
     let prepared = outbound::prepare(call, lane, &ticket.context).ok()?;
     let admission = lane.health.admit(ticket.context.now()).ok()?;
     // Both attempts may have to be paid for.
-    if !gateway.hedge_budget.try_hedge(gateway.policy.hedge_max_share) || !ticket.covers(2) {
+    if !gateway.hedge_budget.try_hedge(ticket.context.policy().hedge_max_share) || !ticket.covers(2) {
         return None;
     }
     ticket.journal_sent(lane, reservation);

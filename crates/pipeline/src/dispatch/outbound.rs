@@ -112,7 +112,7 @@ pub fn prepare_rest(
 /// Whether a stream can be resumed. Such a stream is always translated, so that any provider can continue it. Several
 /// choices at once, and state that only one provider has, can only be passed on as they are.
 fn is_resumable(call: &Call, context: &CallContext) -> bool {
-    context.gateway().policy.resume_streams
+    context.policy().resume_streams
         && call.stream
         && call.request.choices <= 1
         && previous::history_is_known(call)
@@ -196,7 +196,7 @@ fn translate(
 /// With `STRICT_TRANSLATION`, a parameter that cannot be translated is an error.
 fn refuse_dropped(dropped: &Dropped, lane: &Lane, context: &CallContext) -> Result<(), Fault> {
     match dropped.names().first() {
-        Some(name) if context.gateway().policy.strict_translation => {
+        Some(name) if context.policy().strict_translation => {
             let target = lane.target.selector();
             let message = format!("'{name}' cannot be carried to '{target}', and STRICT_TRANSLATION is on.");
             Err(fault::invalid_parameter(name.clone(), message))

@@ -27,8 +27,8 @@ pub struct Resumed {
 pub type Resuming = Pin<Box<dyn Future<Output = Resumed> + Send>>;
 
 /// The targets that could continue a stream, if resuming is enabled.
-pub fn targets(plan: &Plan, call: &Call, ticket: &Ticket) -> Option<Vec<Arc<Lane>>> {
-    (call.stream && ticket.gateway().policy.resume_streams).then(|| plan.lanes.clone())
+pub fn targets(plan: &Plan, ticket: &Ticket) -> Option<Vec<Arc<Lane>>> {
+    ticket.context.policy().resume_streams.then(|| plan.lanes.clone())
 }
 
 /// Attaches the state for resuming to a stream.
@@ -61,7 +61,7 @@ pub async fn resume(
     ticket.receipt.carry_over(&so_far, &ticket.context.gateway().tasks).await;
     let failed = ticket.receipt.lane().cloned();
     resumable.order(failed.as_ref());
-    let deadline = Instant::now() + ticket.gateway().policy.request_timeout;
+    let deadline = Instant::now() + ticket.context.policy().request_timeout;
     // An empty continuation: either the model has not understood, or nothing was left to say. It is accepted if no
     // other target has more.
     let mut nothing = None;

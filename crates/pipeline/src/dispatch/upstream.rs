@@ -51,7 +51,7 @@ pub async fn send(
     let body = match content_encoding::of(&inbound.headers) {
         None => UpstreamBody::Network(inbound.body),
         Some(coding) => {
-            let limit = ticket.gateway().policy.answer_limit;
+            let limit = ticket.context.policy().answer_limit;
             UpstreamBody::Encoded(Box::new(DecodedBody::new(inbound.body, coding, limit)))
         }
     };

@@ -126,7 +126,7 @@ impl PassthroughMeter {
     /// The longest pause that the provider may make while it sends the body.
     pub(super) fn idle_limit(&self, content_type: &str) -> Duration {
         let Some(ticket) = &self.ticket else { return Duration::ZERO };
-        let policy = &ticket.gateway().policy;
+        let policy = ticket.context.policy();
         if is_event_stream(content_type) { policy.stream_idle_timeout } else { policy.request_timeout }
     }
 

@@ -130,7 +130,7 @@ fn reserve(
     let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
     let gateway = ticket.gateway().clone();
     let scope = || ticket.receipt.budget_scope(caller, user_path);
-    if let Some(scope) = budgets::budgeted(&gateway.budgets, gateway.fail_closed_at(), scope)? {
+    if let Some(scope) = budgets::budgeted(&gateway.budgets, ticket.context.fail_closed_at(), scope)? {
         let worst = worst();
         let held = gateway.hold(&scope, worst).map_err(|exceeded| {
             budgets::exhausted(&gateway.budgets, &scope, worst);

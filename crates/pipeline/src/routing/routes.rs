@@ -27,7 +27,6 @@ use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
 use super::names::Names;
-use crate::policy::Policy;
 use crate::routing::choose::Candidate;
 use crate::routing::health::{Health, InstanceHealth};
 use crate::services::audit::Scrubber;
@@ -164,18 +163,6 @@ impl Lane {
     /// Whether the override, or else the default, permits this user path.
     pub fn permits(&self, path: &UserPath, default_enabled: bool) -> bool {
         self.access.as_ref().map_or(default_enabled, |access| access.permits(path))
-    }
-
-    pub fn first_event_timeout(&self, policy: &Policy) -> Duration {
-        self.instance.limits.first_byte.unwrap_or(policy.first_event_timeout)
-    }
-
-    pub fn idle_timeout(&self, policy: &Policy) -> Duration {
-        self.instance.limits.idle.unwrap_or(policy.stream_idle_timeout)
-    }
-
-    pub fn total_timeout(&self, policy: &Policy) -> Duration {
-        self.instance.limits.total.unwrap_or(policy.request_timeout)
     }
 
     /// Checks the key's access lists. `by_name`: the call uses the name of an alias, combo or pool that the lists

@@ -115,10 +115,11 @@ impl UpstreamStream {
                 StreamMode::Translated(Box::new(Translated::new(*translation)))
             }
         };
-        let idle_timeout = lane.idle_timeout(&ticket.gateway().policy);
+        let policy = ticket.context.policy();
+        let idle_timeout = policy.at(&lane.instance.limits).idle_timeout;
         Self {
             body: Some(body),
-            splitter: lane.instance.vendor.framing.splitter(ticket.gateway().policy.event_limit),
+            splitter: lane.instance.vendor.framing.splitter(policy.event_limit),
             lane,
             format: call.surface.format(),
             mode,

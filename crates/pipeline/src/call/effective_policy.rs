@@ -1,0 +1,108 @@
+//! The policy of one call: the settings of the gateway, with what the call and its targets change about them.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use crate::call::receive::Call;
+use crate::policy::{Policy, Retries};
+use crate::routing::routes::Limits;
+
+/// The settings in force for one call. Resolved once, after its targets are known, and carried in its context: later
+/// steps read these and not the gateway's. Settings of the process (accounting, audit log, memory for bodies) cannot
+/// differ between calls and are not part of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EffectivePolicy {
+    /// Whether the call asks for a stream.
+    streams: bool,
+    pub stream_heartbeat: Duration,
+    pub first_event_timeout: Duration,
+    pub stream_idle_timeout: Duration,
+    pub request_timeout: Duration,
+    /// The largest complete response that is accepted from a provider.
+    pub answer_limit: usize,
+    /// The largest single event in a stream.
+    pub event_limit: usize,
+    /// Whether parameters that a target does not support are refused instead of dropped.
+    pub strict_translation: bool,
+    /// Whether the stream continues at another target if its provider fails in the middle.
+    pub resume_streams: bool,
+    pub retries: Retries,
+    /// The largest share of calls that is hedged; 0 hedges none.
+    pub hedge_max_share: f64,
+    /// Whether this call may be hedged.
+    pub hedges: bool,
+    /// The lifetime of stored responses.
+    pub response_ttl: Duration,
+    /// The lifetime of stored replies to calls with an `Idempotency-Key`.
+    pub idempotency_ttl: Duration,
+    /// Whether a budgeted call is refused while the spending cannot be read.
+    pub budgets_closed: bool,
+}
+
+/// The settings in force for attempts at one target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetPolicy {
+    /// The time to the first event of a stream, or to the end of another answer.
+    pub answer_timeout: Duration,
+    /// The time between the events of a stream.
+    pub idle_timeout: Duration,
+    pub retries: Retries,
+}
+
+impl EffectivePolicy {
+    /// The default layer alone: in force until the call is resolved, and for operations that resolve no targets.
+    pub fn defaults(policy: &Policy) -> Self {
+        Self {
+            streams: false,
+            stream_heartbeat: policy.stream_heartbeat,
+            first_event_timeout: policy.first_event_timeout,
+            stream_idle_timeout: policy.stream_idle_timeout,
+            request_timeout: policy.request_timeout,
+            answer_limit: policy.answer_limit,
+            event_limit: policy.event_limit,
+            strict_translation: policy.strict_translation,
+            resume_streams: policy.resume_streams,
+            retries: policy.retries,
+            hedge_max_share: policy.hedge_max_share,
+            hedges: policy.hedge_max_share > 0.0,
+            response_ttl: policy.response_ttl,
+            idempotency_ttl: policy.idempotency_ttl,
+            budgets_closed: policy.budgets_closed,
+        }
+    }
+
+    /// Resolves the policy of a call.
+    pub fn resolve(policy: &Policy, call: &Call) -> Self {
+        Self::defaults(policy).for_call(call.stream, call.is_large())
+    }
+
+    fn for_call(self, streams: bool, is_large: bool) -> Self {
+        Self {
+            streams,
+            resume_streams: self.resume_streams && streams,
+            // A large body is not encoded a second time while the first attempt is in flight.
+            hedges: self.hedges && !is_large,
+            ..self
+        }
+    }
+
+    /// The policy at a target, whose provider instance may have limits of its own.
+    pub fn at(&self, own: &Limits) -> TargetPolicy {
+        let answer_timeout = match self.streams {
+            true => own.first_byte.unwrap_or(self.first_event_timeout),
+            false => own.total.unwrap_or(self.request_timeout),
+        };
+        TargetPolicy {
+            answer_timeout,
+            idle_timeout: own.idle.unwrap_or(self.stream_idle_timeout),
+            retries: Retries { most: own.retries.unwrap_or(self.retries.most), ..self.retries },
+        }
+    }
+
+    /// The time for all attempts together: the configured one, or the longest that one of the targets is given.
+    pub fn call_timeout<'a>(&self, targets: impl IntoIterator<Item = &'a Limits>) -> Duration {
+        targets.into_iter().filter_map(|own| own.total).fold(self.request_timeout, Duration::max)
+    }
+}
