@@ -2,7 +2,6 @@
 
 pub mod access;
 pub mod call;
-pub mod caller;
 pub mod canon;
 pub mod capability;
 pub mod caveat;
@@ -12,6 +11,7 @@ pub mod ids;
 pub mod model;
 pub mod money;
 pub mod period;
+pub mod principal;
 pub mod receipt;
 pub mod resources;
 pub mod scope;

@@ -5,8 +5,8 @@ pub mod reserve;
 
 use std::sync::Arc;
 
-use domain::caller::Caller;
 use domain::fault::Fault;
+use domain::principal::Principal;
 use domain::user_path::UserPath;
 
 use crate::accounting::reservation::Reservation;
@@ -21,7 +21,7 @@ use crate::snapshot::Snapshot;
 /// A parsed call, with its targets.
 pub(crate) struct Prepared {
     pub snapshot: Arc<Snapshot>,
-    pub caller: Caller,
+    pub caller: Principal,
     pub user_path: UserPath,
     pub call: Box<Call>,
     pub plan: Plan,

@@ -19,11 +19,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use domain::caller::Caller;
 use domain::capability::{Capabilities, Capability};
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
+use domain::principal::Principal;
 use domain::resources::budget::BudgetKey;
 use domain::user_path::UserPath;
 use parking_lot::Mutex;
@@ -82,7 +82,7 @@ pub struct BudgetScope {
 }
 
 impl BudgetScope {
-    pub fn new(caller: &Caller, user_path: UserPath, at: Timestamp, run: Option<&str>) -> Self {
+    pub fn new(caller: &Principal, user_path: UserPath, at: Timestamp, run: Option<&str>) -> Self {
         let tenant = caller.key().and_then(|key| key.tenant_id.clone());
         Self { at, tenant, user_path, run: run.map(Arc::from) }
     }
@@ -188,7 +188,7 @@ pub fn exhausted(budgets: &Budgets, scope: &BudgetScope, need: Option<Nanos>) {
 }
 
 /// Whether a caller may see the figures of a budget: one that is bound to a user path or a tenant sees only its own.
-pub fn is_visible(capabilities: &Capabilities, caller: &Caller, key: &BudgetKey) -> bool {
+pub fn is_visible(capabilities: &Capabilities, caller: &Principal, key: &BudgetKey) -> bool {
     let known = capabilities.has(Capability::Identity);
     let tenant = caller.key().filter(|_| known).and_then(|key| key.tenant_id.as_deref());
     let own = caller.key().and_then(|key| key.user_path.as_ref());
@@ -196,7 +196,12 @@ pub fn is_visible(capabilities: &Capabilities, caller: &Caller, key: &BudgetKey)
 }
 
 /// The error for a call that does not fit. It contains figures only if the caller may see them.
-pub fn refused(capabilities: &Capabilities, hearer: &Caller, exceeded: &Exceeded, now: Timestamp) -> Fault {
+pub fn refused(
+    capabilities: &Capabilities,
+    hearer: &Principal,
+    exceeded: &Exceeded,
+    now: Timestamp,
+) -> Fault {
     refusal::exceeded(exceeded, now, is_visible(capabilities, hearer, &exceeded.rule.key))
 }
 

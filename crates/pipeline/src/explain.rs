@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::call::{Format, Surface};
-use domain::caller::Caller;
 use domain::fault::Fault;
+use domain::principal::Principal;
 use domain::scope::{Action, Scope};
 use domain::user_path::UserPath;
 use http_body_util::Full;
@@ -34,7 +34,7 @@ use crate::{budgets, limit, responses};
 
 pub use own::limits_and_budgets;
 pub use view::{
-    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, Explanation, LimitView, Principal, Refusal,
+    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, Explanation, LimitView, PrincipalView, Refusal,
     RequestView, Resolution, UpstreamRequest,
 };
 
@@ -43,9 +43,9 @@ pub struct Question {
     /// The request. Credentials in its headers are ignored: `caller` is the one who would make the call.
     pub arrival: Arrival,
     pub body: Bytes,
-    pub caller: Caller,
+    pub caller: Principal,
     /// The caller who asks for the explanation.
-    pub asker: Caller,
+    pub asker: Principal,
 }
 
 /// Explains a request. The returned error concerns the explanation itself; an error of the call is part of the
@@ -87,8 +87,8 @@ struct Explainer<'a> {
     gateway: &'a Arc<Gateway>,
     snapshot: &'a Arc<Snapshot>,
     arrival: &'a Arrival,
-    caller: &'a Caller,
-    asker: &'a Caller,
+    caller: &'a Principal,
+    asker: &'a Principal,
     /// Whether the asker may see the caller's stored conversations.
     confided: bool,
 }
@@ -115,7 +115,7 @@ impl Explainer<'_> {
 
     async fn judge(
         &self,
-        caller: Caller,
+        caller: Principal,
         body: Bytes,
         tokens_refused: Option<Fault>,
         explanation: &mut Explanation,
@@ -158,7 +158,7 @@ impl Explainer<'_> {
         &self,
         call: Box<Call>,
         ranked: &mut Vec<Ranked<Arc<Lane>>>,
-        (caller, user_path): (&Caller, UserPath),
+        (caller, user_path): (&Principal, UserPath),
         context: &CallContext,
         explanation: &mut Explanation,
     ) -> Result<(Box<Call>, Option<Fault>), Stop> {
@@ -213,7 +213,7 @@ impl Explainer<'_> {
     fn downgraded(
         &self,
         call: &Call,
-        caller: &Caller,
+        caller: &Principal,
         scope: &BudgetScope,
         exceeded: &budgets::Exceeded,
     ) -> Option<(String, Vec<Ranked<Arc<Lane>>>)> {
@@ -253,7 +253,7 @@ impl Explainer<'_> {
     }
 
     /// The owner of stored state. If the asker may not see that state, the key is empty, so that none is found.
-    fn owner(&self, caller: &Caller, user_path: &str) -> Owner {
+    fn owner(&self, caller: &Principal, user_path: &str) -> Owner {
         Owner {
             key: if self.confided { caller.actor().to_owned() } else { String::new() },
             user_path: user_path.to_owned(),
@@ -262,7 +262,12 @@ impl Explainer<'_> {
     }
 
     /// Loads the history of a conversation, which the request would contain. Only its owner and admins may see it.
-    async fn look_back(&self, call: &mut Call, caller: &Caller, context: &CallContext) -> Result<(), Stop> {
+    async fn look_back(
+        &self,
+        call: &mut Call,
+        caller: &Principal,
+        context: &CallContext,
+    ) -> Result<(), Stop> {
         if call.surface != Surface::Converse(Format::Responses) {
             return Ok(());
         }

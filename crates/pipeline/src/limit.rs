@@ -16,9 +16,9 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::caller::{Caller, KeyFacts};
 use domain::clock::Clock;
 use domain::fault::Fault;
+use domain::principal::{KeyFacts, Principal};
 use domain::usage::Tokens;
 use parking_lot::Mutex;
 
@@ -135,7 +135,7 @@ impl Drop for Permit {
 /// Counts a request. `None` for a caller without limits; [`refusal`] is the error for the limit that refuses the call.
 pub fn admit(
     limiter: &Limiter,
-    caller: &Caller,
+    caller: &Principal,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Permit>, LimitStatus> {
     let Some(key) = limited(caller) else { return Ok(None) };
@@ -152,7 +152,7 @@ pub struct LimitPreview {
 }
 
 /// The limits as they apply to the caller's next call, and their refusals. Nothing is counted.
-pub fn preview(limiter: &Limiter, caller: &Caller, now: Duration) -> Option<LimitPreview> {
+pub fn preview(limiter: &Limiter, caller: &Principal, now: Duration) -> Option<LimitPreview> {
     let statuses = limiter.look(limited(caller)?, now);
     let refused = |of_tokens: bool| {
         let concerned = |status: &LimitStatus| (status.bound.unit() == Unit::Tokens) == of_tokens;
@@ -167,6 +167,6 @@ pub fn rate_limit_headers(limiter: &Limiter, key: &Arc<KeyFacts>, now: Duration)
     limiter.account(key).tightest(0, now)
 }
 
-pub fn limited(caller: &Caller) -> Option<&Arc<KeyFacts>> {
+pub fn limited(caller: &Principal) -> Option<&Arc<KeyFacts>> {
     caller.key().filter(|key| !key.rate_limits.is_unlimited())
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use domain::caller::Caller;
 use domain::fault::Fault;
+use domain::principal::Principal;
 use domain::scope::{Action, Scope};
 use domain::user_path::UserPath;
 
@@ -38,7 +38,7 @@ where
 /// A parsed call, with its caller.
 pub(crate) struct ParsedCall {
     snapshot: Arc<Snapshot>,
-    caller: Caller,
+    caller: Principal,
     user_path: UserPath,
     pub call: Box<Call>,
 }
@@ -91,7 +91,7 @@ pub(crate) async fn route(
 /// Refuses a call that refers to files, conversations or the like of other owners, as far as their owners are known.
 async fn refuse_others_objects(
     gateway: &Gateway,
-    caller: &Caller,
+    caller: &Principal,
     call: &Call,
     ticket: &Ticket,
 ) -> Result<(), Fault> {

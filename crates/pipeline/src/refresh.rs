@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use domain::caller::KeyFacts;
 use domain::capability::Capability;
 use domain::money::Nanos;
+use domain::principal::KeyFacts;
 use domain::resources::Resource;
 use domain::resources::alias::Alias;
 use domain::resources::auth_key::AuthKey;

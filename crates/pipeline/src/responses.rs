@@ -5,8 +5,8 @@ mod lifecycle;
 
 use bytes::Bytes;
 use domain::call::{Format, Surface};
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::scope::{Action, Scope};
 use domain::usage::Usage;
 use store::{Found, Owner, OwnerFilter, Responses, StoredResponse};
@@ -31,7 +31,7 @@ pub(crate) fn read_usage<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usa
 }
 
 /// Looks up the previous response of a call, and records how this one is stored.
-pub async fn follow_up(call: &mut Call, caller: &Caller, ticket: &mut Ticket) -> Result<(), Fault> {
+pub async fn follow_up(call: &mut Call, caller: &Principal, ticket: &mut Ticket) -> Result<(), Fault> {
     if call.surface != Surface::Converse(Format::Responses) {
         return Ok(());
     }
@@ -46,7 +46,7 @@ pub async fn follow_up(call: &mut Call, caller: &Caller, ticket: &mut Ticket) ->
 /// Adds the previous response to the call. Returns how the new one is stored.
 pub async fn look_back(
     call: &mut Call,
-    caller: &Caller,
+    caller: &Principal,
     owner: Owner,
     responses: &Responses,
 ) -> Result<Keeping, Fault> {
@@ -72,7 +72,7 @@ pub async fn look_back(
     Ok(Keeping { owner, previous, store, input })
 }
 
-async fn find(id: &str, caller: &Caller, owner: &Owner, responses: &Responses) -> Result<Previous, Fault> {
+async fn find(id: &str, caller: &Principal, owner: &Owner, responses: &Responses) -> Result<Previous, Fault> {
     let gone = || {
         let message = format!("The previous response '{id}' was not found, or is not kept.");
         fault::not_found(message).param("previous_response_id")
@@ -100,7 +100,7 @@ async fn find(id: &str, caller: &Caller, owner: &Owner, responses: &Responses) -
 
 /// The owners whose responses a caller may access: itself; with admin scope all owners (`None`), or those of the
 /// subtree that its key is bound to.
-pub fn visible_to(caller: &Caller, owner: &Owner, action: Action) -> Option<OwnerFilter> {
+pub fn visible_to(caller: &Principal, owner: &Owner, action: Action) -> Option<OwnerFilter> {
     if !caller.may(Scope::Admin(None, action)) {
         return Some(OwnerFilter::Exact(owner.clone()));
     }
@@ -108,7 +108,7 @@ pub fn visible_to(caller: &Caller, owner: &Owner, action: Action) -> Option<Owne
 }
 
 /// Whether the caller may access the responses of all owners, including unrecorded ones.
-pub fn reaches_all(caller: &Caller, action: Action) -> bool {
+pub fn reaches_all(caller: &Principal, action: Action) -> bool {
     caller.may(Scope::Admin(None, action)) && caller.subtree().is_none()
 }
 

@@ -2,6 +2,7 @@
 
 mod accept;
 mod admin;
+mod authorized;
 mod azure;
 mod body;
 mod client_address;
@@ -17,7 +18,6 @@ mod nearest;
 mod openapi;
 mod path;
 mod preface;
-mod principal;
 mod probes;
 mod query;
 mod request_body;

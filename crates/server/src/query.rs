@@ -4,9 +4,9 @@ pub mod periods;
 
 use std::collections::HashMap;
 
-use domain::caller::Caller;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::user_path::UserPath;
 use http::HeaderMap;
 use jiff::ToSpan as _;
@@ -100,7 +100,7 @@ fn cache_mode(pairs: &Pairs) -> Result<CacheMode, Fault> {
 }
 
 /// The user path to filter by: a caller bound to a user path sees only that subtree.
-pub fn visible_path(pairs: &Pairs, caller: &Caller) -> Result<Option<String>, Fault> {
+pub fn visible_path(pairs: &Pairs, caller: &Principal) -> Result<Option<String>, Fault> {
     let own = caller.key().and_then(|key| key.user_path.clone());
     let asked = text(pairs, "user_path")
         .map(|value| UserPath::parse(value).map_err(|reason| fault::invalid_parameter("user_path", reason)))
@@ -128,7 +128,7 @@ pub fn choice<T: Copy>(pairs: &Pairs, name: &str, choices: &[(&str, T)], default
 pub fn usage_filter(
     pairs: &Pairs,
     headers: &HeaderMap,
-    caller: &Caller,
+    caller: &Principal,
     now: Timestamp,
 ) -> Result<UsageFilter, Fault> {
     let zone = time_zone(pairs, headers)?;

@@ -13,8 +13,8 @@ use http::header::{
 use http::{Method, StatusCode, Uri};
 use pipeline::gateway::metrics_page;
 
+use crate::authorized::{Authorized, Metrics, Read};
 use crate::fault::{Problem, answer};
-use crate::principal::{Metrics, Principal, Read};
 use crate::request_context::RequestContext;
 use crate::unknown_route;
 use crate::{App, PING_LIMIT};
@@ -39,7 +39,7 @@ pub async fn dashboard() -> Response {
     (headers, dashboard::PAGE).into_response()
 }
 
-pub async fn metrics(State(app): State<Arc<App>>, _: Principal<Read<Metrics>>) -> Response {
+pub async fn metrics(State(app): State<Arc<App>>, _: Authorized<Read<Metrics>>) -> Response {
     let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
     let storage_up = matches!(ping, Ok(Ok(())));
     let page = metrics_page::page(

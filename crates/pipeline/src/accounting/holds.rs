@@ -1,8 +1,8 @@
 //! Rate limit permits and budget holds of a call in flight, released at settlement.
 
-use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::money::Nanos;
+use domain::principal::Principal;
 use domain::receipt::Receipt;
 use domain::usage::Tokens;
 use http::{HeaderMap, HeaderValue};
@@ -84,7 +84,7 @@ impl Holds {
     }
 
     /// Counts the call against its key's request limits. This happens right after authentication, whatever the outcome.
-    pub fn limit_request(&mut self, context: &CallContext, caller: &Caller) -> Result<(), Fault> {
+    pub fn limit_request(&mut self, context: &CallContext, caller: &Principal) -> Result<(), Fault> {
         let gateway = context.gateway();
         match limit::admit(&gateway.limiter, caller, &gateway.clock) {
             Ok(permit) => self.permit = permit,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::caller::Caller;
 use domain::canon::Dropped;
 use domain::fault::FaultCode;
+use domain::principal::Principal;
 use domain::receipt::{Attempt, Receipt};
 use domain::usage::Usage;
 use domain::user_path::UserPath;
@@ -87,7 +87,7 @@ impl ReceiptBuilder {
     }
 
     /// The budget scope of the call.
-    pub fn budget_scope(&self, caller: &Caller, user_path: &UserPath) -> BudgetScope {
+    pub fn budget_scope(&self, caller: &Principal, user_path: &UserPath) -> BudgetScope {
         let receipt = self.receipt();
         let at = receipt.map(|receipt| receipt.at).unwrap_or_default();
         let run = receipt.and_then(|receipt| receipt.run_id.as_deref());

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::caller::Caller;
 use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
+use domain::principal::Principal;
 use domain::receipt::{Attempt, OpeningRef, Receipt};
 use domain::usage::Usage;
 use domain::user_path::UserPath;
@@ -106,7 +106,7 @@ impl Ticket {
     }
 
     /// Records the caller and user path of the call, and counts it against the caller's request limits.
-    pub fn identify(&mut self, caller: &Caller, arrival: &Arrival) -> Result<UserPath, Fault> {
+    pub fn identify(&mut self, caller: &Principal, arrival: &Arrival) -> Result<UserPath, Fault> {
         let path = arrival::user_path(&arrival.headers).and_then(|asked| caller.user_path(asked));
         let run_id = arrival::run_id(&arrival.headers);
         // Not shared before, so this changes the context in place.

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::money::Nanos;
+use domain::principal::Principal;
 use wire::codec::shape::reasoning_budget;
 
 use super::Prepared;
@@ -79,7 +79,7 @@ pub struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    pub fn of(gateway: &'a Gateway, caller: &Caller, plan: &Plan) -> Self {
+    pub fn of(gateway: &'a Gateway, caller: &Principal, plan: &Plan) -> Self {
         let key = caller.key().map_or_else(|| Arc::from("master"), |key| key.id.clone());
         let model = plan.first().map(|lane| lane.target.model.clone()).unwrap_or_default();
         Self { gateway, pair: KeyAndModel { key, model } }

@@ -1,9 +1,9 @@
 //! Authentication: resolves the token of a call to its caller. A pure function of the snapshot; every kind of invalid
 //! key gets the same error.
 
-use domain::caller::Caller;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault, KeyRejection};
+use domain::principal::Principal;
 use domain::resources::auth_key;
 use domain::scope::Scope;
 use http::HeaderMap;
@@ -12,14 +12,14 @@ use subtle::ConstantTimeEq as _;
 use crate::call::arrival::{self, Arrival};
 use crate::snapshot::Snapshot;
 
-pub fn authenticate(snapshot: &Snapshot, arrival: &Arrival, needed: Scope) -> Result<Caller, Fault> {
+pub fn authenticate(snapshot: &Snapshot, arrival: &Arrival, needed: Scope) -> Result<Principal, Fault> {
     let caller = caller(snapshot, arrival)?;
     caller.require(needed)?;
     Ok(caller)
 }
 
 /// Resolves the caller without checking its scopes: a call that lacks one counts against the key's request limits.
-pub fn caller(snapshot: &Snapshot, arrival: &Arrival) -> Result<Caller, Fault> {
+pub fn caller(snapshot: &Snapshot, arrival: &Arrival) -> Result<Principal, Fault> {
     let token = credential(&arrival.headers, arrival.query.as_deref())
         .ok_or_else(|| missing_credential(&arrival.headers))?;
     identify(snapshot, token, arrival.at).map_err(|reason| {
@@ -62,23 +62,23 @@ pub fn missing_credential(headers: &HeaderMap) -> Fault {
 
 /// Resolves a token. The reason of a rejection is for the operator only; the client gets the same error for all of
 /// them.
-pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Caller, KeyRejection> {
+pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Principal, KeyRejection> {
     let digest = auth_key::digest(token);
     if digest.ct_eq(&snapshot.master).into() {
-        return Ok(Caller::Master);
+        return Ok(Principal::Master);
     }
     verify_key(snapshot, &digest, now)
 }
 
 /// Looks the caller up again in the current snapshot, for work that outlives the snapshot it was admitted with.
-pub fn again(snapshot: &Snapshot, caller: &Caller, now: Timestamp) -> Result<Caller, KeyRejection> {
+pub fn again(snapshot: &Snapshot, caller: &Principal, now: Timestamp) -> Result<Principal, KeyRejection> {
     match caller {
-        Caller::Master => Ok(Caller::Master),
-        Caller::Key(key) => verify_key(snapshot, &key.digest, now),
+        Principal::Master => Ok(Principal::Master),
+        Principal::Key(key) => verify_key(snapshot, &key.digest, now),
     }
 }
 
-fn verify_key(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<Caller, KeyRejection> {
+fn verify_key(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<Principal, KeyRejection> {
     let key = snapshot.keys.find(digest).ok_or(KeyRejection::Unknown)?;
     if !bool::from(digest.ct_eq(&key.digest)) {
         return Err(KeyRejection::Unknown);
@@ -89,7 +89,7 @@ fn verify_key(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<
     if key.expires_at.is_some_and(|at| now >= at) {
         return Err(KeyRejection::Expired);
     }
-    Ok(Caller::Key(key.clone()))
+    Ok(Principal::Key(key.clone()))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::caller::{Caller, KeyFacts};
 use domain::clock::Timestamp;
+use domain::principal::{KeyFacts, Principal};
 use domain::user_path::UserPath;
 use store::Owner;
 
@@ -80,7 +80,7 @@ impl CallContext {
     }
 
     /// Sets the caller, and its user path unless that is invalid.
-    pub fn identify(&mut self, caller: &Caller, user_path: Option<&UserPath>) {
+    pub fn identify(&mut self, caller: &Principal, user_path: Option<&UserPath>) {
         self.key = caller.key().cloned();
         if let Some(key) = &self.key {
             self.owner.key = key.id.to_string();

@@ -1,6 +1,6 @@
 //! The current rate limits and budgets of a caller.
 
-use domain::caller::Caller;
+use domain::principal::Principal;
 
 use super::shown;
 use super::view::{BudgetRoom, LimitView};
@@ -10,7 +10,7 @@ use crate::limit;
 
 /// The limits of the caller's key, and every budget on its path. Nothing is consumed. The figures of budgets above the
 /// caller's own path are left out.
-pub fn limits_and_budgets(gateway: &Gateway, caller: &Caller) -> (Vec<LimitView>, Vec<BudgetRoom>) {
+pub fn limits_and_budgets(gateway: &Gateway, caller: &Principal) -> (Vec<LimitView>, Vec<BudgetRoom>) {
     let limits = limit::preview(&gateway.limiter, caller, gateway.clock.tick());
     let limits = limits.map(|preview| preview.statuses.iter().map(shown::limit).collect());
     let key = caller.key();

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::caller::Caller;
 use domain::fault::Fault;
 use domain::money::{Cost, Nanos};
+use domain::principal::Principal;
 use domain::scope::{Action, Scope};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::value::RawValue;
 use wire::vendors::Vendor;
 
 use super::view::{
-    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, LimitView, Principal, Refusal, RequestView,
+    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, LimitView, PrincipalView, Refusal, RequestView,
     UpstreamRequest,
 };
 use crate::accounting::reservation::Reservation;
@@ -40,14 +40,14 @@ const PLAIN: [HeaderName; 6] = [
     HeaderName::from_static("openai-beta"),
 ];
 
-pub fn principal(caller: &Caller) -> Principal {
+pub fn principal(caller: &Principal) -> PrincipalView {
     let key = caller.key();
     let own_path = key.and_then(|key| key.user_path.clone()).unwrap_or_default();
     let scopes = match key {
         Some(key) => key.scopes.clone(),
         None => vec![Scope::Inference, Scope::Admin(None, Action::Write)],
     };
-    Principal {
+    PrincipalView {
         auth_method: caller.auth_method(),
         auth_key_id: key.map(|key| key.id.to_string()),
         name: key.map(|key| key.name.to_string()),

@@ -10,7 +10,7 @@ use crate::routing::resolve::trail::Step;
 
 #[derive(Serialize, ToSchema)]
 pub struct Explanation {
-    pub principal: Principal,
+    pub principal: PrincipalView,
     pub request: Option<RequestView>,
     pub resolution: Option<Resolution>,
     /// In the order in which they would be tried.
@@ -40,7 +40,8 @@ pub struct Clamped {
 
 /// Who would make the call.
 #[derive(Serialize, ToSchema)]
-pub struct Principal {
+#[schema(as = Principal)]
+pub struct PrincipalView {
     /// master_key or api_key
     pub auth_method: &'static str,
     pub auth_key_id: Option<String>,
@@ -180,7 +181,7 @@ pub struct BudgetRoom {
 }
 
 impl Explanation {
-    pub(super) fn new(principal: Principal) -> Self {
+    pub(super) fn new(principal: PrincipalView) -> Self {
         Self {
             principal,
             request: None,

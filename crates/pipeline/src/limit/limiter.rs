@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use domain::caller::KeyFacts;
 use domain::clock::Clock;
+use domain::principal::KeyFacts;
 use parking_lot::{Mutex, RwLock};
 
 use super::counts::{Counts, LimitStatus};

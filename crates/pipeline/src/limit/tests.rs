@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use domain::caller::KeyFacts;
 use domain::clock::{Clock, Timestamp};
+use domain::principal::KeyFacts;
 use domain::resources::auth_key::RateLimits;
 use proptest::collection::vec;
 use proptest::option;

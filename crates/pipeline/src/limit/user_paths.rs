@@ -6,8 +6,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::caller::{Caller, KeyFacts};
 use domain::fault::{self, Fault};
+use domain::principal::{KeyFacts, Principal};
 use domain::user_path::UserPath;
 use parking_lot::RwLock;
 
@@ -38,7 +38,7 @@ impl NamedPaths {
 
 impl UserPaths {
     /// Counts a path that a call names; refuses it if the key has named too many.
-    pub fn admit(&self, caller: &Caller, path: &UserPath, now: Duration) -> Result<(), Fault> {
+    pub fn admit(&self, caller: &Principal, path: &UserPath, now: Duration) -> Result<(), Fault> {
         let Some(key) = named_by(caller, path) else { return Ok(()) };
         let hash = self.hasher.hash_one(path.as_str());
         // Nearly all calls name a known path, and only need the read lock.
@@ -64,7 +64,7 @@ impl UserPaths {
     }
 
     /// Whether a call that names the path would be refused. Counts nothing.
-    pub fn preview(&self, caller: &Caller, path: &UserPath, now: Duration) -> Result<(), Fault> {
+    pub fn preview(&self, caller: &Principal, path: &UserPath, now: Duration) -> Result<(), Fault> {
         match named_by(caller, path) {
             Some(key) => self.check(key, self.hasher.hash_one(path.as_str()), now).map(drop),
             None => Ok(()),
@@ -84,7 +84,7 @@ impl UserPaths {
 }
 
 /// The key of a call that names a path other than the key's own.
-fn named_by<'a>(caller: &'a Caller, path: &UserPath) -> Option<&'a KeyFacts> {
+fn named_by<'a>(caller: &'a Principal, path: &UserPath) -> Option<&'a KeyFacts> {
     let key = caller.key()?;
     let is_own = match &key.user_path {
         Some(own) => own == path,

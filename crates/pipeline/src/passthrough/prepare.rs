@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::scope::{Action, Scope};
 use domain::user_path::UserPath;
 use egress::Destination;
@@ -102,7 +102,7 @@ fn apply_budget(address: &Address, upload: &mut Upload, ticket: &Ticket) -> Resu
 /// Enables the check of objects that the body refers to, for a caller that may not read all of them. Returns true for
 /// such a caller.
 fn check_references(
-    caller: &Caller,
+    caller: &Principal,
     address: &Address,
     upload: &mut Upload,
     ticket: &Ticket,
@@ -117,7 +117,7 @@ fn check_references(
 /// Reserves the maximum cost of the call against budgets, and its tokens against rate limits. Returns the charge that
 /// applies if the process crashes during the call.
 fn reserve(
-    caller: &Caller,
+    caller: &Principal,
     user_path: &UserPath,
     address: &Address,
     (lane, named): (&Lane, &[Arc<Lane>]),
@@ -147,7 +147,7 @@ fn reserve(
 /// Refuses ids in the path that are recorded for another owner. Ids without a record are left to the provider. Returns
 /// the owner of the object that the path names.
 async fn refuse_others_objects(
-    caller: &Caller,
+    caller: &Principal,
     endpoint: &Endpoint,
     method: &Method,
     ticket: &Ticket,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use domain::call::{Format, Surface};
-use domain::caller::Caller;
 use domain::fault::{self, Fault, FaultCode};
+use domain::principal::Principal;
 use domain::scope::Action;
 use http::Method;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ use crate::snapshot::Snapshot;
 pub struct Inquiry<'a> {
     pub gateway: &'a Arc<Gateway>,
     pub snapshot: &'a Snapshot,
-    pub caller: &'a Caller,
+    pub caller: &'a Principal,
     pub owner: Owner,
     pub id: &'a str,
     pub provider: Option<&'a str>,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use domain::caller::Caller;
 use domain::clock::Timestamp;
+use domain::principal::Principal;
 use parking_lot::Mutex;
 use store::Store;
 
@@ -13,7 +13,7 @@ use store::Store;
 pub struct KeyUses(Mutex<HashMap<Arc<str>, Timestamp>>);
 
 impl KeyUses {
-    pub fn note(&self, caller: &Caller, now: Timestamp) {
+    pub fn note(&self, caller: &Principal, now: Timestamp) {
         let Some(key) = caller.key() else { return };
         let mut uses = self.0.lock();
         match uses.get_mut(&key.id) {

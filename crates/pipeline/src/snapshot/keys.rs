@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::access::AccessLists;
-use domain::caller::KeyFacts;
+use domain::principal::KeyFacts;
 use domain::resources::auth_key::AuthKey;
 use domain::user_path::UserPath;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::caller::Caller;
 use domain::fault::Fault;
+use domain::principal::Principal;
 use http::HeaderMap;
 use http_body_util::{BodyExt as _, Full};
 use pipeline::explain::{Question, explain};
@@ -29,11 +29,11 @@ pub async fn explained(world: &World, call: &Call) -> Value {
     let gateway = &world.gateway;
     let snapshot = gateway.snapshot();
     let caller = match call.by_master {
-        true => Caller::Master,
-        false => Caller::Key(snapshot.keys.by_id(KEY_ID).unwrap().clone()),
+        true => Principal::Master,
+        false => Principal::Key(snapshot.keys.by_id(KEY_ID).unwrap().clone()),
     };
     let question =
-        Question { arrival: call.arrival(), body: call.body.clone(), caller, asker: Caller::Master };
+        Question { arrival: call.arrival(), body: call.body.clone(), caller, asker: Principal::Master };
     let before = gateway.console.last_id();
     let in_flight = gateway.metrics.in_flight.get();
     let explanation = explain(gateway, &snapshot, question).await.unwrap();

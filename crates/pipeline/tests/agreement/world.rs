@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::access::AccessLists;
-use domain::caller::KeyFacts;
 use domain::clock::Timestamp;
+use domain::principal::KeyFacts;
 use domain::resources::alias::Alias;
 use domain::resources::auth_key;
 use domain::resources::combo::Combo;

@@ -1,7 +1,7 @@
 //! Tests of authentication: from a token to its caller.
 
-use domain::caller::KeyFacts;
 use domain::clock::Timestamp;
+use domain::principal::KeyFacts;
 use domain::resources::auth_key;
 use domain::scope::Scope;
 use http::HeaderMap;

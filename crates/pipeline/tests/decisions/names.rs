@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::caller::{Caller, KeyFacts};
+use domain::principal::{KeyFacts, Principal};
 use domain::resources::alias::Alias;
 use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
@@ -73,7 +73,7 @@ fn snapshot() -> Snapshot {
     with_routes(routes)
 }
 
-fn plan(caller: &Caller, fallback: Fallback, model: &str) -> Result<Vec<String>, u16> {
+fn plan(caller: &Principal, fallback: Fallback, model: &str) -> Result<Vec<String>, u16> {
     let snapshot = snapshot();
     let arrival = arrival(None);
     let body = json!({"model": model, "messages": [{"role": "user", "content": "hi"}], "tools": []});
@@ -95,7 +95,7 @@ fn plan(caller: &Caller, fallback: Fallback, model: &str) -> Result<Vec<String>,
 }
 
 #[track_caller]
-fn check(caller: &Caller, fallback: Fallback, model: &str, expected: Result<&[&str], u16>) {
+fn check(caller: &Principal, fallback: Fallback, model: &str, expected: Result<&[&str], u16>) {
     let found = plan(caller, fallback, model);
     let expected = expected.map(|names| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
     assert_eq!(found, expected, "{model}");
@@ -124,14 +124,14 @@ fn names_come_before_models_and_lead_in_no_circle() {
         ("gpt-5", Ok(&["east/gpt-5", "west/gpt-5", "lab/gpt-5"])),
         ("openai/gpt-5", Ok(&["east/gpt-5", "west/gpt-5"])),
     ] {
-        check(&Caller::Master, Fallback::default(), model, expected);
+        check(&Principal::Master, Fallback::default(), model, expected);
     }
 }
 
 #[test]
 fn a_key_bound_to_a_pool_goes_nowhere_else() {
     let bound =
-        |pool: &str| Caller::Key(Arc::new(KeyFacts { provider_pool: Some(pool.into()), ..key("bound") }));
+        |pool: &str| Principal::Key(Arc::new(KeyFacts { provider_pool: Some(pool.into()), ..key("bound") }));
     for (pool, model, expected) in [
         ("coast", "gpt-5", Ok(&["west/gpt-5", "east/gpt-5"][..])),
         ("coast", "best", Ok(&["west/gpt-5", "east/gpt-5"])),
@@ -151,17 +151,17 @@ fn a_key_bound_to_a_pool_goes_nowhere_else() {
 fn what_stands_in_is_as_the_mode_says() {
     let rule = |from: &str, to: &[&str]| (from.to_owned(), to.iter().map(|&to| to.to_owned()).collect());
     let off = || Fallback { mode: FallbackMode::Off, rules: vec![rule("fast", &["east/gpt-5"])] };
-    check(&Caller::Master, off(), "best", Ok(&["west/gpt-5"]));
-    check(&Caller::Master, off(), "fast", Ok(&["lab/llama-3"]));
+    check(&Principal::Master, off(), "best", Ok(&["west/gpt-5"]));
+    check(&Principal::Master, off(), "fast", Ok(&["lab/llama-3"]));
     let ruled = || Fallback {
         mode: FallbackMode::Manual,
         rules: vec![rule("lab/llama-3", &["best"]), rule("gpt-4o-mini", &["nowhere", "east/gpt-4o"])],
     };
-    check(&Caller::Master, ruled(), "fast", Ok(&["lab/llama-3", "west/gpt-5", "east/gpt-5"]));
-    check(&Caller::Master, ruled(), "west/gpt-4o-mini", Ok(&["west/gpt-4o-mini", "east/gpt-4o"]));
+    check(&Principal::Master, ruled(), "fast", Ok(&["lab/llama-3", "west/gpt-5", "east/gpt-5"]));
+    check(&Principal::Master, ruled(), "west/gpt-4o-mini", Ok(&["west/gpt-4o-mini", "east/gpt-4o"]));
     let auto = || Fallback { mode: FallbackMode::Auto, rules: Vec::new() };
-    check(&Caller::Master, auto(), "west/gpt-5", Ok(&["west/gpt-5", "east/gpt-5", "lab/gpt-5"]));
+    check(&Principal::Master, auto(), "west/gpt-5", Ok(&["west/gpt-5", "east/gpt-5", "lab/gpt-5"]));
     // Models of the same family that support the requested tools.
-    check(&Caller::Master, auto(), "east/gpt-4o", Ok(&["east/gpt-4o", "west/gpt-4o-mini"]));
-    check(&Caller::Master, auto(), "lab/llama-3", Ok(&["lab/llama-3"]));
+    check(&Principal::Master, auto(), "east/gpt-4o", Ok(&["east/gpt-4o", "west/gpt-4o-mini"]));
+    check(&Principal::Master, auto(), "lab/llama-3", Ok(&["lab/llama-3"]));
 }

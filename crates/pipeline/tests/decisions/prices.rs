@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::caller::Caller;
 use domain::money::{Cost, Nanos, Rate};
+use domain::principal::Principal;
 use domain::resources::model_price::ModelPrice;
 use domain::usage::{Tokens, Usage};
 use domain::user_path::UserPath;
@@ -111,7 +111,7 @@ fn without_a_token_there_is_no_charge() {
 #[test]
 fn what_has_no_price_may_be_refused() {
     let snapshot = with_routes(house(&[("yard/own", json!({"per_request": 0}))]));
-    let (caller, root) = (Caller::Master, UserPath::root());
+    let (caller, root) = (Principal::Master, UserPath::root());
     for (denied, instance, model, expected) in [
         (false, "lab", "own", Ok(())),
         (true, "lab", "own", Err(Refusal::Unpriced)),

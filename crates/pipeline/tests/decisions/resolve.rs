@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::access::{AccessLists, Verdict};
-use domain::caller::{Caller, KeyFacts};
 use domain::fault::Fault;
+use domain::principal::{KeyFacts, Principal};
 use domain::user_path::UserPath;
 use pipeline::call::receive;
 use pipeline::policy::Policy;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::authenticate::arrival;
 use crate::snapshots::{Place, compile, key, place, with_routes};
 
-fn planned(snapshot: &Snapshot, caller: &Caller, body: &Value) -> Result<Plan, Fault> {
+fn planned(snapshot: &Snapshot, caller: &Principal, body: &Value) -> Result<Plan, Fault> {
     let arrival = arrival(None);
     let call = receive::parse_here(body.to_string().into(), &arrival)?;
     let (policy, root) = (Policy::default(), UserPath::root());
@@ -37,7 +37,12 @@ fn planned(snapshot: &Snapshot, caller: &Caller, body: &Value) -> Result<Plan, F
     Ok(resolved.plan(|| circumstances))
 }
 
-fn plan(snapshot: &Snapshot, caller: &Caller, model: &str, hint: Option<&str>) -> Result<Vec<String>, Fault> {
+fn plan(
+    snapshot: &Snapshot,
+    caller: &Principal,
+    model: &str,
+    hint: Option<&str>,
+) -> Result<Vec<String>, Fault> {
     let mut body = json!({"model": model, "messages": [{"role": "user", "content": "hi"}]});
     if let Some(hint) = hint {
         body["provider"] = Value::from(hint);
@@ -48,7 +53,12 @@ fn plan(snapshot: &Snapshot, caller: &Caller, model: &str, hint: Option<&str>) -
 type Expected<'a> = Result<&'a [&'a str], (u16, &'a str)>;
 
 #[track_caller]
-fn check(snapshot: &Snapshot, caller: &Caller, (model, hint): (&str, Option<&str>), expected: Expected<'_>) {
+fn check(
+    snapshot: &Snapshot,
+    caller: &Principal,
+    (model, hint): (&str, Option<&str>),
+    expected: Expected<'_>,
+) {
     let found = plan(snapshot, caller, model, hint);
     match (&found, expected) {
         (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{model} {hint:?}"),
@@ -74,7 +84,7 @@ fn listed() -> Snapshot {
 fn selectors_lead_where_they_say() {
     let snapshot = listed();
     let check = |selector: (&str, Option<&str>), expected: Expected<'_>| {
-        check(&snapshot, &Caller::Master, selector, expected)
+        check(&snapshot, &Principal::Master, selector, expected)
     };
     check(("openai/gpt-5", None), Ok(&["openai/gpt-5"]));
     check(("groq/llama-3", None), Ok(&["fast/llama-3"]));
@@ -114,7 +124,7 @@ fn an_unlisted_instance_gets_the_benefit_of_the_doubt() {
         place("off", "groq", Some(&["llama-4"])).disabled(),
     ]));
     let check =
-        |model: &str, expected: Expected<'_>| check(&snapshot, &Caller::Master, (model, None), expected);
+        |model: &str, expected: Expected<'_>| check(&snapshot, &Principal::Master, (model, None), expected);
     check("local/anything", Ok(&["local/anything"]));
     check("anything", Ok(&["local/anything"]));
     check("some-maker/some-model", Ok(&["local/some-maker/some-model"]));
@@ -124,18 +134,18 @@ fn an_unlisted_instance_gets_the_benefit_of_the_doubt() {
     }
     let two =
         with_routes(compile(&[place("a", "openai_compatible", None), place("b", "openai_compatible", None)]));
-    let unclear = plan(&two, &Caller::Master, "anything", None).unwrap_err();
+    let unclear = plan(&two, &Principal::Master, "anything", None).unwrap_err();
     assert_eq!(unclear.status, 404, "with two such instances nobody knows which");
 }
 
 #[test]
 fn the_nearest_names_are_offered() {
-    let fault = plan(&listed(), &Caller::Master, "openai/gpt-5-mimi", None).unwrap_err();
+    let fault = plan(&listed(), &Principal::Master, "openai/gpt-5-mimi", None).unwrap_err();
     assert!(fault.message.contains("'openai/gpt-5-mini'"), "{fault}");
 }
 
-fn limited(lists: AccessLists) -> Caller {
-    Caller::Key(Arc::new(KeyFacts { lists, ..key("limited") }))
+fn limited(lists: AccessLists) -> Principal {
+    Principal::Key(Arc::new(KeyFacts { lists, ..key("limited") }))
 }
 
 fn list(names: &[&str]) -> Option<Vec<String>> {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use domain::access::AccessLists;
-use domain::caller::KeyFacts;
 use domain::clock::Timestamp;
+use domain::principal::KeyFacts;
 use domain::resources::auth_key;
 use domain::resources::model_override::ModelOverride;
 use domain::resources::provider::{Provider, Source};

@@ -16,10 +16,10 @@ use super::crud::{self, Served};
 use super::names::Names;
 use super::record;
 use crate::App;
+use crate::authorized::{Aliases, Authorized, Read, Write};
 use crate::body::Patch;
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{Aliases, Principal, Read, Write};
 use crate::query::Pairs;
 
 #[derive(Deserialize, ToSchema)]
@@ -93,7 +93,7 @@ impl Served for Alias {
     security(("bearer" = ["admin:aliases:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Principal<Read<Aliases>>,
+    _: Authorized<Read<Aliases>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     crud::list::<Alias>(&app, &pairs).await
@@ -106,7 +106,7 @@ pub async fn list(
     security(("bearer" = ["admin:aliases:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Principal<Read<Aliases>>,
+    _: Authorized<Read<Aliases>>,
     Named(name): Named,
 ) -> Result<Response, Problem> {
     crud::read::<Alias>(&app, &name).await
@@ -121,7 +121,7 @@ pub async fn read(
     security(("bearer" = ["admin:aliases:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Aliases>>,
+    authorized: Authorized<Write<Aliases>>,
     Named(name): Named,
     headers: HeaderMap,
     patch: Patch,
@@ -131,7 +131,7 @@ pub async fn replace(
         let name = record::name("name", body.name, name.clone())?;
         Ok(Alias { name, target: body.target, description: body.description.unwrap_or_default() })
     };
-    crud::replace(&app, principal.caller.actor(), &name, &headers, edit).await
+    crud::replace(&app, authorized.principal.actor(), &name, &headers, edit).await
 }
 
 /// Delete an alias.
@@ -141,9 +141,9 @@ pub async fn replace(
     security(("bearer" = ["admin:aliases:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Aliases>>,
+    authorized: Authorized<Write<Aliases>>,
     Named(name): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<Alias>(&app, principal.caller.actor(), &name, &headers).await
+    crud::delete::<Alias>(&app, authorized.principal.actor(), &name, &headers).await
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::scope::Scope;
 use domain::user_path::UserPath;
 use http::HeaderMap;
@@ -23,9 +23,9 @@ use utoipa::{IntoParams, ToSchema};
 use super::record;
 use super::watch::{self, Watched};
 use crate::App;
+use crate::authorized::{Audit, Authorized, Needs as _, Read};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{Audit, Needs as _, Principal, Read};
 use crate::query::{self, Pairs};
 use view::{AuditEntryView, AuditStatsView};
 
@@ -109,7 +109,7 @@ fn enabled(app: &App) -> Result<(), Fault> {
     security(("bearer" = ["admin:audit:read"])))]
 pub async fn log(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Audit>>,
+    authorized: Authorized<Read<Audit>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<AuditLogView>, Problem> {
@@ -121,7 +121,7 @@ pub async fn log(
         return Err(fault::invalid_parameter("offset", "'offset' and 'cursor' exclude each other.").into());
     }
     let with_stats = query::boolean(&pairs, "include_stats")? == Some(true);
-    let filter = filter::filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
+    let filter = filter::filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
     let audit = app.refresher.store().audit();
     let page = audit.page(&filter, sort, limit, offset, cursor.as_ref()).await?;
     let stats = if with_stats { Some(view::stats(audit.stats(&filter).await?)) } else { None };
@@ -145,11 +145,11 @@ pub async fn log(
     security(("bearer" = ["admin:audit:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Audit>>,
+    authorized: Authorized<Read<Audit>>,
     Named(id): Named,
 ) -> Result<Json<AuditEntryView>, Problem> {
     enabled(&app)?;
-    Ok(Json(view::entry(find(&app, &principal.caller, &id).await?)))
+    Ok(Json(view::entry(find(&app, &authorized.principal, &id).await?)))
 }
 
 /// Export the calls of a period as a file, oldest first. A truncated export ends without the terminator of its chunked
@@ -162,7 +162,7 @@ pub async fn read(
     security(("bearer" = ["admin:audit:read"])))]
 pub async fn export(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Audit>>,
+    authorized: Authorized<Read<Audit>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -175,7 +175,7 @@ pub async fn export(
     // Fails before the download starts if storage is down.
     app.refresher.store().documents().revision().await?;
     let now = app.gateway.clock.now();
-    let mut filter = filter::filter(&pairs, &headers, &principal.caller, now)?;
+    let mut filter = filter::filter(&pairs, &headers, &authorized.principal, now)?;
     // Entries that are written during the export would keep it from ending.
     filter.until = filter.until.min(now);
     Ok(export::answer(app, filter, format))
@@ -191,12 +191,12 @@ pub async fn export(
     security(("bearer" = ["admin:audit:read"])))]
 pub async fn stream(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Audit>>,
+    authorized: Authorized<Read<Audit>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     enabled(&app)?;
-    Ok(watch::answer(app, principal.caller, Newest, &headers, &pairs)?)
+    Ok(watch::answer(app, authorized.principal, Newest, &headers, &pairs)?)
 }
 
 /// List the calls of the conversation that a call belongs to.
@@ -209,29 +209,29 @@ pub async fn stream(
     security(("bearer" = ["admin:audit:read"])))]
 pub async fn conversation(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Audit>>,
+    authorized: Authorized<Read<Audit>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<ConversationView>, Problem> {
     enabled(&app)?;
     let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(40);
     let id = query::text(&pairs, "log_id")
         .ok_or_else(|| fault::invalid_parameter("log_id", "'log_id' must name an entry of the audit log."))?;
-    let anchor = find(&app, &principal.caller, id).await?;
+    let anchor = find(&app, &authorized.principal, id).await?;
     let anchor_id = anchor.id.clone();
     let limit = usize::try_from(limit).unwrap_or(1);
-    let visible = |entry: &AuditEntry| is_visible(&entry.user_path, &principal.caller);
+    let visible = |entry: &AuditEntry| is_visible(&entry.user_path, &authorized.principal);
     let entries = app.refresher.store().audit().conversation(anchor, limit, visible).await?;
     Ok(Json(ConversationView { anchor_id, entries: entries.into_iter().map(view::entry).collect() }))
 }
 
 /// Finds an entry; one that the caller may not see counts as missing.
-async fn find(app: &App, caller: &Caller, id: &str) -> Result<AuditEntry, Problem> {
+async fn find(app: &App, caller: &Principal, id: &str) -> Result<AuditEntry, Problem> {
     let entry = app.refresher.store().audit().find(id).await?;
     let entry = entry.filter(|entry| is_visible(&entry.user_path, caller));
     Ok(entry.ok_or_else(|| fault::not_found("There is no such entry in the audit log."))?)
 }
 
-fn is_visible(user_path: &str, caller: &Caller) -> bool {
+fn is_visible(user_path: &str, caller: &Principal) -> bool {
     caller.subtree().is_none_or(|own| UserPath::parse(user_path).is_ok_and(|path| own.covers(&path)))
 }
 
@@ -246,7 +246,7 @@ impl Watched for Newest {
         &gateway.audit
     }
 
-    fn concerns(&self, entry: &Entry<Self::Event>, caller: &Caller) -> bool {
+    fn concerns(&self, entry: &Entry<Self::Event>, caller: &Principal) -> bool {
         is_visible(&entry.event.user_path, caller)
     }
 

@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use domain::caller::Caller;
 use domain::fault;
 use domain::ids;
+use domain::principal::Principal;
 use domain::resources::auth_key::{self, AuthKey};
 use domain::user_path::UserPath;
 use http::StatusCode;
@@ -28,10 +28,10 @@ use self::view::{CreatedKey, KeyView};
 use super::names::Names;
 use super::record;
 use crate::App;
+use crate::authorized::{AuthKeys, Authorized, Read, Write};
 use crate::body::Strict;
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{AuthKeys, Principal, Read, Write};
 
 /// Create a managed key.
 #[utoipa::path(post, path = "/admin/api/v1/auth-keys", tag = "auth-keys", request_body = CreateKey,
@@ -41,13 +41,13 @@ use crate::principal::{AuthKeys, Principal, Read, Write};
     security(("bearer" = ["admin:auth-keys:write"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<AuthKeys>>,
+    authorized: Authorized<Write<AuthKeys>>,
     Strict(request): Strict<CreateKey>,
 ) -> Result<Response, Problem> {
     let gateway = &app.gateway;
     let raw = auth_key::mint(&*gateway.entropy);
     let id = ids::prefixed("key", gateway.clock.now(), &*gateway.entropy);
-    let key = draft::draft(request, id, &raw, &principal.caller, &principal.snapshot.routes.names)?;
+    let key = draft::draft(request, id, &raw, &authorized.principal, &authorized.snapshot.routes.names)?;
     let _turn = app.naming.lock().await;
     if let Some(pool) = &key.provider_pool_id {
         Names::load(&app).await?.pool("provider_pool_id", pool)?;
@@ -56,7 +56,7 @@ pub async fn create(
         .refresher
         .store()
         .collection::<AuthKey>()
-        .put(&key, Writing::Create, principal.caller.actor(), None)
+        .put(&key, Writing::Create, authorized.principal.actor(), None)
         .await?;
     app.refresher.refresh().await?;
     let etag = stored.etag();
@@ -73,14 +73,14 @@ pub async fn create(
     security(("bearer" = ["admin:auth-keys:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<AuthKeys>>,
+    authorized: Authorized<Read<AuthKeys>>,
     Named(id): Named,
 ) -> Result<Response, Problem> {
-    let stored = find(&app, &principal.caller, &id).await?;
+    let stored = find(&app, &authorized.principal, &id).await?;
     view::answer(&app, stored).await
 }
 
-async fn find(app: &App, caller: &Caller, id: &str) -> Result<Stored<AuthKey>, Problem> {
+async fn find(app: &App, caller: &Principal, id: &str) -> Result<Stored<AuthKey>, Problem> {
     let stored = match app.refresher.store().collection::<AuthKey>().get(id).await {
         // The user path of a corrupt document is unknown, so only callers with the whole tree see it.
         Err(StoreError::Corrupt(_)) if caller.subtree().is_none() => {
@@ -98,7 +98,7 @@ fn missing(id: &str) -> fault::Fault {
 }
 
 /// Whether the caller may see a key: an admin bound to a user path sees the keys of that subtree.
-fn visible(caller: &Caller, key: &AuthKey) -> bool {
+fn visible(caller: &Principal, key: &AuthKey) -> bool {
     let Some(own) = caller.key().and_then(|facts| facts.user_path.as_ref()) else { return true };
     let path = key.user_path.as_deref().and_then(|path| UserPath::parse(path).ok()).unwrap_or_default();
     own.covers(&path)

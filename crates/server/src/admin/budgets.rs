@@ -12,10 +12,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use domain::caller::Caller;
 use domain::capability::Capability;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
+use domain::principal::Principal;
 use domain::resources::Resource as _;
 use domain::resources::budget::{self, Budget, BudgetKey, BudgetPolicy, OnExhausted, OnTight};
 use domain::user_path::UserPath;
@@ -27,9 +27,9 @@ use utoipa::ToSchema;
 
 use super::record;
 use crate::App;
+use crate::authorized::{Authorized, Budgets, Read, Write};
 use crate::body::Patch;
 use crate::fault::Problem;
-use crate::principal::{Budgets, Principal, Read, Write};
 use amend::amend;
 use place::Place;
 use view::BudgetList;
@@ -90,9 +90,9 @@ impl AmountBody {
     security(("bearer" = ["admin:budgets:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Budgets>>,
+    authorized: Authorized<Read<Budgets>>,
 ) -> Result<Json<BudgetList>, Problem> {
-    Ok(Json(view::list(&app, &principal.caller).await?))
+    Ok(Json(view::list(&app, &authorized.principal).await?))
 }
 
 /// Set a budget. A budget from the configuration is overridden.
@@ -106,12 +106,12 @@ pub async fn list(
     security(("bearer" = ["admin:budgets:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Budgets>>,
+    authorized: Authorized<Write<Budgets>>,
     place: Place,
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    let caller = &principal.caller;
+    let caller = &authorized.principal;
     let key = place.key(&app, caller)?;
     let body: AmountBody = patch.over(in_force(&app, &key).as_ref(), &view::READ_ONLY)?;
     let amount = budget::amount("amount", body.amount)?;
@@ -141,11 +141,11 @@ pub async fn replace(
     security(("bearer" = ["admin:budgets:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Budgets>>,
+    authorized: Authorized<Write<Budgets>>,
     place: Place,
     headers: HeaderMap,
 ) -> Result<Json<BudgetList>, Problem> {
-    let caller = &principal.caller;
+    let caller = &authorized.principal;
     let key = place.key(&app, caller)?;
     let configured = configured(&app, &key).is_some();
     let turn = app.naming.lock().await;
@@ -184,17 +184,17 @@ fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {
 }
 
 /// The tenant of the caller, if the edition supports tenants.
-fn tenant(app: &App, caller: &Caller) -> Option<String> {
+fn tenant(app: &App, caller: &Principal) -> Option<String> {
     let known = app.gateway.capabilities.has(Capability::Identity);
     caller.key().filter(|_| known).and_then(|key| key.tenant_id.as_deref().map(str::to_owned))
 }
 
 /// Whether the caller may see a budget: a caller bound to a user path or a tenant sees only its own.
-fn is_visible(app: &App, caller: &Caller, key: &BudgetKey) -> bool {
+fn is_visible(app: &App, caller: &Principal, key: &BudgetKey) -> bool {
     budgets::is_visible(&app.gateway.capabilities, caller, key)
 }
 
-fn within(caller: &Caller, path: &UserPath) -> Result<(), Fault> {
+fn within(caller: &Principal, path: &UserPath) -> Result<(), Fault> {
     match caller.key().and_then(|key| key.user_path.as_ref()) {
         Some(own) if !own.covers(path) => Err(fault::user_path_denied(path.as_str(), own.as_str())),
         _ => Ok(()),

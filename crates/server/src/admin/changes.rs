@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 use super::record;
 use crate::App;
+use crate::authorized::{Authorized, Changes, Read};
 use crate::fault::Problem;
-use crate::principal::{Changes, Principal, Read};
 use crate::query::{self, Pairs};
 
 #[derive(Serialize, ToSchema)]
@@ -46,7 +46,7 @@ pub struct ChangeList {
     security(("bearer" = ["admin:changes:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Principal<Read<Changes>>,
+    _: Authorized<Read<Changes>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<ChangeList>, Problem> {
     let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(50);

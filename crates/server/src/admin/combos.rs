@@ -19,10 +19,10 @@ use super::crud::{self, Served};
 use super::names::Names;
 use super::record;
 use crate::App;
+use crate::authorized::{Authorized, Combos, Read, Write};
 use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{Combos, Principal, Read, Write};
 use crate::query::Pairs;
 
 #[derive(Deserialize, ToSchema)]
@@ -147,7 +147,7 @@ fn switched_on(app: &App) -> Result<(), Fault> {
     security(("bearer" = ["admin:combos:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Principal<Read<Combos>>,
+    _: Authorized<Read<Combos>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     crud::list::<Combo>(&app, &pairs).await
@@ -161,12 +161,12 @@ pub async fn list(
     security(("bearer" = ["admin:combos:write"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Combos>>,
+    authorized: Authorized<Write<Combos>>,
     Strict(mut body): Strict<ComboBody>,
 ) -> Result<Response, Problem> {
     switched_on(&app)?;
     let name = body.name.take().unwrap_or_default();
-    crud::create(&app, principal.caller.actor(), body.combo(name)).await
+    crud::create(&app, authorized.principal.actor(), body.combo(name)).await
 }
 
 /// Get a combo.
@@ -176,7 +176,7 @@ pub async fn create(
     security(("bearer" = ["admin:combos:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Principal<Read<Combos>>,
+    _: Authorized<Read<Combos>>,
     Named(id): Named,
 ) -> Result<Response, Problem> {
     crud::read::<Combo>(&app, &id).await
@@ -192,7 +192,7 @@ pub async fn read(
     security(("bearer" = ["admin:combos:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Combos>>,
+    authorized: Authorized<Write<Combos>>,
     Named(id): Named,
     headers: HeaderMap,
     mut patch: Patch,
@@ -209,7 +209,7 @@ pub async fn replace(
         }
         Ok(combo)
     };
-    crud::replace(&app, principal.caller.actor(), &id, &headers, edit).await
+    crud::replace(&app, authorized.principal.actor(), &id, &headers, edit).await
 }
 
 /// Delete a combo.
@@ -220,12 +220,12 @@ pub async fn replace(
     security(("bearer" = ["admin:combos:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Combos>>,
+    authorized: Authorized<Write<Combos>>,
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     switched_on(&app)?;
-    crud::delete::<Combo>(&app, principal.caller.actor(), &id, &headers).await
+    crud::delete::<Combo>(&app, authorized.principal.actor(), &id, &headers).await
 }
 
 /// Validate a combo: resolve each of its selectors. Changes nothing.
@@ -236,7 +236,7 @@ pub async fn delete(
     security(("bearer" = ["admin:combos:read"])))]
 pub async fn validate(
     State(app): State<Arc<App>>,
-    _: Principal<Read<Combos>>,
+    _: Authorized<Read<Combos>>,
     Named(id): Named,
 ) -> Result<Json<Validation>, Problem> {
     let combo = crud::find::<Combo>(&app, &id).await?.value;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::scope::Scope;
 use domain::user_path::UserPath;
 use http::HeaderMap;
@@ -19,8 +19,8 @@ use utoipa::ToSchema;
 
 use super::watch::{self, Watched};
 use crate::App;
+use crate::authorized::{Authorized, Console, Needs as _, Read};
 use crate::fault::Problem;
-use crate::principal::{Console, Needs as _, Principal, Read};
 use crate::query::{self, Pairs};
 
 #[derive(Serialize, ToSchema)]
@@ -44,7 +44,7 @@ pub struct RecentView {
     security(("bearer" = ["admin:console:read"])))]
 pub async fn recent(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Console>>,
+    authorized: Authorized<Read<Console>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<RecentView>, Problem> {
     let limit = query::integer(&pairs, "limit", 1..=CAPACITY as i64)?.unwrap_or(100);
@@ -53,7 +53,7 @@ pub async fn recent(
     let after = query::integer(&pairs, "after", 0..=i64::MAX)?.map(i64::unsigned_abs);
     let batch = app.gateway.console.read_all(after.unwrap_or(0));
     let mut events = batch.events;
-    events.retain(|entry| concerns(entry, event, &principal.caller));
+    events.retain(|entry| concerns(entry, event, &authorized.principal));
     let mut last_id = batch.position;
     if let Some(surplus) = events.len().checked_sub(limit).filter(|surplus| *surplus > 0) {
         // With `after`, the oldest events are returned, so that the client can read on; without it, the latest.
@@ -80,12 +80,12 @@ pub async fn recent(
     security(("bearer" = ["admin:console:read"])))]
 pub async fn stream(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Console>>,
+    authorized: Authorized<Read<Console>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let event = event(&pairs)?;
-    Ok(watch::answer(app, principal.caller, Wanted(event), &headers, &pairs)?)
+    Ok(watch::answer(app, authorized.principal, Wanted(event), &headers, &pairs)?)
 }
 
 /// Filter of the event stream: events of one name, or all.
@@ -99,7 +99,7 @@ impl Watched for Wanted {
         &gateway.console
     }
 
-    fn concerns(&self, entry: &Entry, caller: &Caller) -> bool {
+    fn concerns(&self, entry: &Entry, caller: &Principal) -> bool {
         concerns(entry, self.0, caller)
     }
 
@@ -121,7 +121,7 @@ fn event(pairs: &Pairs) -> Result<Option<&'static str>, Fault> {
 }
 
 /// Whether an entry is visible: a caller bound to a user path sees only the calls of that subtree.
-fn concerns(entry: &Entry, event: Option<&str>, caller: &Caller) -> bool {
+fn concerns(entry: &Entry, event: Option<&str>, caller: &Principal) -> bool {
     if event.is_some_and(|event| event != entry.name()) {
         return false;
     }

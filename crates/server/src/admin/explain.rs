@@ -8,9 +8,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 use bytes::Bytes;
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::ids;
+use domain::principal::Principal;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pipeline::call::arrival::RequestId;
 use pipeline::call::response_headers::REQUEST_ID;
@@ -22,10 +22,10 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::App;
+use crate::authorized::{Authorized, Explain, Read};
 use crate::body::Strict;
 use crate::fault::Problem;
 use crate::inference::{call, chat};
-use crate::principal::{Explain, Principal, Read};
 use crate::request_context::RequestContext;
 use place::Place;
 
@@ -59,10 +59,10 @@ pub struct ExplainRequest {
 pub async fn create(
     State(app): State<Arc<App>>,
     Extension(visit): Extension<RequestContext>,
-    principal: Principal<Read<Explain>>,
+    authorized: Authorized<Read<Explain>>,
     Strict(request): Strict<ExplainRequest>,
 ) -> Result<Json<Explanation>, Problem> {
-    let Principal { caller: asker, snapshot, .. } = principal;
+    let Authorized { principal: asker, snapshot, .. } = authorized;
     if let Some(method) = request.method.as_deref().filter(|method| !method.eq_ignore_ascii_case("POST")) {
         let message = format!("'{method}' is not explained: calls of models are POST.");
         return Err(fault::invalid_parameter("method", message).into());
@@ -94,7 +94,7 @@ pub async fn create(
 }
 
 /// Finds the key to explain for. A caller bound to a user path may name keys of that subtree and its own.
-fn named(snapshot: &Snapshot, asker: &Caller, id: &str) -> Result<Caller, Fault> {
+fn named(snapshot: &Snapshot, asker: &Principal, id: &str) -> Result<Principal, Fault> {
     let own = asker.key();
     let reach = own.and_then(|key| key.user_path.as_ref());
     let found = snapshot.keys.by_id(id).filter(|key| {
@@ -102,7 +102,7 @@ fn named(snapshot: &Snapshot, asker: &Caller, id: &str) -> Result<Caller, Fault>
         own.is_some_and(|own| own.id == key.id) || reach.is_none_or(|reach| reach.covers(&path))
     });
     let missing = || fault::not_found(format!("There is no key '{id}'.")).param("as_key_id");
-    found.cloned().map(Caller::Key).ok_or_else(missing)
+    found.cloned().map(Principal::Key).ok_or_else(missing)
 }
 
 fn headers(given: &BTreeMap<String, String>) -> Result<HeaderMap, Fault> {

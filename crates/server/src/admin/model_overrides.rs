@@ -18,11 +18,11 @@ use super::crud::{self, Served};
 use super::names::Names;
 use super::record;
 use crate::App;
+use crate::authorized::{Authorized, ModelOverrides, Read, Write};
 use crate::body::Patch;
 use crate::fault::Problem;
 use crate::nearest;
 use crate::path::Named;
-use crate::principal::{ModelOverrides, Principal, Read, Write};
 use crate::query::Pairs;
 
 #[derive(Deserialize, ToSchema)]
@@ -107,7 +107,7 @@ impl Served for ModelOverride {
     security(("bearer" = ["admin:model-overrides:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Principal<Read<ModelOverrides>>,
+    _: Authorized<Read<ModelOverrides>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     crud::list::<ModelOverride>(&app, &pairs).await
@@ -121,7 +121,7 @@ pub async fn list(
     security(("bearer" = ["admin:model-overrides:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Principal<Read<ModelOverrides>>,
+    _: Authorized<Read<ModelOverrides>>,
     Named(selector): Named,
 ) -> Result<Response, Problem> {
     crud::read::<ModelOverride>(&app, &selector).await
@@ -136,7 +136,7 @@ pub async fn read(
     security(("bearer" = ["admin:model-overrides:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<ModelOverrides>>,
+    authorized: Authorized<Write<ModelOverrides>>,
     Named(selector): Named,
     headers: HeaderMap,
     patch: Patch,
@@ -146,7 +146,7 @@ pub async fn replace(
         let selector = record::name("selector", body.selector.take(), selector.clone())?;
         body.document(selector)
     };
-    crud::replace(&app, principal.caller.actor(), &selector, &headers, edit).await
+    crud::replace(&app, authorized.principal.actor(), &selector, &headers, edit).await
 }
 
 /// Delete an override: the provider's and the catalogue's values apply again.
@@ -157,9 +157,9 @@ pub async fn replace(
     security(("bearer" = ["admin:model-overrides:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<ModelOverrides>>,
+    authorized: Authorized<Write<ModelOverrides>>,
     Named(selector): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<ModelOverride>(&app, principal.caller.actor(), &selector, &headers).await
+    crud::delete::<ModelOverride>(&app, authorized.principal.actor(), &selector, &headers).await
 }

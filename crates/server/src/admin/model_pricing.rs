@@ -21,11 +21,11 @@ use super::crud::{self, Served};
 use super::names::Names;
 use super::record;
 use crate::App;
+use crate::authorized::{Authorized, ModelPricing, Read, Write};
 use crate::body::Patch;
 use crate::fault::Problem;
 use crate::nearest;
 use crate::path::Named;
-use crate::principal::{ModelPricing, Principal, Read, Write};
 use crate::query::{self, Pairs};
 
 pub use view::{PriceView, Source};
@@ -73,14 +73,14 @@ const MOST: i64 = 10_000;
         (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:model-pricing:read"])))]
 pub async fn list(
-    principal: Principal<Read<ModelPricing>>,
+    authorized: Authorized<Read<ModelPricing>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     let (limit, offset) = record::page(&pairs, MOST, MOST)?;
     let source = query::text(&pairs, "source").map(Source::parse).transpose()?;
     let search = query::text(&pairs, "search").map(str::to_lowercase);
     let provider = query::text(&pairs, "provider");
-    let mut views = view::all(&principal.snapshot.routes, |selector, instance, provider_type| {
+    let mut views = view::all(&authorized.snapshot.routes, |selector, instance, provider_type| {
         search.as_ref().is_none_or(|search| selector.to_lowercase().contains(search))
             && provider.is_none_or(|provider| provider == instance || provider == provider_type)
     });
@@ -98,10 +98,10 @@ pub async fn list(
     security(("bearer" = ["admin:model-pricing:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<ModelPricing>>,
+    authorized: Authorized<Read<ModelPricing>>,
     Named(selector): Named,
 ) -> Result<Response, Problem> {
-    let routes = &principal.snapshot.routes;
+    let routes = &authorized.snapshot.routes;
     let stored = app.refresher.store().collection::<ModelPrice>().get_readable(&selector).await?;
     match stored {
         Some(stored) => Ok(record::answer(StatusCode::OK, &stored.etag(), view::show(routes, &selector))),
@@ -120,7 +120,7 @@ pub async fn read(
     security(("bearer" = ["admin:model-pricing:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<ModelPricing>>,
+    authorized: Authorized<Write<ModelPricing>>,
     Named(selector): Named,
     headers: HeaderMap,
     mut patch: Patch,
@@ -133,7 +133,7 @@ pub async fn replace(
         body.selector = record::name("selector", sent, selector.clone())?;
         Ok(body)
     };
-    crud::replace(&app, principal.caller.actor(), &selector, &headers, edit).await
+    crud::replace(&app, authorized.principal.actor(), &selector, &headers, edit).await
 }
 
 /// Delete the operator's price: the catalogue's price, if any, applies again.
@@ -144,9 +144,9 @@ pub async fn replace(
     security(("bearer" = ["admin:model-pricing:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<ModelPricing>>,
+    authorized: Authorized<Write<ModelPricing>>,
     Named(selector): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<ModelPrice>(&app, principal.caller.actor(), &selector, &headers).await
+    crud::delete::<ModelPrice>(&app, authorized.principal.actor(), &selector, &headers).await
 }

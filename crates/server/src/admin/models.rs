@@ -13,8 +13,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::App;
+use crate::authorized::{Authorized, Models, Read};
 use crate::fault::Problem;
-use crate::principal::{Models, Principal, Read};
 use crate::query::{self, Pairs};
 use entry::ModelEntry;
 
@@ -41,13 +41,13 @@ pub struct CategoryCount {
     security(("bearer" = ["admin:models:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Models>>,
+    authorized: Authorized<Read<Models>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     let wanted = category(&pairs)?;
     let fits = |found: Category| wanted.is_none_or(|wanted| wanted == found);
     let lanes: Vec<_> =
-        principal.snapshot.routes.lanes().filter(|lane| fits(lane.mode().category())).collect();
+        authorized.snapshot.routes.lanes().filter(|lane| fits(lane.mode().category())).collect();
     let default_enabled = app.gateway.policy.models_enabled_by_default;
     let entries: Vec<ModelEntry> =
         lanes.iter().take(MOST).map(|lane| entry::show(lane, default_enabled)).collect();
@@ -58,8 +58,9 @@ pub async fn list(
 #[utoipa::path(get, path = "/admin/api/v1/models/categories", tag = "models",
     responses((status = 200, description = "The categories", body = Vec<CategoryCount>), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:models:read"])))]
-pub async fn categories(principal: Principal<Read<Models>>) -> Json<Vec<CategoryCount>> {
-    let found: Vec<Category> = principal.snapshot.routes.lanes().map(|lane| lane.mode().category()).collect();
+pub async fn categories(authorized: Authorized<Read<Models>>) -> Json<Vec<CategoryCount>> {
+    let found: Vec<Category> =
+        authorized.snapshot.routes.lanes().map(|lane| lane.mode().category()).collect();
     let all = CategoryCount { category: ALL, display_name: "All", count: found.len() };
     let count = |category: &Category| CategoryCount {
         category: category.as_str(),

@@ -19,10 +19,10 @@ use super::names::Names;
 use super::providers::{self, ProviderHealth};
 use super::record;
 use crate::App;
+use crate::authorized::{Authorized, Pools, Read, Write};
 use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{Pools, Principal, Read, Write};
 use crate::query::Pairs;
 
 #[derive(Deserialize, ToSchema)]
@@ -130,7 +130,7 @@ fn status(app: &App, member: &str) -> MemberStatus {
     security(("bearer" = ["admin:pools:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Principal<Read<Pools>>,
+    _: Authorized<Read<Pools>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     crud::list::<Pool>(&app, &pairs).await
@@ -143,11 +143,11 @@ pub async fn list(
     security(("bearer" = ["admin:pools:write"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Pools>>,
+    authorized: Authorized<Write<Pools>>,
     Strict(mut body): Strict<PoolBody>,
 ) -> Result<Response, Problem> {
     let name = body.name.take().unwrap_or_default();
-    crud::create(&app, principal.caller.actor(), body.pool(name)).await
+    crud::create(&app, authorized.principal.actor(), body.pool(name)).await
 }
 
 /// Get a pool with the current state of its members.
@@ -157,7 +157,7 @@ pub async fn create(
     security(("bearer" = ["admin:pools:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Principal<Read<Pools>>,
+    _: Authorized<Read<Pools>>,
     Named(name): Named,
 ) -> Result<Response, Problem> {
     crud::read::<Pool>(&app, &name).await
@@ -172,7 +172,7 @@ pub async fn read(
     security(("bearer" = ["admin:pools:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Pools>>,
+    authorized: Authorized<Write<Pools>>,
     Named(name): Named,
     headers: HeaderMap,
     patch: Patch,
@@ -187,7 +187,7 @@ pub async fn replace(
         }
         Ok(pool)
     };
-    crud::replace(&app, principal.caller.actor(), &name, &headers, edit).await
+    crud::replace(&app, authorized.principal.actor(), &name, &headers, edit).await
 }
 
 /// Delete a pool.
@@ -197,9 +197,9 @@ pub async fn replace(
     security(("bearer" = ["admin:pools:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Pools>>,
+    authorized: Authorized<Write<Pools>>,
     Named(name): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<Pool>(&app, principal.caller.actor(), &name, &headers).await
+    crud::delete::<Pool>(&app, authorized.principal.actor(), &name, &headers).await
 }

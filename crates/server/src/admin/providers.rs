@@ -22,10 +22,10 @@ use utoipa::ToSchema;
 use super::names::Names;
 use super::record;
 use crate::App;
+use crate::authorized::{Authorized, Providers, Read, Write};
 use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{Principal, Providers, Read, Write};
 use draft::ProviderBody;
 pub use health::{ProviderHealth, of as health_of, readiness};
 use view::{ProviderView, StatusView, TypeView};
@@ -44,16 +44,16 @@ pub struct TestResult {
     security(("bearer" = ["admin:providers:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Providers>>,
+    authorized: Authorized<Read<Providers>>,
 ) -> Json<Vec<ProviderView>> {
-    Json(principal.snapshot.routes.instances.values().map(|instance| view::show(&app, instance)).collect())
+    Json(authorized.snapshot.routes.instances.values().map(|instance| view::show(&app, instance)).collect())
 }
 
 /// List the provider types.
 #[utoipa::path(get, path = "/admin/api/v1/providers/types", tag = "providers",
     responses((status = 200, description = "The types", body = Vec<TypeView>), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:providers:read"])))]
-pub async fn types(_: Principal<Read<Providers>>) -> Json<Vec<TypeView>> {
+pub async fn types(_: Authorized<Read<Providers>>) -> Json<Vec<TypeView>> {
     Json(view::types())
 }
 
@@ -63,9 +63,9 @@ pub async fn types(_: Principal<Read<Providers>>) -> Json<Vec<TypeView>> {
     security(("bearer" = ["admin:providers:read"])))]
 pub async fn status(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Providers>>,
+    authorized: Authorized<Read<Providers>>,
 ) -> Json<Vec<StatusView>> {
-    Json(principal.snapshot.routes.instances.values().map(|instance| view::status(&app, instance)).collect())
+    Json(authorized.snapshot.routes.instances.values().map(|instance| view::status(&app, instance)).collect())
 }
 
 /// Create a provider instance.
@@ -75,7 +75,7 @@ pub async fn status(
     security(("bearer" = ["admin:providers:write"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Providers>>,
+    authorized: Authorized<Write<Providers>>,
     Strict(body): Strict<ProviderBody>,
 ) -> Result<Response, Problem> {
     let _turn = app.naming.lock().await;
@@ -85,7 +85,7 @@ pub async fn create(
             .param("name")
             .into());
     }
-    write(&app, principal.caller.actor(), provider, Writing::Create, None, StatusCode::CREATED).await
+    write(&app, authorized.principal.actor(), provider, Writing::Create, None, StatusCode::CREATED).await
 }
 
 /// Get a provider instance.
@@ -95,10 +95,10 @@ pub async fn create(
     security(("bearer" = ["admin:providers:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Providers>>,
+    authorized: Authorized<Read<Providers>>,
     Named(name): Named,
 ) -> Result<Response, Problem> {
-    let instance = find(&principal.snapshot.routes.instances, &name)?;
+    let instance = find(&authorized.snapshot.routes.instances, &name)?;
     let stored = app.refresher.store().collection::<Provider>().get_readable(&name).await?;
     let view = Json(view::show(&app, &instance));
     Ok(match stored {
@@ -118,7 +118,7 @@ pub async fn read(
     security(("bearer" = ["admin:providers:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Providers>>,
+    authorized: Authorized<Write<Providers>>,
     Named(name): Named,
     headers: HeaderMap,
     patch: Patch,
@@ -130,7 +130,8 @@ pub async fn replace(
     body.name = Some(record::name("name", body.name.take(), name)?);
     let provider = body.provider(stored)?;
     let status = if known.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    write(&app, principal.caller.actor(), provider, Writing::Upsert, record::if_match(&headers), status).await
+    write(&app, authorized.principal.actor(), provider, Writing::Upsert, record::if_match(&headers), status)
+        .await
 }
 
 /// The instance in the current snapshot. Read after the `naming` lock is acquired, so that a waiting request does not
@@ -185,7 +186,7 @@ fn find(
     security(("bearer" = ["admin:providers:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Providers>>,
+    authorized: Authorized<Write<Providers>>,
     Named(name): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
@@ -196,7 +197,7 @@ pub async fn delete(
         return Err(not_stored(&name, instance.source).into());
     }
     let providers = app.refresher.store().collection::<Provider>();
-    let (actor, if_match) = (principal.caller.actor(), record::if_match(&headers));
+    let (actor, if_match) = (authorized.principal.actor(), record::if_match(&headers));
     match app.refresher.configured_source(&name) {
         Some(_) => providers.delete_override(&name, actor, if_match).await?,
         None => providers.delete_any(&name, actor, if_match).await?,
@@ -221,10 +222,10 @@ fn not_stored(name: &str, source: Source) -> Fault {
     security(("bearer" = ["admin:providers:write"])))]
 pub async fn test(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Providers>>,
+    authorized: Authorized<Write<Providers>>,
     Named(name): Named,
 ) -> Result<Json<TestResult>, Problem> {
-    let instance = find(&principal.snapshot.routes.instances, &name)?;
+    let instance = find(&authorized.snapshot.routes.instances, &name)?;
     let started = app.gateway.clock.tick();
     let asked = match instance.core.vendor.answer {
         Some(_) => Ok(instance.lanes.len()),
@@ -245,10 +246,10 @@ pub async fn test(
     security(("bearer" = ["admin:providers:write"])))]
 pub async fn discover(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Providers>>,
+    authorized: Authorized<Write<Providers>>,
     Named(name): Named,
 ) -> Result<Json<ProviderView>, Problem> {
-    find(&principal.snapshot.routes.instances, &name)?;
+    find(&authorized.snapshot.routes.instances, &name)?;
     app.refresher.discover_one(&name).await;
     let instance = find(&app.gateway.snapshot().routes.instances, &name)?;
     Ok(Json(view::show(&app, &instance)))

@@ -16,9 +16,9 @@ use wire::vendors;
 
 use super::usage;
 use crate::App;
+use crate::authorized::{Authorized, Usage, Write};
 use crate::body::Strict;
 use crate::fault::Problem;
-use crate::principal::{Principal, Usage, Write};
 use crate::query::{self, Pairs};
 
 #[derive(Deserialize, ToSchema)]
@@ -66,7 +66,7 @@ const WORD: &str = "recalculate";
     security(("bearer" = ["admin:usage:write"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Usage>>,
+    authorized: Authorized<Write<Usage>>,
     headers: HeaderMap,
     Strict(body): Strict<RecalculationBody>,
 ) -> Result<Json<RecalculationResult>, Problem> {
@@ -76,15 +76,15 @@ pub async fn create(
             format!("This changes what past calls cost: confirm it with \"confirmation\": \"{WORD}\".");
         return Err(fault::invalid_parameter("confirmation", message).into());
     }
-    let pairs = pairs(body, &principal.snapshot.routes)?;
-    let filter = query::usage_filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
+    let pairs = pairs(body, &authorized.snapshot.routes)?;
+    let filter = query::usage_filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
     let turn = app
         .recalculating
         .clone()
         .try_lock_owned()
         .map_err(|_| fault::conflict("Costs are being recalculated already: wait until that is done."))?;
-    let (ledger, actor) = (app.refresher.store().ledger().clone(), principal.caller.actor().to_owned());
-    let snapshot = principal.snapshot;
+    let (ledger, actor) = (app.refresher.store().ledger().clone(), authorized.principal.actor().to_owned());
+    let snapshot = authorized.snapshot;
     // Runs in a task of its own, so that it is finished even if the client disconnects. The task holds the lock, so
     // that no second recalculation starts meanwhile.
     let task = app.gateway.tasks.spawn(async move {

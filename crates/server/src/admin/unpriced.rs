@@ -12,8 +12,8 @@ use utoipa::ToSchema;
 use super::usage::ReportParameters;
 use super::{record, usage};
 use crate::App;
+use crate::authorized::{Authorized, Read, Usage};
 use crate::fault::Problem;
-use crate::principal::{Principal, Read, Usage};
 use crate::query::{self, Pairs};
 
 #[derive(Serialize, ToSchema)]
@@ -38,12 +38,12 @@ pub struct UnpricedView {
     security(("bearer" = ["admin:usage:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Usage>>,
+    authorized: Authorized<Read<Usage>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<Vec<UnpricedView>>, Problem> {
     usage::enabled(&app)?;
-    let filter = query::usage_filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
+    let filter = query::usage_filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
     let found = app.refresher.store().ledger().unpriced(&filter).await?;
     Ok(Json(found.into_iter().map(show).collect()))
 }

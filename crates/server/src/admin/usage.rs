@@ -18,7 +18,7 @@ use store::{Figures, Ledger, UsageFilter};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::App;
-use crate::principal::{Principal, Read, Usage};
+use crate::authorized::{Authorized, Read, Usage};
 use crate::query::{self, Pairs};
 
 /// Query parameters of all reports.
@@ -75,12 +75,12 @@ impl From<&Figures> for Consumption {
 /// The filter of a report. `search` applies to the log only.
 fn filter(
     app: &App,
-    principal: &Principal<Read<Usage>>,
+    authorized: &Authorized<Read<Usage>>,
     pairs: &Pairs,
     headers: &HeaderMap,
 ) -> Result<UsageFilter, Fault> {
     enabled(app)?;
-    let filter = query::usage_filter(pairs, headers, &principal.caller, app.gateway.clock.now())?;
+    let filter = query::usage_filter(pairs, headers, &authorized.principal, app.gateway.clock.now())?;
     Ok(UsageFilter { search: None, ..filter })
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::scope::Scope;
 use futures_util::stream;
 use http::HeaderMap;
@@ -35,7 +35,7 @@ pub trait Watched: Send + Sync + 'static {
     const SCOPE: Scope;
 
     fn feed(gateway: &Gateway) -> &Feed<Self::Event>;
-    fn concerns(&self, entry: &Entry<Self::Event>, caller: &Caller) -> bool;
+    fn concerns(&self, entry: &Entry<Self::Event>, caller: &Principal) -> bool;
     fn name(entry: &Entry<Self::Event>) -> &'static str;
     fn json(entry: &Entry<Self::Event>) -> &str;
 }
@@ -43,7 +43,7 @@ pub trait Watched: Send + Sync + 'static {
 /// Streams events as they happen, starting after the last event that the client received.
 pub fn answer<W: Watched>(
     app: Arc<App>,
-    caller: Caller,
+    caller: Principal,
     watched: W,
     headers: &HeaderMap,
     pairs: &Pairs,
@@ -72,7 +72,7 @@ fn last_event_id(headers: &HeaderMap, pairs: &Pairs) -> Result<Option<u64>, Faul
 
 struct Watch<W> {
     app: Arc<App>,
-    caller: Caller,
+    caller: Principal,
     watched: W,
     position: u64,
     /// Number of events that were overwritten before this client read them.

@@ -13,9 +13,9 @@ use pipeline::routing::resolve::access::Access;
 use serde_json::{Value, json};
 
 use crate::App;
+use crate::authorized::{Authorized, Inference};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{Inference, Principal};
 use crate::query::{self, Pairs};
 use crate::request_context::RequestContext;
 
@@ -29,15 +29,15 @@ use crate::request_context::RequestContext;
 pub async fn list(
     State(app): State<Arc<App>>,
     Extension(visit): Extension<RequestContext>,
-    principal: Result<Principal<Inference>, Problem>,
+    authorized: Result<Authorized<Inference>, Problem>,
     headers: HeaderMap,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<Value>, Problem> {
     let list = || -> Result<Json<Value>, Problem> {
-        let principal = principal?;
-        let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
+        let authorized = authorized?;
+        let user_path = authorized.principal.user_path(arrival::user_path(&headers)?)?;
         let access =
-            Access::new(&app.gateway.policy, &principal.snapshot.routes, &principal.caller, &user_path);
+            Access::new(&app.gateway.policy, &authorized.snapshot.routes, &authorized.principal, &user_path);
         let all = models::list_for_google(&access, app.gateway.policy.keep_only_aliases);
         Ok(Json(page(all, &pairs)?))
     };
@@ -53,16 +53,16 @@ pub async fn list(
 pub async fn retrieve(
     State(app): State<Arc<App>>,
     Extension(visit): Extension<RequestContext>,
-    principal: Result<Principal<Inference>, Problem>,
+    authorized: Result<Authorized<Inference>, Problem>,
     headers: HeaderMap,
     named: Result<Named, Problem>,
 ) -> Result<Json<Value>, Problem> {
     let retrieve = || -> Result<Json<Value>, Problem> {
-        let principal = principal?;
+        let authorized = authorized?;
         let Named(id) = named?;
-        let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
+        let user_path = authorized.principal.user_path(arrival::user_path(&headers)?)?;
         let access =
-            Access::new(&app.gateway.policy, &principal.snapshot.routes, &principal.caller, &user_path);
+            Access::new(&app.gateway.policy, &authorized.snapshot.routes, &authorized.principal, &user_path);
         Ok(Json(models::retrieve_for_google(&access, &id)?))
     };
     retrieve().map_err(|problem| problem.in_dialect(Format::Generate, visit.request_id.as_str()))

@@ -12,10 +12,10 @@ use pipeline::routing::resolve::access::Access;
 use serde_json::Value;
 
 use crate::App;
+use crate::authorized::{Authorized, Inference};
 use crate::fault::Problem;
 use crate::inference::google_models;
 use crate::path::Named;
-use crate::principal::{Inference, Principal};
 use crate::query::Pairs;
 
 /// List the models that the caller may use.
@@ -24,12 +24,12 @@ use crate::query::Pairs;
     security(("bearer" = ["inference"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    principal: Principal<Inference>,
+    authorized: Authorized<Inference>,
     headers: HeaderMap,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<Value>, Problem> {
-    let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
-    let access = access(&app, &principal, &user_path);
+    let user_path = authorized.principal.user_path(arrival::user_path(&headers)?)?;
+    let access = access(&app, &authorized, &user_path);
     let keep_only_aliases = app.gateway.policy.keep_only_aliases;
     if is_google_client(&headers) {
         let all = models::list_for_google(&access, keep_only_aliases);
@@ -47,8 +47,8 @@ fn is_google_client(headers: &HeaderMap) -> bool {
     headers.contains_key("x-goog-api-key") && !headers.contains_key(http::header::AUTHORIZATION)
 }
 
-fn access<'a>(app: &App, principal: &'a Principal<Inference>, user_path: &'a UserPath) -> Access<'a> {
-    Access::new(&app.gateway.policy, &principal.snapshot.routes, &principal.caller, user_path)
+fn access<'a>(app: &App, authorized: &'a Authorized<Inference>, user_path: &'a UserPath) -> Access<'a> {
+    Access::new(&app.gateway.policy, &authorized.snapshot.routes, &authorized.principal, user_path)
 }
 
 /// Get one model by any name that a request's `model` accepts; slashes need no encoding.
@@ -59,11 +59,11 @@ fn access<'a>(app: &App, principal: &'a Principal<Inference>, user_path: &'a Use
     security(("bearer" = ["inference"])))]
 pub async fn retrieve(
     State(app): State<Arc<App>>,
-    principal: Principal<Inference>,
+    authorized: Authorized<Inference>,
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Json<Value>, Problem> {
-    let user_path = principal.caller.user_path(arrival::user_path(&headers)?)?;
+    let user_path = authorized.principal.user_path(arrival::user_path(&headers)?)?;
     let retrieve = if is_google_client(&headers) { models::retrieve_for_google } else { models::retrieve };
-    Ok(Json(retrieve(&access(&app, &principal, &user_path), &id)?))
+    Ok(Json(retrieve(&access(&app, &authorized, &user_path), &id)?))
 }

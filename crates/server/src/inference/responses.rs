@@ -21,9 +21,9 @@ use wire::json;
 
 use super::call::{self, Endpoint};
 use crate::App;
+use crate::authorized::{Authorized, Inference};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{Inference, Principal};
 use crate::query::{self, Pairs};
 use crate::request_context::RequestContext;
 
@@ -60,12 +60,12 @@ pub async fn create(
     security(("bearer" = ["inference"])))]
 pub async fn retrieve(
     State(app): State<Arc<App>>,
-    principal: Principal<Inference>,
+    authorized: Authorized<Inference>,
     headers: HeaderMap,
     Named(id): Named,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    let body = inquiry(&app, &principal, &headers, &id, &pairs)?.retrieve().await?;
+    let body = inquiry(&app, &authorized, &headers, &id, &pairs)?.retrieve().await?;
     Ok(document(body))
 }
 
@@ -78,12 +78,12 @@ pub async fn retrieve(
     security(("bearer" = ["inference"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    principal: Principal<Inference>,
+    authorized: Authorized<Inference>,
     headers: HeaderMap,
     Named(id): Named,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(inquiry(&app, &principal, &headers, &id, &pairs)?.delete().await?))
+    Ok(Json(inquiry(&app, &authorized, &headers, &id, &pairs)?.delete().await?))
 }
 
 /// List the input items of a response as they were sent.
@@ -99,14 +99,14 @@ pub async fn delete(
     security(("bearer" = ["inference"])))]
 pub async fn input_items(
     State(app): State<Arc<App>>,
-    principal: Principal<Inference>,
+    authorized: Authorized<Inference>,
     headers: HeaderMap,
     Named(id): Named,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     let page = Page::read(&pairs)?;
     let query = page.query();
-    let items = inquiry(&app, &principal, &headers, &id, &pairs)?.input_items(query.as_deref()).await?;
+    let items = inquiry(&app, &authorized, &headers, &id, &pairs)?.input_items(query.as_deref()).await?;
     match items {
         Items::Kept(items) if items.len() < LARGE_BODY => Ok(document(page.cut(&id, &items)?)),
         Items::Kept(items) => {
@@ -126,12 +126,12 @@ pub async fn input_items(
     security(("bearer" = ["inference"])))]
 pub async fn cancel(
     State(app): State<Arc<App>>,
-    principal: Principal<Inference>,
+    authorized: Authorized<Inference>,
     headers: HeaderMap,
     Named(id): Named,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    let body = inquiry(&app, &principal, &headers, &id, &pairs)?.cancel().await?;
+    let body = inquiry(&app, &authorized, &headers, &id, &pairs)?.cancel().await?;
     Ok(document(body))
 }
 
@@ -179,19 +179,19 @@ fn document(body: Bytes) -> Response {
 
 fn inquiry<'a>(
     app: &'a App,
-    principal: &'a Principal<Inference>,
+    authorized: &'a Authorized<Inference>,
     headers: &HeaderMap,
     id: &'a str,
     pairs: &'a Pairs,
 ) -> Result<Inquiry<'a>, Fault> {
-    let caller = &principal.caller;
+    let caller = &authorized.principal;
     let owner = Owner {
         key: caller.actor().to_owned(),
         user_path: caller.user_path(arrival::user_path(headers)?)?.as_str().to_owned(),
         tenant: caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned)),
     };
     let provider = query::text(pairs, "provider");
-    Ok(Inquiry { gateway: &app.gateway, snapshot: &principal.snapshot, caller, owner, id, provider })
+    Ok(Inquiry { gateway: &app.gateway, snapshot: &authorized.snapshot, caller, owner, id, provider })
 }
 
 /// The requested page of a response's items.

@@ -12,8 +12,8 @@ use axum::response::{IntoResponse as _, Response};
 use domain::fault::{Fault, FaultCode};
 
 use crate::App;
+use crate::authorized::{Authorized, Inference};
 use crate::fault::Problem;
-use crate::principal::{Inference, Principal};
 use crate::request_context::RequestContext;
 
 /// Stream the events of `POST /v1/responses` over a WebSocket. Send `{"type":"response.create", …}`.
@@ -24,7 +24,7 @@ use crate::request_context::RequestContext;
 pub async fn open(
     State(app): State<Arc<App>>,
     Extension(visit): Extension<RequestContext>,
-    _: Principal<Inference>,
+    _: Authorized<Inference>,
     request: Request,
 ) -> Response {
     let (mut parts, _) = request.into_parts();

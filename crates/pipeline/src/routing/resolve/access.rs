@@ -1,8 +1,8 @@
 //! Access to targets: the key's lists, its pool, and model overrides, checked against resolved targets.
 
 use domain::access::Verdict;
-use domain::caller::Caller;
 use domain::fault::{self, Fault, FaultCode};
+use domain::principal::Principal;
 use domain::user_path::UserPath;
 
 use crate::policy::Policy;
@@ -12,7 +12,7 @@ use crate::routing::routes::{Lane, Routes};
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
     pub routes: &'a Routes,
-    pub caller: &'a Caller,
+    pub caller: &'a Principal,
     pub user_path: &'a UserPath,
     /// Whether models without an override are enabled.
     pub enabled_by_default: bool,
@@ -53,7 +53,7 @@ impl Refusal {
 }
 
 impl<'a> Access<'a> {
-    pub fn new(policy: &Policy, routes: &'a Routes, caller: &'a Caller, user_path: &'a UserPath) -> Self {
+    pub fn new(policy: &Policy, routes: &'a Routes, caller: &'a Principal, user_path: &'a UserPath) -> Self {
         Self {
             routes,
             caller,

@@ -1,8 +1,8 @@
 //! Filter, sort order and cursor of audit log queries.
 
-use domain::caller::Caller;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use http::HeaderMap;
 use store::{AuditCursor, AuditFilter, AuditSort};
 
@@ -14,7 +14,7 @@ const LONGEST_SEARCH: usize = 200;
 pub fn filter(
     pairs: &Pairs,
     headers: &HeaderMap,
-    caller: &Caller,
+    caller: &Principal,
     now: Timestamp,
 ) -> Result<AuditFilter, Fault> {
     let zone = query::time_zone(pairs, headers)?;

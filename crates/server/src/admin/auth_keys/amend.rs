@@ -1,7 +1,7 @@
 //! Updates a stored key with optimistic concurrency control.
 
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::resources::auth_key::AuthKey;
 use http::HeaderMap;
 use store::{StoreError, Stored, Write as Writing};
@@ -16,7 +16,7 @@ const ATTEMPTS: usize = 5;
 /// the newer version, unless the client sent `If-Match`.
 pub async fn amend(
     app: &App,
-    caller: &Caller,
+    caller: &Principal,
     id: &str,
     headers: &HeaderMap,
     change: impl Fn(&Stored<AuthKey>) -> Result<AuthKey, Fault>,

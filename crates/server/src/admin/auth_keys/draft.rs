@@ -1,8 +1,8 @@
 //! Validates a request for a new key against the rights of its creator.
 
-use domain::caller::Caller;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::resources::auth_key::{AuthKey, RateLimits};
 use domain::scope::Scope;
 use domain::secret::Secret;
@@ -52,7 +52,7 @@ pub fn draft(
     request: CreateKey,
     id: String,
     raw: &Secret,
-    creator: &Caller,
+    creator: &Principal,
     names: &Names,
 ) -> Result<AuthKey, Fault> {
     let expires_at = end(None, &Some(request.expiry), &Some(request.expires_at))?;

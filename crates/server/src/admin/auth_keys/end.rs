@@ -14,10 +14,10 @@ use super::super::record;
 use super::view::{self, KeyView};
 use super::{amend, find, missing};
 use crate::App;
+use crate::authorized::{AuthKeys, Authorized, Write};
 use crate::body::{Nothing, Perhaps};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{AuthKeys, Principal, Write};
 
 /// Deactivate a key: it is refused as soon as this request has succeeded. Repeating it changes nothing.
 #[utoipa::path(post, path = "/admin/api/v1/auth-keys/{id}/deactivate", tag = "auth-keys",
@@ -27,13 +27,13 @@ use crate::principal::{AuthKeys, Principal, Write};
     security(("bearer" = ["admin:auth-keys:write"])))]
 pub async fn deactivate(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<AuthKeys>>,
+    authorized: Authorized<Write<AuthKeys>>,
     Named(id): Named,
     headers: HeaderMap,
     Perhaps(Nothing {}): Perhaps<Nothing>,
 ) -> Result<Response, Problem> {
     let now = app.gateway.clock.now();
-    let stored = amend::amend(&app, &principal.caller, &id, &headers, |stored| {
+    let stored = amend::amend(&app, &authorized.principal, &id, &headers, |stored| {
         let deactivated_at = stored.value.deactivated_at.or(Some(now));
         Ok(AuthKey { deactivated_at, ..stored.value.clone() })
     });
@@ -48,16 +48,16 @@ pub async fn deactivate(
     security(("bearer" = ["admin:auth-keys:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<AuthKeys>>,
+    authorized: Authorized<Write<AuthKeys>>,
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let keys = app.refresher.store().collection::<AuthKey>();
     // The user path of an unreadable key is unknown, so callers with the whole tree may delete it.
-    if principal.caller.subtree().is_some() {
-        find(&app, &principal.caller, &id).await?;
+    if authorized.principal.subtree().is_some() {
+        find(&app, &authorized.principal, &id).await?;
     }
-    match keys.delete_any(&id, principal.caller.actor(), record::if_match(&headers)).await {
+    match keys.delete_any(&id, authorized.principal.actor(), record::if_match(&headers)).await {
         Err(StoreError::NotFound) => return Err(missing(&id).into()),
         deleted => deleted?,
     }

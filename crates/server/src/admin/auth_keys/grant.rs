@@ -1,8 +1,8 @@
 //! Checks that a key grants at most the rights of its creator: scopes, user path, allowed models, limits and expiry.
 
 use domain::access;
-use domain::caller::{Caller, KeyFacts};
 use domain::fault::{self, Fault};
+use domain::principal::{KeyFacts, Principal};
 use domain::resources::auth_key::AuthKey;
 use domain::user_path::UserPath;
 use pipeline::routing::names::Names;
@@ -10,7 +10,7 @@ use pipeline::routing::names::Names;
 use super::super::record;
 
 /// Resolves the user path of a key: the requested one, which must lie below the creator's, else the creator's own.
-pub fn reach(asked: Option<&str>, giver: &Caller) -> Result<Option<String>, Fault> {
+pub fn reach(asked: Option<&str>, giver: &Principal) -> Result<Option<String>, Fault> {
     let own = giver.key().and_then(|key| key.user_path.clone());
     let asked = asked.filter(|path| !path.is_empty());
     let asked = asked
@@ -25,7 +25,7 @@ pub fn reach(asked: Option<&str>, giver: &Caller) -> Result<Option<String>, Faul
 }
 
 /// Fills in the creator's restrictions wherever a key has none of its own.
-pub fn inherit(mut key: AuthKey, giver: &Caller) -> AuthKey {
+pub fn inherit(mut key: AuthKey, giver: &Principal) -> AuthKey {
     let Some(giver) = giver.key() else { return key };
     key.allowed_providers = key.allowed_providers.or_else(|| giver.lists.allowed_providers.clone());
     key.allowed_models = key.allowed_models.or_else(|| giver.lists.allowed_models.clone());
@@ -43,7 +43,7 @@ pub fn inherit(mut key: AuthKey, giver: &Caller) -> AuthKey {
 }
 
 /// Rejects a key that has any right that its creator lacks.
-pub fn within(key: &AuthKey, giver: &Caller, names: &Names) -> Result<(), Fault> {
+pub fn within(key: &AuthKey, giver: &Principal, names: &Names) -> Result<(), Fault> {
     key.scopes.iter().try_for_each(|scope| giver.require(*scope))?;
     let Some(giver) = giver.key() else { return Ok(()) };
     if let Some(entry) = beyond(key.allowed_providers.as_deref(), giver.lists.allowed_providers.as_deref()) {

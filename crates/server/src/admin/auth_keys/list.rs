@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use domain::caller::{Caller, KeyFacts};
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
+use domain::principal::{KeyFacts, Principal};
 use domain::resources::auth_key::AuthKey;
 use domain::scope::Scope;
 use domain::user_path::UserPath;
@@ -21,8 +21,8 @@ use utoipa::ToSchema;
 use super::super::record;
 use super::view::{self, KeyView};
 use crate::App;
+use crate::authorized::{AuthKeys, Authorized, Read};
 use crate::fault::Problem;
-use crate::principal::{AuthKeys, Principal, Read};
 use crate::query::{self, Pairs};
 
 const LONGEST_SEARCH: usize = 200;
@@ -49,16 +49,16 @@ pub struct KeyList {
     security(("bearer" = ["admin:auth-keys:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<AuthKeys>>,
+    authorized: Authorized<Read<AuthKeys>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<KeyList>, Problem> {
     let (limit, offset) = record::page(&pairs, 50, 200)?;
     let now = app.gateway.clock.now();
-    let choice = Choice::read(&pairs, &app, &principal.caller).await?;
+    let choice = Choice::read(&pairs, &app, &authorized.principal).await?;
     let range = offset as usize..(offset as usize).saturating_add(limit as usize);
     // Sorting many keys takes too long for a thread that serves calls.
     let choosing = app.gateway.tasks.spawn_blocking({
-        let (app, snapshot) = (app.clone(), principal.snapshot);
+        let (app, snapshot) = (app.clone(), authorized.snapshot);
         move || choice.page(&snapshot.keys, &app, range, now)
     });
     let (page, total) = choosing.await.map_err(|_| fault::internal_error())?;
@@ -76,7 +76,7 @@ struct Choice {
 }
 
 impl Choice {
-    async fn read(pairs: &Pairs, app: &App, caller: &Caller) -> Result<Self, Problem> {
+    async fn read(pairs: &Pairs, app: &App, caller: &Principal) -> Result<Self, Problem> {
         let (wanted, order) = (Wanted::read(pairs, caller)?, Order::read(pairs)?);
         let uses = match order.field {
             Field::LastUsedAt => app.refresher.store().ledger().all_key_uses().await?,
@@ -140,7 +140,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn read(pairs: &Pairs, caller: &Caller) -> Result<Self, Fault> {
+    fn read(pairs: &Pairs, caller: &Principal) -> Result<Self, Fault> {
         let search = query::text(pairs, "search").map(str::to_lowercase);
         if search.as_ref().is_some_and(|text| text.chars().count() > LONGEST_SEARCH) {
             let message = format!("'search' has at most {LONGEST_SEARCH} characters.");
@@ -182,7 +182,7 @@ fn mentions(key: &KeyFacts, text: &str) -> bool {
 }
 
 /// The requested subtree, which must lie within the caller's own.
-fn subtree(pairs: &Pairs, caller: &Caller) -> Result<Option<UserPath>, Fault> {
+fn subtree(pairs: &Pairs, caller: &Principal) -> Result<Option<UserPath>, Fault> {
     let own = caller.key().and_then(|key| key.user_path.clone());
     let asked = query::text(pairs, "user_path")
         .map(|path| UserPath::parse(path).map_err(|reason| fault::invalid_parameter("user_path", reason)))

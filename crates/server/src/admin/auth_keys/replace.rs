@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
-use domain::caller::Caller;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::resources::auth_key::{AuthKey, RateLimits};
 use http::HeaderMap;
 use serde::{Deserialize, Deserializer};
@@ -17,10 +17,10 @@ use super::super::record;
 use super::view::{self, KeyView, PreviousView};
 use super::{amend, draft, grant};
 use crate::App;
+use crate::authorized::{AuthKeys, Authorized, Write};
 use crate::body::Patch;
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{AuthKeys, Principal, Write};
 
 /// An edit of a field: absent, null or a value.
 pub type Edit<T> = Option<Option<T>>;
@@ -96,7 +96,7 @@ const READ_ONLY: [&str; 7] =
     security(("bearer" = ["admin:auth-keys:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<AuthKeys>>,
+    authorized: Authorized<Write<AuthKeys>>,
     Named(id): Named,
     headers: HeaderMap,
     patch: Patch,
@@ -105,7 +105,7 @@ pub async fn replace(
     let _turn = app.naming.lock().await;
     let names = Names::load(&app).await?;
     let routes = app.gateway.snapshot().routes.clone();
-    let (caller, now) = (&principal.caller, app.gateway.clock.now());
+    let (caller, now) = (&authorized.principal, app.gateway.clock.now());
     let stored = amend::amend(&app, caller, &id, &headers, |stored| {
         // Otherwise a caller could use its edit rights to gain the rights of a more powerful key.
         grant::within(&stored.value, caller, &routes.names)?;
@@ -122,7 +122,7 @@ pub async fn replace(
     view::answer(&app, stored.await?).await
 }
 
-fn edited(request: &EditKey, mut key: AuthKey, editor: &Caller, now: Timestamp) -> Result<AuthKey, Fault> {
+fn edited(request: &EditKey, mut key: AuthKey, editor: &Principal, now: Timestamp) -> Result<AuthKey, Fault> {
     if let Some(name) = &request.name {
         key.name = name.as_deref().unwrap_or_default().trim().to_owned();
     }

@@ -15,10 +15,10 @@ use super::super::record;
 use super::view::{self, CreatedKey, KeyView};
 use super::{amend, grant, warnings};
 use crate::App;
+use crate::authorized::{AuthKeys, Authorized, Write};
 use crate::body::Perhaps;
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{AuthKeys, Principal, Write};
 
 /// A day, so that clients can be updated one after the other.
 const DEFAULT_OVERLAP: i64 = 86_400;
@@ -45,7 +45,7 @@ pub struct RotateKey {
     security(("bearer" = ["admin:auth-keys:write"])))]
 pub async fn rotate(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<AuthKeys>>,
+    authorized: Authorized<Write<AuthKeys>>,
     Named(id): Named,
     headers: HeaderMap,
     Perhaps(request): Perhaps<RotateKey>,
@@ -58,8 +58,8 @@ pub async fn rotate(
     let gateway = &app.gateway;
     let (raw, now) = (auth_key::mint(&*gateway.entropy), gateway.clock.now());
     let until = Timestamp(now.micros() + overlap * 1_000_000);
-    let stored = amend::amend(&app, &principal.caller, &id, &headers, |stored| {
-        grant::within(&stored.value, &principal.caller, &principal.snapshot.routes.names)?;
+    let stored = amend::amend(&app, &authorized.principal, &id, &headers, |stored| {
+        grant::within(&stored.value, &authorized.principal, &authorized.snapshot.routes.names)?;
         if !stored.value.active(now) {
             return Err(fault::conflict("The key is not active: its new value would be refused."));
         }

@@ -15,9 +15,9 @@ use super::super::usage::daily::{self, PeriodView};
 use super::super::usage::{self, Consumption};
 use super::{find, view};
 use crate::App;
+use crate::authorized::{AuthKeys, Authorized, Read};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{AuthKeys, Principal, Read};
 use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
 
@@ -48,17 +48,17 @@ pub struct KeyStats {
     security(("bearer" = ["admin:auth-keys:read"])))]
 pub async fn stats(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<AuthKeys>>,
+    authorized: Authorized<Read<AuthKeys>>,
     Named(id): Named,
     Query(mut pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<KeyStats>, Problem> {
-    let stored = find(&app, &principal.caller, &id).await?;
+    let stored = find(&app, &authorized.principal, &id).await?;
     usage::enabled(&app)?;
     pairs.retain(|name, _| {
         matches!(name.as_str(), "days" | "start_date" | "end_date" | "timezone" | "cache_mode")
     });
-    let filter = query::usage_filter(&pairs, &headers, &principal.caller, app.gateway.clock.now())?;
+    let filter = query::usage_filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
     let filter = UsageFilter { auth_key_id: Some(id.clone()), ..filter };
     let total = app.refresher.store().ledger().report(&Report::of(filter.clone())).await?;
     let total = total.into_iter().next().map(|line| line.figures).unwrap_or_default();

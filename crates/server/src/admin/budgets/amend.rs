@@ -1,7 +1,7 @@
 //! Updates a stored budget with optimistic concurrency control.
 
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
 use domain::resources::budget::{Budget, BudgetKey};
 use http::HeaderMap;
 use store::{StoreError, Stored, Write as Writing};
@@ -17,7 +17,7 @@ const ATTEMPTS: usize = 5;
 /// on the newer version, unless the client sent `If-Match`.
 pub async fn amend(
     app: &App,
-    caller: &Caller,
+    caller: &Principal,
     key: &BudgetKey,
     headers: &HeaderMap,
     change: impl Fn(Option<&Budget>) -> Result<Option<Budget>, Fault>,

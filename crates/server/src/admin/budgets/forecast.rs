@@ -17,9 +17,9 @@ use super::place::user_path;
 use super::{is_visible, within};
 use crate::App;
 use crate::admin::record;
+use crate::authorized::{Authorized, Budgets, Read};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{Budgets, Principal, Read};
 
 const HOUR: f64 = 3600e6;
 const WEEK_HOURS: f64 = 7.0 * 24.0;
@@ -57,10 +57,10 @@ pub struct Outlook {
     security(("bearer" = ["admin:budgets:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Budgets>>,
+    authorized: Authorized<Read<Budgets>>,
     Named(path): Named,
 ) -> Result<Json<Forecast>, Problem> {
-    let caller = &principal.caller;
+    let caller = &authorized.principal;
     let path = user_path(&path)?;
     within(caller, &path)?;
     let store = app.refresher.store();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Path};
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::period::Period;
+use domain::principal::Principal;
 use domain::resources::budget::BudgetKey;
 use domain::user_path::UserPath;
 use http::request::Parts;
@@ -31,7 +31,7 @@ impl FromRequestParts<Arc<App>> for Place {
 }
 
 impl Place {
-    pub fn key(&self, app: &App, caller: &Caller) -> Result<BudgetKey, Fault> {
+    pub fn key(&self, app: &App, caller: &Principal) -> Result<BudgetKey, Fault> {
         let user_path = user_path(&self.user_path)?;
         within(caller, &user_path)?;
         let period =

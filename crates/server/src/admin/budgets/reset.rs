@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use domain::caller::Caller;
 use domain::fault::{self, Fault};
 use domain::period::Period;
+use domain::principal::Principal;
 use domain::resources::budget::{Budget, BudgetKey, Source};
 use http::HeaderMap;
 use pipeline::budgets::{Rule, Status};
@@ -18,9 +18,9 @@ use super::place::user_path;
 use super::view::{self, BudgetList};
 use super::{is_visible, tenant, within};
 use crate::App;
+use crate::authorized::{Authorized, Budgets, Write};
 use crate::body::Strict;
 use crate::fault::Problem;
-use crate::principal::{Budgets, Principal, Write};
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -57,13 +57,13 @@ pub struct ResetOneBody {
     security(("bearer" = ["admin:budgets:write"])))]
 pub async fn all(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Budgets>>,
+    authorized: Authorized<Write<Budgets>>,
     Strict(body): Strict<ResetBody>,
 ) -> Result<Json<ResetResult>, Problem> {
     if body.confirmation != "reset" {
         return Err(fault::invalid_parameter("confirmation", "'confirmation' must be the word reset.").into());
     }
-    let caller = &principal.caller;
+    let caller = &authorized.principal;
     let _turn = app.naming.lock().await;
     let statuses = app.gateway.budgets.statuses(app.gateway.clock.now());
     let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
@@ -82,10 +82,10 @@ pub async fn all(
     security(("bearer" = ["admin:budgets:write"])))]
 pub async fn one(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Budgets>>,
+    authorized: Authorized<Write<Budgets>>,
     Strict(body): Strict<ResetOneBody>,
 ) -> Result<Json<BudgetList>, Problem> {
-    let caller = &principal.caller;
+    let caller = &authorized.principal;
     let user_path = user_path(&body.user_path)?;
     within(caller, &user_path)?;
     let key = BudgetKey { user_path, period: body.period()?, tenant: tenant(&app, caller) };
@@ -115,7 +115,7 @@ impl ResetOneBody {
     }
 }
 
-async fn begin_anew(app: &App, caller: &Caller, rules: &[Rule]) -> Result<(), Problem> {
+async fn begin_anew(app: &App, caller: &Principal, rules: &[Rule]) -> Result<(), Problem> {
     let now = app.gateway.clock.now();
     for rule in rules {
         let begin = |known: Option<&Budget>| {

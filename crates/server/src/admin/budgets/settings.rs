@@ -16,9 +16,9 @@ use utoipa::ToSchema;
 
 use crate::App;
 use crate::admin::record;
+use crate::authorized::{Authorized, Budgets, Read, Write};
 use crate::body::Strict;
 use crate::fault::Problem;
-use crate::principal::{Budgets, Principal, Read, Write};
 
 /// Settings to change; absent fields keep their value. Times are UTC.
 #[derive(Deserialize, ToSchema)]
@@ -92,14 +92,14 @@ fn sent<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     security(("bearer" = ["admin:budgets:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Budgets>>,
+    authorized: Authorized<Read<Budgets>>,
 ) -> Result<Response, Problem> {
     let stored = collection(&app).get(budget_settings::NAME).await?;
     let (etag, mut shown) = match &stored {
         Some(stored) => (stored.etag(), view(&stored.value, Some(stored))),
         None => ("\"0\"".to_owned(), view(&BudgetSettings::default(), None)),
     };
-    if principal.caller.subtree().is_some() {
+    if authorized.principal.subtree().is_some() {
         // Webhook URLs of chat services contain credentials.
         (shown.webhook_url, shown.webhook_secret_last4) = (None, None);
     }
@@ -115,11 +115,11 @@ pub async fn read(
     security(("bearer" = ["admin:budgets:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<Budgets>>,
+    authorized: Authorized<Write<Budgets>>,
     headers: HeaderMap,
     Strict(body): Strict<SettingsBody>,
 ) -> Result<Response, Problem> {
-    principal.caller.require_no_subtree()?;
+    authorized.principal.require_no_subtree()?;
     let _turn = app.naming.lock().await;
     let known = collection(&app).get_readable(budget_settings::NAME).await?;
     // The ETag "0" matches when nothing is stored yet.
@@ -133,7 +133,8 @@ pub async fn replace(
     if let Some(secret) = &made {
         settings.webhook_secret = Some(secret.clone());
     }
-    let stored = collection(&app).put(&settings, Writing::Upsert, principal.caller.actor(), if_match).await?;
+    let stored =
+        collection(&app).put(&settings, Writing::Upsert, authorized.principal.actor(), if_match).await?;
     app.refresher.refresh().await?;
     let shown = SettingsView {
         webhook_secret: made.map(|secret| secret.reveal().to_owned()),

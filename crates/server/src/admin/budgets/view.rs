@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use domain::caller::Caller;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
+use domain::principal::Principal;
 use domain::resources::Resource as _;
 use domain::resources::budget::{Budget, OnExhausted, OnTight, Source};
 use pipeline::budgets::{self, Status};
@@ -94,7 +94,7 @@ pub const READ_ONLY: [&str; 19] = [
 ];
 
 /// Lists the budgets that the caller may see, after synchronising them with storage.
-pub async fn list(app: &App, caller: &Caller) -> Result<BudgetList, Problem> {
+pub async fn list(app: &App, caller: &Principal) -> Result<BudgetList, Problem> {
     let store = app.refresher.store();
     budgets::synchronise(&app.gateway.budgets, &*app.gateway.clock, store).await?;
     let documents = collection(app).all().await?.into_iter();

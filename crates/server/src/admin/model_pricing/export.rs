@@ -13,8 +13,8 @@ use utoipa::ToSchema;
 
 use super::csv;
 use crate::App;
+use crate::authorized::{Authorized, ModelPricing, Read};
 use crate::fault::Problem;
-use crate::principal::{ModelPricing, Principal, Read};
 use crate::query::{self, Pairs};
 
 /// An export of prices. With a `mode` added it is the body of an import.
@@ -34,7 +34,7 @@ pub const VERSION: u32 = 1;
     security(("bearer" = ["admin:model-pricing:read"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    _: Principal<Read<ModelPricing>>,
+    _: Authorized<Read<ModelPricing>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     let as_table = match query::text(&pairs, "format") {

@@ -17,9 +17,9 @@ use super::export::VERSION;
 use crate::App;
 use crate::admin::crud::Served as _;
 use crate::admin::names::Names;
+use crate::authorized::{Authorized, ModelPricing, Write};
 use crate::body::{self, Strict};
 use crate::fault::Problem;
-use crate::principal::{ModelPricing, Principal, Write};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -81,7 +81,7 @@ const MOST_TOLD: usize = 10;
     security(("bearer" = ["admin:model-pricing:write"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<ModelPricing>>,
+    authorized: Authorized<Write<ModelPricing>>,
     Strict(body): Strict<PriceImport>,
 ) -> Result<Json<ImportResult>, Problem> {
     fits(&body)?;
@@ -95,7 +95,7 @@ pub async fn create(
         (Mode::Replace, []) => {}
     }
     if body.mode != Mode::DryRun {
-        plan.carry_out(&app, principal.caller.actor()).await?;
+        plan.carry_out(&app, authorized.principal.actor()).await?;
     }
     Ok(Json(ImportResult { mode: body.mode, difference: plan.difference(), errors }))
 }

@@ -16,9 +16,9 @@ use utoipa::ToSchema;
 use super::import::{self, Difference, Plan};
 use crate::App;
 use crate::admin::record;
+use crate::authorized::{Authorized, ModelPricing, Read, Write};
 use crate::fault::Problem;
 use crate::path::Named;
-use crate::principal::{ModelPricing, Principal, Read, Write};
 use crate::query::{self, Pairs};
 
 #[derive(Serialize, ToSchema)]
@@ -63,11 +63,11 @@ const STRIDE: i64 = 1_000;
     security(("bearer" = ["admin:model-pricing:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<ModelPricing>>,
+    authorized: Authorized<Read<ModelPricing>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<RevisionList>, Problem> {
     // Restricted like the change log, because it names who changed what.
-    principal.caller.require_no_subtree()?;
+    authorized.principal.require_no_subtree()?;
     let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(50);
     let filter = ChangeFilter {
         kind: Some(ModelPrice::KIND.to_owned()),
@@ -98,7 +98,7 @@ pub async fn list(
     security(("bearer" = ["admin:model-pricing:write"])))]
 pub async fn restore(
     State(app): State<Arc<App>>,
-    principal: Principal<Write<ModelPricing>>,
+    authorized: Authorized<Write<ModelPricing>>,
     Named(id): Named,
 ) -> Result<Json<RestoreResult>, Problem> {
     let missing = || fault::not_found(format!("No price has changed in the revision '{id}'."));
@@ -106,7 +106,7 @@ pub async fn restore(
     let _turn = app.naming.lock().await;
     let then = prices_at(&app, revision).await?.ok_or_else(missing)?;
     let plan = Plan::new(&import::stored(&app).await?, then);
-    plan.carry_out(&app, principal.caller.actor()).await?;
+    plan.carry_out(&app, authorized.principal.actor()).await?;
     Ok(Json(RestoreResult { restored: revision, difference: plan.difference() }))
 }
 

@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 
 use super::{Consumption, ReportParameters};
 use crate::App;
+use crate::authorized::{Authorized, Read, Usage};
 use crate::fault::Problem;
-use crate::principal::{Principal, Read, Usage};
 use crate::query::Pairs;
 
 #[derive(Serialize, ToSchema)]
@@ -61,11 +61,11 @@ async fn lines(app: &App, filter: UsageFilter, axes: &[Axis]) -> Result<Vec<Line
     security(("bearer" = ["admin:usage:read"])))]
 pub async fn models(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Usage>>,
+    authorized: Authorized<Read<Usage>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<Vec<ModelUsageView>>, Problem> {
-    let filter = super::filter(&app, &principal, &pairs, &headers)?;
+    let filter = super::filter(&app, &authorized, &pairs, &headers)?;
     Ok(Json(by_model(&app, filter).await?))
 }
 
@@ -77,11 +77,11 @@ pub async fn models(
     security(("bearer" = ["admin:usage:read"])))]
 pub async fn user_paths(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Usage>>,
+    authorized: Authorized<Read<Usage>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<Vec<UserPathView>>, Problem> {
-    let filter = super::filter(&app, &principal, &pairs, &headers)?;
+    let filter = super::filter(&app, &authorized, &pairs, &headers)?;
     let lines = lines(&app, filter, &[Axis::UserPath]).await?;
     let views = lines.into_iter().map(|mut line| UserPathView {
         user_path: line.names.pop().unwrap_or_default(),

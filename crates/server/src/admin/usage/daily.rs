@@ -13,8 +13,8 @@ use utoipa::ToSchema;
 
 use super::{Consumption, ReportParameters};
 use crate::App;
+use crate::authorized::{Authorized, Read, Usage};
 use crate::fault::Problem;
-use crate::principal::{Principal, Read, Usage};
 use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
 
@@ -34,11 +34,11 @@ pub struct PeriodView {
     security(("bearer" = ["admin:usage:read"])))]
 pub async fn daily(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Usage>>,
+    authorized: Authorized<Read<Usage>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<Vec<PeriodView>>, Problem> {
-    let filter = super::filter(&app, &principal, &pairs, &headers)?;
+    let filter = super::filter(&app, &authorized, &pairs, &headers)?;
     let calendar =
         Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::of_days(&pairs)? };
     Ok(Json(by_period(&app, filter, &calendar).await?))

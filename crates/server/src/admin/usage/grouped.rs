@@ -17,9 +17,9 @@ use utoipa::ToSchema;
 use super::{Consumption, ReportParameters};
 use crate::App;
 use crate::admin::record;
+use crate::authorized::{Authorized, Read, Usage};
 use crate::csv;
 use crate::fault::Problem;
-use crate::principal::{Principal, Read, Usage};
 use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
 
@@ -102,11 +102,11 @@ pub struct BreakdownView {
     security(("bearer" = ["admin:usage:read"])))]
 pub async fn breakdown(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Usage>>,
+    authorized: Authorized<Read<Usage>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let filter = super::until_now(&app, super::filter(&app, &principal, &pairs, &headers)?);
+    let filter = super::until_now(&app, super::filter(&app, &authorized, &pairs, &headers)?);
     let dimensions = dimensions(&pairs)?;
     let as_csv = query::choice(&pairs, "format", &[("json", false), ("csv", true)], false)?;
     let (limit, offset) = record::page(&pairs, 1000, 10_000)?;

@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 use super::ReportParameters;
 use crate::App;
 use crate::admin::record;
+use crate::authorized::{Authorized, Read, Usage};
 use crate::fault::Problem;
-use crate::principal::{Principal, Read, Usage};
 use crate::query::{self, Pairs};
 
 #[derive(Serialize, ToSchema)]
@@ -86,11 +86,11 @@ const LONGEST_SEARCH: usize = 200;
     security(("bearer" = ["admin:usage:read"])))]
 pub async fn log(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Usage>>,
+    authorized: Authorized<Read<Usage>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<LogView>, Problem> {
-    let mut filter = super::filter(&app, &principal, &pairs, &headers)?;
+    let mut filter = super::filter(&app, &authorized, &pairs, &headers)?;
     filter.search = query::text(&pairs, "search").map(str::to_owned);
     if filter.search.as_ref().is_some_and(|search| search.len() > LONGEST_SEARCH) {
         let message = format!("'search' must be no longer than {LONGEST_SEARCH} bytes.");

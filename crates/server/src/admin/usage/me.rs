@@ -15,8 +15,8 @@ use super::daily::{self, PeriodView};
 use super::{Consumption, enabled};
 use crate::App;
 use crate::admin::record;
+use crate::authorized::{Authorized, Inference};
 use crate::fault::Problem;
-use crate::principal::{Inference, Principal};
 use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
 
@@ -52,7 +52,7 @@ pub struct OwnUsage {
     security(("bearer" = ["inference"])))]
 pub async fn me(
     State(app): State<Arc<App>>,
-    principal: Principal<Inference>,
+    authorized: Authorized<Inference>,
     Query(mut pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<OwnUsage>, Problem> {
@@ -60,7 +60,7 @@ pub async fn me(
     pairs.retain(|name, _| {
         matches!(name.as_str(), "days" | "start_date" | "end_date" | "timezone" | "cache_mode")
     });
-    let caller = &principal.caller;
+    let caller = &authorized.principal;
     let filter = query::usage_filter(&pairs, &headers, caller, app.gateway.clock.now())?;
     let id = caller.key().map(|key| key.id.to_string());
     // Filters by key only: the key may have been bound to another path before. Calls of the master key have an empty

@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 
 use super::ReportParameters;
 use crate::App;
+use crate::authorized::{Authorized, Read, Usage};
 use crate::fault::Problem;
-use crate::principal::{Principal, Read, Usage};
 use crate::query::Pairs;
 
 #[derive(Serialize, ToSchema)]
@@ -37,11 +37,11 @@ pub struct SummaryView {
     security(("bearer" = ["admin:usage:read"])))]
 pub async fn summary(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Usage>>,
+    authorized: Authorized<Read<Usage>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<SummaryView>, Problem> {
-    let filter = super::filter(&app, &principal, &pairs, &headers)?;
+    let filter = super::filter(&app, &authorized, &pairs, &headers)?;
     let sums = super::ledger(&app).summary(&filter).await?;
     Ok(Json(SummaryView {
         total_requests: sums.total_requests,

@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 use super::ReportParameters;
 use super::series::{GROUPS, Group, METRICS, Metric, Series, by_status};
 use crate::App;
+use crate::authorized::{Authorized, Read, Usage};
 use crate::fault::Problem;
-use crate::principal::{Principal, Read, Usage};
 use crate::query::periods::{Calendar, Interval, Stretch};
 use crate::query::{self, Pairs};
 
@@ -79,11 +79,11 @@ struct Question<'a> {
     security(("bearer" = ["admin:usage:read"])))]
 pub async fn timeseries(
     State(app): State<Arc<App>>,
-    principal: Principal<Read<Usage>>,
+    authorized: Authorized<Read<Usage>>,
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<TimeseriesView>, Problem> {
-    let filter = super::until_now(&app, super::filter(&app, &principal, &pairs, &headers)?);
+    let filter = super::until_now(&app, super::filter(&app, &authorized, &pairs, &headers)?);
     let metric = query::choice(&pairs, "metric", &METRICS, Metric::Requests)?;
     let group = query::choice(&pairs, "group_by", &GROUPS, Group::None)?;
     let top = query::integer(&pairs, "top", 1..=50)?.unwrap_or(10) as usize;

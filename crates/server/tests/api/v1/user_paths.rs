@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::caller::Caller;
+use domain::principal::Principal;
 use domain::user_path::UserPath;
 use pipeline::limit::PATHS_PER_KEY;
 use serde_json::json;
@@ -15,7 +15,7 @@ fn name_paths(app: &TestApp, key_id: &str, count: usize) {
     for number in 0..count {
         let path = UserPath::parse(&format!("/team/{number}")).unwrap();
         let now = app.gateway.clock.tick();
-        app.gateway.user_paths.admit(&Caller::Key(key.clone()), &path, now).unwrap();
+        app.gateway.user_paths.admit(&Principal::Key(key.clone()), &path, now).unwrap();
     }
 }
 

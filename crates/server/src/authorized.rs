@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use domain::caller::Caller;
 use domain::capability::{Capabilities, Capability};
 use domain::fault::{self as faults, Fault};
+use domain::principal::Principal;
 use domain::scope::{Action, Area, Scope};
 use http::request::Parts;
 use pipeline::call::authenticate;
@@ -25,13 +25,13 @@ pub trait Needs: Send + Sync + 'static {
 }
 
 /// An authenticated caller with the access that `N` requires, and the snapshot it was checked against.
-pub struct Principal<N: Needs> {
-    pub caller: Caller,
+pub struct Authorized<N: Needs> {
+    pub principal: Principal,
     pub snapshot: Arc<Snapshot>,
     needs: PhantomData<N>,
 }
 
-impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
+impl<N: Needs> FromRequestParts<Arc<App>> for Authorized<N> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
@@ -39,19 +39,19 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Principal<N> {
         let token = authenticate::credential(&parts.headers, parts.uri.query())
             .ok_or_else(|| authenticate::missing_credential(&parts.headers))?;
         let now = app.gateway.clock.now();
-        let caller = authenticate::identify(&snapshot, token, now).map_err(|reason| {
+        let principal = authenticate::identify(&snapshot, token, now).map_err(|reason| {
             tracing::debug!(reason = reason.as_str(), "credential refused");
             faults::invalid_api_key()
         })?;
-        app.gateway.key_uses.note(&caller, now);
-        caller.require(N::SCOPE)?;
+        app.gateway.key_uses.note(&principal, now);
+        principal.require(N::SCOPE)?;
         // Checked after authentication, so that unauthenticated callers learn nothing about the edition.
         gate(N::CAPABILITY, &app.gateway.capabilities)?;
         if N::GLOBAL {
-            caller.require_no_subtree()?;
+            principal.require_no_subtree()?;
         }
         known_query::check(parts)?;
-        Ok(Self { caller, snapshot, needs: PhantomData })
+        Ok(Self { principal, snapshot, needs: PhantomData })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The authenticated caller of a request; fixed for the lifetime of the request.
+//! The authenticated identity that makes a request, on the admin API and on inference; fixed for the lifetime of the request.
 
 use std::sync::Arc;
 
@@ -28,13 +28,17 @@ pub struct KeyFacts {
     pub active: bool,
 }
 
+/// The identity behind a credential, with its scopes, its user path and its tenant. Callers ask for these, and only
+/// look at the variant for what just one kind of credential has.
 #[derive(Clone, Debug)]
-pub enum Caller {
+pub enum Principal {
+    /// The master key: all scopes, no path of its own, no tenant.
     Master,
+    /// A managed key.
     Key(Arc<KeyFacts>),
 }
 
-impl Caller {
+impl Principal {
     pub fn key(&self) -> Option<&Arc<KeyFacts>> {
         match self {
             Self::Master => None,
