@@ -83,7 +83,7 @@ pub struct BudgetScope {
 
 impl BudgetScope {
     pub fn new(caller: &Principal, user_path: UserPath, at: Timestamp, run: Option<&str>) -> Self {
-        let tenant = caller.key().and_then(|key| key.tenant_id.clone());
+        let tenant = caller.tenant().cloned();
         Self { at, tenant, user_path, run: run.map(Arc::from) }
     }
 }
@@ -190,8 +190,8 @@ pub fn exhausted(budgets: &Budgets, scope: &BudgetScope, need: Option<Nanos>) {
 /// Whether a caller may see the figures of a budget: one that is bound to a user path or a tenant sees only its own.
 pub fn is_visible(capabilities: &Capabilities, caller: &Principal, key: &BudgetKey) -> bool {
     let known = capabilities.has(Capability::Identity);
-    let tenant = caller.key().filter(|_| known).and_then(|key| key.tenant_id.as_deref());
-    let own = caller.key().and_then(|key| key.user_path.as_ref());
+    let tenant = caller.tenant().filter(|_| known).map(|tenant| &**tenant);
+    let own = caller.own_path();
     own.is_none_or(|own| own.covers(&key.user_path)) && (tenant.is_none() || tenant == key.tenant.as_deref())
 }
 

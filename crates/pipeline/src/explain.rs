@@ -257,7 +257,7 @@ impl Explainer<'_> {
         Owner {
             key: if self.confided { caller.actor().to_owned() } else { String::new() },
             user_path: user_path.to_owned(),
-            tenant: caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned)),
+            tenant: caller.tenant().map(|tenant| tenant.to_string()),
         }
     }
 

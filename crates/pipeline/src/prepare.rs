@@ -55,7 +55,7 @@ where
     B::Error: std::fmt::Display,
 {
     let snapshot = ticket.context.snapshot().clone();
-    let caller = authenticate::caller(&snapshot, arrival)?;
+    let caller = authenticate::authenticate_call(&snapshot, arrival)?;
     let user_path = ticket.identify(&caller, arrival)?;
     caller.require(Scope::Inference)?;
     let body = receive::receive(body, &arrival.headers, gateway).await?;

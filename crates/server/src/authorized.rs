@@ -1,4 +1,4 @@
-//! The authenticated caller as an extractor: a handler declares the required access in its signature.
+//! The authenticated and authorized principal as an extractor: a handler declares the required access in its signature.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub trait Needs: Send + Sync + 'static {
     const GLOBAL: bool = false;
 }
 
-/// An authenticated caller with the access that `N` requires, and the snapshot it was checked against.
+/// A principal with the access that `N` requires, and the snapshot it was checked against.
 pub struct Authorized<N: Needs> {
     pub principal: Principal,
     pub snapshot: Arc<Snapshot>,
@@ -36,13 +36,8 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Authorized<N> {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let snapshot = app.gateway.snapshot();
-        let token = authenticate::credential(&parts.headers, parts.uri.query())
-            .ok_or_else(|| authenticate::missing_credential(&parts.headers))?;
         let now = app.gateway.clock.now();
-        let principal = authenticate::identify(&snapshot, token, now).map_err(|reason| {
-            tracing::debug!(reason = reason.as_str(), "credential refused");
-            faults::invalid_api_key()
-        })?;
+        let principal = authenticate::authenticate(&snapshot, &parts.headers, parts.uri.query(), now, None)?;
         app.gateway.key_uses.note(&principal, now);
         principal.require(N::SCOPE)?;
         // Checked after authentication, so that unauthenticated callers learn nothing about the edition.

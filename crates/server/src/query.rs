@@ -101,7 +101,7 @@ fn cache_mode(pairs: &Pairs) -> Result<CacheMode, Fault> {
 
 /// The user path to filter by: a caller bound to a user path sees only that subtree.
 pub fn visible_path(pairs: &Pairs, caller: &Principal) -> Result<Option<String>, Fault> {
-    let own = caller.key().and_then(|key| key.user_path.clone());
+    let own = caller.own_path().cloned();
     let asked = text(pairs, "user_path")
         .map(|value| UserPath::parse(value).map_err(|reason| fault::invalid_parameter("user_path", reason)))
         .transpose()?;

@@ -118,7 +118,7 @@ impl Holds {
             || self.permit.as_ref().and_then(|permit| permit.account().rate_limit_headers(context.now()));
         // A call that is refused before limits are checked reports those of its key.
         let counted = || {
-            let key = context.key().filter(|key| !key.rate_limits.is_unlimited())?;
+            let key = context.principal().and_then(limit::limited)?;
             limit::rate_limit_headers(&context.gateway().limiter, key, context.now())
         };
         if let Some(limits) = self.refused.or_else(permitted).or_else(counted) {

@@ -115,7 +115,7 @@ impl Ticket {
         self.receipt.edit(|receipt| {
             receipt.auth_method = caller.auth_method().to_owned();
             receipt.auth_key_id = caller.key().map(|key| key.id.to_string());
-            receipt.tenant_id = caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned));
+            receipt.tenant_id = caller.tenant().map(|tenant| tenant.to_string());
             receipt.session_id = session_id;
             if let Ok(Some(run_id)) = &run_id {
                 receipt.run_id = Some((*run_id).to_owned());
@@ -140,7 +140,7 @@ impl Ticket {
     /// Records a refused call on the path of its key. Refused calls are free, and a client can name any path below its
     /// own, so they could otherwise fill the usage statistics with new paths.
     fn book_on_own_path(&self, receipt: &mut Receipt) {
-        let own = self.context.key().and_then(|key| key.user_path.as_ref());
+        let own = self.context.principal().and_then(Principal::own_path);
         receipt.user_path = own.map_or("/", UserPath::as_str).to_owned();
     }
 

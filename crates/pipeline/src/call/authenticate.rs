@@ -1,33 +1,33 @@
-//! Authentication: resolves the token of a call to its caller. A pure function of the snapshot; every kind of invalid
+//! Authentication: resolves the token of a request to its principal. A pure function of the snapshot; every kind of invalid
 //! key gets the same error.
 
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault, KeyRejection};
 use domain::principal::Principal;
 use domain::resources::auth_key;
-use domain::scope::Scope;
 use http::HeaderMap;
 use subtle::ConstantTimeEq as _;
 
 use crate::call::arrival::{self, Arrival};
 use crate::snapshot::Snapshot;
 
-pub fn authenticate(snapshot: &Snapshot, arrival: &Arrival, needed: Scope) -> Result<Principal, Fault> {
-    let caller = caller(snapshot, arrival)?;
-    caller.require(needed)?;
-    Ok(caller)
+/// Authenticates a call. Its scopes are checked later: a call that lacks one counts against the key's request limits.
+pub fn authenticate_call(snapshot: &Snapshot, arrival: &Arrival) -> Result<Principal, Fault> {
+    let (query, request_id) = (arrival.query.as_deref(), Some(arrival.request_id.as_str()));
+    authenticate(snapshot, &arrival.headers, query, arrival.at, request_id)
 }
 
-/// Resolves the caller without checking its scopes: a call that lacks one counts against the key's request limits.
-pub fn caller(snapshot: &Snapshot, arrival: &Arrival) -> Result<Principal, Fault> {
-    let token = credential(&arrival.headers, arrival.query.as_deref())
-        .ok_or_else(|| missing_credential(&arrival.headers))?;
-    identify(snapshot, token, arrival.at).map_err(|reason| {
-        tracing::debug!(
-            request_id = arrival.request_id.as_str(),
-            reason = reason.as_str(),
-            "credential refused"
-        );
+/// Authenticates a request by its headers and query, on the admin API and on inference alike. Checks no scope.
+pub fn authenticate(
+    snapshot: &Snapshot,
+    headers: &HeaderMap,
+    query: Option<&str>,
+    now: Timestamp,
+    request_id: Option<&str>,
+) -> Result<Principal, Fault> {
+    let token = credential(headers, query).ok_or_else(|| missing_credential(headers))?;
+    identify(snapshot, token, now).map_err(|reason| {
+        tracing::debug!(request_id, reason = reason.as_str(), "credential refused");
         fault::invalid_api_key().because(reason)
     })
 }
@@ -48,7 +48,7 @@ pub fn credential<'a>(headers: &'a HeaderMap, query: Option<&'a str>) -> Option<
 }
 
 /// The error for a request without a usable credential.
-pub fn missing_credential(headers: &HeaderMap) -> Fault {
+fn missing_credential(headers: &HeaderMap) -> Fault {
     let value = headers.get(http::header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let is_bare_key = |value: &str| {
         let value = value.trim();

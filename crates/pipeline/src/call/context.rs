@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::clock::Timestamp;
-use domain::principal::{KeyFacts, Principal};
+use domain::principal::Principal;
 use domain::user_path::UserPath;
 use store::Owner;
 
@@ -27,7 +27,8 @@ pub struct CallContext {
     at: Timestamp,
     started: Duration,
     owner: Owner,
-    key: Option<Arc<KeyFacts>>,
+    /// `None` before the call is authenticated.
+    principal: Option<Principal>,
     policy: EffectivePolicy,
 }
 
@@ -42,7 +43,7 @@ impl CallContext {
             at: arrival.at,
             started: arrival.tick,
             owner: Owner { key: "master".into(), user_path: "/".into(), tenant: None },
-            key: None,
+            principal: None,
             policy: EffectivePolicy::defaults(&gateway.policy),
         }
     }
@@ -63,7 +64,7 @@ impl CallContext {
             at,
             started: gateway.clock.tick(),
             owner,
-            key: None,
+            principal: None,
             policy: EffectivePolicy::defaults(&gateway.policy),
         }
     }
@@ -81,11 +82,11 @@ impl CallContext {
 
     /// Sets the caller, and its user path unless that is invalid.
     pub fn identify(&mut self, caller: &Principal, user_path: Option<&UserPath>) {
-        self.key = caller.key().cloned();
-        if let Some(key) = &self.key {
-            self.owner.key = key.id.to_string();
-            self.owner.tenant = key.tenant_id.as_deref().map(str::to_owned);
+        if self.owner.key != caller.actor() {
+            self.owner.key = caller.actor().to_owned();
         }
+        self.owner.tenant = caller.tenant().map(|tenant| tenant.to_string());
+        self.principal = Some(caller.clone());
         if let Some(user_path) = user_path {
             self.owner.user_path = user_path.as_str().to_owned();
         }
@@ -109,9 +110,9 @@ impl CallContext {
         &self.snapshot
     }
 
-    /// The caller's key, if it has one.
-    pub fn key(&self) -> Option<&Arc<KeyFacts>> {
-        self.key.as_ref()
+    /// The caller, once it is authenticated.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
     }
 
     /// The owner of state that the call stores.

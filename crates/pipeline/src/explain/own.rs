@@ -13,8 +13,7 @@ use crate::limit;
 pub fn limits_and_budgets(gateway: &Gateway, caller: &Principal) -> (Vec<LimitView>, Vec<BudgetRoom>) {
     let limits = limit::preview(&gateway.limiter, caller, gateway.clock.tick());
     let limits = limits.map(|preview| preview.statuses.iter().map(shown::limit).collect());
-    let key = caller.key();
-    let user_path = key.and_then(|key| key.user_path.clone()).unwrap_or_default();
+    let user_path = caller.own_path().cloned().unwrap_or_default();
     let scope = BudgetScope::new(caller, user_path, gateway.clock.now(), None);
     let (budgets, _) = budgets::look(&gateway.budgets, &scope, None, gateway.clock.now());
     let budgets = budgets.iter().map(|room| {

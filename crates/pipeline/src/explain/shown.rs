@@ -6,7 +6,8 @@ use std::time::Duration;
 use domain::fault::Fault;
 use domain::money::{Cost, Nanos};
 use domain::principal::Principal;
-use domain::scope::{Action, Scope};
+use domain::scope::Scope;
+use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::value::RawValue;
 use wire::vendors::Vendor;
@@ -42,17 +43,12 @@ const PLAIN: [HeaderName; 6] = [
 
 pub fn principal(caller: &Principal) -> PrincipalView {
     let key = caller.key();
-    let own_path = key.and_then(|key| key.user_path.clone()).unwrap_or_default();
-    let scopes = match key {
-        Some(key) => key.scopes.clone(),
-        None => vec![Scope::Inference, Scope::Admin(None, Action::Write)],
-    };
     PrincipalView {
         auth_method: caller.auth_method(),
         auth_key_id: key.map(|key| key.id.to_string()),
         name: key.map(|key| key.name.to_string()),
-        user_path: own_path.as_str().to_owned(),
-        scopes: scopes.iter().map(Scope::to_string).collect(),
+        user_path: caller.own_path().map_or("/", UserPath::as_str).to_owned(),
+        scopes: caller.scopes().iter().map(Scope::to_string).collect(),
         provider_pool: key.and_then(|key| key.provider_pool.as_deref().map(str::to_owned)),
         active: true,
         reason: None,

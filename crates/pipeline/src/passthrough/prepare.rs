@@ -33,7 +33,7 @@ pub(super) async fn prepare(
     mut upload: Upload,
     ticket: &mut Ticket,
 ) -> Result<Journey, Fault> {
-    let caller = authenticate::caller(snapshot, arrival)?;
+    let caller = authenticate::authenticate_call(snapshot, arrival)?;
     let user_path = ticket.identify(&caller, arrival)?;
     caller.require(Scope::Inference)?;
     let address = Address::find(snapshot, arrival, wanted, ticket)?;

@@ -6,7 +6,7 @@ use domain::resources::auth_key;
 use domain::scope::Scope;
 use http::HeaderMap;
 use pipeline::call::arrival::{Arrival, RequestId};
-use pipeline::call::authenticate::{authenticate, identify};
+use pipeline::call::authenticate::{authenticate_call, identify};
 use proptest::prelude::*;
 
 use crate::snapshots::{MASTER, NOW, key, with_keys};
@@ -43,7 +43,8 @@ fn check(token: Option<&str>, needed: &str, expected: Result<&str, (u16, &str)>)
         KeyFacts { scopes: vec!["admin:usage:read".parse().unwrap()], ..key("auditor") },
     ]);
     let needed: Scope = needed.parse().unwrap();
-    let found = authenticate(&snapshot, &arrival(token), needed);
+    let found = authenticate_call(&snapshot, &arrival(token))
+        .and_then(|caller| caller.require(needed).map(|()| caller));
     let found =
         found.as_ref().map(|caller| caller.actor()).map_err(|fault| (fault.status, fault.code.as_str()));
     assert_eq!(found, expected, "{token:?} for {needed}");

@@ -99,7 +99,7 @@ fn missing(id: &str) -> fault::Fault {
 
 /// Whether the caller may see a key: an admin bound to a user path sees the keys of that subtree.
 fn visible(caller: &Principal, key: &AuthKey) -> bool {
-    let Some(own) = caller.key().and_then(|facts| facts.user_path.as_ref()) else { return true };
+    let Some(own) = caller.own_path() else { return true };
     let path = key.user_path.as_deref().and_then(|path| UserPath::parse(path).ok()).unwrap_or_default();
     own.covers(&path)
 }

@@ -186,7 +186,7 @@ fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {
 /// The tenant of the caller, if the edition supports tenants.
 fn tenant(app: &App, caller: &Principal) -> Option<String> {
     let known = app.gateway.capabilities.has(Capability::Identity);
-    caller.key().filter(|_| known).and_then(|key| key.tenant_id.as_deref().map(str::to_owned))
+    caller.tenant().filter(|_| known).map(|tenant| tenant.to_string())
 }
 
 /// Whether the caller may see a budget: a caller bound to a user path or a tenant sees only its own.
@@ -195,7 +195,7 @@ fn is_visible(app: &App, caller: &Principal, key: &BudgetKey) -> bool {
 }
 
 fn within(caller: &Principal, path: &UserPath) -> Result<(), Fault> {
-    match caller.key().and_then(|key| key.user_path.as_ref()) {
+    match caller.own_path() {
         Some(own) if !own.covers(path) => Err(fault::user_path_denied(path.as_str(), own.as_str())),
         _ => Ok(()),
     }

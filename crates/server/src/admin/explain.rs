@@ -96,7 +96,7 @@ pub async fn create(
 /// Finds the key to explain for. A caller bound to a user path may name keys of that subtree and its own.
 fn named(snapshot: &Snapshot, asker: &Principal, id: &str) -> Result<Principal, Fault> {
     let own = asker.key();
-    let reach = own.and_then(|key| key.user_path.as_ref());
+    let reach = asker.own_path();
     let found = snapshot.keys.by_id(id).filter(|key| {
         let path = key.user_path.clone().unwrap_or_default();
         own.is_some_and(|own| own.id == key.id) || reach.is_none_or(|reach| reach.covers(&path))

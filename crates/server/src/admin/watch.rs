@@ -143,7 +143,7 @@ impl<W: Watched> Watch<W> {
     /// The heartbeat interval, or the time until the caller's key expires if that is shorter.
     fn patience(&self) -> Duration {
         let gateway = &self.app.gateway;
-        let expires_at = self.caller.key().and_then(|key| key.expires_at);
+        let expires_at = self.caller.expires_at();
         let left = expires_at.map(|at| at.micros().saturating_sub(gateway.clock.now().micros()).max(0));
         let left = left.map(|micros| Duration::from_micros(micros.unsigned_abs()) + Duration::from_millis(1));
         left.unwrap_or(Duration::MAX).min(gateway.policy.stream_heartbeat)

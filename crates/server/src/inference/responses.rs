@@ -188,7 +188,7 @@ fn inquiry<'a>(
     let owner = Owner {
         key: caller.actor().to_owned(),
         user_path: caller.user_path(arrival::user_path(headers)?)?.as_str().to_owned(),
-        tenant: caller.key().and_then(|key| key.tenant_id.as_deref().map(str::to_owned)),
+        tenant: caller.tenant().map(|tenant| tenant.to_string()),
     };
     let provider = query::text(pairs, "provider");
     Ok(Inquiry { gateway: &app.gateway, snapshot: &authorized.snapshot, caller, owner, id, provider })

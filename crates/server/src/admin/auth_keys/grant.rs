@@ -11,7 +11,7 @@ use super::super::record;
 
 /// Resolves the user path of a key: the requested one, which must lie below the creator's, else the creator's own.
 pub fn reach(asked: Option<&str>, giver: &Principal) -> Result<Option<String>, Fault> {
-    let own = giver.key().and_then(|key| key.user_path.clone());
+    let own = giver.own_path().cloned();
     let asked = asked.filter(|path| !path.is_empty());
     let asked = asked
         .map(|path| UserPath::parse(path).map_err(|reason| fault::invalid_parameter("user_path", reason)))

@@ -183,7 +183,7 @@ fn mentions(key: &KeyFacts, text: &str) -> bool {
 
 /// The requested subtree, which must lie within the caller's own.
 fn subtree(pairs: &Pairs, caller: &Principal) -> Result<Option<UserPath>, Fault> {
-    let own = caller.key().and_then(|key| key.user_path.clone());
+    let own = caller.own_path().cloned();
     let asked = query::text(pairs, "user_path")
         .map(|path| UserPath::parse(path).map_err(|reason| fault::invalid_parameter("user_path", reason)))
         .transpose()?;

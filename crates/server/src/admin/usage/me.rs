@@ -74,10 +74,8 @@ pub async fn me(
     Ok(Json(OwnUsage {
         auth_key_id: id,
         name: key.map_or_else(|| "master".to_owned(), |key| key.name.to_string()),
-        user_path: key
-            .and_then(|key| key.user_path.as_ref())
-            .map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
-        expires_at: key.and_then(|key| key.expires_at).map(record::time),
+        user_path: caller.own_path().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
+        expires_at: caller.expires_at().map(record::time),
         errors: total.errors(),
         usage: (&total).into(),
         by_model: breakdown::by_model(&app, filter.clone()).await?,
