@@ -2,6 +2,7 @@
 
 pub mod collection;
 pub mod encryption_key;
+pub mod key;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -14,17 +15,21 @@ use crate::StoreError;
 use crate::database::{Database, Row, Value, placeholders, sql};
 use crate::seal::{Fields, Sealer};
 
-/// The untyped documents of every kind, and the change log.
+use key::DocumentKey;
+
+/// The untyped documents of every kind that one tenant has, and the change log.
 #[derive(Clone)]
 pub struct Documents {
     database: Database,
     sealer: Arc<Sealer>,
     clock: Arc<dyn Clock>,
+    tenant: Arc<str>,
 }
 
 /// A stored document with its secrets decrypted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawDocument {
+    pub tenant: String,
     pub kind: String,
     pub name: String,
     /// JSON; as stored if `broken`.
@@ -62,35 +67,41 @@ pub struct ChangeFilter {
 
 macro_rules! columns {
     () => {
-        "kind, name, body, sealed, revision, created_at, updated_at, updated_by"
+        "kind, name, body, sealed, revision, created_at, updated_at, updated_by, tenant"
     };
 }
 pub(crate) use columns;
 
 impl Documents {
-    pub(crate) fn new(database: Database, sealer: Arc<Sealer>, clock: Arc<dyn Clock>) -> Self {
-        Self { database, sealer, clock }
+    pub(crate) fn new(database: Database, sealer: Arc<Sealer>, clock: Arc<dyn Clock>, tenant: &str) -> Self {
+        Self { database, sealer, clock, tenant: tenant.into() }
     }
 
-    /// The revision of the latest change; 0 before the first.
+    fn key<'a>(&'a self, kind: &'a str, name: &'a str) -> DocumentKey<'a> {
+        DocumentKey { tenant: &self.tenant, kind, name }
+    }
+
+    /// The revision of the latest change of any tenant; 0 before the first.
     pub async fn revision(&self) -> Result<i64, StoreError> {
         let rows = self.database.fetch("SELECT rev FROM meta WHERE id = 1", &[]).await?;
         rows.first().ok_or_else(|| StoreError::Corrupt("the revision counter is missing".into()))?.get(0)
     }
 
     pub async fn raw(&self, kind: &str) -> Result<Vec<RawDocument>, StoreError> {
-        const ALL: &str = concat!("SELECT ", columns!(), " FROM documents WHERE kind = $1 ORDER BY name");
-        let rows = self.database.fetch(ALL, &[kind.into()]).await?;
+        const ALL: &str =
+            concat!("SELECT ", columns!(), " FROM documents WHERE tenant = $1 AND kind = $2 ORDER BY name");
+        let rows = self.database.fetch(ALL, &[(&self.tenant).into(), kind.into()]).await?;
         rows.iter().map(|row| self.read(row)).collect()
     }
 
     /// The document with this name.
     pub async fn find(&self, kind: &str, name: &str) -> Result<Option<RawDocument>, StoreError> {
-        const ONE: &str = concat!("SELECT ", columns!(), " FROM documents WHERE kind = $1 AND name = $2");
+        const ONE: &str =
+            concat!("SELECT ", columns!(), " FROM documents WHERE tenant = $1 AND kind = $2 AND name = $3");
         if name.contains('\0') {
             return Ok(None);
         }
-        let rows = self.database.fetch(ONE, &[kind.into(), name.into()]).await?;
+        let rows = self.database.fetch(ONE, &self.key(kind, name).values()).await?;
         rows.first().map(|row| self.read(row)).transpose()
     }
 
@@ -100,13 +111,22 @@ impl Documents {
         let mut found = Vec::with_capacity(names.len());
         for chunk in names.chunks(CHUNK) {
             let postgres = self.database.is_postgres();
+            let further = |number: usize| match postgres {
+                true => format!("${}", chunk.len() + number),
+                false => "?".to_owned(),
+            };
             let text = format!(
-                concat!("SELECT ", columns!(), " FROM documents WHERE name IN {} AND kind = {}"),
+                concat!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM documents WHERE name IN {} AND kind = {} AND tenant = {}"
+                ),
                 placeholders(chunk.len(), 1, postgres),
-                if postgres { format!("${}", chunk.len() + 1) } else { "?".to_owned() },
+                further(1),
+                further(2),
             );
             let mut values: Vec<Value<'_>> = chunk.iter().map(|name| Value::from(*name)).collect();
-            values.push(kind.into());
+            values.extend([kind.into(), Value::from(&self.tenant)]);
             for row in &self.database.fetch(sql(text), &values).await? {
                 found.push(self.read(row)?);
             }
@@ -124,13 +144,14 @@ impl Documents {
         const PAGE: &str = concat!(
             "SELECT ",
             columns!(),
-            " FROM documents WHERE kind = $1 AND name > $2 ORDER BY name LIMIT $3"
+            " FROM documents WHERE tenant = $1 AND kind = $2 AND name > $3 ORDER BY name LIMIT $4"
         );
-        let rows = self.database.fetch(PAGE, &[kind.into(), after.into(), limit.max(0).into()]).await?;
+        let values = [(&self.tenant).into(), kind.into(), after.into(), limit.max(0).into()];
+        let rows = self.database.fetch(PAGE, &values).await?;
         rows.iter().map(|row| self.read(row)).collect()
     }
 
-    /// The changes after a revision, oldest first; used by replicas to catch up.
+    /// The changes of all tenants after a revision, oldest first; used by replicas to catch up.
     pub async fn changes_since(&self, revision: i64, limit: i64) -> Result<Vec<Change>, StoreError> {
         const SINCE: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body FROM changes \
              WHERE revision > $1 ORDER BY revision LIMIT $2";
@@ -141,20 +162,22 @@ impl Documents {
     /// The changes that match a filter, newest first.
     pub async fn changes(&self, filter: &ChangeFilter) -> Result<Vec<Change>, StoreError> {
         const NEWEST: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body FROM changes \
-             WHERE revision < $1 AND ($2 = '' OR kind = $2) AND ($3 = '' OR name = $3) \
-             ORDER BY revision DESC LIMIT $4";
+             WHERE revision < $1 AND ($2 = '' OR kind = $2) AND ($3 = '' OR name = $3) AND tenant = $4 \
+             ORDER BY revision DESC LIMIT $5";
         let name = filter.name.as_deref().unwrap_or_default();
         let kind = filter.kind.as_deref().unwrap_or_default();
         if name.contains('\0') || kind.contains('\0') {
             return Ok(Vec::new());
         }
         let before = filter.before_revision.unwrap_or(i64::MAX);
-        let values = [before.into(), kind.into(), name.into(), filter.limit.max(0).into()];
+        let limit = filter.limit.max(0);
+        let values = [before.into(), kind.into(), name.into(), (&self.tenant).into(), limit.into()];
         self.database.fetch(NEWEST, &values).await?.iter().map(read_change).collect()
     }
 
     fn read(&self, row: &Row) -> Result<RawDocument, StoreError> {
         let mut document = RawDocument {
+            tenant: row.get(8)?,
             kind: row.get(0)?,
             name: row.get(1)?,
             body: String::new(),
@@ -186,7 +209,8 @@ impl Documents {
             return Ok(None);
         }
         let sealed: Vec<&str> = sealed.split(',').collect();
-        self.sealer.open(&document.kind, &document.name, &mut fields, &sealed)?;
+        let RawDocument { tenant, kind, name, .. } = document;
+        self.sealer.open(&DocumentKey { tenant, kind, name }.location(), &mut fields, &sealed)?;
         serde_json::to_string(&fields).map(Some).map_err(|error| error.to_string())
     }
 }

@@ -30,6 +30,7 @@ use domain::resources::Resource;
 use domain::secret::Secret;
 
 use crate::database::Database;
+use crate::documents::key::DEFAULT_TENANT;
 use crate::seal::Sealer;
 
 pub use crate::audit::{
@@ -132,7 +133,7 @@ impl Store {
         migrations::run(&database, clock.now()).await?;
         let audit = Audit::new(database.clone(), &config.sealing_key);
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
-        let documents = Documents::new(database.clone(), sealer, clock.clone());
+        let documents = Documents::new(database.clone(), sealer, clock.clone(), DEFAULT_TENANT);
         let ledger = Ledger::new(database.clone());
         let outbox = Outbox::new(database.clone());
         let responses = Responses::new(database.clone(), clock.clone());

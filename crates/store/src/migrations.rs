@@ -8,8 +8,11 @@ use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 use crate::StoreError;
 use crate::database::{Database, Writing};
 
+/// The name and the text of a migration.
+type Migration = (&'static str, &'static str);
+
 /// Never edited once released: a change is a new entry at the end.
-const MIGRATIONS: &[(&str, &str)] = &[
+const MIGRATIONS: &[Migration] = &[
     ("documents", include_str!("migrations/0001_documents.sql")),
     ("ledger", include_str!("migrations/0002_ledger.sql")),
     ("responses", include_str!("migrations/0003_responses.sql")),
@@ -20,6 +23,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("key_uses", include_str!("migrations/0008_key_uses.sql")),
     ("object_owners", include_str!("migrations/0009_object_owners.sql")),
     ("runs", include_str!("migrations/0010_runs.sql")),
+    ("document_tenants", include_str!("migrations/0011_document_tenants.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.
@@ -27,6 +31,10 @@ const LIMIT: Duration = Duration::from_secs(600);
 const LOCK: i64 = 0x6761_7465_686f_7573;
 
 pub(crate) async fn run(database: &Database, now: Timestamp) -> Result<(), StoreError> {
+    apply(database, MIGRATIONS, now).await
+}
+
+async fn apply(database: &Database, migrations: &[Migration], now: Timestamp) -> Result<(), StoreError> {
     let migrating = async {
         let mut open = database.begin().await?;
         if database.is_postgres() {
@@ -34,7 +42,7 @@ pub(crate) async fn run(database: &Database, now: Timestamp) -> Result<(), Store
             // take.
             open.fetch("SELECT CAST(pg_advisory_xact_lock($1) AS TEXT)", &[LOCK.into()]).await?;
         }
-        migrate(&mut open, database.is_postgres(), now).await?;
+        migrate(&mut open, migrations, database.is_postgres(), now).await?;
         open.commit().await
     };
     match tokio::time::timeout(LIMIT, migrating).await {
@@ -43,7 +51,12 @@ pub(crate) async fn run(database: &Database, now: Timestamp) -> Result<(), Store
     }
 }
 
-async fn migrate(open: &mut Writing, postgres: bool, now: Timestamp) -> Result<(), StoreError> {
+async fn migrate(
+    open: &mut Writing,
+    migrations: &[Migration],
+    postgres: bool,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     open.execute(
         "CREATE TABLE IF NOT EXISTS migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)",
         &[],
@@ -51,13 +64,13 @@ async fn migrate(open: &mut Writing, postgres: bool, now: Timestamp) -> Result<(
     .await?;
     let rows = open.fetch("SELECT COALESCE(MAX(version), 0) FROM migrations", &[]).await?;
     let current: i64 = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
-    let known = MIGRATIONS.len() as i64;
+    let known = migrations.len() as i64;
     if current > known {
         return Err(StoreError::Failed(format!(
             "its tables are of version {current}, this build knows up to {known}: run the newer build, or restore a backup"
         )));
     }
-    for (index, (name, text)) in MIGRATIONS.iter().enumerate().skip(current as usize) {
+    for (index, (name, text)) in migrations.iter().enumerate().skip(current as usize) {
         open.script(AssertSqlSafe(in_dialect(text, postgres)).into_sql_str()).await?;
         open.execute(
             "INSERT INTO migrations (version, name, applied_at) VALUES ($1, $2, $3)",
@@ -77,7 +90,7 @@ fn in_dialect(text: &str, postgres: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::for_each_backend;
+    use crate::testing::{for_each_backend, for_each_database};
 
     #[tokio::test]
     async fn a_second_run_changes_nothing_and_a_newer_database_is_refused() {
@@ -95,6 +108,50 @@ mod tests {
                 .await
                 .unwrap();
             assert!(matches!(run(database, Timestamp(1)).await, Err(StoreError::Failed(_))));
+        })
+        .await;
+    }
+
+    /// A write of the version before documents had a tenant.
+    const UPSERT: &str = "INSERT INTO documents (kind, name, body, sealed, revision, created_at, updated_at, updated_by) \
+         VALUES ('pool', $1, $2, '', 1, 1, 1, 'm') ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body";
+    const REFER: &str = "INSERT INTO document_references (kind, name, ref_kind, ref_name) \
+         VALUES ('pool', $1, 'provider', 'p') ON CONFLICT (kind, name, ref_kind, ref_name) DO NOTHING";
+    const RECORD: &str = "INSERT INTO changes (revision, at, actor, kind, name, action, old_body, new_body) \
+         VALUES ($1, 1, 'm', 'pool', 'a', 'update', NULL, '{}')";
+
+    async fn texts(database: &Database, query: &'static str) -> Vec<String> {
+        let rows = database.fetch(query, &[]).await.unwrap();
+        rows.iter().map(|row| row.get(0).unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn documents_of_the_version_before_belong_to_the_default_tenant() {
+        for_each_database(|backend| async move {
+            let database = Database::open(&backend, Duration::from_secs(20)).await.unwrap();
+            let before = MIGRATIONS.iter().position(|(name, _)| *name == "document_tenants").unwrap();
+            apply(&database, &MIGRATIONS[..before], Timestamp(1)).await.unwrap();
+            database.execute(UPSERT, &["a".into(), "{}".into()]).await.unwrap();
+            database.execute(REFER, &["a".into()]).await.unwrap();
+            database.execute(RECORD, &[1i64.into()]).await.unwrap();
+
+            run(&database, Timestamp(2)).await.unwrap();
+            let owned =
+                "SELECT name || body FROM documents WHERE tenant = '' AND kind = 'pool' ORDER BY name";
+            assert_eq!(texts(&database, owned).await, ["a{}"]);
+
+            // A process of the version before may still be running.
+            for (name, body) in [("a", "{\"new\":1}"), ("b", "{}")] {
+                database.execute(UPSERT, &[name.into(), body.into()]).await.unwrap();
+                database.execute(REFER, &[name.into()]).await.unwrap();
+            }
+            database.execute(RECORD, &[2i64.into()]).await.unwrap();
+            assert_eq!(texts(&database, owned).await, ["a{\"new\":1}", "b{}"]);
+            let referrers = "SELECT name FROM document_references WHERE tenant = '' ORDER BY name";
+            assert_eq!(texts(&database, referrers).await, ["a", "b"]);
+            let actors = "SELECT actor FROM changes WHERE tenant = '' ORDER BY revision";
+            assert_eq!(texts(&database, actors).await, ["m", "m"]);
+            database.close().await;
         })
         .await;
     }

@@ -32,33 +32,27 @@ impl Sealer {
         Self { cipher: XChaCha20Poly1305::new(key.into()), entropy }
     }
 
-    /// Encrypts the named fields in place; returns those that were present.
-    pub fn seal(
-        &self,
-        kind: &str,
-        name: &str,
-        fields: &mut Fields,
-        secrets: &[&str],
-    ) -> Result<Vec<String>, String> {
+    /// Encrypts the named fields of the document at `location` in place; returns those that were present.
+    pub fn seal(&self, location: &str, fields: &mut Fields, secrets: &[&str]) -> Result<Vec<String>, String> {
         let mut sealed = Vec::new();
         for field in secrets {
             let Some(value) = fields.get_mut(*field) else { continue };
             if value.get() == "null" {
                 continue;
             }
-            let text = self.seal_text(&place(kind, name, field), value.get())?;
+            let text = self.seal_text(&format!("{location}/{field}"), value.get())?;
             *value = raw(format!("\"{text}\""))?;
             sealed.push((*field).to_owned());
         }
         Ok(sealed)
     }
 
-    pub fn open(&self, kind: &str, name: &str, fields: &mut Fields, sealed: &[&str]) -> Result<(), String> {
+    pub fn open(&self, location: &str, fields: &mut Fields, sealed: &[&str]) -> Result<(), String> {
         for field in sealed {
             let value =
                 fields.get_mut(*field).ok_or_else(|| format!("the sealed field '{field}' is missing"))?;
             let text: String = serde_json::from_str(value.get()).map_err(|error| error.to_string())?;
-            *value = raw(self.open_text(&place(kind, name, field), &text)?)?;
+            *value = raw(self.open_text(&format!("{location}/{field}"), &text)?)?;
         }
         Ok(())
     }
@@ -171,10 +165,6 @@ fn hex(bytes: &[u8]) -> Zeroizing<String> {
     text
 }
 
-fn place(kind: &str, name: &str, field: &str) -> String {
-    format!("{kind}/{name}/{field}")
-}
-
 fn raw(text: String) -> Result<Box<RawValue>, String> {
     RawValue::from_string(text).map_err(|error| error.to_string())
 }
@@ -193,17 +183,17 @@ mod tests {
         let sealer = Sealer::new(&[7; 32], Arc::new(Noise::new(1)));
         let original = r#"{"api_key":"sk-\u00e9 secret","n":1.50,"none":null}"#;
         let mut sealing = fields(original);
-        let sealed = sealer.seal("provider", "a", &mut sealing, &["api_key", "none", "absent"]).unwrap();
+        let sealed = sealer.seal("provider/a", &mut sealing, &["api_key", "none", "absent"]).unwrap();
         assert_eq!(sealed, ["api_key"]);
         assert!(sealing["api_key"].get().starts_with("\"v1:"));
         let stored = serde_json::to_string(&sealing).unwrap();
         assert!(!stored.contains("secret"));
 
-        assert!(sealer.open("provider", "b", &mut fields(&stored), &["api_key"]).is_err(), "another row");
+        assert!(sealer.open("provider/b", &mut fields(&stored), &["api_key"]).is_err(), "another row");
         let other = Sealer::new(&[8; 32], Arc::new(Noise::new(1)));
-        assert!(other.open("provider", "a", &mut fields(&stored), &["api_key"]).is_err(), "another key");
+        assert!(other.open("provider/a", &mut fields(&stored), &["api_key"]).is_err(), "another key");
         let mut opening = fields(&stored);
-        sealer.open("provider", "a", &mut opening, &["api_key"]).unwrap();
+        sealer.open("provider/a", &mut opening, &["api_key"]).unwrap();
         assert_eq!(serde_json::to_string(&opening).unwrap(), original);
     }
 

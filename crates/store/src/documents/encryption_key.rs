@@ -8,7 +8,8 @@ use domain::resources::auth_key::AuthKey;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use super::write::{Entry, next_revision, record};
+use super::key::{DEFAULT_TENANT, DocumentKey};
+use super::write::{DELETE, Entry, next_revision, record};
 use super::{Documents, columns};
 use crate::StoreError;
 use crate::database::{Row, Writing};
@@ -17,6 +18,8 @@ use crate::seal::Fields;
 /// The kind of the fingerprint row in `documents`, which has no change record.
 const KIND: &str = "encryption_key";
 const NAME: &str = "fingerprint";
+/// The fingerprint is that of the whole database, whatever tenants it has.
+const FINGERPRINT: DocumentKey<'static> = DocumentKey { tenant: DEFAULT_TENANT, kind: KIND, name: NAME };
 /// Maximum number of encrypted documents that are tried when no fingerprint is stored yet.
 const TRIED: i64 = 100;
 
@@ -35,15 +38,16 @@ impl Documents {
     /// Rejects a key that differs from the one that encrypted the stored data. The first process on a database sets the
     /// key.
     pub(crate) async fn verify_key(&self, own: &str) -> Result<(), StoreError> {
-        const ADD: &str = "INSERT INTO documents (kind, name, body, revision, created_at, updated_at, updated_by) \
-             VALUES ($1, $2, $3, 0, $4, $4, 'gatehouse') ON CONFLICT (kind, name) DO NOTHING";
+        const ADD: &str = "INSERT INTO documents (tenant, kind, name, body, revision, created_at, updated_at, updated_by) \
+             VALUES ($1, $2, $3, $4, 0, $5, $5, 'gatehouse') ON CONFLICT (tenant, kind, name) DO NOTHING";
         if self.stored_fingerprint().await?.is_none() {
             // A database of a version without fingerprints: check whether the key decrypts its data.
             if !self.opens_something().await? {
                 return Err(StoreError::WrongKey { stored: None, own: own.to_owned() });
             }
             let body = body(own);
-            let values = [KIND.into(), NAME.into(), body.as_str().into(), self.clock.now().micros().into()];
+            let [tenant, kind, name] = FINGERPRINT.values();
+            let values = [tenant, kind, name, body.as_str().into(), self.clock.now().micros().into()];
             self.database.execute(ADD, &values).await?;
         }
         match self.stored_fingerprint().await? {
@@ -53,8 +57,8 @@ impl Documents {
     }
 
     async fn stored_fingerprint(&self) -> Result<Option<String>, StoreError> {
-        const ONE: &str = "SELECT body FROM documents WHERE kind = $1 AND name = $2";
-        let rows = self.database.fetch(ONE, &[KIND.into(), NAME.into()]).await?;
+        const ONE: &str = "SELECT body FROM documents WHERE tenant = $1 AND kind = $2 AND name = $3";
+        let rows = self.database.fetch(ONE, &FINGERPRINT.values()).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let fields: BTreeMap<String, String> =
             serde_json::from_str(&row.get::<String>(0)?).unwrap_or_default();
@@ -87,12 +91,11 @@ impl Documents {
         actor: &str,
     ) -> Result<(), StoreError> {
         const SEALED: &str = concat!("SELECT ", columns!(), " FROM documents WHERE sealed <> ''");
-        const FORGET: &str = "DELETE FROM documents WHERE kind = $1 AND name = $2";
         let mut open = self.database.begin().await?;
         for row in open.fetch(SEALED, &[]).await? {
             self.clear_row(&mut open, &row, entropy, actor).await?;
         }
-        open.execute(FORGET, &[KIND.into(), NAME.into()]).await?;
+        open.execute(DELETE, &FINGERPRINT.values()).await?;
         open.commit().await?;
         self.verify_key(own).await
     }
@@ -104,9 +107,10 @@ impl Documents {
         entropy: &dyn Entropy,
         actor: &str,
     ) -> Result<(), StoreError> {
-        const UPDATE: &str = "UPDATE documents SET body = $3, sealed = $4, revision = $5, updated_at = $6, \
-             updated_by = $7 WHERE kind = $1 AND name = $2";
-        let (kind, name): (String, String) = (row.get(0)?, row.get(1)?);
+        const UPDATE: &str = "UPDATE documents SET body = $4, sealed = $5, revision = $6, updated_at = $7, \
+             updated_by = $8 WHERE tenant = $1 AND kind = $2 AND name = $3";
+        let (kind, name, tenant): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(8)?);
+        let key = DocumentKey { tenant: &tenant, kind: &kind, name: &name };
         let failed = |reason: String| StoreError::Failed(format!("{kind}/{name}: {reason}"));
         let (text, sealed): (String, String) = (row.get(2)?, row.get(3)?);
         // Nothing of a damaged body can be kept; it stays unreadable.
@@ -117,12 +121,13 @@ impl Documents {
             // A random digest that matches no key: the key document stays, is rejected, and gets a new value when it is
             // rotated.
             fields.insert("digest".to_owned(), unknown_digest(entropy).map_err(failed)?);
-            resealed = self.sealer.seal(&kind, &name, &mut fields, &["digest"]).map_err(failed)?;
+            resealed = self.sealer.seal(&key.location(), &mut fields, &["digest"]).map_err(failed)?;
         }
         let body = serde_json::to_string(&fields).map_err(|error| failed(error.to_string()))?;
         let resealed = resealed.join(",");
         let (revision, at) = (next_revision(open).await?, self.clock.now());
         let values = [
+            tenant.as_str().into(),
             kind.as_str().into(),
             name.as_str().into(),
             body.as_str().into(),
@@ -133,7 +138,7 @@ impl Documents {
         ];
         open.execute(UPDATE, &values).await?;
         let (before, after) = (None, None);
-        let entry = Entry { revision, at, actor, kind: &kind, name: &name, action: "update", before, after };
+        let entry = Entry { revision, at, actor, key, action: "update", before, after };
         record(open, entry).await
     }
 }

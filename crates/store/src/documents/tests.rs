@@ -6,6 +6,8 @@ use domain::resources::provider::Provider;
 use domain::secret::Secret;
 use serde::{Deserialize, Serialize};
 
+use super::Documents;
+use crate::database::sql;
 use crate::testing::{Hand, Noise, for_each_backend, for_each_database, open, open_with_wrong_key};
 use crate::{Backend, ChangeFilter, Collection, Page, Store, StoreConfig, StoreError, Write, fingerprint};
 
@@ -351,6 +353,54 @@ async fn several_are_written_together_or_not_at_all() {
         let log = store.documents().changes_since(2, 10).await.unwrap();
         let log: Vec<_> = log.iter().map(|change| (&*change.action, &*change.name)).collect();
         assert_eq!(log, [("create", "third"), ("update", "first"), ("delete", "second")]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn tenants_have_documents_of_their_own() {
+    for_each_backend(|store| async move {
+        // While the version before may be running, no two tenants have a document of the same kind and name.
+        for index in ["documents_without_tenant", "document_references_without_tenant"] {
+            store.database().execute(sql(format!("DROP INDEX {index}")), &[]).await.unwrap();
+        }
+        let acme = Documents { tenant: "acme".into(), ..store.documents().clone() };
+        let (ours, theirs) = (store.collection::<Provider>(), Collection::<Provider>::new(acme.clone()));
+        ours.put(&provider("a"), Write::Create, "m", None).await.unwrap();
+        theirs.put(&provider("a"), Write::Create, "m", None).await.unwrap();
+        theirs.put(&provider("b"), Write::Create, "m", None).await.unwrap();
+        let pools = Collection::<Pool>::new(acme.clone());
+        pools.put(&pool("both", &["a", "b"]), Write::Create, "m", None).await.unwrap();
+
+        assert_eq!((ours.all().await.unwrap().len(), theirs.all().await.unwrap().len()), (1, 2));
+        assert_eq!((ours.named(&["a", "b"]).await.unwrap().len(), ours.get("b").await.unwrap()), (1, None));
+        let page = Page { limit: 9, after: Some("a".into()) };
+        assert_eq!(ours.list(page.clone()).await.unwrap().len(), 0);
+        assert_eq!(
+            theirs.list(page).await.unwrap()[0].value.api_key.as_ref().map(Secret::reveal),
+            Some(SECRET)
+        );
+        assert!(matches!(theirs.delete("a", "m", None).await, Err(StoreError::Conflict { .. })));
+        ours.delete("a", "m", None).await.unwrap();
+        assert_eq!((ours.all().await.unwrap().len(), theirs.all().await.unwrap().len()), (0, 2));
+
+        let filter = ChangeFilter { limit: 9, ..ChangeFilter::default() };
+        assert_eq!(store.documents().changes(&filter).await.unwrap().len(), 2);
+        assert_eq!(acme.changes(&filter).await.unwrap().len(), 3);
+        assert_eq!(acme.changes_since(0, 9).await.unwrap().len(), 5, "revisions count over all tenants");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_sealed_value_does_not_open_for_another_tenant() {
+    for_each_backend(|store| async move {
+        let providers = with_one(&store).await;
+        store.database().execute("UPDATE documents SET tenant = 'acme' WHERE name = 'a'", &[]).await.unwrap();
+        assert_eq!(providers.get("a").await.unwrap(), None);
+        let acme = Documents { tenant: "acme".into(), ..store.documents().clone() };
+        let moved = acme.find(Provider::KIND, "a").await.unwrap().unwrap();
+        assert!(moved.broken.is_some_and(|reason| reason.contains("cannot be opened")));
     })
     .await;
 }

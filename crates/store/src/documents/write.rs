@@ -3,10 +3,14 @@
 use domain::clock::Timestamp;
 
 use super::collection::Write;
+use super::key::DocumentKey;
 use super::{Documents, RawDocument, columns};
 use crate::StoreError;
 use crate::database::{Row, Writing};
 use crate::seal::{self, Fields};
+
+pub(super) const DELETE: &str = "DELETE FROM documents WHERE tenant = $1 AND kind = $2 AND name = $3";
+const UNREFER: &str = "DELETE FROM document_references WHERE tenant = $1 AND kind = $2 AND name = $3";
 
 /// A document to be written, not encrypted yet.
 pub(super) struct Draft<'a> {
@@ -43,8 +47,7 @@ pub(super) struct Entry<'a> {
     pub revision: i64,
     pub at: Timestamp,
     pub actor: &'a str,
-    pub kind: &'a str,
-    pub name: &'a str,
+    pub key: DocumentKey<'a>,
     pub action: &'a str,
     pub before: Option<String>,
     pub after: Option<String>,
@@ -83,7 +86,7 @@ impl Documents {
         }
         for name in names {
             let removal = Removal::by(actor);
-            let removed = self.remove_in(&mut open, (kind, name), &removal, &|_| Ok(()));
+            let removed = self.remove_in(&mut open, self.key(kind, name), &removal, &|_| Ok(()));
             database.limited(removed).await?;
         }
         database.limited(open.commit()).await
@@ -100,18 +103,18 @@ impl Documents {
         let (body, sealed) = self.sealed(draft)?;
         let revision = next_revision(open).await?;
         let now = self.clock.now();
-        let current = current(open, draft.kind, draft.name).await?;
+        let key = self.key(draft.kind, draft.name);
+        let current = current(open, key).await?;
         check(write, current.as_ref(), draft.name, if_match)?;
         let created_at = current.as_ref().map_or(Ok(now.micros()), |row| row.get(5))?;
         let times = [revision, created_at, now.micros()];
-        upsert(open, draft, &body, &sealed, times, actor).await?;
-        refer(open, draft).await?;
+        upsert(open, key, (&body, &sealed), times, actor).await?;
+        refer(open, key, draft.references).await?;
         let entry = Entry {
             revision,
             at: now,
             actor,
-            kind: draft.kind,
-            name: draft.name,
+            key,
             action: if current.is_some() { "update" } else { "create" },
             before: current.and_then(|row| masked_row(&row, draft.secrets)),
             after: masked(draft.body, draft.secrets.iter().copied()),
@@ -138,7 +141,7 @@ impl Documents {
         self.database
             .limited(async {
                 let mut open = self.database.begin().await?;
-                let removed = self.remove_in(&mut open, (kind, name), &removal, &acceptable).await?;
+                let removed = self.remove_in(&mut open, self.key(kind, name), &removal, &acceptable).await?;
                 open.commit().await?;
                 Ok(removed)
             })
@@ -148,24 +151,23 @@ impl Documents {
     async fn remove_in(
         &self,
         open: &mut Writing,
-        (kind, name): (&str, &str),
+        key: DocumentKey<'_>,
         removal: &Removal<'_>,
         acceptable: &(dyn Fn(&RawDocument) -> Result<(), StoreError> + Sync),
     ) -> Result<RawDocument, StoreError> {
         let revision = next_revision(open).await?;
-        let row = current(open, kind, name).await?.ok_or(StoreError::NotFound)?;
-        check(Write::Replace, Some(&row), name, removal.if_match)?;
+        let row = current(open, key).await?.ok_or(StoreError::NotFound)?;
+        check(Write::Replace, Some(&row), key.name, removal.if_match)?;
         if !removal.referenced {
-            unreferenced(open, kind, name).await?;
+            unreferenced(open, key).await?;
         }
         let document = self.read(&row)?;
         acceptable(&document)?;
-        let own = [kind.into(), name.into()];
-        open.execute("DELETE FROM document_references WHERE kind = $1 AND name = $2", &own).await?;
-        open.execute("DELETE FROM documents WHERE kind = $1 AND name = $2", &own).await?;
+        open.execute(UNREFER, &key.values()).await?;
+        open.execute(DELETE, &key.values()).await?;
         let before = masked_row(&row, removal.secrets);
         let (at, actor) = (self.clock.now(), removal.actor);
-        let entry = Entry { revision, at, actor, kind, name, action: "delete", before, after: None };
+        let entry = Entry { revision, at, actor, key, action: "delete", before, after: None };
         record(open, entry).await?;
         Ok(document)
     }
@@ -176,7 +178,8 @@ impl Documents {
         }
         let fail = |reason: String| StoreError::Failed(format!("{}/{}: {reason}", draft.kind, draft.name));
         let mut fields: Fields = serde_json::from_str(draft.body).map_err(|error| fail(error.to_string()))?;
-        let sealed = self.sealer.seal(draft.kind, draft.name, &mut fields, draft.secrets).map_err(fail)?;
+        let location = self.key(draft.kind, draft.name).location();
+        let sealed = self.sealer.seal(&location, &mut fields, draft.secrets).map_err(fail)?;
         let body = serde_json::to_string(&fields).map_err(|error| fail(error.to_string()))?;
         Ok((body, sealed.join(",")))
     }
@@ -189,9 +192,10 @@ pub(super) async fn next_revision(open: &mut Writing) -> Result<i64, StoreError>
     rows.first().ok_or_else(|| StoreError::Corrupt("the revision counter is missing".into()))?.get(0)
 }
 
-async fn current(open: &mut Writing, kind: &str, name: &str) -> Result<Option<Row>, StoreError> {
-    const ONE: &str = concat!("SELECT ", columns!(), " FROM documents WHERE kind = $1 AND name = $2");
-    Ok(open.fetch(ONE, &[kind.into(), name.into()]).await?.pop())
+async fn current(open: &mut Writing, key: DocumentKey<'_>) -> Result<Option<Row>, StoreError> {
+    const ONE: &str =
+        concat!("SELECT ", columns!(), " FROM documents WHERE tenant = $1 AND kind = $2 AND name = $3");
+    Ok(open.fetch(ONE, &key.values()).await?.pop())
 }
 
 fn check(write: Write, current: Option<&Row>, name: &str, if_match: Option<&str>) -> Result<(), StoreError> {
@@ -213,19 +217,19 @@ fn check(write: Write, current: Option<&Row>, name: &str, if_match: Option<&str>
 
 async fn upsert(
     open: &mut Writing,
-    draft: &Draft<'_>,
-    body: &str,
-    sealed: &str,
+    key: DocumentKey<'_>,
+    (body, sealed): (&str, &str),
     [revision, created_at, updated_at]: [i64; 3],
     actor: &str,
 ) -> Result<(), StoreError> {
-    const UPSERT: &str = "INSERT INTO documents (kind, name, body, sealed, revision, created_at, updated_at, updated_by) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body, \
+    const UPSERT: &str = "INSERT INTO documents (tenant, kind, name, body, sealed, revision, created_at, updated_at, updated_by) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (tenant, kind, name) DO UPDATE SET body = excluded.body, \
          sealed = excluded.sealed, revision = excluded.revision, updated_at = excluded.updated_at, \
          updated_by = excluded.updated_by";
     let values = [
-        draft.kind.into(),
-        draft.name.into(),
+        key.tenant.into(),
+        key.kind.into(),
+        key.name.into(),
         body.into(),
         sealed.into(),
         revision.into(),
@@ -236,21 +240,27 @@ async fn upsert(
     open.execute(UPSERT, &values).await.map(|_| ())
 }
 
-async fn refer(open: &mut Writing, draft: &Draft<'_>) -> Result<(), StoreError> {
-    let own = [draft.kind.into(), draft.name.into()];
-    open.execute("DELETE FROM document_references WHERE kind = $1 AND name = $2", &own).await?;
-    for (kind, name) in draft.references {
-        const ADD: &str = "INSERT INTO document_references (kind, name, ref_kind, ref_name) VALUES ($1, $2, $3, $4) \
-             ON CONFLICT (kind, name, ref_kind, ref_name) DO NOTHING";
-        open.execute(ADD, &[draft.kind.into(), draft.name.into(), (*kind).into(), name.into()]).await?;
+/// Replaces the references of a document, which are to documents of the same tenant.
+async fn refer(
+    open: &mut Writing,
+    key: DocumentKey<'_>,
+    references: &[(&'static str, String)],
+) -> Result<(), StoreError> {
+    const ADD: &str = "INSERT INTO document_references (tenant, kind, name, ref_kind, ref_name) \
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant, kind, name, ref_kind, ref_name) DO NOTHING";
+    open.execute(UNREFER, &key.values()).await?;
+    let [tenant, own_kind, own_name] = key.values();
+    for (kind, name) in references {
+        open.execute(ADD, &[tenant, own_kind, own_name, (*kind).into(), name.into()]).await?;
     }
     Ok(())
 }
 
-async fn unreferenced(open: &mut Writing, kind: &str, name: &str) -> Result<(), StoreError> {
-    const REFERRERS: &str = "SELECT kind, name FROM document_references WHERE ref_kind = $1 AND ref_name = $2 \
-         AND NOT (kind = $1 AND name = $2) ORDER BY kind, name LIMIT 100";
-    let rows = open.fetch(REFERRERS, &[kind.into(), name.into()]).await?;
+async fn unreferenced(open: &mut Writing, key: DocumentKey<'_>) -> Result<(), StoreError> {
+    const REFERRERS: &str = "SELECT kind, name FROM document_references \
+         WHERE tenant = $1 AND ref_kind = $2 AND ref_name = $3 AND NOT (kind = $2 AND name = $3) \
+         ORDER BY kind, name LIMIT 100";
+    let rows = open.fetch(REFERRERS, &key.values()).await?;
     let mut referrers = Vec::with_capacity(rows.len());
     for row in &rows {
         referrers.push(format!("{}/{}", row.get::<String>(0)?, row.get::<String>(1)?));
@@ -258,19 +268,20 @@ async fn unreferenced(open: &mut Writing, kind: &str, name: &str) -> Result<(), 
     if referrers.is_empty() {
         return Ok(());
     }
-    let message = format!("'{name}' is in use by {}.", referrers.join(", "));
+    let message = format!("'{}' is in use by {}.", key.name, referrers.join(", "));
     Err(StoreError::Conflict { message, referrers })
 }
 
 pub(super) async fn record(open: &mut Writing, entry: Entry<'_>) -> Result<(), StoreError> {
-    const RECORD: &str = "INSERT INTO changes (revision, at, actor, kind, name, action, old_body, new_body) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    const RECORD: &str = "INSERT INTO changes (revision, at, actor, tenant, kind, name, action, old_body, new_body) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     let values = [
         entry.revision.into(),
         entry.at.micros().into(),
         entry.actor.into(),
-        entry.kind.into(),
-        entry.name.into(),
+        entry.key.tenant.into(),
+        entry.key.kind.into(),
+        entry.key.name.into(),
         entry.action.into(),
         entry.before.as_deref().into(),
         entry.after.as_deref().into(),
