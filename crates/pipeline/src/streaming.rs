@@ -4,6 +4,7 @@ mod continuation_buffer;
 mod continuation_joiner;
 mod overlap;
 mod response_mode;
+mod response_path;
 mod resumable;
 mod tool_call_buffer;
 mod translated;
@@ -12,6 +13,7 @@ mod upstream_stream;
 
 pub use overlap::Overlap;
 pub use response_mode::{Continuity, ResponseMode, Translation};
+pub use response_path::{PathInputs, ResponsePath, WhyCanonical};
 pub use resumable::Resumable;
 pub(crate) use upstream_body::blame;
 pub use upstream_body::{UpstreamBody, interrupted};

@@ -15,7 +15,7 @@ use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::routing::health::Availability;
 use crate::routing::routes::Lane;
-use crate::streaming::ResponseMode;
+use crate::streaming::{ResponsePath, WhyCanonical};
 
 pub struct Foreseen {
     /// One for each target, in the order of the plan.
@@ -31,7 +31,8 @@ pub struct Foreseen {
 /// The outlook for one target, whatever happens at those before it.
 pub struct TargetOutlook {
     pub availability: Availability,
-    /// The format of the request to the target, and whether it is translated; `None` if the target cannot be called.
+    /// The format of the request to the target, and whether and why it is translated; `None` if the target cannot be
+    /// called.
     pub dialect: Option<Dialect>,
     pub dropped: Dropped,
     /// The reason why the target cannot be called.
@@ -41,7 +42,7 @@ pub struct TargetOutlook {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Native,
-    Translated(Format),
+    Translated(Format, WhyCanonical),
 }
 
 /// A request as it would be sent.
@@ -121,8 +122,8 @@ impl Walk {
 }
 
 fn dialect(prepared: &PreparedRequest) -> Dialect {
-    match (&prepared.response_mode, prepared.surface) {
-        (ResponseMode::Translated(_), Surface::Converse(format)) => Dialect::Translated(format),
+    match (prepared.response_mode.path(), prepared.surface) {
+        (ResponsePath::Canonical(why), Surface::Converse(format)) => Dialect::Translated(format, why),
         _ => Dialect::Native,
     }
 }

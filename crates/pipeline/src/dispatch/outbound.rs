@@ -10,7 +10,7 @@ use domain::canon::{CustomTool, Dropped, FunctionTool, Prompt, Tool};
 use domain::fault::{self, Fault, FaultCode};
 use egress::Outbound;
 use http::Method;
-use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Rendering, Request, Target};
+use wire::codec::{Decoding, EchoedRequest, IdGenerator, Rendering, Request, Target};
 use wire::formats;
 use wire::renames::Renames;
 
@@ -20,7 +20,7 @@ use crate::call::previous;
 use crate::call::receive::{self, Call};
 use crate::routing::routes::{Accept, InstanceRequest, Lane};
 use crate::services::traces::TraceHeaders;
-use crate::streaming::{Continuity, ResponseMode, Translation};
+use crate::streaming::{Continuity, PathInputs, ResponseMode, ResponsePath, Translation, WhyCanonical};
 
 /// A request prepared for one target.
 pub struct PreparedRequest {
@@ -60,29 +60,29 @@ pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<Prepar
         });
     };
     let upstream = upstream(call, lane, client)?;
-    if is_resumable(call, context) {
-        let prompt = whole_prompt(call, client)?;
-        return translate(call, lane, context, prompt, (client, upstream), Continuity::Resumable);
-    }
-    let request = match upstream == client && previous::goes_on_here(call, lane) {
+    let resumable = is_resumable(call, context);
+    let request = match upstream == client && !resumable && previous::goes_on_here(call, lane) {
         true => Cow::Borrowed(&call.request),
         false => previous::with_history(call)?,
     };
-    if upstream == client && !codec::carries_sealed_state(&request.body) {
-        let surface = Surface::Converse(client);
-        let native = formats::native(surface);
-        let body = native.splice(&request, &target);
-        let response_mode = ResponseMode::Native(native);
-        return Ok(PreparedRequest {
-            surface,
-            body,
-            response_mode,
-            dropped: Dropped::default(),
-            trace_headers: Vec::new(),
-        });
+    match ResponsePath::choose(&PathInputs { client, upstream, resumable, body: &request.body }) {
+        ResponsePath::Bytes => {
+            let surface = Surface::Converse(client);
+            let native = formats::native(surface);
+            Ok(PreparedRequest {
+                surface,
+                body: native.splice(&request, &target),
+                response_mode: ResponseMode::Native(native),
+                dropped: Dropped::default(),
+                trace_headers: Vec::new(),
+            })
+        }
+        ResponsePath::Canonical(why) => {
+            let continuity = if resumable { Continuity::Resumable } else { Continuity::Single };
+            let prompt = read(call, request, client)?;
+            translate(call, lane, context, prompt, Conversion { client, upstream, why, continuity })
+        }
     }
-    let prompt = read(call, request, client)?;
-    translate(call, lane, context, prompt, (client, upstream), Continuity::Single)
 }
 
 /// Prepares a call with a large body on a blocking thread; returns the call with the outcome.
@@ -105,8 +105,9 @@ pub fn prepare_rest(
 ) -> Result<PreparedRequest, Fault> {
     let Surface::Converse(client) = call.surface else { return Err(unsupported(call.surface, lane)) };
     let upstream = upstream(call, lane, client)?;
-    let prompt = ask(whole_prompt(call, client)?, upstream);
-    translate(call, lane, context, prompt, (client, upstream), Continuity::Continuation)
+    let prompt = ask(read(call, previous::with_history(call)?, client)?, upstream);
+    let (why, continuity) = (WhyCanonical::Continuation, Continuity::Continuation);
+    translate(call, lane, context, prompt, Conversion { client, upstream, why, continuity })
 }
 
 /// Whether a stream can be resumed. Such a stream is always translated, so that any provider can continue it. Several
@@ -133,11 +134,6 @@ fn upstream(call: &Call, lane: &Lane, client: Format) -> Result<Format, Fault> {
     format.ok_or_else(|| unsupported(call.surface, lane))
 }
 
-/// The prompt, including the history of the conversation.
-fn whole_prompt(call: &Call, client: Format) -> Result<Prompt, Fault> {
-    read(call, previous::with_history(call)?, client)
-}
-
 fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt, Fault> {
     match request {
         Cow::Borrowed(_) => call.prompt(client).map(Cow::into_owned),
@@ -145,13 +141,20 @@ fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt
     }
 }
 
+/// The formats of a translation, and the reason for it.
+struct Conversion {
+    client: Format,
+    upstream: Format,
+    why: WhyCanonical,
+    continuity: Continuity,
+}
+
 fn translate(
     call: &Call,
     lane: &Lane,
     context: &CallContext,
     prompt: Prompt,
-    (client, upstream): (Format, Format),
-    continuity: Continuity,
+    Conversion { client, upstream, why, continuity }: Conversion,
 ) -> Result<PreparedRequest, Fault> {
     let mut prompt = context.gateway().reasoning_states.restore(prompt, context.owner());
     let tools = special_tools(&prompt.tools);
@@ -182,6 +185,7 @@ fn translate(
             request: echoed(client, &call.request),
         },
         renames,
+        why,
         continuity,
     };
     Ok(PreparedRequest {

@@ -132,7 +132,11 @@ pub fn candidate(
         estimated_cost: cost.map(|nanos| Nanos(nanos).usd()),
         dialect: prospect.dialect.map(|dialect| match dialect {
             Dialect::Native => "native".to_owned(),
-            Dialect::Translated(format) => format!("translated:{}", format.name()),
+            Dialect::Translated(format, _) => format!("translated:{}", format.name()),
+        }),
+        why_canonical: prospect.dialect.and_then(|dialect| match dialect {
+            Dialect::Native => None,
+            Dialect::Translated(_, why) => Some(why.name()),
         }),
         dropped: prospect.dropped.names().to_vec(),
         error: prospect.fault.as_ref().map(refusal),

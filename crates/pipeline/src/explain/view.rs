@@ -99,6 +99,10 @@ pub struct Candidate {
     pub estimated_cost: Option<f64>,
     /// native, or translated:<format>; null where it cannot be asked.
     pub dialect: Option<String>,
+    /// Why the answer is translated and its bytes are not forwarded: formats_differ, resumable_stream or sealed_state.
+    /// Absent if they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_canonical: Option<&'static str>,
     /// Parameters that it cannot be told.
     pub dropped: Vec<String>,
     /// Why it could not serve this call.

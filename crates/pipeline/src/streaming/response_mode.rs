@@ -4,6 +4,8 @@ use domain::call::Format;
 use wire::codec::{AnswerReader, ClientCodec, Decoding, Native, Rendering, UpstreamCodec};
 use wire::renames::Renames;
 
+use super::response_path::{ResponsePath, WhyCanonical};
+
 /// The handling of the response on its way to the client: forwarded unchanged (`Native`) or translated.
 pub enum ResponseMode {
     /// The provider's bytes are passed on.
@@ -19,6 +21,7 @@ pub struct Translation {
     pub decoding: Decoding,
     pub rendering: Rendering,
     pub renames: Renames,
+    pub why: WhyCanonical,
     pub continuity: Continuity,
 }
 
@@ -32,6 +35,13 @@ pub enum Continuity {
 }
 
 impl ResponseMode {
+    pub fn path(&self) -> ResponsePath {
+        match self {
+            Self::Native(_) => ResponsePath::Bytes,
+            Self::Translated(translation) => ResponsePath::Canonical(translation.why),
+        }
+    }
+
     /// Reads the provider's bytes.
     pub fn upstream(&self) -> &'static dyn AnswerReader {
         match self {

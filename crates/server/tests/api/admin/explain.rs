@@ -2,6 +2,7 @@
 
 use domain::resources::Resource;
 use domain::resources::pool::Pool;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 use store::Write;
 
@@ -97,6 +98,8 @@ async fn every_dialect_is_explained() {
             assert_eq!(request["surface"], surface, "{path}: {explanation}");
             assert_eq!(request["stream"], path.contains("tream"), "{path}");
             assert_eq!(explanation["candidates"][0]["dialect"], dialect, "{path}: {explanation}");
+            let why = (dialect != "native").then_some("formats_differ");
+            assert_eq!(explanation["candidates"][0]["why_canonical"].as_str(), why, "{path}");
         }
         let body = json!({"model": "anthropic/text", "input": "hi"});
         let explanation = explain(&app, json!({"path": "/v1/embeddings", "body": body})).await;
@@ -105,6 +108,32 @@ async fn every_dialect_is_explained() {
         assert!(
             explanation["upstream_request"].is_null() && explanation["decision"]["would_try"] == json!([])
         );
+    })
+    .await;
+}
+
+/// Where client and provider have the same format, an answer is translated only for a reason, which is shown.
+#[tokio::test]
+async fn the_reason_for_a_translation_within_one_format_is_explained() {
+    let resuming = || {
+        let policy = Policy { resume_streams: true, ..Policy::default() };
+        TestSettings { policy, ..TestSettings::default() }
+    };
+    app::each_with(resuming, async |app| {
+        for (stream, choices, content, why) in [
+            (true, 1, "hi", Some("resumable_stream")),
+            (true, 2, "hi", None),
+            (false, 1, "hi", None),
+            (false, 1, "GHsealed", Some("sealed_state")),
+        ] {
+            let turns = json!([{"role": "user", "content": content}]);
+            let body = json!({"model": "openai/text", "messages": turns, "stream": stream, "n": choices});
+            let explanation = explain(&app, json!({"body": body})).await;
+            let candidate = &explanation["candidates"][0];
+            assert_eq!(candidate["why_canonical"].as_str(), why, "{body}: {explanation}");
+            let dialect = if why.is_some() { "translated:chat" } else { "native" };
+            assert_eq!(candidate["dialect"], dialect, "{body}");
+        }
     })
     .await;
 }

@@ -1,0 +1,93 @@
+//! The choice between the two paths of an answer: the provider's bytes are forwarded, or its events are translated
+//! through the canonical model.
+
+use domain::call::Format;
+use wire::codec;
+
+/// The path of an answer from the provider to the client. Dispatch follows it, and explain shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponsePath {
+    /// The provider's bytes are forwarded; only usage and errors are read.
+    Bytes,
+    /// The answer is decoded, passes the event stages and is rendered for the client.
+    Canonical(WhyCanonical),
+}
+
+/// The reason why bytes cannot be forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyCanonical {
+    /// The provider does not support the client's format.
+    FormatsDiffer,
+    /// The stream may be continued at another provider, which only a canonical stream can be.
+    ResumableStream,
+    /// The answer continues a stream that another provider began, and is joined to it event by event.
+    Continuation,
+    /// The request contains reasoning state that was sealed for the client. It must be opened before it is sent, and
+    /// new state must be sealed in the answer.
+    SealedState,
+}
+
+impl WhyCanonical {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FormatsDiffer => "formats_differ",
+            Self::ResumableStream => "resumable_stream",
+            Self::Continuation => "continuation",
+            Self::SealedState => "sealed_state",
+        }
+    }
+}
+
+/// The facts that decide the path of an answer to a conversation. Other operations have no canonical model: their bytes
+/// are always forwarded.
+pub struct PathInputs<'a> {
+    pub client: Format,
+    pub upstream: Format,
+    /// Another provider may have to continue the stream.
+    pub resumable: bool,
+    /// The request in the client's format, including the history of the conversation where the provider lacks it.
+    pub body: &'a [u8],
+}
+
+impl ResponsePath {
+    /// Chooses the path of an answer. The body is searched last, because it may be large.
+    pub fn choose(inputs: &PathInputs<'_>) -> Self {
+        if inputs.client != inputs.upstream {
+            Self::Canonical(WhyCanonical::FormatsDiffer)
+        } else if inputs.resumable {
+            Self::Canonical(WhyCanonical::ResumableStream)
+        } else if codec::carries_sealed_state(inputs.body) {
+            Self::Canonical(WhyCanonical::SealedState)
+        } else {
+            Self::Bytes
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::canon::SEAL_MARK;
+
+    use super::*;
+
+    #[test]
+    fn bytes_are_forwarded_unless_there_is_a_reason_to_look_inside() {
+        use ResponsePath::{Bytes, Canonical};
+        use WhyCanonical::{FormatsDiffer, ResumableStream, SealedState};
+        let sealed = [b"{\"a\":\"", SEAL_MARK.as_bytes(), b"x\"}"].concat();
+        for (client, upstream, resumable, body, expected) in [
+            (Format::Chat, Format::Chat, false, &b"{}"[..], Bytes),
+            (Format::Messages, Format::Messages, false, b"{}", Bytes),
+            (Format::Chat, Format::Messages, false, b"{}", Canonical(FormatsDiffer)),
+            (Format::Messages, Format::Chat, false, b"{}", Canonical(FormatsDiffer)),
+            (Format::Chat, Format::Messages, true, b"{}", Canonical(FormatsDiffer)),
+            (Format::Chat, Format::Messages, true, &sealed, Canonical(FormatsDiffer)),
+            (Format::Chat, Format::Chat, true, b"{}", Canonical(ResumableStream)),
+            (Format::Messages, Format::Messages, true, &sealed, Canonical(ResumableStream)),
+            (Format::Messages, Format::Messages, false, &sealed, Canonical(SealedState)),
+        ] {
+            let inputs = PathInputs { client, upstream, resumable, body };
+            assert_eq!(ResponsePath::choose(&inputs), expected, "{client:?} {upstream:?} {resumable}");
+        }
+    }
+}
