@@ -3,14 +3,13 @@
 
 pub(crate) mod ask;
 mod attempt;
-mod continuation;
+mod continuation_request;
 mod dry_run;
 mod failover_plan;
 mod gate;
 mod hedge;
 mod outbound;
 mod progress;
-mod resume;
 mod tell;
 mod upstream;
 
@@ -30,14 +29,15 @@ use crate::call::receive::Call;
 use crate::routing::health::Admission;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;
+use crate::streaming::resume::{self, Resumable};
 use crate::streaming::{Translation, UpstreamStream};
 
 use attempt::attempt;
+pub use continuation_request::request_continuation;
 pub use dry_run::{Dialect, Foreseen, RequestPreview, TargetOutlook, dry_run};
 use failover_plan::{FailoverPlan, Next, RetryContext};
 use outbound::PreparedRequest;
 use progress::Progress;
-pub use resume::{Resumed, Resuming, resume};
 use upstream::retry_after;
 
 /// A provider's response, before it is rendered for the client.
@@ -115,9 +115,14 @@ pub async fn dispatch(
     let limits = plan.lanes.iter().map(|lane| &lane.instance.limits);
     let deadline = Instant::now() + ticket.context.policy().call_timeout(limits);
     hedge::count(&ticket);
-    let resumable = resume::targets(&plan, &ticket);
+    let lanes = resume::targets(&plan, ticket.context.policy());
     let outcome = try_targets(call, plan.lanes, &reservation, &mut ticket, deadline).await;
-    let outcome = outcome.map(|(call, answer)| resume::enable_resume(answer, call, resumable, reservation));
+    let outcome = outcome.map(|(call, mut answer)| {
+        if let (Answer::Stream(stream), Some(lanes)) = (&mut answer, lanes) {
+            stream.enable_resume(|| Box::new(Resumable::new(call, lanes, reservation)));
+        }
+        answer
+    });
     (ticket, outcome)
 }
 

@@ -18,10 +18,11 @@ use wire::formats;
 use crate::accounting::ticket::Ticket;
 use crate::delivery::answer_recorder::AnswerRecorder;
 use crate::delivery::commit::Answering;
-use crate::dispatch::{self, Answer, Resumed, Resuming};
+use crate::dispatch::{self, Answer};
 use crate::gateway::Gateway;
 use crate::responses::background;
 use crate::streaming::UpstreamStream;
+use crate::streaming::resume::{Resumed, Resuming, resume};
 
 const HEARTBEAT: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
@@ -202,7 +203,8 @@ impl EventStream {
         self.phase = match flow.break_off(&mut ticket) {
             Some((resumable, so_far)) => {
                 let fault = flow.fault().cloned();
-                Phase::Resuming(flow, Box::pin(dispatch::resume(resumable, so_far, fault, ticket)))
+                let request = dispatch::request_continuation;
+                Phase::Resuming(flow, Box::pin(resume(resumable, so_far, fault, ticket, request)))
             }
             None => self.close(flow, ticket),
         };

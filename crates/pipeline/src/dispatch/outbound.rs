@@ -20,7 +20,9 @@ use crate::call::previous;
 use crate::call::receive::{self, Call};
 use crate::routing::routes::{Accept, InstanceRequest, Lane};
 use crate::services::traces::TraceHeaders;
-use crate::streaming::{Continuity, PathInputs, ResponseMode, ResponsePath, Translation, WhyCanonical};
+use crate::streaming::{
+    Continuity, PathInputs, ResponseMode, ResponsePath, Translation, WhyCanonical, resume,
+};
 
 /// A request prepared for one target.
 pub struct PreparedRequest {
@@ -60,7 +62,7 @@ pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<Prepar
         });
     };
     let upstream = upstream(call, lane, client)?;
-    let resumable = is_resumable(call, context);
+    let resumable = resume::is_resumable(call, context.policy());
     let request = match upstream == client && !resumable && previous::goes_on_here(call, lane) {
         true => Cow::Borrowed(&call.request),
         false => previous::with_history(call)?,
@@ -108,16 +110,6 @@ pub fn prepare_rest(
     let prompt = ask(read(call, previous::with_history(call)?, client)?, upstream);
     let (why, continuity) = (WhyCanonical::Continuation, Continuity::Continuation);
     translate(call, lane, context, prompt, Conversion { client, upstream, why, continuity })
-}
-
-/// Whether a stream can be resumed. Such a stream is always translated, so that any provider can continue it. Several
-/// choices at once, and state that only one provider has, can only be passed on as they are.
-fn is_resumable(call: &Call, context: &CallContext) -> bool {
-    context.policy().resume_streams
-        && call.stream
-        && call.request.choices <= 1
-        && previous::history_is_known(call)
-        && !call.shape().bound_to_provider
 }
 
 fn target<'a>(call: &Call, lane: &'a Lane) -> Target<'a> {

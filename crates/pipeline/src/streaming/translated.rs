@@ -8,11 +8,11 @@ use wire::codec::{Decoder, Renderer};
 use wire::renames::Renames;
 use wire::sse;
 
-use super::continuation_buffer::ContinuationBuffer;
-use super::continuation_joiner::{Break, ContinuationJoiner};
-use super::overlap::Overlap;
 use super::response_mode::{Continuity, Translation};
-use super::tool_call_buffer::{Released, ToolCallBuffer};
+use super::resume::Overlap;
+use super::resume::continuation_buffer::ContinuationBuffer;
+use super::resume::continuation_joiner::{Break, ContinuationJoiner};
+use super::resume::tool_call_buffer::{Released, ToolCallBuffer};
 
 pub struct Translated {
     decoder: Box<dyn Decoder>,

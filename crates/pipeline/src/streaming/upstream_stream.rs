@@ -19,7 +19,7 @@ use wire::response_facts::ResponseFacts;
 use wire::sse::{Event, Splitter};
 
 use super::response_mode::ResponseMode;
-use super::resumable::Resumable;
+use super::resume::Resumable;
 use super::translated::Translated;
 use super::upstream_body::{UpstreamBody, interrupted};
 use crate::accounting::ticket::Ticket;

@@ -9,7 +9,7 @@ use super::{StreamMode, UpstreamStream};
 use crate::accounting::loss::Loss;
 use crate::accounting::stored_response;
 use crate::accounting::ticket::Ticket;
-use crate::streaming::{Overlap, Resumable};
+use crate::streaming::resume::{Overlap, Resumable};
 
 impl UpstreamStream {
     /// Prepares a failed stream for continuation, if possible: returns the resumption data and the answer so far, and

@@ -7,7 +7,7 @@ use domain::call::Format;
 use domain::canon::{Content, OutputFormat, Part, Prompt, Reply, Role, ToolCall, ToolChoice, Turn};
 use wire::vendors::Rules;
 
-use crate::streaming::Overlap;
+use super::overlap::Overlap;
 
 /// Fewest characters that are quoted from the end of the text: enough to be recognised.
 const FEWEST_QUOTED: usize = 24;

@@ -24,12 +24,14 @@ fn joined(
         Break { broken_text: text_is_open.then(|| next - 1), next, earlier: Tokens::default(), number: 1 };
     let mut seam = ContinuationJoiner::new(&first, Overlap::with(&said), state);
     let mut events = Vec::new();
-    let mut held = crate::streaming::tool_call_buffer::ToolCallBuffer::default();
+    let mut held = crate::streaming::resume::tool_call_buffer::ToolCallBuffer::default();
     for event in second.into_events() {
         match held.take(event) {
-            crate::streaming::tool_call_buffer::Released::Nothing => {}
-            crate::streaming::tool_call_buffer::Released::Event(event) => seam.take(event, &mut events),
-            crate::streaming::tool_call_buffer::Released::Call(call) => seam.call(call, &mut events),
+            crate::streaming::resume::tool_call_buffer::Released::Nothing => {}
+            crate::streaming::resume::tool_call_buffer::Released::Event(event) => {
+                seam.take(event, &mut events)
+            }
+            crate::streaming::resume::tool_call_buffer::Released::Call(call) => seam.call(call, &mut events),
         }
     }
     let mut collector = Collector::default();

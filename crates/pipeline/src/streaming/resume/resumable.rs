@@ -1,0 +1,55 @@
+//! The condition for resuming a stream, and the state needed to continue it at another target.
+
+use std::sync::Arc;
+
+use crate::accounting::reservation::Reservation;
+use crate::call::effective_policy::EffectivePolicy;
+use crate::call::previous;
+use crate::call::receive::Call;
+use crate::routing::resolve::Plan;
+use crate::routing::routes::Lane;
+
+/// Most times that a stream is resumed: more interruptions are no accident.
+const MOST: u32 = 3;
+
+/// The state needed to continue a stream at another target; created only if resuming is enabled.
+pub struct Resumable {
+    pub call: Box<Call>,
+    pub lanes: Vec<Arc<Lane>>,
+    pub reservation: Reservation,
+    pub resumed: u32,
+}
+
+/// Whether a stream can be resumed. Such a stream is always translated, so that any provider can continue it. Several
+/// choices at once, and state that only one provider has, can only be passed on as they are.
+pub fn is_resumable(call: &Call, policy: &EffectivePolicy) -> bool {
+    policy.resume_streams
+        && call.request.choices <= 1
+        && previous::history_is_known(call)
+        && !call.shape().bound_to_provider
+}
+
+/// The targets that could continue a stream, if resuming is enabled.
+pub fn targets(plan: &Plan, policy: &EffectivePolicy) -> Option<Vec<Arc<Lane>>> {
+    policy.resume_streams.then(|| plan.lanes.clone())
+}
+
+impl Resumable {
+    pub fn new(call: Box<Call>, lanes: Vec<Arc<Lane>>, reservation: Reservation) -> Self {
+        Self { call, lanes, reservation, resumed: 0 }
+    }
+
+    pub fn can_resume(&self) -> bool {
+        self.resumed < MOST
+    }
+
+    pub fn resumed(&self) -> u32 {
+        self.resumed
+    }
+
+    /// Moves the failed target to the end.
+    pub fn order(&mut self, dead: Option<&Arc<Lane>>) {
+        let Some(dead) = dead else { return };
+        self.lanes.sort_by_key(|lane| Arc::ptr_eq(lane, dead));
+    }
+}
