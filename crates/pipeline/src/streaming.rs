@@ -1,8 +1,10 @@
-//! Reading of a provider's stream: forwarded unchanged, or translated event by event.
+//! Reading of a provider's stream: forwarded unchanged, or decoded, passed through stages and rendered for the client.
 
+mod event_stage;
 mod response_mode;
 mod response_path;
 pub(crate) mod resume;
+mod stages;
 mod translated;
 mod upstream_body;
 mod upstream_stream;

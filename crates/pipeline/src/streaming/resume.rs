@@ -6,8 +6,9 @@
 //! formats are the same (`WhyCanonical::ResumableStream`), because only canonical events can be joined.
 //!
 //! **While the first provider answers,** the stream carries a `Resumable` (the call, its targets, its reservation), and
-//! `ToolCallBuffer` holds back each tool call until it is complete, so that an interrupted one can be started again.
-//! If the provider fails after the finish reason, only the end event is missing; it is added, and nothing is resumed.
+//! its events pass two stages: `ToolCallBuffer` holds back each tool call until it is complete, so that an interrupted
+//! one can be started again; `BlockTracker` records which blocks are open for the client. If the provider fails after
+//! the finish reason, only the end event is missing, and `BlockTracker` adds it: nothing is resumed.
 //!
 //! **When the provider fails earlier,** `UpstreamStream::break_off` reports the usage so far and hands out the
 //! `Resumable`. `resume` asks the other targets first and the failed one last, within one deadline and as far as the
@@ -20,19 +21,22 @@
 //! still be answered by the next target.
 //!
 //! **`UpstreamStream::join` then connects** the decoder of the continuation to the renderer of the old stream. Open
-//! blocks other than text are closed, and a `ContinuationJoiner` maps the continuation to the joined
-//! answer: `Overlap` removes text that it repeats, repeated tool calls and its reasoning are dropped, blocks
+//! blocks other than text are closed, and a `ContinuationJoiner` between the two stages above maps the continuation to
+//! the joined answer: `Overlap` removes text that it repeats, repeated tool calls and its reasoning are dropped, blocks
 //! are renumbered, and usage is added to that of the first provider. The joined stream can break off again and is
 //! handled in the same way.
 
-pub mod continuation_buffer;
-pub mod continuation_joiner;
+mod block_tracker;
+mod continuation_buffer;
+mod continuation_joiner;
 pub mod continuation_prompt;
 mod overlap;
 mod resumable;
 mod resumption;
-pub mod tool_call_buffer;
+mod stages;
+mod tool_call_buffer;
 
 pub use overlap::Overlap;
 pub use resumable::{Resumable, is_resumable, targets};
 pub use resumption::{Continuation, ContinuationReply, ContinuationRequest, Resumed, Resuming, resume};
+pub use stages::ResumeStages;

@@ -8,7 +8,10 @@ use domain::usage::Tokens;
 use serde_json::Value;
 
 use super::overlap::Overlap;
+use crate::streaming::event_stage::EventStage;
 
+/// Maps the events of a continuation to events of the joined answer. Tool calls must arrive complete, as
+/// `ToolCallBuffer` releases them.
 pub struct ContinuationJoiner {
     overlap: Overlap,
     /// The text block that was interrupted; the continuation's text is appended to it.
@@ -19,6 +22,10 @@ pub struct ContinuationJoiner {
     fates: Vec<BlockMapping>,
     /// Tool calls of the partial answer; each is sent only once.
     made: Vec<Made>,
+    /// The events of the tool call that is arriving.
+    call: Vec<Event>,
+    /// The id that the second provider gave its response.
+    provider_id: Option<String>,
     /// Tokens consumed before the continuation.
     earlier: Tokens,
     /// The number of this continuation, used to make duplicate ids unique.
@@ -63,15 +70,20 @@ impl ContinuationJoiner {
             next: state.next,
             fates: Vec::new(),
             made: calls.collect(),
+            call: Vec::new(),
+            provider_id: None,
             earlier: state.earlier,
             number: state.number,
         }
     }
 
-    /// Maps an event of the continuation to events of the joined answer.
-    pub fn take(&mut self, event: Event, out: &mut Vec<Event>) {
+    pub fn provider_id(&self) -> Option<&str> {
+        self.provider_id.as_deref()
+    }
+
+    fn map(&mut self, event: Event, out: &mut Vec<Event>) {
         match event {
-            Event::Begin { .. } => {}
+            Event::Begin { id, .. } => self.provider_id = id,
             Event::Open { index, block } => self.open(index, block, out),
             Event::Delta { index, delta } => self.delta(index, delta, out),
             Event::Close { index } => self.close(index, out),
@@ -88,7 +100,7 @@ impl ContinuationJoiner {
     }
 
     /// Adds a complete tool call. One that repeats a call of the partial answer is skipped.
-    pub fn call(&mut self, events: Vec<Event>, out: &mut Vec<Event>) {
+    fn add_call(&mut self, events: Vec<Event>, out: &mut Vec<Event>) {
         let Some(call) = gathered(&events) else { return };
         let again = Made::of(&call);
         let known =
@@ -104,7 +116,7 @@ impl ContinuationJoiner {
             {
                 *id = format!("{id}_{}", self.number);
             }
-            self.take(event, out);
+            self.map(event, out);
         }
     }
 
@@ -180,6 +192,21 @@ impl ContinuationJoiner {
         match reason {
             StopReason::EndTurn if !self.made.is_empty() => StopReason::ToolCalls,
             reason => reason,
+        }
+    }
+}
+
+impl EventStage for ContinuationJoiner {
+    fn push(&mut self, event: Event, out: &mut Vec<Event>) {
+        let begins_call = matches!(event, Event::Open { block: Block::ToolCall { .. }, .. });
+        if !begins_call && self.call.is_empty() {
+            return self.map(event, out);
+        }
+        let closes_call = matches!(event, Event::Close { .. });
+        self.call.push(event);
+        if closes_call {
+            let call = std::mem::take(&mut self.call);
+            self.add_call(call, out);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Tests of joined continuations of every kind.
 
+use bytes::Bytes;
 use domain::canon::{Collector, Part, Thinking};
+use domain::usage::Usage;
 
 use super::*;
 
@@ -22,17 +24,10 @@ fn joined(
     let next = first.parts.len() as u32;
     let state =
         Break { broken_text: text_is_open.then(|| next - 1), next, earlier: Tokens::default(), number: 1 };
-    let mut seam = ContinuationJoiner::new(&first, Overlap::with(&said), state);
+    let mut joiner = ContinuationJoiner::new(&first, Overlap::with(&said), state);
     let mut events = Vec::new();
-    let mut held = crate::streaming::resume::tool_call_buffer::ToolCallBuffer::default();
     for event in second.into_events() {
-        match held.take(event) {
-            crate::streaming::resume::tool_call_buffer::Released::Nothing => {}
-            crate::streaming::resume::tool_call_buffer::Released::Event(event) => {
-                seam.take(event, &mut events)
-            }
-            crate::streaming::resume::tool_call_buffer::Released::Call(call) => seam.call(call, &mut events),
-        }
+        joiner.push(event, &mut events);
     }
     let mut collector = Collector::default();
     let before = first.into_events();
@@ -85,4 +80,50 @@ fn a_text_that_is_followed_by_a_call_or_by_nothing_is_closed() {
     // A repetition of complete text opens no empty text block.
     let (reply, _) = joined(vec![text("Hello")], false, vec![text("Hello")], StopReason::EndTurn);
     assert_eq!(reply.parts, [Part::text("Hello")]);
+}
+
+/// However the continuation's text is divided into deltas, the joined text and the block structure are the same.
+#[test]
+fn a_text_is_joined_alike_wherever_its_deltas_are_cut() {
+    let first = Reply { parts: vec![Part::text("Once upon a time there ")], ..Reply::default() };
+    let continuation = "upon a time there wäs a gateway";
+    for cut in (0..=continuation.len()).filter(|cut| continuation.is_char_boundary(*cut)) {
+        let state = Break { broken_text: Some(0), next: 1, earlier: Tokens::default(), number: 1 };
+        let mut joiner = ContinuationJoiner::new(&first, Overlap::with("Once upon a time there "), state);
+        let mut events = Vec::new();
+        let delta = |text: &str| Event::Delta { index: 3, delta: Delta::Text(text.into()) };
+        let (begin, end) = continuation.split_at(cut);
+        for event in [
+            Event::Open { index: 3, block: Block::Text },
+            delta(begin),
+            delta(end),
+            Event::Close { index: 3 },
+        ] {
+            joiner.push(event, &mut events);
+        }
+        let new: String = events
+            .iter()
+            .map(|event| match event {
+                Event::Delta { index: 0, delta: Delta::Text(text) } => text.as_str(),
+                Event::Close { index: 0 } => "",
+                event => panic!("{event:?}"),
+            })
+            .collect();
+        assert_eq!(new, "wäs a gateway", "{cut}");
+        assert_eq!(events.last(), Some(&Event::Close { index: 0 }), "{cut}");
+    }
+}
+
+#[test]
+fn usage_is_added_to_that_of_the_first_provider_and_the_id_is_kept() {
+    let earlier = Tokens { input: 3, output: 5, ..Tokens::default() };
+    let state = Break { broken_text: None, next: 0, earlier, number: 1 };
+    let mut joiner = ContinuationJoiner::new(&Reply::default(), Overlap::with(""), state);
+    let mut events = Vec::new();
+    joiner.push(Event::Begin { id: Some("second".into()), model: None }, &mut events);
+    let usage = Usage { tokens: Tokens { input: 10, output: 20, ..Tokens::default() }, ..Usage::default() };
+    joiner.push(Event::Usage { usage: Box::new(usage), raw: Bytes::new() }, &mut events);
+    let [Event::Usage { usage, .. }] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((usage.tokens.input, usage.tokens.output), (13, 25));
+    assert_eq!(joiner.provider_id(), Some("second"));
 }
