@@ -1,5 +1,7 @@
 //! The journal: a write-ahead log of receipts, on disk before the client sees the end of its call.
 
+#[cfg(test)]
+mod compatibility;
 pub mod drain;
 mod frame;
 mod parts;

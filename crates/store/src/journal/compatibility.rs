@@ -1,0 +1,66 @@
+//! Compatibility with journals of earlier builds: a segment that one of them wrote is read, booked and audited.
+
+use std::path::Path;
+
+use crate::database::sql;
+use crate::testing::{for_each_backend, journal, journal_config};
+use crate::{Drainer, Store};
+
+/// The segment of a process that was killed: a receipt in which every field has a value, the receipt of an ordinary
+/// call, a receipt for the audit log only, and a call that was never closed.
+const SEGMENT: &[u8] = include_bytes!("testdata/gatejnl1.journal");
+/// The rows that it has to become.
+const ROWS: &str = include_str!("testdata/gatejnl1.rows");
+
+const USAGE: &str = "at, id, request_id, provider_id, model, requested_model, provider, provider_name, endpoint, \
+    user_path, auth_key_id, tenant_id, cache_type, status, stream, estimated, input, cache_read, cache_write_5m, \
+    cache_write_1h, audio_input, output, reasoning, audio_output, input_cost, output_cost, cost_source, duration_us, \
+    first_byte_us, run, detail";
+const AUDIT: &str = "at, id, request_id, method, path, endpoint, requested_model, model, provider, provider_name, \
+    user_path, auth_key_id, tenant_id, session_id, response_id, previous_response_id, thread, parent, cache_type, \
+    status, stream, error_type, error_code, error_message, duration_us, first_byte_us, overhead_us, request_body, \
+    response_body";
+
+#[tokio::test]
+async fn a_segment_of_an_earlier_build_is_booked_and_audited() {
+    for_each_backend(|store| async move {
+        let root = tempfile::tempdir().unwrap();
+        leave_segment(root.path());
+        let journal = journal(journal_config(root.path()));
+        Drainer::new(journal, store.clone()).drain_all().await;
+        let mut found = rows(&store, "usage", USAGE).await;
+        found.push_str(&rows(&store, "audit", AUDIT).await);
+        for id in ["complete", "refused"] {
+            let entry = store.audit().find(id).await.unwrap().unwrap();
+            found.push_str(&format!("data {}\n", serde_json::to_string(&entry.data).unwrap()));
+        }
+        assert_eq!(found, ROWS);
+    })
+    .await;
+}
+
+/// Puts the segment where a process that ended would have left it.
+fn leave_segment(root: &Path) {
+    let directory = root.join("ended");
+    std::fs::create_dir(&directory).unwrap();
+    let id = std::str::from_utf8(&SEGMENT[8..40]).unwrap();
+    std::fs::write(directory.join(format!("0000000001-{id}.journal")), SEGMENT).unwrap();
+}
+
+/// Every row of a table as a line, with one `column=value` after the other; columns that are NULL are left out.
+async fn rows(store: &Store, table: &str, columns: &str) -> String {
+    let names: Vec<&str> = columns.split(", ").collect();
+    let texts: Vec<String> = names.iter().map(|name| format!("CAST({name} AS TEXT)")).collect();
+    let query = sql(format!("SELECT {} FROM {table} ORDER BY at, id", texts.join(", ")));
+    let mut lines = String::new();
+    for row in store.database().fetch(query, &[]).await.unwrap() {
+        lines.push_str(table);
+        for (index, name) in names.iter().enumerate() {
+            if let Some(text) = row.get::<Option<String>>(index).unwrap() {
+                lines.push_str(&format!(" {name}={text:?}"));
+            }
+        }
+        lines.push('\n');
+    }
+    lines
+}
