@@ -4,20 +4,58 @@ use serde::{Deserialize, Serialize};
 
 use crate::money::Nanos;
 
-/// Token counts in disjoint buckets: each token is counted in exactly one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tokens {
-    /// Text input that was neither read from nor written to a prompt cache.
-    pub input: u64,
-    pub cache_read: u64,
-    pub cache_write_5m: u64,
-    pub cache_write_1h: u64,
-    pub audio_input: u64,
-    /// Output that is neither reasoning nor audio.
-    pub output: u64,
-    pub reasoning: u64,
-    pub audio_output: u64,
+/// Declares the token buckets of each side. Everything that lists buckets derives from this declaration: `Tokens`, the
+/// journal, and the columns of the ledger and of its sums.
+macro_rules! declare_buckets {
+    (
+        input { $($(#[$input_doc:meta])* $input:ident,)* }
+        output { $($(#[$output_doc:meta])* $output:ident,)* }
+    ) => {
+        /// Token counts in disjoint buckets: each token is counted in exactly one.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Tokens {
+            $($(#[$input_doc])* pub $input: u64,)*
+            $($(#[$output_doc])* pub $output: u64,)*
+        }
+
+        impl Tokens {
+            /// The names of the input buckets.
+            pub const INPUT: &[&str] = &[$(stringify!($input)),*];
+            /// The names of the output buckets.
+            pub const OUTPUT: &[&str] = &[$(stringify!($output)),*];
+            /// The names of all buckets, in the order of `counts`.
+            pub const BUCKETS: [&str; Self::INPUT.len() + Self::OUTPUT.len()] =
+                [$(stringify!($input),)* $(stringify!($output)),*];
+
+            pub fn counts(&self) -> [u64; Self::BUCKETS.len()] {
+                [$(self.$input,)* $(self.$output),*]
+            }
+
+            /// The tokens with these counts, in the order of `BUCKETS`.
+            pub fn from_counts(counts: [u64; Self::BUCKETS.len()]) -> Self {
+                let [$($input,)* $($output),*] = counts;
+                Self { $($input,)* $($output),* }
+            }
+        }
+    };
+}
+
+declare_buckets! {
+    input {
+        /// Text input that was neither read from nor written to a prompt cache.
+        input,
+        cache_read,
+        cache_write_5m,
+        cache_write_1h,
+        audio_input,
+    }
+    output {
+        /// Output that is neither reasoning nor audio.
+        output,
+        reasoning,
+        audio_output,
+    }
 }
 
 impl Tokens {
@@ -26,36 +64,26 @@ impl Tokens {
     }
 
     pub fn total_input(&self) -> u64 {
-        self.input
-            .saturating_add(self.cache_read)
-            .saturating_add(self.cache_write())
-            .saturating_add(self.audio_input)
+        sum(&self.counts()[..Self::INPUT.len()])
     }
 
     pub fn total_output(&self) -> u64 {
-        self.output.saturating_add(self.reasoning).saturating_add(self.audio_output)
+        sum(&self.counts()[Self::INPUT.len()..])
     }
 
     pub fn total(&self) -> u64 {
-        self.total_input().saturating_add(self.total_output())
+        sum(&self.counts())
     }
+}
+
+fn sum(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 impl std::ops::AddAssign for Tokens {
     fn add_assign(&mut self, other: Self) {
-        let pairs = [
-            (&mut self.input, other.input),
-            (&mut self.cache_read, other.cache_read),
-            (&mut self.cache_write_5m, other.cache_write_5m),
-            (&mut self.cache_write_1h, other.cache_write_1h),
-            (&mut self.audio_input, other.audio_input),
-            (&mut self.output, other.output),
-            (&mut self.reasoning, other.reasoning),
-            (&mut self.audio_output, other.audio_output),
-        ];
-        for (bucket, more) in pairs {
-            *bucket = bucket.saturating_add(more);
-        }
+        let (counts, more) = (self.counts(), other.counts());
+        *self = Self::from_counts(std::array::from_fn(|bucket| counts[bucket].saturating_add(more[bucket])));
     }
 }
 

@@ -145,14 +145,9 @@ fn detail(object: &mut Object<'_>, receipt: &Receipt) {
 }
 
 fn tokens(object: &mut Object<'_>, tokens: &Tokens) {
-    object.count("input", tokens.input);
-    object.count("cache_read", tokens.cache_read);
-    object.count("cache_write_5m", tokens.cache_write_5m);
-    object.count("cache_write_1h", tokens.cache_write_1h);
-    object.count("audio_input", tokens.audio_input);
-    object.count("output", tokens.output);
-    object.count("reasoning", tokens.reasoning);
-    object.count("audio_output", tokens.audio_output);
+    for (bucket, count) in Tokens::BUCKETS.into_iter().zip(tokens.counts()) {
+        object.count(bucket, count);
+    }
 }
 
 fn filled(text: &str) -> Option<&str> {

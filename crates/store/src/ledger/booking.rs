@@ -58,7 +58,7 @@ pub(crate) struct Booking {
     pub status: u16,
     stream: bool,
     pub estimated: bool,
-    pub tokens: [i64; 8],
+    pub tokens: [i64; Tokens::BUCKETS.len()],
     pub cost: Option<[i64; 2]>,
     cost_source: CostSource,
     pub duration_us: i64,
@@ -265,18 +265,8 @@ pub(super) fn cost_source(number: i64) -> CostSource {
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 const MOST_NANOS: i64 = 1_000_000_000_000_000;
 
-fn bounded_tokens(tokens: &Tokens) -> [i64; 8] {
-    [
-        tokens.input,
-        tokens.cache_read,
-        tokens.cache_write_5m,
-        tokens.cache_write_1h,
-        tokens.audio_input,
-        tokens.output,
-        tokens.reasoning,
-        tokens.audio_output,
-    ]
-    .map(|count| count.min(MOST_TOKENS) as i64)
+fn bounded_tokens(tokens: &Tokens) -> [i64; Tokens::BUCKETS.len()] {
+    tokens.counts().map(|count| count.min(MOST_TOKENS) as i64)
 }
 
 pub(super) fn bounded_cost(nanos: i64) -> i64 {

@@ -233,12 +233,10 @@ impl Change {
 }
 
 fn read(row: &Row) -> Result<Entry, StoreError> {
-    let mut counts = [0u64; 8];
+    let mut counts = [0; Tokens::BUCKETS.len()];
     for (index, count) in counts.iter_mut().enumerate() {
         *count = row.get::<i64>(9 + index)?.max(0) as u64;
     }
-    let [input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output] =
-        counts;
     let cost = row.get::<Option<i64>>(17)?.zip(row.get::<Option<i64>>(18)?);
     let detail = row.get::<Option<String>>(20)?;
     let detail = detail.map_or(Ok(BTreeMap::new()), |detail| serde_json::from_str(&detail));
@@ -253,16 +251,7 @@ fn read(row: &Row) -> Result<Entry, StoreError> {
             provider: row.get(3)?,
             provider_name: row.get(4)?,
             images,
-            tokens: Tokens {
-                input,
-                cache_read,
-                cache_write_5m,
-                cache_write_1h,
-                audio_input,
-                output,
-                reasoning,
-                audio_output,
-            },
+            tokens: Tokens::from_counts(counts),
         },
         user_path: row.get(5)?,
         auth_key_id: row.get(6)?,

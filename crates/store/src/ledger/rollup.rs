@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::clock::Timestamp;
+use domain::usage::Tokens;
 use foldhash::HashMap;
 
 use super::booking::{Booking, Label};
@@ -13,41 +14,39 @@ use crate::database::{Value, placeholders};
 pub(crate) const QUARTER_HOUR: i64 = 900;
 pub(crate) const DAY: i64 = 86_400;
 
-/// Grouping columns: those that usage rows and sums have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Axis {
-    Model,
-    /// The provider type.
-    Provider,
-    ProviderName,
-    UserPath,
-    AuthKeyId,
-    TenantId,
-    CacheType,
-}
-
-pub(crate) const AXES: [Axis; 7] = [
-    Axis::Model,
-    Axis::Provider,
-    Axis::ProviderName,
-    Axis::UserPath,
-    Axis::AuthKeyId,
-    Axis::TenantId,
-    Axis::CacheType,
-];
-
-impl Axis {
-    pub(crate) const fn column(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Provider => "provider",
-            Self::ProviderName => "provider_name",
-            Self::UserPath => "user_path",
-            Self::AuthKeyId => "auth_key_id",
-            Self::TenantId => "tenant_id",
-            Self::CacheType => "cache_type",
+macro_rules! declare_axes {
+    ($($(#[$doc:meta])* $axis:ident: $column:ident,)*) => {
+        /// Grouping columns: labels that usage rows and sums have in common.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Axis {
+            $($(#[$doc])* $axis,)*
         }
-    }
+
+        pub(crate) const AXES: [Axis; [$(stringify!($axis)),*].len()] = [$(Axis::$axis),*];
+
+        impl Axis {
+            pub(crate) const fn column(self) -> &'static str {
+                match self {
+                    $(Self::$axis => stringify!($column),)*
+                }
+            }
+        }
+
+        /// The texts of `AXES`.
+        fn texts(label: &Label) -> [&str; AXES.len()] {
+            [$(&label.$column),*]
+        }
+    };
+}
+declare_axes! {
+    Model: model,
+    /// The provider type.
+    Provider: provider,
+    ProviderName: provider_name,
+    UserPath: user_path,
+    AuthKeyId: auth_key_id,
+    TenantId: tenant_id,
+    CacheType: cache_type,
 }
 
 /// A rollup table: the length of its buckets and its grouping columns.
@@ -76,32 +75,16 @@ pub(crate) static TABLES: [Table; 7] = [
     Table { name: "rollups_totals", seconds: QUARTER_HOUR, axes: TOTALS, finer: 4 },
 ];
 
-const PLAIN: [&str; 19] = [
-    "requests",
-    "errors",
-    "status_2xx",
-    "status_3xx",
-    "status_4xx",
-    "status_5xx",
-    "input",
-    "cache_read",
-    "cache_write_5m",
-    "cache_write_1h",
-    "audio_input",
-    "output",
-    "reasoning",
-    "audio_output",
-    "input_cost",
-    "output_cost",
-    "priced",
-    "unpriced",
-    "estimated",
-];
-const INPUT_COST: usize = 14;
-const OUTPUT_COST: usize = 15;
-const PRICED: usize = 16;
-const UNPRICED: usize = 17;
-const LATENCY: usize = PLAIN.len();
+/// The columns of the sums: calls, the token buckets, costs, and the slots of two histograms.
+const CALLS: [&str; 6] = ["requests", "errors", "status_2xx", "status_3xx", "status_4xx", "status_5xx"];
+const COSTS: [&str; 5] = ["input_cost", "output_cost", "priced", "unpriced", "estimated"];
+const TOKENS: usize = CALLS.len();
+const INPUT_COST: usize = TOKENS + Tokens::BUCKETS.len();
+const OUTPUT_COST: usize = INPUT_COST + 1;
+const PRICED: usize = INPUT_COST + 2;
+const UNPRICED: usize = INPUT_COST + 3;
+const ESTIMATED: usize = INPUT_COST + 4;
+const LATENCY: usize = INPUT_COST + COSTS.len();
 const FIRST_BYTE: usize = LATENCY + SLOTS;
 const COUNT: usize = FIRST_BYTE + SLOTS;
 
@@ -125,12 +108,12 @@ impl Sums {
         sums.0[0] = 1;
         sums.0[1] = i64::from(booking.status >= 400);
         sums.0[2..6].copy_from_slice(&[class(2), class(3), class(4), class(5)]);
-        sums.0[6..14].copy_from_slice(&booking.tokens);
+        sums.0[TOKENS..INPUT_COST].copy_from_slice(&booking.tokens);
         sums.0[INPUT_COST..=OUTPUT_COST].copy_from_slice(&cost);
         sums.0[PRICED] = i64::from(booking.cost.is_some());
         sums.0[UNPRICED] =
             i64::from(is_unpriced(booking.tokens.iter().any(|count| *count > 0), booking.cost));
-        sums.0[18] = i64::from(booking.estimated);
+        sums.0[ESTIMATED] = i64::from(booking.estimated);
         sums.0[LATENCY + slot(booking.duration_us)] = 1;
         if let Some(micros) = booking.first_byte_us {
             sums.0[FIRST_BYTE + slot(micros)] = 1;
@@ -169,9 +152,13 @@ impl Table {
         1 + self.axes.len() + COUNT
     }
 
+    /// The columns of the primary key.
+    fn keys(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once("bucket").chain(self.axes.iter().map(|axis| axis.column()))
+    }
+
     pub fn upsert(&self, rows: usize, postgres: bool) -> String {
-        let keys = std::iter::once("bucket").chain(self.axes.iter().map(|axis| axis.column()));
-        let keys = keys.collect::<Vec<_>>().join(", ");
+        let keys = self.keys().collect::<Vec<_>>().join(", ");
         let sums = sum_columns();
         let name = self.name;
         let added: Vec<_> = sums.iter().map(|sum| format!("{sum} = {name}.{sum} + excluded.{sum}")).collect();
@@ -201,12 +188,8 @@ impl Table {
 
 fn sum_columns() -> Vec<String> {
     let slots = |of: Histogram| (0..SLOTS).map(move |slot| of.column(slot));
-    PLAIN
-        .iter()
-        .map(|&name| name.to_owned())
-        .chain(slots(Histogram::Latency))
-        .chain(slots(Histogram::FirstByte))
-        .collect()
+    let plain = CALLS.into_iter().chain(Tokens::BUCKETS).chain(COSTS);
+    plain.map(str::to_owned).chain(slots(Histogram::Latency)).chain(slots(Histogram::FirstByte)).collect()
 }
 
 /// Aggregates bookings for the finest table.
@@ -251,16 +234,4 @@ pub(crate) fn key(at: Timestamp, texts: [&str; AXES.len()]) -> Key<'_> {
 /// The start of the quarter hour that contains a moment.
 fn quarter(at: Timestamp) -> i64 {
     at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR
-}
-
-fn texts(label: &Label) -> [&str; AXES.len()] {
-    [
-        &label.model,
-        &label.provider,
-        &label.provider_name,
-        &label.user_path,
-        &label.auth_key_id,
-        &label.tenant_id,
-        &label.cache_type,
-    ]
 }

@@ -54,9 +54,10 @@ impl Ledger {
         let bucket = usage.last_seen.micros();
         let own = UsageFilter { model: Some(usage.model.clone()), ..filter.clone() };
         let conditions = Conditions::new(&own);
+        let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
         let mut text = format!(
             "SELECT MAX(at) FROM usage WHERE at >= $1 AND at < $2 AND provider = $3 AND provider_name = $4 \
-             AND input_cost IS NULL AND {INPUT} + {OUTPUT} > 0"
+             AND input_cost IS NULL AND {input} + {output} > 0"
         );
         let mut values = vec![Value::from(bucket), bucket.saturating_add(QUARTER_MICROS).into()];
         values.extend([Value::from(&usage.provider), Value::from(&usage.provider_name)]);
@@ -69,9 +70,10 @@ impl Ledger {
 
 /// Sums in which no call has a price: all of their tokens count.
 fn sums<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<Value<'a>>) {
+    let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
     let mut text = format!(
-        "SELECT model, provider, provider_name, CAST(SUM(unpriced) AS BIGINT), CAST(SUM({INPUT}) AS BIGINT), \
-         CAST(SUM({OUTPUT}) AS BIGINT), MAX(bucket) * 1000000 FROM rollups \
+        "SELECT model, provider, provider_name, CAST(SUM(unpriced) AS BIGINT), CAST(SUM({input}) AS BIGINT), \
+         CAST(SUM({output}) AS BIGINT), MAX(bucket) * 1000000 FROM rollups \
          WHERE bucket >= $1 AND bucket < $2 AND unpriced > 0 AND priced = 0"
     );
     let mut values = range.to_vec();
@@ -88,12 +90,13 @@ fn mixed<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<
             .to_owned();
     let mut values = range.to_vec();
     conditions.append(&mut text, &mut values);
+    let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
     text.push_str(&format!(
-        ") SELECT model, provider, provider_name, COUNT(*), CAST(SUM({INPUT}) AS BIGINT), \
-         CAST(SUM({OUTPUT}) AS BIGINT), MAX(at) FROM mixed JOIN usage ON at >= start AND at < start + {QUARTER_MICROS} \
+        ") SELECT model, provider, provider_name, COUNT(*), CAST(SUM({input}) AS BIGINT), \
+         CAST(SUM({output}) AS BIGINT), MAX(at) FROM mixed JOIN usage ON at >= start AND at < start + {QUARTER_MICROS} \
          AND model = m AND provider = p AND provider_name = n AND user_path = u AND auth_key_id = a \
          AND COALESCE(tenant_id, '') = t AND cache_type = c \
-         WHERE input_cost IS NULL AND {INPUT} + {OUTPUT} > 0 {GROUPED}"
+         WHERE input_cost IS NULL AND {input} + {output} > 0 {GROUPED}"
     ));
     (sql(text), values)
 }

@@ -1,36 +1,43 @@
 //! The figures of a report group.
 
+use std::sync::LazyLock;
+
 use domain::money::Nanos;
+use domain::usage::Tokens;
 
 use crate::StoreError;
 use crate::database::Row;
 use crate::ledger::histogram::{Histogram, SLOTS, percentile};
 
+const COUNT: usize = 14;
+
 /// The expression for each figure over sums, and over a usage row.
-pub(super) const COLUMNS: [(&str, &str); 14] = [
-    ("requests", "1"),
-    ("errors", "CASE WHEN status >= 400 THEN 1 ELSE 0 END"),
-    ("status_2xx", "CASE WHEN status / 100 = 2 THEN 1 ELSE 0 END"),
-    ("status_3xx", "CASE WHEN status / 100 = 3 THEN 1 ELSE 0 END"),
-    ("status_4xx", "CASE WHEN status / 100 = 4 THEN 1 ELSE 0 END"),
-    ("status_5xx", "CASE WHEN status / 100 = 5 THEN 1 ELSE 0 END"),
-    (INPUT, INPUT),
-    (OUTPUT, OUTPUT),
-    ("cache_read", "cache_read"),
-    (CACHE_WRITE, CACHE_WRITE),
-    ("reasoning", "reasoning"),
-    ("input_cost", "COALESCE(input_cost, 0)"),
-    ("output_cost", "COALESCE(output_cost, 0)"),
-    ("priced", "CASE WHEN input_cost IS NULL THEN 0 ELSE 1 END"),
-];
-pub(in crate::ledger) const INPUT: &str =
-    "input + cache_read + cache_write_5m + cache_write_1h + audio_input";
-pub(in crate::ledger) const OUTPUT: &str = "output + reasoning + audio_output";
+pub(super) static COLUMNS: LazyLock<[(&str, &str); COUNT]> = LazyLock::new(|| {
+    [
+        ("requests", "1"),
+        ("errors", "CASE WHEN status >= 400 THEN 1 ELSE 0 END"),
+        ("status_2xx", "CASE WHEN status / 100 = 2 THEN 1 ELSE 0 END"),
+        ("status_3xx", "CASE WHEN status / 100 = 3 THEN 1 ELSE 0 END"),
+        ("status_4xx", "CASE WHEN status / 100 = 4 THEN 1 ELSE 0 END"),
+        ("status_5xx", "CASE WHEN status / 100 = 5 THEN 1 ELSE 0 END"),
+        (INPUT.as_str(), INPUT.as_str()),
+        (OUTPUT.as_str(), OUTPUT.as_str()),
+        ("cache_read", "cache_read"),
+        (CACHE_WRITE, CACHE_WRITE),
+        ("reasoning", "reasoning"),
+        ("input_cost", "COALESCE(input_cost, 0)"),
+        ("output_cost", "COALESCE(output_cost, 0)"),
+        ("priced", "CASE WHEN input_cost IS NULL THEN 0 ELSE 1 END"),
+    ]
+});
+/// The sum of the buckets of one side.
+pub(in crate::ledger) static INPUT: LazyLock<String> = LazyLock::new(|| Tokens::INPUT.join(" + "));
+pub(in crate::ledger) static OUTPUT: LazyLock<String> = LazyLock::new(|| Tokens::OUTPUT.join(" + "));
 const CACHE_WRITE: &str = "cache_write_5m + cache_write_1h";
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    sums: [i64; COLUMNS.len()],
+    sums: [i64; COUNT],
     slots: [i64; SLOTS],
 }
 
@@ -42,7 +49,7 @@ impl Figures {
         }
         if histogram.is_some() {
             for (index, count) in figures.slots.iter_mut().enumerate() {
-                *count = row.get(first + COLUMNS.len() + index)?;
+                *count = row.get(first + COUNT + index)?;
             }
         }
         Ok(figures)
