@@ -1,100 +1,17 @@
 //! The receipt: the record of one call, written for every call. It passes through the journal and is booked in the
 //! ledger.
 
+mod fields;
+mod opening;
+
 use serde::{Deserialize, Serialize};
 
 use crate::caveat::Caveat;
-use crate::clock::Timestamp;
-use crate::fault::{FaultCode, FaultKind};
+use crate::fault::FaultCode;
 use crate::money::{Cost, Nanos};
-use crate::usage::Usage;
+use crate::receipt_fields;
 
-/// An opening record as written to the journal, borrowed from its receipt.
-#[derive(Clone, Copy, Debug)]
-pub struct OpeningRef<'a> {
-    pub id: &'a str,
-    pub request_id: &'a str,
-    pub at: Timestamp,
-    pub endpoint: &'a str,
-    pub requested_model: &'a str,
-    pub model: &'a str,
-    pub provider: &'a str,
-    pub provider_name: &'a str,
-    pub user_path: &'a str,
-    pub auth_key_id: Option<&'a str>,
-    pub tenant_id: Option<&'a str>,
-    pub run_id: Option<&'a str>,
-    pub stream: bool,
-    pub reserved: &'a Usage,
-    pub reserved_cost: Option<Cost>,
-    pub unbooked: bool,
-    pub audited: bool,
-    pub follow: Option<&'a str>,
-}
-
-/// The record written before a call is sent to a provider; after a crash, the only trace of the call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Opening {
-    /// The receipt id: a UUIDv7 as text.
-    pub id: String,
-    pub request_id: String,
-    pub at: Timestamp,
-    pub endpoint: String,
-    pub requested_model: String,
-    pub model: String,
-    pub provider: String,
-    pub provider_name: String,
-    pub user_path: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auth_key_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tenant_id: Option<String>,
-    /// The agent run of the call (`X-Run-Id`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
-    #[serde(default)]
-    pub stream: bool,
-    /// The usage charged if the call is never completed.
-    #[serde(default)]
-    pub reserved: Usage,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reserved_cost: Option<Cost>,
-    /// True if usage is not recorded: the call is only for the audit log.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unbooked: bool,
-    /// True if the call gets an entry in the audit log.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub audited: bool,
-    /// The id of the background response that the call started. The provider is polled for its result, also by a
-    /// process that takes over the journal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub follow: Option<String>,
-}
-
-impl Opening {
-    pub fn as_ref(&self) -> OpeningRef<'_> {
-        OpeningRef {
-            id: &self.id,
-            request_id: &self.request_id,
-            at: self.at,
-            endpoint: &self.endpoint,
-            requested_model: &self.requested_model,
-            model: &self.model,
-            provider: &self.provider,
-            provider_name: &self.provider_name,
-            user_path: &self.user_path,
-            auth_key_id: self.auth_key_id.as_deref(),
-            tenant_id: self.tenant_id.as_deref(),
-            run_id: self.run_id.as_deref(),
-            stream: self.stream,
-            reserved: &self.reserved,
-            reserved_cost: self.reserved_cost,
-            unbooked: self.unbooked,
-            audited: self.audited,
-            follow: self.follow.as_deref(),
-        }
-    }
-}
+pub use opening::{Opening, OpeningField, OpeningRef};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,95 +45,26 @@ pub struct Attempt {
     pub duration_us: u64,
 }
 
-/// The complete record of one call.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Receipt {
-    pub id: String,
-    pub request_id: String,
-    pub at: Timestamp,
-    pub method: String,
-    /// The route, e.g. `/v1/chat/completions`.
-    pub endpoint: String,
-    pub requested_model: String,
-    /// The model that served the call, as its provider names it; empty when none did.
-    pub model: String,
-    /// The provider type.
-    pub provider: String,
-    /// The provider instance.
-    pub provider_name: String,
-    /// The provider's id of the response.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub provider_id: String,
-    pub user_path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auth_key_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tenant_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
-    /// The agent run of the call (`X-Run-Id`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
-    /// `master_key` or `api_key`; empty when the caller was not authenticated.
-    pub auth_method: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub client_ip: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub user_agent: String,
-    /// `exact`, `semantic` or empty.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub cache_type: String,
-    pub stream: bool,
-    /// The status sent to the client; 499 when it disconnected.
-    pub status: u16,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_code: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_message: Option<String>,
-    pub duration_us: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_byte_us: Option<u64>,
-    /// Time the gateway itself spent before the first byte.
-    pub overhead_us: u64,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub attempts: Vec<Attempt>,
-    /// Number of times an interrupted stream was resumed, on another target or on the same one.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub resumed: u32,
-    pub usage: Usage,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Cost>,
-    pub cost_source: CostSource,
-    /// The provider's usage object, unchanged.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub raw_usage: Option<Box<serde_json::value::RawValue>>,
-    /// True if the process ended before the call did; the call is booked at its reservation.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub interrupted: bool,
-    /// The version of the price used for the cost, unless it is the catalogue price.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pricing_version: Option<String>,
-    /// True if the requested name was an alias.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub alias_used: bool,
-    /// The response id sent to the client.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub response_id: Option<String>,
-    /// The id of the response that this one continues.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub previous_response_id: Option<String>,
-    /// True if usage is not recorded: the receipt is for the audit log only.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub unbooked: bool,
-    /// Data for the audit log only; absent when the call is not audited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub audit: Option<Box<Audited>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<TraceContext>,
+macro_rules! define_receipt {
+    ($($(#[$attribute:meta])* $name:ident: $type:ty,)*) => {
+        /// The complete record of one call.
+        #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Receipt {
+            $($(#[$attribute])* pub $name: $type,)*
+            /// Data for the audit log only; absent when the call is not audited.
+            pub audit: Option<Box<Audited>>,
+        }
+
+        impl Receipt {
+            /// A copy with other audit data.
+            fn with_audit(&self, audit: Option<Box<Audited>>) -> Self {
+                Self { $($name: Clone::clone(&self.$name),)* audit }
+            }
+        }
+    };
 }
+receipt_fields!(all => define_receipt);
 
 /// Audit data of a call: headers and bodies, already redacted and truncated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -258,30 +106,30 @@ pub struct Audited {
 impl Audited {
     /// A copy without headers and bodies; those that were present are marked as truncated.
     pub fn without_bodies(&self) -> Self {
+        let had_request = self.request_body.is_some() || !self.request_headers.is_empty();
+        let had_response = self.response_body.is_some() || !self.response_headers.is_empty();
+        Self {
+            request_truncated: self.request_truncated || had_request,
+            response_truncated: self.response_truncated || had_response,
+            ..self.outline()
+        }
+    }
+
+    /// A copy without headers and bodies.
+    fn outline(&self) -> Self {
         Self {
             path: self.path.clone(),
             query: self.query.clone(),
             reason: self.reason.clone(),
             thread: self.thread.clone(),
             parent: self.parent.clone(),
-            request_headers: Vec::new(),
-            response_headers: Vec::new(),
-            request_body: None,
-            response_body: None,
-            request_truncated: self.request_truncated
-                || self.request_body.is_some()
-                || !self.request_headers.is_empty(),
-            response_truncated: self.response_truncated
-                || self.response_body.is_some()
-                || !self.response_headers.is_empty(),
+            request_truncated: self.request_truncated,
+            response_truncated: self.response_truncated,
             request_lossy: self.request_lossy,
             response_lossy: self.response_lossy,
+            ..Self::default()
         }
     }
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 /// W3C trace context, present when the caller sent one or traces are exported.
@@ -311,28 +159,16 @@ impl Receipt {
         self.status >= 400 && self.attempts.is_empty() && self.provider_name.is_empty()
     }
 
-    /// The opening record, written before the call is sent to its target.
-    pub fn opening<'a>(&'a self, reserved: &'a Usage, reserved_cost: Option<Cost>) -> OpeningRef<'a> {
-        OpeningRef {
-            id: &self.id,
-            request_id: &self.request_id,
-            at: self.at,
-            endpoint: &self.endpoint,
-            requested_model: &self.requested_model,
-            model: &self.model,
-            provider: &self.provider,
-            provider_name: &self.provider_name,
-            user_path: &self.user_path,
-            auth_key_id: self.auth_key_id.as_deref(),
-            tenant_id: self.tenant_id.as_deref(),
-            run_id: self.run_id.as_deref(),
-            stream: self.stream,
-            reserved,
-            reserved_cost,
-            unbooked: self.unbooked,
-            audited: self.audit.is_some(),
-            follow: None,
-        }
+    /// The path as the client sent it, without the query, as far as it is known; else the route.
+    pub fn path(&self) -> &str {
+        let sent = self.audit.as_deref().map(|audited| &*audited.path);
+        sent.filter(|path| !path.is_empty()).unwrap_or(&self.endpoint)
+    }
+
+    /// A copy without headers and bodies for the live audit log; `None` if the call is not audited.
+    pub fn audit_outline(&self) -> Option<Self> {
+        let audited = self.audit.as_deref()?;
+        Some(self.with_audit(Some(Box::new(audited.outline()))))
     }
 
     pub fn total_cost(&self) -> Option<Nanos> {
@@ -344,42 +180,5 @@ impl Receipt {
         if self.cost.is_none() && self.usage.tokens.total() > 0 {
             Caveat::Unpriced.add_to(&mut self.usage.caveat);
         }
-    }
-
-    /// The receipt of an opening without a close: charged at its reservation and marked as interrupted.
-    pub fn interrupted(opening: Opening) -> Self {
-        let mut receipt = Self {
-            id: opening.id,
-            request_id: opening.request_id,
-            at: opening.at,
-            method: "POST".into(),
-            endpoint: opening.endpoint,
-            requested_model: opening.requested_model,
-            model: opening.model,
-            provider: opening.provider,
-            provider_name: opening.provider_name,
-            user_path: opening.user_path,
-            auth_method: if opening.auth_key_id.is_some() { "api_key" } else { "master_key" }.into(),
-            auth_key_id: opening.auth_key_id,
-            tenant_id: opening.tenant_id,
-            run_id: opening.run_id,
-            stream: opening.stream,
-            status: 500,
-            error_type: Some(FaultKind::Internal.as_str().into()),
-            error_code: Some(FaultCode::Interrupted.to_string()),
-            usage: Usage { estimated: true, ..opening.reserved },
-            cost: opening.reserved_cost,
-            cost_source: if opening.reserved_cost.is_some() {
-                CostSource::ModelPricing
-            } else {
-                CostSource::None
-            },
-            interrupted: true,
-            unbooked: opening.unbooked,
-            audit: opening.audited.then(Box::default),
-            ..Self::default()
-        };
-        receipt.flag_unpriced();
-        receipt
     }
 }

@@ -1,5 +1,7 @@
 //! Test support for this crate: both backends, a settable clock, deterministic entropy, sample calls.
 
+mod example;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -14,6 +16,8 @@ use domain::usage::{Tokens, Usage};
 use sqlx::Executor as _;
 
 use crate::{Backend, Journal, JournalConfig, Store, StoreConfig};
+
+pub use example::complete_receipt;
 
 pub const KEY: [u8; 32] = [42; 32];
 

@@ -5,7 +5,7 @@ use domain::receipt::{Attempt, Audited, CostSource, Receipt};
 use domain::usage::Tokens;
 use serde::{Deserialize, Serialize};
 
-use crate::journal_record;
+use crate::journal_record::Recorded;
 
 #[derive(Clone, Debug, Default)]
 pub struct AuditEntry {
@@ -143,20 +143,7 @@ impl AuditEntry {
 
     /// Reads the entry from a journal record, if it has one.
     pub(crate) fn read(text: &str) -> Result<Option<Self>, serde_json::Error> {
-        let Some(line) = journal_record::audit_line(text) else { return Ok(None) };
-        let [columns, label, detail] = journal_record::lines(text);
-        let inside = |line: &'_ str| -> Option<String> {
-            let inner = line.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
-            (!inner.is_empty()).then(|| inner.to_owned())
-        };
-        let parts: Vec<String> = [columns, label, detail].into_iter().filter_map(inside).collect();
-        let whole = format!("{{{}}}", parts.join(","));
-        let mut receipt: Receipt = serde_json::from_str(&whole)?;
-        serde_json::from_str::<Beside>(&whole)?.complete(&mut receipt);
-        let Line { auth_method, audit } = serde_json::from_str(line)?;
-        receipt.auth_method = auth_method;
-        receipt.audit = Some(Box::new(audit));
-        Ok(Self::of(&receipt))
+        Ok(Recorded::read_audited(text)?.as_ref().and_then(Self::of))
     }
 }
 
@@ -184,49 +171,6 @@ impl AuditData {
             response_truncated: audited.response_truncated,
             request_lossy: audited.request_lossy,
             response_lossy: audited.response_lossy,
-        }
-    }
-}
-
-/// The fourth line of a journal record.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Line {
-    auth_method: String,
-    audit: Audited,
-}
-
-/// Fields that a journal record lays out differently from a receipt.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Beside {
-    tokens: Tokens,
-    estimated: bool,
-    input_cost: Option<i64>,
-    output_cost: Option<i64>,
-    attempt_us: Option<u64>,
-}
-
-impl Beside {
-    fn complete(self, receipt: &mut Receipt) {
-        use domain::money::{Cost, Nanos};
-        if receipt.method.is_empty() {
-            receipt.method = "POST".into();
-        }
-        receipt.usage.tokens = self.tokens;
-        receipt.usage.estimated = self.estimated;
-        receipt.cost = self
-            .input_cost
-            .zip(self.output_cost)
-            .map(|(input, output)| Cost { input: Nanos(input), output: Nanos(output) });
-        if let Some(duration_us) = self.attempt_us {
-            receipt.attempts = vec![Attempt {
-                provider_name: receipt.provider_name.clone(),
-                model: receipt.model.clone(),
-                status: 200,
-                error: None,
-                duration_us,
-            }];
         }
     }
 }

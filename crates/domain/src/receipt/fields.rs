@@ -1,0 +1,161 @@
+//! The declaration of a receipt's fields. The receipt, its journal record, the columns of the ledger, the audit entry
+//! and the views of both logs derive from it.
+
+/// Calls the macro `$consumer` with a selection of a receipt's fields: `receipt_fields!(detail => write)`.
+///
+/// A field is declared with one line of documentation, its type, and where it is recorded and shown:
+///
+/// - `[opening]`: known before the call is sent to a provider, and part of the opening record.
+/// - `[column NotNull name max 200]`: on the first line of the journal record, and in this column of the table `usage`;
+///   text is clipped to this many bytes, because PostgreSQL index entries have at most 2704 bytes and one index has
+///   most labels. In a `Nullable` column, NULL stands for missing and for empty text.
+/// - `[label NotNull name max 200]`: the same, but on the second line, because many receipts have the same value.
+/// - `[detail]`: on the third line of the journal record, which the ledger stores unchanged.
+/// - `[audit]`: in the JSON document of an audit row. Fields that have a column in the table `audit` are listed in
+///   `store::audit::row` instead: their order is part of the hash chain.
+/// - `[log]`: shown in the usage log; attributes for the view may follow the word.
+/// - `[entry]`: shown in the entries of the audit log.
+///
+/// The record of a field without `column`, `label` and `detail` is not its value alone, or depends on other fields:
+/// `store::journal_record` encodes and decodes it. A new column needs a migration; a test compares the two.
+///
+/// The selections are `all` and one for each clause. `column` and `label` pass `name: Type => NotNull column [max],`,
+/// the others `name: Type,`; `all`, `opening`, `log` and `entry` with attributes.
+#[macro_export]
+macro_rules! receipt_fields {
+    ($selection:ident => $consumer:ident) => {
+        $crate::select_receipt_fields! {
+            $selection $consumer
+
+            /// A UUIDv7 as text.
+            id: String [opening] [column NotNull id max 200] [log] [entry];
+            /// The id of the request (`X-Request-Id`).
+            request_id: String [opening] [column NotNull request_id] [log] [entry];
+            /// The arrival of the call.
+            at: $crate::clock::Timestamp [opening] [column NotNull at];
+            /// The HTTP method.
+            method: String [entry];
+            /// The route, e.g. `/v1/chat/completions`.
+            endpoint: String [opening] [label NotNull endpoint] [log];
+            /// The model that the caller requested.
+            requested_model: String [opening] [label NotNull requested_model max 300] [log] [entry];
+            /// The model that served the call, as its provider names it; empty when none did.
+            model: String [opening] [label NotNull model max 300] [log];
+            /// The provider type.
+            provider: String [opening] [label NotNull provider max 200] [log];
+            /// The provider instance.
+            provider_name: String [opening] [label NotNull provider_name max 200] [log];
+            /// The provider's id of the response.
+            provider_id: String [column NotNull provider_id] [audit] [log];
+            /// The user path that the call is assigned to.
+            user_path: String [opening] [label NotNull user_path max 500] [log] [entry];
+            /// The managed key of the caller; none for the master key.
+            auth_key_id: Option<String> [opening] [label NotNull auth_key_id max 200] [log] [entry];
+            /// The tenant of the caller.
+            tenant_id: Option<String> [opening] [label Nullable tenant_id max 200] [log] [entry];
+            /// The session that the client named.
+            session_id: Option<String> [detail] [log] [entry];
+            /// The agent run that the call belongs to (`X-Run-Id`).
+            run_id: Option<String> [opening] [column Nullable run max 200]
+                [log #[serde(skip_serializing_if = "Option::is_none")]];
+            /// `master_key` or `api_key`; empty when the caller was not authenticated.
+            auth_method: String;
+            /// The address of the client.
+            client_ip: String [detail] [audit] [entry];
+            /// The `User-Agent` of the client.
+            user_agent: String [detail] [audit];
+            /// `exact`, `semantic` or empty.
+            cache_type: String [label NotNull cache_type max 200] [log] [entry];
+            /// True if the response was streamed.
+            stream: bool [opening] [column NotNull stream] [log] [entry];
+            /// The status sent to the client; 499 when it disconnected.
+            status: u16 [column NotNull status];
+            /// The type of the error sent to the client.
+            error_type: Option<String> [detail] [entry];
+            /// The code of the error sent to the client.
+            error_code: Option<String> [detail] [entry];
+            /// The message of the error sent to the client.
+            error_message: Option<String> [detail];
+            /// Time from the arrival to the end of the response.
+            duration_us: u64 [column NotNull duration_us];
+            /// Time from the arrival to the first byte sent to the client.
+            first_byte_us: Option<u64> [column Nullable first_byte_us];
+            /// The gateway's own share of the time to the first byte.
+            overhead_us: u64 [detail] [entry];
+            /// The attempts at targets, in order.
+            attempts: Vec<$crate::receipt::Attempt>;
+            /// Number of times an interrupted stream was resumed, on another target or on the same one.
+            resumed: u32 [detail];
+            /// The tokens of the call.
+            usage: $crate::usage::Usage;
+            /// The cost of the call; none when its model has no price.
+            cost: Option<$crate::money::Cost>;
+            /// The origin of the cost.
+            cost_source: $crate::receipt::CostSource [column NotNull cost_source] [audit];
+            /// The provider's usage object, unchanged.
+            raw_usage: Option<Box<serde_json::value::RawValue>> [detail];
+            /// True if the gateway stopped before the call ended; the call is charged with its reservation.
+            interrupted: bool [detail] [audit] [log] [entry];
+            /// The version of the price used for the cost, unless it is the catalogue price.
+            pricing_version: Option<String> [detail] [log];
+            /// True if the requested name was an alias.
+            alias_used: bool [detail] [audit] [entry];
+            /// The response id sent to the client.
+            response_id: Option<String> [detail] [entry];
+            /// The id of the response that this one continues.
+            previous_response_id: Option<String> [detail] [entry];
+            /// True if usage is not recorded: the receipt is for the audit log only.
+            unbooked: bool;
+            /// The trace context, present when the caller sent one or traces are exported.
+            trace: Option<$crate::receipt::TraceContext> [detail];
+        }
+    };
+}
+
+/// Splits the declaration into the selections. A clause without tokens of its own still selects its field, because the
+/// repetition of these (no) tokens is part of the repetition that the clause controls.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! select_receipt_fields {
+    (
+        $selection:ident $consumer:ident
+        $(
+            #[doc = $doc:literal]
+            $name:ident: $type:ty
+            $([opening $($opening:tt)*])?
+            $([column $null:ident $column:ident $(max $most:literal)?])?
+            $([label $label_null:ident $label_column:ident $(max $label_most:literal)?])?
+            $([detail $($detail:tt)*])?
+            $([audit $($audit:tt)*])?
+            $([log $($log:tt)*])?
+            $([entry $($entry:tt)*])?
+            ;
+        )*
+    ) => {
+        $crate::pass_receipt_fields! {
+            $selection $consumer
+            { $(#[doc = $doc] $name: $type,)* }
+            { $($($($opening)* #[doc = $doc] $name: $type,)?)* }
+            { $($($name: $type => $null $column [$($most)?],)?)* }
+            { $($($name: $type => $label_null $label_column [$($label_most)?],)?)* }
+            { $($($($detail)* $name: $type,)?)* }
+            { $($($($audit)* $name: $type,)?)* }
+            { $($($($log)* #[doc = $doc] $name: $type,)?)* }
+            { $($($($entry)* #[doc = $doc] $name: $type,)?)* }
+        }
+    };
+}
+
+/// Calls the consumer with one selection: the block at its position.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! pass_receipt_fields {
+    (all $consumer:ident $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (opening $consumer:ident $_1:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (column $consumer:ident $_1:tt $_2:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (label $consumer:ident $_1:tt $_2:tt $_3:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (detail $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (audit $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (log $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $_6:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (entry $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $_6:tt $_7:tt $fields:tt) => { $consumer! $fields };
+}

@@ -1,0 +1,137 @@
+//! A receipt in which every declared field has a value that is recorded, so that tests cover new fields by themselves.
+
+use domain::clock::Timestamp;
+use domain::fault::FaultCode;
+use domain::money::{Cost, Nanos};
+use domain::receipt::{Attempt, Audited, CostSource, Receipt, TraceContext};
+use domain::receipt_fields;
+use domain::usage::{Tokens, Usage};
+use serde_json::value::RawValue;
+
+/// A value that differs from the default and, where the type allows, from that of every other field.
+trait Example {
+    fn example(name: &str) -> Self;
+}
+
+macro_rules! define_complete {
+    ($($(#[$attribute:meta])* $name:ident: $type:ty,)*) => {
+        /// A receipt in which every field has a value that is recorded.
+        pub fn complete_receipt() -> Receipt {
+            let audit = Some(Box::new(audited()));
+            let receipt = Receipt { $($name: <$type as Example>::example(stringify!($name)),)* audit };
+            Receipt { unbooked: false, ..receipt }
+        }
+    };
+}
+receipt_fields!(all => define_complete);
+
+impl Example for String {
+    fn example(name: &str) -> Self {
+        format!("the {name}")
+    }
+}
+
+impl Example for Option<String> {
+    fn example(name: &str) -> Self {
+        Some(format!("\"{name}\"\n"))
+    }
+}
+
+impl Example for bool {
+    fn example(_: &str) -> Self {
+        true
+    }
+}
+
+impl Example for u16 {
+    fn example(_: &str) -> Self {
+        499
+    }
+}
+
+impl Example for u32 {
+    fn example(name: &str) -> Self {
+        name.bytes().map(Self::from).sum()
+    }
+}
+
+impl Example for u64 {
+    fn example(name: &str) -> Self {
+        u32::example(name).into()
+    }
+}
+
+impl Example for Option<u64> {
+    fn example(name: &str) -> Self {
+        Some(u64::example(name))
+    }
+}
+
+impl Example for Timestamp {
+    fn example(_: &str) -> Self {
+        Self(1_800_000_000_000_005)
+    }
+}
+
+impl Example for Vec<Attempt> {
+    fn example(_: &str) -> Self {
+        let failed = Attempt { status: 500, error: Some(FaultCode::UpstreamError), ..Attempt::default() };
+        vec![failed, Attempt { status: 200, duration_us: 7, ..Attempt::default() }]
+    }
+}
+
+impl Example for Usage {
+    fn example(name: &str) -> Self {
+        Self {
+            tokens: Tokens::from_counts(std::array::from_fn(|bucket| bucket as u64 + 1)),
+            images: 9,
+            estimated: true,
+            reported_cost: Some(Nanos(3)),
+            caveat: Option::example(name),
+            ..Self::default()
+        }
+    }
+}
+
+impl Example for Option<Cost> {
+    fn example(_: &str) -> Self {
+        Some(Cost { input: Nanos(1), output: Nanos(2) })
+    }
+}
+
+impl Example for CostSource {
+    fn example(_: &str) -> Self {
+        Self::ProviderReported
+    }
+}
+
+impl Example for Option<Box<RawValue>> {
+    fn example(_: &str) -> Self {
+        serde_json::from_str("{\"total_tokens\":\n36}").ok()
+    }
+}
+
+impl Example for Option<TraceContext> {
+    fn example(_: &str) -> Self {
+        Some(TraceContext { trace_id: "trace".into(), span_id: "span".into(), ..TraceContext::default() })
+    }
+}
+
+fn audited() -> Audited {
+    let text = |text: &str| text.to_owned();
+    Audited {
+        path: text("/v1/path"),
+        query: text("a=b"),
+        reason: Some(text("reason")),
+        thread: Some(text("thread")),
+        parent: Some(text("parent")),
+        request_headers: vec![(text("accept"), text("*/*"))],
+        response_headers: vec![(text("server"), text("x"))],
+        request_body: Some(text("{\"n\":1}\n")),
+        response_body: Some(text("data: {}\n\n")),
+        request_truncated: true,
+        response_truncated: true,
+        request_lossy: true,
+        response_lossy: true,
+    }
+}
