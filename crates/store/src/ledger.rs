@@ -2,6 +2,7 @@
 
 pub(crate) mod booking;
 pub(crate) mod books;
+pub(crate) mod column;
 mod histogram;
 mod log;
 mod recalculate;
@@ -24,7 +25,7 @@ use crate::ledger::books::Books;
 use crate::ledger::spending::Turns;
 
 pub use crate::ledger::histogram::Histogram;
-pub use crate::ledger::log::{LogPage, LogPlace, LogSlice, UsageRow};
+pub use crate::ledger::log::{LogPage, LogPlace, LogSlice};
 pub use crate::ledger::recalculate::{Consumed, Recalculated, Repriced};
 pub use crate::ledger::reports::{Figures, Line, Report, Step};
 pub use crate::ledger::rollup::Axis;

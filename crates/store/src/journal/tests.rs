@@ -16,13 +16,13 @@ use crate::journal_record;
 use crate::ledger::booking::Booking;
 use crate::ledger::rollup::TABLES;
 use crate::testing::{Hand, Noise, for_each_backend, journal, journal_config, opening, receipt};
-use crate::{Drainer, Store, UsageFilter, UsageRow};
+use crate::{Drainer, Store, UsageFilter};
 
 fn everything() -> UsageFilter {
     UsageFilter::between(Timestamp(0), Timestamp(i64::MAX))
 }
 
-async fn rows(store: &Store) -> Vec<UsageRow> {
+async fn rows(store: &Store) -> Vec<Receipt> {
     let (rows, total) = store.ledger().log(&everything(), 100_000, 0).await.unwrap();
     assert_eq!(total, rows.len() as i64);
     assert_eq!(
@@ -168,8 +168,8 @@ async fn a_dead_process_is_succeeded_and_its_open_calls_are_charged_once() {
         let second = successor(directory.path(), &store).await;
         assert_eq!(ids(&store).await, set(["cut", "late", "whole"]));
         let cut = rows(&store).await.into_iter().find(|row| row.id == "cut").unwrap();
-        assert!(cut.interrupted && cut.estimated);
-        assert_eq!((cut.output_tokens, cut.total_cost.unwrap().0), (4096, 41_000));
+        assert!(cut.interrupted && cut.usage.estimated);
+        assert_eq!((cut.usage.tokens.output, cut.total_cost().unwrap().0), (4096, 41_000));
         assert_eq!(segments(directory.path()).len(), 1, "only the successor's own directory is left");
         let positions = store.database().fetch("SELECT segment FROM journal_positions", &[]).await.unwrap();
         assert!(positions.is_empty());

@@ -1,133 +1,178 @@
-//! Bookings: receipts read from the journal, prepared for the ledger.
+//! Bookings: receipts read from the journal, prepared for the ledger, and receipts read back from its rows.
+//!
+//! `domain::receipt_fields` declares the columns; the columns of tokens and cost are added here.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use domain::clock::Timestamp;
-use domain::receipt::{CostSource, Receipt};
+use domain::receipt::Receipt;
+use domain::receipt_fields;
 use domain::usage::Tokens;
 use serde::Deserialize;
 
+use super::column::{Column, Null};
 use crate::StoreError;
-use crate::database::Value;
-use crate::journal_record;
+use crate::database::{Row, Value};
+use crate::journal_record::{self, Recorded};
 
-/// In the order in which a booking binds them.
-pub(super) const COLUMNS: [&str; 31] = [
-    "at",
-    "id",
-    "request_id",
-    "provider_id",
-    "model",
-    "requested_model",
-    "provider",
-    "provider_name",
-    "endpoint",
-    "user_path",
-    "auth_key_id",
-    "tenant_id",
-    "cache_type",
-    "status",
-    "stream",
-    "estimated",
-    "input",
-    "cache_read",
-    "cache_write_5m",
-    "cache_write_1h",
-    "audio_input",
-    "output",
-    "reasoning",
-    "audio_output",
-    "input_cost",
-    "output_cost",
-    "cost_source",
-    "duration_us",
-    "first_byte_us",
-    "detail",
-    "run",
-];
+/// The columns that belong to no single field, besides those of the token buckets.
+const COMPOSED: [&str; 4] = ["estimated", "input_cost", "output_cost", "detail"];
+/// Number of columns that a booking binds.
+pub(super) const WIDTH: usize = FIELDS.len() + LABEL.len() + Tokens::BUCKETS.len() + COMPOSED.len();
 
-/// A receipt to be booked: its columns, and the remaining fields as JSON.
-#[derive(Debug)]
-pub(crate) struct Booking {
-    pub id: Arc<str>,
-    pub at: Timestamp,
-    request_id: Arc<str>,
-    provider_id: Arc<str>,
-    pub label: Arc<Label>,
-    pub status: u16,
-    stream: bool,
-    pub estimated: bool,
-    pub tokens: [i64; Tokens::BUCKETS.len()],
-    pub cost: Option<[i64; 2]>,
-    cost_source: CostSource,
-    pub duration_us: i64,
-    pub first_byte_us: Option<i64>,
-    detail: Option<Arc<str>>,
-    run: Option<Arc<str>>,
+/// The names of all columns, in the order in which a booking binds them.
+pub(super) fn columns() -> impl Iterator<Item = &'static str> {
+    FIELDS.iter().chain(LABEL).copied().chain(Tokens::BUCKETS).chain(COMPOSED)
 }
 
-/// The fields that many receipts share.
-#[derive(Debug)]
-pub(crate) struct Label {
-    pub model: Arc<str>,
-    requested_model: Arc<str>,
-    pub provider: Arc<str>,
-    pub provider_name: Arc<str>,
-    endpoint: Arc<str>,
-    pub user_path: Arc<str>,
-    pub auth_key_id: Arc<str>,
-    pub tenant_id: Arc<str>,
-    pub cache_type: Arc<str>,
+/// The list of all columns for a statement.
+pub(super) static COLUMNS: LazyLock<String> = LazyLock::new(|| columns().collect::<Vec<_>>().join(", "));
+
+macro_rules! define_booking {
+    ($($name:ident: $type:ty => $null:ident $column:ident [$($most:literal)?],)*) => {
+        const FIELDS: &[&str] = &[$(stringify!($column)),*];
+
+        /// A receipt to be booked: its columns, and the remaining fields as JSON.
+        #[derive(Debug)]
+        pub(crate) struct Booking {
+            $(pub $name: <$type as Column>::Stored,)*
+            pub label: Arc<Label>,
+            pub tokens: [i64; Tokens::BUCKETS.len()],
+            pub estimated: bool,
+            pub cost: Option<[i64; 2]>,
+            detail: Option<Arc<str>>,
+        }
+
+        /// The first line of a receipt as `journal_record` writes it, borrowed.
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Written<'a> {
+            $(#[serde(borrow)] $name: <$type as Column>::Written<'a>,)*
+            unbooked: bool,
+            tokens: Tokens,
+            estimated: bool,
+            input_cost: Option<i64>,
+            output_cost: Option<i64>,
+        }
+
+        impl Booking {
+            fn new(written: &Written<'_>, label: Arc<Label>, detail: &str) -> Self {
+                let cost = written.input_cost.zip(written.output_cost);
+                Self {
+                    $($name: <$type as Column>::store(&written.$name, 0 $(+ $most)?),)*
+                    label,
+                    tokens: written.tokens.counts().map(|count| count.min(MOST_TOKENS) as i64),
+                    estimated: written.estimated,
+                    cost: cost.map(|(input, output)| [input, output].map(bounded_cost)),
+                    detail: Some(detail).filter(|detail| *detail != "{}").map(Arc::from),
+                }
+            }
+
+            fn bind_fields<'a>(&'a self, values: &mut Vec<Value<'a>>) {
+                values.extend([$(<$type as Column>::bind(&self.$name, Null::$null)),*]);
+            }
+        }
+
+        fn read_fields(row: &Row, receipt: &mut Receipt) -> Result<(), StoreError> {
+            let mut indexes = 0..;
+            $(receipt.$name = Column::read(row, next(&mut indexes))?;)*
+            Ok(())
+        }
+    };
+}
+receipt_fields!(column => define_booking);
+
+macro_rules! define_label {
+    ($($name:ident: $type:ty => $null:ident $column:ident [$($most:literal)?],)*) => {
+        const LABEL: &[&str] = &[$(stringify!($column)),*];
+
+        /// The fields that many receipts share.
+        #[derive(Debug)]
+        pub(crate) struct Label {
+            $(pub $name: <$type as Column>::Stored,)*
+        }
+
+        /// The second line.
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct WrittenLabel<'a> {
+            $(#[serde(borrow)] $name: <$type as Column>::Written<'a>,)*
+        }
+
+        impl Label {
+            fn new(written: &WrittenLabel<'_>) -> Self {
+                Self { $($name: <$type as Column>::store(&written.$name, 0 $(+ $most)?),)* }
+            }
+
+            fn bind<'a>(&'a self, values: &mut Vec<Value<'a>>) {
+                // Most calls are served by the model that they requested: NULL stands for that one.
+                let is_same = self.requested_model == self.model;
+                values.extend([$(
+                    if is_same && stringify!($name) == REQUESTED_MODEL {
+                        Value::Text(None)
+                    } else {
+                        <$type as Column>::bind(&self.$name, Null::$null)
+                    }
+                ),*]);
+            }
+        }
+
+        fn read_label(row: &Row, receipt: &mut Receipt) -> Result<(), StoreError> {
+            let mut is_same = false;
+            let mut indexes = FIELDS.len()..;
+            $(
+                let index = next(&mut indexes);
+                receipt.$name = Column::read(row, index)?;
+                if stringify!($name) == REQUESTED_MODEL {
+                    is_same = row.get::<Option<String>>(index)?.is_none();
+                }
+            )*
+            if is_same {
+                receipt.requested_model = receipt.model.clone();
+            }
+            Ok(())
+        }
+    };
+}
+receipt_fields!(label => define_label);
+
+const REQUESTED_MODEL: &str = "requested_model";
+
+fn next(indexes: &mut std::ops::RangeFrom<usize>) -> usize {
+    indexes.next().unwrap_or_default()
 }
 
-/// The first line of a receipt as `journal_record` writes it, borrowed.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Written<'a> {
-    #[serde(borrow)]
-    id: Cow<'a, str>,
-    at: Timestamp,
-    #[serde(borrow)]
-    request_id: Cow<'a, str>,
-    #[serde(borrow)]
-    provider_id: Cow<'a, str>,
-    status: u16,
-    stream: bool,
-    estimated: bool,
-    tokens: Tokens,
-    input_cost: Option<i64>,
-    output_cost: Option<i64>,
-    cost_source: CostSource,
-    duration_us: u64,
-    first_byte_us: Option<u64>,
-    #[serde(borrow)]
-    run_id: Option<Cow<'a, str>>,
-    unbooked: bool,
+/// Reads the receipt of a row whose selected columns are `COLUMNS`. It has no audit data.
+pub(super) fn read(row: &Row) -> Result<Receipt, StoreError> {
+    let tokens = FIELDS.len() + LABEL.len();
+    let [estimated, input_cost, output_cost, detail] =
+        std::array::from_fn(|index| tokens + Tokens::BUCKETS.len() + index);
+    let mut recorded = match row.get::<Option<String>>(detail)? {
+        Some(detail) => {
+            Recorded::read(&detail).map_err(|error| StoreError::Corrupt(format!("a usage row: {error}")))?
+        }
+        None => Recorded::default(),
+    };
+    read_fields(row, &mut recorded.receipt)?;
+    read_label(row, &mut recorded.receipt)?;
+    recorded.composed.tokens = read_tokens(row, tokens)?;
+    recorded.composed.estimated = Column::read(row, estimated)?;
+    recorded.composed.input_cost = row.get(input_cost)?;
+    recorded.composed.output_cost = row.get(output_cost)?;
+    let mut receipt = recorded.complete();
+    if receipt.auth_method.is_empty() {
+        receipt.auth_method = journal_record::implied_auth_method(&receipt).into();
+    }
+    Ok(receipt)
 }
 
-/// The second line.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WrittenLabel<'a> {
-    #[serde(borrow)]
-    model: Cow<'a, str>,
-    #[serde(borrow)]
-    requested_model: Cow<'a, str>,
-    #[serde(borrow)]
-    provider: Cow<'a, str>,
-    #[serde(borrow)]
-    provider_name: Cow<'a, str>,
-    #[serde(borrow)]
-    endpoint: Cow<'a, str>,
-    #[serde(borrow)]
-    user_path: Cow<'a, str>,
-    #[serde(borrow)]
-    auth_key_id: Cow<'a, str>,
-    #[serde(borrow)]
-    tenant_id: Cow<'a, str>,
-    #[serde(borrow)]
-    cache_type: Cow<'a, str>,
+/// Reads the columns of the token buckets.
+pub(super) fn read_tokens(row: &Row, first: usize) -> Result<Tokens, StoreError> {
+    let mut counts = [0; Tokens::BUCKETS.len()];
+    for (index, count) in counts.iter_mut().enumerate() {
+        *count = Column::read(row, first + index)?;
+    }
+    Ok(Tokens::from_counts(counts))
 }
 
 /// A decoded receipt: its id, and the booking if it has to be booked.
@@ -145,65 +190,19 @@ impl<'a> Labels<'a> {
         if let Some(label) = self.0.get(json) {
             return Ok(Arc::clone(label));
         }
-        let written: WrittenLabel<'a> = serde_json::from_str(json)?;
-        let label = Arc::new(Label {
-            model: clipped(&written.model, MOST_MODEL),
-            requested_model: clipped(&written.requested_model, MOST_MODEL),
-            provider: clipped(&written.provider, MOST_NAME),
-            provider_name: clipped(&written.provider_name, MOST_NAME),
-            endpoint: storable(&written.endpoint),
-            user_path: clipped(&written.user_path, MOST_PATH),
-            auth_key_id: clipped(&written.auth_key_id, MOST_NAME),
-            tenant_id: clipped(&written.tenant_id, MOST_NAME),
-            cache_type: clipped(&written.cache_type, MOST_NAME),
-        });
+        let label = Arc::new(Label::new(&serde_json::from_str(json)?));
         self.0.insert(json, Arc::clone(&label));
         Ok(label)
     }
-}
-
-/// Replaces NUL characters, which PostgreSQL does not accept in text; a single one would block all receipts behind it.
-fn storable(text: &str) -> Arc<str> {
-    if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
-}
-
-/// Maximum lengths of indexed text. PostgreSQL index entries have at most 2704 bytes, and all of these are in one
-/// index.
-const MOST_PATH: usize = 500;
-const MOST_MODEL: usize = 300;
-const MOST_NAME: usize = 200;
-
-fn clipped(text: &str, most: usize) -> Arc<str> {
-    let text = storable(text);
-    if text.len() <= most { text } else { text[..text.floor_char_boundary(most)].into() }
 }
 
 impl Booking {
     pub fn read<'a>(text: &'a str, labels: &mut Labels<'a>) -> Result<Read<'a>, serde_json::Error> {
         let [columns, label, detail] = journal_record::lines(text);
         let written: Written<'a> = serde_json::from_str(columns)?;
-        if written.unbooked {
-            return Ok(Read { id: written.id, booking: None });
-        }
-        let cost = written.input_cost.zip(written.output_cost);
-        let booking = Self {
-            id: clipped(&written.id, MOST_NAME),
-            at: written.at,
-            request_id: storable(&written.request_id),
-            provider_id: storable(&written.provider_id),
-            label: labels.read(label)?,
-            status: written.status,
-            stream: written.stream,
-            estimated: written.estimated,
-            tokens: bounded_tokens(&written.tokens),
-            cost: cost.map(|(input, output)| [input, output].map(bounded_cost)),
-            cost_source: written.cost_source,
-            duration_us: bounded(written.duration_us),
-            first_byte_us: written.first_byte_us.map(bounded),
-            detail: Some(detail).filter(|detail| *detail != "{}").map(Arc::from),
-            run: written.run_id.as_deref().map(|run| clipped(run, MOST_NAME)),
-        };
-        Ok(Read { id: written.id, booking: Some(booking) })
+        let booking =
+            if written.unbooked { None } else { Some(Self::new(&written, labels.read(label)?, detail)) };
+        Ok(Read { id: written.id.0, booking })
     }
 
     /// Converts a receipt that did not pass through the journal; `None` if it is not to be booked.
@@ -217,62 +216,22 @@ impl Booking {
     }
 
     pub(super) fn bind<'a>(&'a self, values: &mut Vec<Value<'a>>) {
-        let label = &*self.label;
-        values.extend([
-            Value::from(self.at.micros()),
-            (&self.id).into(),
-            (&self.request_id).into(),
-            (&self.provider_id).into(),
-            (&label.model).into(),
-            Some(&label.requested_model).filter(|requested| **requested != label.model).into(),
-            (&label.provider).into(),
-            (&label.provider_name).into(),
-            (&label.endpoint).into(),
-            (&label.user_path).into(),
-            (&label.auth_key_id).into(),
-            Some(&label.tenant_id).filter(|tenant| !tenant.is_empty()).into(),
-            (&label.cache_type).into(),
-            i64::from(self.status).into(),
-            i64::from(self.stream).into(),
-            i64::from(self.estimated).into(),
-        ]);
+        self.bind_fields(values);
+        self.label.bind(values);
         values.extend(self.tokens.iter().map(|count| Value::from(*count)));
         values.extend([
-            Value::from(self.cost.map(|[input, _]| input)),
+            Value::from(i64::from(self.estimated)),
+            self.cost.map(|[input, _]| input).into(),
             self.cost.map(|[_, output]| output).into(),
-            cost_source_number(self.cost_source).into(),
-            self.duration_us.into(),
-            self.first_byte_us.into(),
             self.detail.as_ref().into(),
-            self.run.as_ref().into(),
         ]);
     }
-}
-
-const COST_SOURCES: [CostSource; 3] =
-    [CostSource::None, CostSource::ModelPricing, CostSource::ProviderReported];
-
-/// The stored number of a cost source.
-pub(super) fn cost_source_number(source: CostSource) -> i64 {
-    COST_SOURCES.iter().position(|known| *known == source).map_or(0, |place| place as i64)
-}
-
-pub(super) fn cost_source(number: i64) -> CostSource {
-    usize::try_from(number).ok().and_then(|number| COST_SOURCES.get(number).copied()).unwrap_or_default()
 }
 
 /// Bounds on the figures of a single call; without them, one absurd figure would overflow a sum.
 const MOST_TOKENS: u64 = 1_000_000_000_000;
 const MOST_NANOS: i64 = 1_000_000_000_000_000;
 
-fn bounded_tokens(tokens: &Tokens) -> [i64; Tokens::BUCKETS.len()] {
-    tokens.counts().map(|count| count.min(MOST_TOKENS) as i64)
-}
-
 pub(super) fn bounded_cost(nanos: i64) -> i64 {
     nanos.clamp(-MOST_NANOS, MOST_NANOS)
-}
-
-fn bounded(micros: u64) -> i64 {
-    i64::try_from(micros).unwrap_or(i64::MAX)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlx::SqlStr;
 
-use super::booking::{Booking, COLUMNS};
+use super::booking::{Booking, COLUMNS, WIDTH};
 use super::rollup::{self, Key, Sums, TABLES};
 use super::uses;
 use crate::StoreError;
@@ -36,11 +36,9 @@ pub(crate) enum Booked {
 impl Books {
     pub fn new(postgres: bool) -> Self {
         let usage = SIZES.map(|rows| {
-            let values = placeholders(COLUMNS.len(), rows, postgres);
-            sql(format!(
-                "INSERT INTO usage ({}) VALUES {values} ON CONFLICT (at, id) DO NOTHING",
-                COLUMNS.join(", ")
-            ))
+            let values = placeholders(WIDTH, rows, postgres);
+            let columns = &*COLUMNS;
+            sql(format!("INSERT INTO usage ({columns}) VALUES {values} ON CONFLICT (at, id) DO NOTHING"))
         });
         let rollups =
             std::array::from_fn(|table| SIZES.map(|rows| sql(TABLES[table].upsert(rows, postgres))));
@@ -58,7 +56,7 @@ impl Books {
         let mut fresh = Vec::with_capacity(bookings.len());
         let texts = if one_at_a_time { &self.0.usage[SIZES.len() - 1..] } else { &self.0.usage[..] };
         for (text, chunk) in pieces(texts, bookings) {
-            let mut values = Vec::with_capacity(chunk.len() * COLUMNS.len());
+            let mut values = Vec::with_capacity(chunk.len() * WIDTH);
             chunk.iter().for_each(|booking| booking.bind(&mut values));
             match open.execute(text.clone(), &values).await? as usize {
                 inserted if inserted == chunk.len() => fresh.extend(chunk),

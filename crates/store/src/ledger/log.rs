@@ -1,14 +1,12 @@
 //! The usage log: single calls, newest first. Sums show which quarter hours contain the rows of a page, so that neither
 //! a distant page nor a rare filter requires reading all rows before it.
 
-mod read;
 mod windows;
 
 use domain::clock::Timestamp;
-use domain::money::Nanos;
-use serde_json::value::RawValue;
+use domain::receipt::Receipt;
 
-use super::booking::COLUMNS;
+use super::booking::{self, COLUMNS};
 use super::reports::{Report, Step};
 use super::rollup::{DAY, QUARTER_HOUR};
 use super::{Conditions, Ledger, UsageFilter};
@@ -19,51 +17,6 @@ use windows::windows;
 /// Maximum number of rows examined by a search; the newest ones of the range are used.
 const EXAMINED: i64 = 200_000;
 
-/// A call in the usage log.
-#[derive(Clone, Debug)]
-pub struct UsageRow {
-    pub id: String,
-    pub request_id: String,
-    /// The provider's id of the response.
-    pub provider_id: String,
-    pub timestamp: Timestamp,
-    pub model: String,
-    pub requested_model: String,
-    /// The provider type.
-    pub provider: String,
-    /// The provider instance.
-    pub provider_name: String,
-    pub endpoint: String,
-    pub user_path: String,
-    pub auth_key_id: Option<String>,
-    pub tenant_id: Option<String>,
-    pub session_id: Option<String>,
-    /// The agent run of the call.
-    pub run_id: Option<String>,
-    pub cache_type: String,
-    pub stream: bool,
-    pub status: u16,
-    pub input_tokens: i64,
-    pub cached_input_tokens: i64,
-    pub cache_write_input_tokens: i64,
-    pub output_tokens: i64,
-    pub reasoning_tokens: i64,
-    pub total_tokens: i64,
-    pub input_cost: Option<Nanos>,
-    pub output_cost: Option<Nanos>,
-    pub total_cost: Option<Nanos>,
-    /// `model_pricing`, `provider_reported` or `none`.
-    pub cost_source: String,
-    pub estimated: bool,
-    pub interrupted: bool,
-    pub pricing_version: Option<String>,
-    pub caveat: Option<String>,
-    /// The provider's usage object, unchanged.
-    pub raw_usage: Option<Box<RawValue>>,
-    pub duration_us: u64,
-    pub first_byte_us: Option<u64>,
-}
-
 /// The position at which a page ended; the next one starts after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogPlace {
@@ -73,7 +26,7 @@ pub struct LogPlace {
 
 #[derive(Debug, Default)]
 pub struct LogPage {
-    pub rows: Vec<UsageRow>,
+    pub rows: Vec<Receipt>,
     /// Total number of matching rows.
     pub total: i64,
     /// `None` on the last page.
@@ -98,7 +51,7 @@ impl Ledger {
         filter: &UsageFilter,
         limit: i64,
         offset: i64,
-    ) -> Result<(Vec<UsageRow>, i64), StoreError> {
+    ) -> Result<(Vec<Receipt>, i64), StoreError> {
         let page = self.page(filter, &LogSlice { limit, offset, after: None }).await?;
         Ok((page.rows, page.total))
     }
@@ -123,7 +76,7 @@ impl Ledger {
         };
         if page.rows.len() as i64 > limit {
             page.rows.truncate(limit as usize);
-            page.next = page.rows.last().map(|row| LogPlace { at: row.timestamp, id: row.id.clone() });
+            page.next = page.rows.last().map(|row| LogPlace { at: row.at, id: row.id.clone() });
         }
         Ok(page)
     }
@@ -182,9 +135,9 @@ impl Ledger {
         Ok(counts)
     }
 
-    async fn rows(&self, filter: &UsageFilter, slice: &LogSlice) -> Result<Vec<UsageRow>, StoreError> {
+    async fn rows(&self, filter: &UsageFilter, slice: &LogSlice) -> Result<Vec<Receipt>, StoreError> {
         let conditions = Conditions::new(filter);
-        let mut text = format!("SELECT {} FROM usage WHERE at >= $1 AND at < $2", COLUMNS.join(", "));
+        let mut text = format!("SELECT {} FROM usage WHERE at >= $1 AND at < $2", &*COLUMNS);
         let mut values = vec![Value::from(filter.from.micros()), Value::from(filter.until.micros())];
         conditions.append(&mut text, &mut values);
         conditions.append_search(&mut text, &mut values);
@@ -197,7 +150,7 @@ impl Ledger {
         text.push_str(&format!(" ORDER BY at DESC, id DESC LIMIT ${limit} OFFSET ${offset}"));
         values.extend([Value::from(slice.limit), Value::from(slice.offset)]);
         let rows = self.database.fetch(sql(text), &values).await?;
-        rows.iter().map(read::read).collect()
+        rows.iter().map(booking::read).collect()
     }
 }
 

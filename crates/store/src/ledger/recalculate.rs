@@ -10,8 +10,9 @@ use domain::receipt::CostSource;
 use domain::usage::Tokens;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::booking::{bounded_cost, cost_source, cost_source_number};
-use super::rollup;
+use super::booking::{bounded_cost, read_tokens};
+use super::column::{Column, cost_source_number};
+use super::rollup::{self, AXES, Axis};
 use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
 use crate::database::{Row, Value, Writing, sql};
@@ -67,11 +68,9 @@ pub struct Recalculated {
 struct Entry {
     at: i64,
     id: String,
+    /// The texts of `AXES`.
+    labels: [String; AXES.len()],
     consumed: Consumed,
-    user_path: String,
-    auth_key_id: String,
-    tenant_id: String,
-    cache_type: String,
     cost: Option<[i64; 2]>,
     source: CostSource,
     detail: BTreeMap<String, Box<RawValue>>,
@@ -123,11 +122,12 @@ impl Ledger {
         (at, id): &(i64, String),
         until: i64,
     ) -> Result<Vec<Entry>, StoreError> {
-        const NEXT: &str = "SELECT at, id, model, provider, provider_name, user_path, auth_key_id, tenant_id, cache_type, \
-             input, cache_read, cache_write_5m, cache_write_1h, audio_input, output, reasoning, audio_output, \
-             input_cost, output_cost, cost_source, detail FROM usage \
-             WHERE at >= $1 AND at < $2 AND (at > $1 OR id > $3)";
-        let mut text = NEXT.to_owned();
+        let mut text = format!(
+            "SELECT at, id, {}, {}, input_cost, output_cost, cost_source, detail FROM usage \
+             WHERE at >= $1 AND at < $2 AND (at > $1 OR id > $3)",
+            AXES.map(Axis::column).join(", "),
+            Tokens::BUCKETS.join(", ")
+        );
         let mut values = vec![Value::from(*at), until.into(), id.into()];
         conditions.append(&mut text, &mut values);
         text.push_str(&format!(" ORDER BY at, id LIMIT {BATCH}"));
@@ -217,48 +217,41 @@ impl Change {
     }
 
     fn difference(&self) -> (rollup::Key<'_>, rollup::Sums) {
-        let Entry { at, consumed, user_path, auth_key_id, tenant_id, cache_type, cost, .. } = &self.entry;
-        let texts: [&str; 7] = [
-            &consumed.model,
-            &consumed.provider,
-            &consumed.provider_name,
-            user_path,
-            auth_key_id,
-            tenant_id,
-            cache_type,
-        ];
+        let Entry { at, labels, consumed, cost, .. } = &self.entry;
         let sums = rollup::Sums::repriced(consumed.tokens.total() > 0, *cost, self.cost);
-        (rollup::key(Timestamp(*at), texts), sums)
+        (rollup::key(Timestamp(*at), labels.each_ref().map(String::as_str)), sums)
     }
 }
 
 fn read(row: &Row) -> Result<Entry, StoreError> {
-    let mut counts = [0; Tokens::BUCKETS.len()];
-    for (index, count) in counts.iter_mut().enumerate() {
-        *count = row.get::<i64>(9 + index)?.max(0) as u64;
+    const LABELS: usize = 2;
+    const TOKENS: usize = LABELS + AXES.len();
+    const COSTS: usize = TOKENS + Tokens::BUCKETS.len();
+    let mut labels = [const { String::new() }; AXES.len()];
+    for (index, label) in labels.iter_mut().enumerate() {
+        *label = Column::read(row, LABELS + index)?;
     }
-    let cost = row.get::<Option<i64>>(17)?.zip(row.get::<Option<i64>>(18)?);
-    let detail = row.get::<Option<String>>(20)?;
+    let cost = row.get::<Option<i64>>(COSTS)?.zip(row.get::<Option<i64>>(COSTS + 1)?);
+    let detail = row.get::<Option<String>>(COSTS + 3)?;
     let detail = detail.map_or(Ok(BTreeMap::new()), |detail| serde_json::from_str(&detail));
     let detail: BTreeMap<String, Box<RawValue>> =
         detail.map_err(|error| StoreError::Corrupt(format!("a usage row: {error}")))?;
     let images = detail.get("images").and_then(|images| images.get().parse().ok()).unwrap_or(0);
+    let label = |axis: Axis| labels[axis as usize].clone();
+    let consumed = Consumed {
+        model: label(Axis::Model),
+        provider: label(Axis::Provider),
+        provider_name: label(Axis::ProviderName),
+        tokens: read_tokens(row, TOKENS)?,
+        images,
+    };
     Ok(Entry {
         at: row.get(0)?,
         id: row.get(1)?,
-        consumed: Consumed {
-            model: row.get(2)?,
-            provider: row.get(3)?,
-            provider_name: row.get(4)?,
-            images,
-            tokens: Tokens::from_counts(counts),
-        },
-        user_path: row.get(5)?,
-        auth_key_id: row.get(6)?,
-        tenant_id: row.get::<Option<String>>(7)?.unwrap_or_default(),
-        cache_type: row.get(8)?,
+        labels,
+        consumed,
         cost: cost.map(|(input, output)| [input, output]),
-        source: cost_source(row.get(19)?),
+        source: Column::read(row, COSTS + 2)?,
         detail,
     })
 }

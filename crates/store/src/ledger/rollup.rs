@@ -157,6 +157,12 @@ impl Table {
         std::iter::once("bucket").chain(self.axes.iter().map(|axis| axis.column()))
     }
 
+    /// The names of all columns.
+    #[cfg(test)]
+    pub fn columns(&self) -> impl Iterator<Item = String> {
+        self.keys().map(str::to_owned).chain(sum_columns())
+    }
+
     pub fn upsert(&self, rows: usize, postgres: bool) -> String {
         let keys = self.keys().collect::<Vec<_>>().join(", ");
         let sums = sum_columns();

@@ -1,17 +1,19 @@
 //! The ledger on both backends: sums equal rows, filters apply equally to both, each id counts once.
 
+use std::collections::BTreeSet;
+
 use domain::clock::Timestamp;
 use domain::money::{Cost, Nanos};
-use domain::receipt::Receipt;
+use domain::receipt::{Attempt, Receipt};
 use domain::usage::Tokens;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
-use super::booking::Booking;
-use super::{CacheMode, LogSlice, UsageFilter, UsageSummary};
+use super::booking::{self, Booking};
+use super::{CacheMode, LogSlice, UsageFilter, UsageSummary, rollup};
 use crate::Store;
-use crate::testing::{for_each_backend, receipt};
+use crate::testing::{complete_receipt, for_each_backend, receipt};
 
 const START: i64 = 1_800_000_000;
 
@@ -34,15 +36,16 @@ pub(super) async fn added_up(store: &Store, filter: &UsageFilter) -> UsageSummar
         }
     };
     for row in rows {
-        sum.total_input_tokens += row.input_tokens;
-        sum.total_output_tokens += row.output_tokens;
-        sum.total_tokens += row.total_tokens;
-        sum.total_cached_input_tokens += row.cached_input_tokens;
-        sum.total_cache_write_input_tokens += row.cache_write_input_tokens;
-        sum.total_reasoning_tokens += row.reasoning_tokens;
-        add(&mut sum.total_input_cost, row.input_cost);
-        add(&mut sum.total_output_cost, row.output_cost);
-        add(&mut sum.total_cost, row.total_cost);
+        let tokens = &row.usage.tokens;
+        sum.total_input_tokens += tokens.total_input() as i64;
+        sum.total_output_tokens += tokens.total_output() as i64;
+        sum.total_tokens += tokens.total() as i64;
+        sum.total_cached_input_tokens += tokens.cache_read as i64;
+        sum.total_cache_write_input_tokens += tokens.cache_write() as i64;
+        sum.total_reasoning_tokens += tokens.reasoning as i64;
+        add(&mut sum.total_input_cost, row.cost.map(|cost| cost.input));
+        add(&mut sum.total_output_cost, row.cost.map(|cost| cost.output));
+        add(&mut sum.total_cost, row.total_cost());
     }
     sum
 }
@@ -162,18 +165,72 @@ async fn the_log_is_newest_first_and_shows_the_whole_call() {
         assert_eq!((page.len(), total), (10, 30));
         let mut expected: Vec<_> = (0..30).map(at).map(|receipt| (receipt.at, receipt.id)).collect();
         expected.sort_by(|a, b| b.cmp(a));
-        let shown: Vec<_> = page.iter().map(|row| (row.timestamp, row.id.clone())).collect();
+        let shown: Vec<_> = page.iter().map(|row| (row.at, row.id.clone())).collect();
         assert_eq!(shown, expected[5..15]);
         let row = &page[0];
         assert_eq!(row.auth_key_id.as_deref(), Some("key_1"));
         assert_eq!((row.tenant_id.as_deref(), row.session_id.as_deref()), (None, None));
         assert_eq!(
-            (row.input_tokens, row.output_tokens, row.cost_source.as_str()),
+            (row.usage.tokens.input, row.usage.tokens.output, row.cost_source.as_str()),
             (100, 20, "model_pricing")
         );
         assert!(row.raw_usage.as_ref().unwrap().get().contains("prompt_tokens"));
     })
     .await;
+}
+
+/// Every field that is recorded reads back from its row, whether it has a column or not.
+#[tokio::test]
+async fn a_row_is_the_whole_receipt() {
+    for_each_backend(|store| async move {
+        let usual = Receipt { attempts: vec![served("main", "m")], model: "m".into(), ..receipt("usual") };
+        let aliased = Receipt { requested_model: String::new(), auth_key_id: None, ..receipt("aliased") };
+        let aliased = Receipt { auth_method: "master_key".into(), ..aliased };
+        for written in [complete_receipt(), usual, aliased] {
+            book(&store, vec![written.clone()]).await;
+            let (rows, _) = store.ledger().log(&everything(), 10, 0).await.unwrap();
+            let read = rows.into_iter().find(|row| row.id == written.id).unwrap();
+            let expected = Receipt { audit: None, ..written };
+            assert_eq!(serde_json::to_value(read).unwrap(), serde_json::to_value(expected).unwrap());
+        }
+    })
+    .await;
+}
+
+fn served(provider_name: &str, model: &str) -> Attempt {
+    Attempt {
+        provider_name: provider_name.into(),
+        model: model.into(),
+        status: 200,
+        error: None,
+        duration_us: 7,
+    }
+}
+
+/// A declared field has its column in the migrations, and a column of a table has its field.
+#[tokio::test]
+async fn the_migrations_have_the_declared_columns() {
+    for_each_backend(|store| async move {
+        let declared: BTreeSet<String> = booking::columns().map(str::to_owned).collect();
+        assert_eq!(declared.len(), booking::WIDTH, "no column is declared twice");
+        assert_eq!(columns_of(&store, "usage").await, declared);
+        for table in &rollup::TABLES {
+            let stored = columns_of(&store, table.name).await;
+            assert_eq!(stored, table.columns().collect(), "{}", table.name);
+        }
+    })
+    .await;
+}
+
+async fn columns_of(store: &Store, table: &str) -> BTreeSet<String> {
+    let database = store.database();
+    let text = if database.is_postgres() {
+        "SELECT CAST(column_name AS TEXT) FROM information_schema.columns WHERE table_name = $1"
+    } else {
+        "SELECT name FROM pragma_table_info($1)"
+    };
+    let rows = database.fetch(text, &[table.into()]).await.unwrap();
+    rows.iter().map(|row| row.get::<String>(0).unwrap()).collect()
 }
 
 #[tokio::test]

@@ -7,9 +7,11 @@ use axum::extract::{Query, State};
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
+use domain::receipt::Receipt;
+use domain::receipt_fields;
 use http::HeaderMap;
 use serde::Serialize;
-use store::{LogPlace, LogSlice, UsageRow};
+use store::{LogPlace, LogSlice};
 use utoipa::ToSchema;
 
 use super::ReportParameters;
@@ -19,45 +21,57 @@ use crate::authorized::{Authorized, Read, Usage};
 use crate::fault::Problem;
 use crate::query::{self, Pairs};
 
-#[derive(Serialize, ToSchema)]
-pub struct EntryView {
-    pub id: String,
-    pub request_id: String,
-    pub provider_id: String,
-    pub timestamp: String,
-    pub model: String,
-    pub requested_model: String,
-    pub provider: String,
-    pub provider_name: String,
-    pub endpoint: String,
-    pub user_path: String,
-    pub auth_key_id: Option<String>,
-    pub tenant_id: Option<String>,
-    pub session_id: Option<String>,
-    /// The agent run that the call belongs to (`X-Run-Id`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
-    pub cache_type: String,
-    pub stream: bool,
-    pub status_code: i64,
-    pub input_tokens: i64,
-    pub cached_input_tokens: i64,
-    pub cache_write_input_tokens: i64,
-    pub output_tokens: i64,
-    pub reasoning_tokens: i64,
-    pub total_tokens: i64,
-    pub input_cost: Option<f64>,
-    pub output_cost: Option<f64>,
-    pub total_cost: Option<f64>,
-    /// model_pricing, provider_reported or none
-    pub cost_source: String,
-    pub estimated: bool,
-    /// True when the gateway stopped before the call ended; the call is charged with its reservation.
-    pub interrupted: bool,
-    pub pricing_version: Option<String>,
-    pub caveat: Option<String>,
-    pub raw_usage: serde_json::Value,
+macro_rules! define_entry {
+    ($($(#[$attribute:meta])* $name:ident: $type:ty,)*) => {
+        /// A call in the usage log: the fields that are declared for it, and figures that are computed from others.
+        #[derive(Serialize, ToSchema)]
+        pub struct EntryView {
+            $($(#[$attribute])* pub $name: $type,)*
+            pub timestamp: String,
+            pub status_code: u16,
+            pub input_tokens: u64,
+            pub cached_input_tokens: u64,
+            pub cache_write_input_tokens: u64,
+            pub output_tokens: u64,
+            pub reasoning_tokens: u64,
+            pub total_tokens: u64,
+            pub input_cost: Option<f64>,
+            pub output_cost: Option<f64>,
+            pub total_cost: Option<f64>,
+            /// model_pricing, provider_reported or none
+            pub cost_source: &'static str,
+            pub estimated: bool,
+            pub caveat: Option<String>,
+            pub raw_usage: serde_json::Value,
+        }
+
+        impl From<Receipt> for EntryView {
+            fn from(receipt: Receipt) -> Self {
+                let tokens = &receipt.usage.tokens;
+                let raw_usage = receipt.raw_usage.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
+                Self {
+                    timestamp: record::time(receipt.at),
+                    status_code: receipt.status,
+                    input_tokens: tokens.total_input(),
+                    cached_input_tokens: tokens.cache_read,
+                    cache_write_input_tokens: tokens.cache_write(),
+                    output_tokens: tokens.total_output(),
+                    reasoning_tokens: tokens.reasoning,
+                    total_tokens: tokens.total(),
+                    input_cost: receipt.cost.map(|cost| cost.input.usd()),
+                    output_cost: receipt.cost.map(|cost| cost.output.usd()),
+                    total_cost: receipt.total_cost().map(Nanos::usd),
+                    cost_source: receipt.cost_source.as_str(),
+                    estimated: receipt.usage.estimated,
+                    caveat: receipt.usage.caveat,
+                    raw_usage: raw_usage.unwrap_or_else(|| serde_json::json!({})),
+                    $($name: receipt.$name,)*
+                }
+            }
+        }
+    };
 }
+receipt_fields!(log => define_entry);
 
 #[derive(Serialize, ToSchema)]
 pub struct LogView {
@@ -103,7 +117,7 @@ pub async fn log(
     }
     let page = super::ledger(&app).page(&filter, &LogSlice { limit, offset, after }).await?;
     Ok(Json(LogView {
-        entries: page.rows.into_iter().map(entry).collect(),
+        entries: page.rows.into_iter().map(EntryView::from).collect(),
         total: page.total,
         limit,
         offset,
@@ -122,43 +136,4 @@ fn place(cursor: &str) -> Result<LogPlace, Fault> {
         Some(LogPlace { at, id: id.to_owned() }).filter(|place| !place.id.contains('\0'))
     });
     place.ok_or_else(|| fault::invalid_parameter("cursor", "'cursor' is not one that a page gave as 'next'."))
-}
-
-fn entry(row: UsageRow) -> EntryView {
-    let cost = |nanos: Option<Nanos>| nanos.map(Nanos::usd);
-    let raw_usage = row.raw_usage.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
-    EntryView {
-        timestamp: record::time(row.timestamp),
-        input_cost: cost(row.input_cost),
-        output_cost: cost(row.output_cost),
-        total_cost: cost(row.total_cost),
-        input_tokens: row.input_tokens,
-        cached_input_tokens: row.cached_input_tokens,
-        cache_write_input_tokens: row.cache_write_input_tokens,
-        output_tokens: row.output_tokens,
-        reasoning_tokens: row.reasoning_tokens,
-        total_tokens: row.total_tokens,
-        id: row.id,
-        request_id: row.request_id,
-        provider_id: row.provider_id,
-        model: row.model,
-        requested_model: row.requested_model,
-        provider: row.provider,
-        provider_name: row.provider_name,
-        endpoint: row.endpoint,
-        user_path: row.user_path,
-        auth_key_id: row.auth_key_id,
-        tenant_id: row.tenant_id,
-        session_id: row.session_id,
-        run_id: row.run_id,
-        cache_type: row.cache_type,
-        stream: row.stream,
-        status_code: i64::from(row.status),
-        cost_source: row.cost_source,
-        estimated: row.estimated,
-        interrupted: row.interrupted,
-        pricing_version: row.pricing_version,
-        caveat: row.caveat,
-        raw_usage: raw_usage.unwrap_or_else(|| serde_json::json!({})),
-    }
 }

@@ -80,10 +80,10 @@ async fn sums_follow_their_rows_through_several_batches() {
         for row in rows {
             let priced = row.model != "M%1";
             assert_eq!(
-                (row.total_cost.is_some(), row.caveat.as_deref()),
+                (row.cost.is_some(), row.usage.caveat.as_deref()),
                 (priced, (!priced).then_some(Caveat::Unpriced.as_str()))
             );
-            assert_eq!(row.cost_source, if priced { "model_pricing" } else { "none" });
+            assert_eq!(row.cost_source, if priced { CostSource::ModelPricing } else { CostSource::None });
         }
         let again = store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
         assert_eq!((again.matched, again.recalculated), (done.matched, 0), "nothing is left to do");
@@ -107,14 +107,14 @@ async fn what_is_known_better_is_kept() {
         let (rows, _) = store.ledger().log(&everything(), 10, 0).await.unwrap();
         let row = |id: &str| rows.iter().find(|row| row.id == id).unwrap();
         for kept in ["reported", "resumed"] {
-            assert_eq!(row(kept).total_cost, Some(Nanos(450_000)), "{kept}");
+            assert_eq!(row(kept).total_cost(), Some(Nanos(450_000)), "{kept}");
         }
         let plain = row("plain");
-        assert_eq!((plain.input_cost, plain.output_cost), (Some(Nanos(200)), Some(Nanos(60))));
-        assert_eq!((plain.pricing_version.as_deref(), plain.caveat.as_deref()), (Some("rev-7"), None));
+        assert_eq!(plain.cost, Some(Cost { input: Nanos(200), output: Nanos(60) }));
+        assert_eq!((plain.pricing_version.as_deref(), plain.usage.caveat.as_deref()), (Some("rev-7"), None));
         assert_eq!(plain.session_id.as_deref(), Some("talk"));
         assert!(plain.raw_usage.as_ref().unwrap().get().contains("\"prompt_tokens\": 100"), "as it came");
-        assert_eq!(row("failed").total_cost, None);
+        assert_eq!(row("failed").cost, None);
         check_sums(&store).await;
     })
     .await;

@@ -1,0 +1,201 @@
+//! Column values of receipt fields, by the type of the field: decoded from the journal, bound to a statement, and read
+//! from a row.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use domain::clock::Timestamp;
+use domain::receipt::CostSource;
+use serde::{Deserialize, Deserializer};
+
+use crate::StoreError;
+use crate::database::{Row, Value};
+
+/// Whether a column accepts NULL, which then stands for missing and for empty text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Null {
+    NotNull,
+    Nullable,
+}
+
+/// A type of field that is stored in a column of its own.
+pub(crate) trait Column: Sized {
+    /// The value in a journal record, borrowed from its text.
+    type Written<'a>: Default + Deserialize<'a>;
+    /// The value until it is bound.
+    type Stored;
+
+    /// Prepares a value for the database; `most` limits the length of text in bytes, 0 does not.
+    fn store(written: &Self::Written<'_>, most: usize) -> Self::Stored;
+    fn bind(stored: &Self::Stored, null: Null) -> Value<'_>;
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError>;
+}
+
+/// Text of a record, borrowed if it has no escapes.
+#[derive(Debug, Default)]
+pub(crate) struct Text<'a>(pub Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
+        Borrowed::deserialize(deserializer).map(|Borrowed(text)| Self(text))
+    }
+}
+
+impl Column for String {
+    type Written<'a> = Text<'a>;
+    type Stored = Arc<str>;
+
+    fn store(written: &Text<'_>, most: usize) -> Arc<str> {
+        clipped(&written.0, most)
+    }
+
+    fn bind(stored: &Arc<str>, null: Null) -> Value<'_> {
+        if null == Null::Nullable && stored.is_empty() { Value::Text(None) } else { stored.into() }
+    }
+
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
+        Ok(row.get::<Option<String>>(index)?.unwrap_or_default())
+    }
+}
+
+impl Column for Option<String> {
+    type Written<'a> = Text<'a>;
+    /// Empty if there is none.
+    type Stored = Arc<str>;
+
+    fn store(written: &Text<'_>, most: usize) -> Arc<str> {
+        clipped(&written.0, most)
+    }
+
+    fn bind(stored: &Arc<str>, null: Null) -> Value<'_> {
+        String::bind(stored, null)
+    }
+
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
+        Ok(row.get::<Option<String>>(index)?.filter(|text| !text.is_empty()))
+    }
+}
+
+impl Column for Timestamp {
+    type Written<'a> = Self;
+    type Stored = Self;
+
+    fn store(written: &Self, _: usize) -> Self {
+        *written
+    }
+
+    fn bind(stored: &Self, _: Null) -> Value<'_> {
+        stored.micros().into()
+    }
+
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
+        row.get(index).map(Self)
+    }
+}
+
+impl Column for bool {
+    type Written<'a> = Self;
+    type Stored = Self;
+
+    fn store(written: &Self, _: usize) -> Self {
+        *written
+    }
+
+    fn bind(stored: &Self, _: Null) -> Value<'_> {
+        i64::from(*stored).into()
+    }
+
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
+        Ok(row.get::<i64>(index)? != 0)
+    }
+}
+
+impl Column for u16 {
+    type Written<'a> = Self;
+    type Stored = Self;
+
+    fn store(written: &Self, _: usize) -> Self {
+        *written
+    }
+
+    fn bind(stored: &Self, _: Null) -> Value<'_> {
+        i64::from(*stored).into()
+    }
+
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
+        Ok(Self::try_from(row.get::<i64>(index)?).unwrap_or_default())
+    }
+}
+
+impl Column for u64 {
+    type Written<'a> = Self;
+    type Stored = i64;
+
+    fn store(written: &Self, _: usize) -> i64 {
+        i64::try_from(*written).unwrap_or(i64::MAX)
+    }
+
+    fn bind(stored: &i64, _: Null) -> Value<'_> {
+        (*stored).into()
+    }
+
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
+        Ok(row.get::<i64>(index)?.max(0) as Self)
+    }
+}
+
+impl Column for Option<u64> {
+    type Written<'a> = Self;
+    type Stored = Option<i64>;
+
+    fn store(written: &Self, most: usize) -> Option<i64> {
+        written.as_ref().map(|count| u64::store(count, most))
+    }
+
+    fn bind(stored: &Option<i64>, _: Null) -> Value<'_> {
+        (*stored).into()
+    }
+
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
+        Ok(row.get::<Option<i64>>(index)?.map(|count| count.max(0) as u64))
+    }
+}
+
+impl Column for CostSource {
+    type Written<'a> = Self;
+    type Stored = Self;
+
+    fn store(written: &Self, _: usize) -> Self {
+        *written
+    }
+
+    fn bind(stored: &Self, _: Null) -> Value<'_> {
+        cost_source_number(*stored).into()
+    }
+
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
+        row.get(index).map(cost_source)
+    }
+}
+
+const COST_SOURCES: [CostSource; 3] =
+    [CostSource::None, CostSource::ModelPricing, CostSource::ProviderReported];
+
+/// The stored number of a cost source.
+pub(super) fn cost_source_number(source: CostSource) -> i64 {
+    COST_SOURCES.iter().position(|known| *known == source).map_or(0, |place| place as i64)
+}
+
+fn cost_source(number: i64) -> CostSource {
+    usize::try_from(number).ok().and_then(|number| COST_SOURCES.get(number).copied()).unwrap_or_default()
+}
+
+/// Clips text and replaces NUL characters, which PostgreSQL does not accept in text; a single one would block all
+/// receipts behind it.
+fn clipped(text: &str, most: usize) -> Arc<str> {
+    let text =
+        if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { Arc::<str>::from(text) };
+    if most == 0 || text.len() <= most { text } else { text[..text.floor_char_boundary(most)].into() }
+}
