@@ -3,7 +3,6 @@
 pub(crate) mod append;
 mod chain;
 mod conversation;
-mod entry;
 mod filter;
 mod log;
 mod retention;
@@ -15,15 +14,19 @@ mod verify;
 
 use std::sync::Arc;
 
+use domain::receipt::Receipt;
+
 use crate::audit::append::Appender;
 use crate::audit::chain::ChainKey;
 use crate::database::Database;
 
-pub use crate::audit::entry::{AuditData, AuditEntry};
 pub use crate::audit::filter::{AuditFilter, AuditSort};
 pub use crate::audit::log::{AuditCursor, AuditPage};
 pub use crate::audit::stats::{AuditBucket, AuditStats};
 pub use crate::audit::verify::{AuditBreak, AuditVerification};
+
+/// An entry of the audit log: a receipt with audit data. One that was read has only the fields that its row holds.
+pub type AuditEntry = Receipt;
 
 #[derive(Clone)]
 pub struct Audit {
@@ -46,7 +49,8 @@ impl Audit {
         chain: &str,
         receipts: &[domain::receipt::Receipt],
     ) -> Result<(), crate::StoreError> {
-        let entries: Vec<AuditEntry> = receipts.iter().filter_map(AuditEntry::of).collect();
+        let audited = receipts.iter().filter(|receipt| receipt.audit.is_some());
+        let entries: Vec<AuditEntry> = audited.cloned().collect();
         let mut open = self.database.begin().await?;
         self.appender.append(&mut open, chain, &entries, false).await?;
         open.commit().await

@@ -16,8 +16,8 @@ use domain::receipt_fields;
 use domain::usage::{Tokens, Usage};
 use serde::Deserialize;
 
-use field::RecordField;
-use object::Object;
+pub(crate) use field::RecordField;
+pub(crate) use object::Object;
 
 /// Encodes an opening; decodes as `domain::receipt::Opening`.
 pub(crate) fn opening(out: &mut Vec<u8>, opening: OpeningRef<'_>) {

@@ -34,8 +34,8 @@ use crate::documents::key::DEFAULT_TENANT;
 use crate::seal::Sealer;
 
 pub use crate::audit::{
-    Audit, AuditBreak, AuditBucket, AuditCursor, AuditData, AuditEntry, AuditFilter, AuditPage, AuditSort,
-    AuditStats, AuditVerification,
+    Audit, AuditBreak, AuditBucket, AuditCursor, AuditEntry, AuditFilter, AuditPage, AuditSort, AuditStats,
+    AuditVerification,
 };
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::encryption_key::{SealedCounts, fingerprint};

@@ -41,9 +41,7 @@ pub type Live = Feed<Box<AuditEntry>>;
 
 /// Publishes a finished call to the live feed, before it is in the database.
 pub fn announce(live: &Live, receipt: &Receipt) {
-    if let Some(mut entry) = AuditEntry::outline(receipt) {
-        entry.data.request_headers = Vec::new();
-        entry.data.response_headers = Vec::new();
+    if let Some(entry) = receipt.audit_outline() {
         live.push(Box::new(entry));
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use sqlx::SqlStr;
 
+use super::AuditEntry;
 use super::chain::{ChainKey, ChainRecord};
-use super::entry::AuditEntry;
 use super::row::{self, CONTENT, Field};
 use crate::StoreError;
 use crate::database::{Value, Writing, placeholders, sql};
@@ -74,7 +74,7 @@ impl Appender {
             while rest.len() >= *size {
                 let (chunk, behind) = rest.split_at(*size);
                 rest = behind;
-                let linked = self.link(&record, chunk)?;
+                let linked = self.link(&record, chunk);
                 let inserted = open.execute(text.clone(), &bind(chain, &linked)).await? as usize;
                 if inserted == *size {
                     record.length += *size as i64;
@@ -94,16 +94,16 @@ impl Appender {
         Ok(Booked::All)
     }
 
-    fn link(&self, record: &ChainRecord, entries: &[AuditEntry]) -> Result<Vec<Linked>, StoreError> {
+    fn link(&self, record: &ChainRecord, entries: &[AuditEntry]) -> Vec<Linked> {
         let mut before = record.head.clone();
         let mut linked = Vec::with_capacity(entries.len());
         for (sequence, entry) in (record.length..).zip(entries) {
-            let fields = row::fields(entry)?;
+            let fields = row::fields(entry);
             let values: Vec<Value<'_>> = fields.iter().map(Field::value).collect();
             before = self.0.key.link(&before, &record.chain, sequence, &values);
             linked.push(Linked { sequence, hash: before.clone(), fields });
         }
-        Ok(linked)
+        linked
     }
 
     async fn begin(

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use super::entry::AuditEntry;
-use super::{Audit, row};
+use super::{Audit, AuditEntry, row};
 use crate::StoreError;
 use crate::database::{Value, sql};
 
@@ -95,11 +94,13 @@ fn leads(entry: &AuditEntry, limit: usize) -> Vec<Lead> {
     const BEFORE: &str = "at DESC, id DESC";
     const AFTER: &str = "at, id";
     let many = limit as i64;
+    let audited = entry.audit.as_deref();
+    let (parent, thread) = (audited.map(|audited| &audited.parent), audited.map(|audited| &audited.thread));
     let candidates = [
         (&entry.previous_response_id, "response_id = $1 AND at <= $2", BEFORE, 1),
         (&entry.response_id, "previous_response_id = $1 AND at >= $2", AFTER, many),
-        (&entry.parent, "thread = $1 AND at < $2", BEFORE, 1),
-        (&entry.thread, "parent = $1 AND at > $2", AFTER, many),
+        (parent.unwrap_or(&None), "thread = $1 AND at < $2", BEFORE, 1),
+        (thread.unwrap_or(&None), "parent = $1 AND at > $2", AFTER, many),
         (&entry.session_id, "session_id = $1 AND at <= $2", BEFORE, many),
         (&entry.session_id, "session_id = $1 AND at >= $2", AFTER, many),
     ];

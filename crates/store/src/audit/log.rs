@@ -3,9 +3,8 @@
 use domain::clock::Timestamp;
 
 use super::append::bucket;
-use super::entry::AuditEntry;
 use super::filter::{AuditFilter, AuditSort, Conditions, Stretch};
-use super::{Audit, row};
+use super::{Audit, AuditEntry, row};
 use crate::StoreError;
 use crate::database::sql;
 use crate::ledger::rollup::QUARTER_HOUR;
@@ -55,7 +54,7 @@ impl Audit {
         entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         let truncated = stretch.edge.is_some();
         // After the last entry, or where the examination ended, so that the whole period can be reached.
-        let next = if more { entries.last().map(AuditEntry::cursor) } else { stretch.edge };
+        let next = if more { entries.last().map(AuditCursor::of) } else { stretch.edge };
         let next = next.filter(|_| sort.is_by_time());
         Ok(AuditPage { entries, total, total_is_exact, truncated, next })
     }
@@ -161,8 +160,8 @@ impl Audit {
     }
 }
 
-impl AuditEntry {
-    pub fn cursor(&self) -> AuditCursor {
-        AuditCursor { at: self.at, id: self.id.clone() }
+impl AuditCursor {
+    fn of(entry: &AuditEntry) -> Self {
+        Self { at: entry.at, id: entry.id.clone() }
     }
 }

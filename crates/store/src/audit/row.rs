@@ -1,44 +1,91 @@
-//! Audit entries as rows: one column order for writing, reading and hashing.
+//! Audit entries as rows: one list of columns for writing, reading and hashing.
 
 use domain::clock::Timestamp;
+use domain::receipt::{Audited, Receipt, TraceContext};
+use domain::receipt_fields;
+use serde::Deserialize;
 
-use super::entry::AuditEntry;
+use super::AuditEntry;
 use crate::StoreError;
 use crate::database::{Row, Value};
+use crate::journal_record::{self, Object, RecordField, Recorded};
+use crate::ledger::column::Column;
 
-/// The content of a row, in the order in which it is bound, read and hashed.
-pub(super) const CONTENT: [(&str, Kind); 30] = [
-    ("at", Kind::Integer),
-    ("id", Kind::Text),
-    ("request_id", Kind::Text),
-    ("method", Kind::Text),
-    ("path", Kind::Text),
-    ("endpoint", Kind::Text),
-    ("requested_model", Kind::Text),
-    ("model", Kind::Text),
-    ("provider", Kind::Text),
-    ("provider_name", Kind::Text),
-    ("user_path", Kind::Text),
-    ("auth_key_id", Kind::Text),
-    ("tenant_id", Kind::Text),
-    ("session_id", Kind::Text),
-    ("response_id", Kind::Text),
-    ("previous_response_id", Kind::Text),
-    ("thread", Kind::Text),
-    ("parent", Kind::Text),
-    ("cache_type", Kind::Text),
-    ("status", Kind::Integer),
-    ("stream", Kind::Integer),
-    ("error_type", Kind::Text),
-    ("error_code", Kind::Text),
-    ("error_message", Kind::Text),
-    ("duration_us", Kind::Integer),
-    ("first_byte_us", Kind::Integer),
-    ("overhead_us", Kind::Integer),
-    ("data", Kind::Text),
-    ("request_body", Kind::Text),
-    ("response_body", Kind::Text),
-];
+/// Declares the columns of a row, in the order in which they are bound, read and hashed. The list does not change: with
+/// another column, the hashes of earlier rows would not be found again. A new field is `[audit]` in `receipt_fields`,
+/// which puts it into the document `data`.
+macro_rules! define_row {
+    ($($column:ident: $type:ty = $($path:ident).+ $(max $most:literal)?;)*) => {
+        /// The content of a row.
+        pub(super) const CONTENT: &[(&str, Kind)] = &[$((stringify!($column), <$type as RowValue>::KIND)),*];
+
+        /// The content of a row for an entry.
+        pub(super) fn fields(entry: &AuditEntry) -> Vec<Field> {
+            let none = Audited::default();
+            let audited = entry.audit.as_deref().unwrap_or(&none);
+            let (path, data) = (entry.path().to_owned(), data(entry, audited));
+            let written = Written { receipt: entry, audited, path, data };
+            vec![$(written.$($path).+.field(0 $(+ $most)?)),*]
+        }
+
+        fn read_columns(row: &Row, read: &mut Read) -> Result<(), StoreError> {
+            let mut indexes = 0..;
+            $(read.$($path).+ = Column::read(row, indexes.next().unwrap_or_default())?;)*
+            Ok(())
+        }
+    };
+}
+
+// PostgreSQL index entries have at most 2704 bytes: indexed text is clipped.
+define_row! {
+    at: Timestamp = receipt.at;
+    id: String = receipt.id max 500;
+    request_id: String = receipt.request_id max 500;
+    method: String = receipt.method;
+    path: String = path;
+    endpoint: String = receipt.endpoint;
+    requested_model: String = receipt.requested_model;
+    model: String = receipt.model;
+    provider: String = receipt.provider;
+    provider_name: String = receipt.provider_name;
+    user_path: String = receipt.user_path;
+    auth_key_id: Option<String> = receipt.auth_key_id;
+    tenant_id: Option<String> = receipt.tenant_id;
+    session_id: Option<String> = receipt.session_id max 500;
+    response_id: Option<String> = receipt.response_id max 500;
+    previous_response_id: Option<String> = receipt.previous_response_id max 500;
+    thread: Option<String> = audited.thread max 500;
+    parent: Option<String> = audited.parent max 500;
+    cache_type: String = receipt.cache_type;
+    status: u16 = receipt.status;
+    stream: bool = receipt.stream;
+    error_type: Option<String> = receipt.error_type;
+    error_code: Option<String> = receipt.error_code;
+    error_message: Option<String> = receipt.error_message;
+    duration_us: u64 = receipt.duration_us;
+    first_byte_us: Option<u64> = receipt.first_byte_us;
+    overhead_us: u64 = receipt.overhead_us;
+    data: String = data;
+    request_body: Option<String> = audited.request_body;
+    response_body: Option<String> = audited.response_body;
+}
+
+/// The sources of a row's columns.
+struct Written<'a> {
+    receipt: &'a Receipt,
+    audited: &'a Audited,
+    path: String,
+    data: String,
+}
+
+/// The targets of a row's columns.
+#[derive(Default)]
+struct Read {
+    receipt: Receipt,
+    audited: Audited,
+    path: String,
+    data: String,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -64,71 +111,17 @@ impl Field {
 
 /// All column names, separated by commas.
 pub(super) fn columns() -> String {
-    CONTENT.map(|(name, _)| name).join(", ")
+    CONTENT.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// All columns, with the large ones replaced by empty values.
 pub(super) fn outline() -> String {
-    let column = |(name, _): (&'static str, Kind)| match name {
+    let column = |(name, _): &(&'static str, Kind)| match *name {
         "data" => "'{}'",
         "request_body" | "response_body" => "NULL",
         name => name,
     };
-    CONTENT.map(column).join(", ")
-}
-
-/// The content of a row for an entry.
-pub(super) fn fields(entry: &AuditEntry) -> Result<Vec<Field>, StoreError> {
-    let data = serde_json::to_string(&entry.data)
-        .map_err(|error| StoreError::Failed(format!("an audit entry cannot be written: {error}")))?;
-    let text = |text: &str| Field::Text(Some(storable(text)));
-    let some = |text: &Option<String>| Field::Text(text.as_deref().map(storable));
-    let key = |text: &str| Field::Text(Some(clipped(text)));
-    let some_key = |text: &Option<String>| Field::Text(text.as_deref().map(clipped));
-    let number = |number: i64| Field::Integer(Some(number));
-    Ok(vec![
-        number(entry.at.micros()),
-        key(&entry.id),
-        key(&entry.request_id),
-        text(&entry.method),
-        text(&entry.path),
-        text(&entry.endpoint),
-        text(&entry.requested_model),
-        text(&entry.model),
-        text(&entry.provider),
-        text(&entry.provider_name),
-        text(&entry.user_path),
-        some(&entry.auth_key_id),
-        some(&entry.tenant_id),
-        some_key(&entry.session_id),
-        some_key(&entry.response_id),
-        some_key(&entry.previous_response_id),
-        some_key(&entry.thread),
-        some_key(&entry.parent),
-        text(&entry.cache_type),
-        number(entry.status.into()),
-        number(entry.stream.into()),
-        some(&entry.error_type),
-        some(&entry.error_code),
-        some(&entry.error_message),
-        number(entry.duration_us),
-        Field::Integer(entry.first_byte_us),
-        number(entry.overhead_us),
-        text(&data),
-        some(&entry.request_body),
-        some(&entry.response_body),
-    ])
-}
-
-/// Replaces NUL characters, which PostgreSQL does not accept in text; a single one would block all entries behind it.
-fn storable(text: &str) -> String {
-    text.replace('\0', "\u{fffd}")
-}
-
-/// Clips indexed text; PostgreSQL index entries have at most 2704 bytes.
-fn clipped(text: &str) -> String {
-    const MOST: usize = 500;
-    storable(&text[..text.floor_char_boundary(MOST)])
+    CONTENT.iter().map(column).collect::<Vec<_>>().join(", ")
 }
 
 /// The stored content of a row, starting at column `skip`.
@@ -142,40 +135,128 @@ pub(super) fn content(row: &Row, skip: usize) -> Result<Vec<Field>, StoreError> 
     CONTENT.iter().enumerate().map(field).collect()
 }
 
+/// The document with the fields that have no column.
+fn data(receipt: &Receipt, audited: &Audited) -> String {
+    let mut out = Vec::new();
+    let mut object = Object::begin(&mut out);
+    object.text("auth_method", &receipt.auth_method);
+    macro_rules! write_audit {
+        ($($name:ident: $type:ty,)*) => {
+            $(receipt.$name.write(stringify!($name), &mut object);)*
+        };
+    }
+    receipt_fields!(audit => write_audit);
+    object.some("attempts", Some(&receipt.attempts).filter(|attempts| !attempts.is_empty()));
+    journal_record::consumption(&mut object, receipt);
+    object.some_text("trace_id", receipt.trace.as_ref().map(|trace| &*trace.trace_id));
+    audited.query.write("query", &mut object);
+    audited.reason.write("reason", &mut object);
+    for (key, headers) in
+        [("request_headers", &audited.request_headers), ("response_headers", &audited.response_headers)]
+    {
+        object.some(key, Some(headers).filter(|headers| !headers.is_empty()));
+    }
+    object.flag("request_truncated", audited.request_truncated);
+    object.flag("response_truncated", audited.response_truncated);
+    object.flag("request_lossy", audited.request_lossy);
+    object.flag("response_lossy", audited.response_lossy);
+    object.end();
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// The members of `data` that are neither fields of a receipt nor of `Audited`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct DataTrace {
+    trace_id: Option<String>,
+}
+
 /// Decodes a row that was selected with `columns()`.
 pub(super) fn read(row: &Row) -> Result<AuditEntry, StoreError> {
-    let data: String = row.get(27)?;
-    Ok(AuditEntry {
-        at: Timestamp(row.get(0)?),
-        id: row.get(1)?,
-        request_id: row.get(2)?,
-        method: row.get(3)?,
-        path: row.get(4)?,
-        endpoint: row.get(5)?,
-        requested_model: row.get(6)?,
-        model: row.get(7)?,
-        provider: row.get(8)?,
-        provider_name: row.get(9)?,
-        user_path: row.get(10)?,
-        auth_key_id: row.get(11)?,
-        tenant_id: row.get(12)?,
-        session_id: row.get(13)?,
-        response_id: row.get(14)?,
-        previous_response_id: row.get(15)?,
-        thread: row.get(16)?,
-        parent: row.get(17)?,
-        cache_type: row.get(18)?,
-        status: u16::try_from(row.get::<i64>(19)?).unwrap_or_default(),
-        stream: row.get::<i64>(20)? != 0,
-        error_type: row.get(21)?,
-        error_code: row.get(22)?,
-        error_message: row.get(23)?,
-        duration_us: row.get(24)?,
-        first_byte_us: row.get(25)?,
-        overhead_us: row.get(26)?,
-        data: serde_json::from_str(&data)
-            .map_err(|error| StoreError::Corrupt(format!("an audit entry: {error}")))?,
-        request_body: row.get(28)?,
-        response_body: row.get(29)?,
-    })
+    let data: String = row.get(DATA)?;
+    let corrupt = |error: serde_json::Error| StoreError::Corrupt(format!("an audit entry: {error}"));
+    let recorded = Recorded::read(&data).map_err(corrupt)?;
+    let audited = serde_json::from_str(&data).map_err(corrupt)?;
+    let trace: DataTrace = serde_json::from_str(&data).map_err(corrupt)?;
+    let mut read = Read { receipt: recorded.complete(), audited, ..Read::default() };
+    read_columns(row, &mut read)?;
+    let Read { mut receipt, mut audited, path, .. } = read;
+    audited.path = path;
+    receipt.audit = Some(Box::new(audited));
+    receipt.trace = trace.trace_id.map(|trace_id| TraceContext { trace_id, ..TraceContext::default() });
+    Ok(receipt)
+}
+
+/// The position of the column `data`.
+const DATA: usize = CONTENT.len() - 3;
+
+/// A type of value in a row.
+trait RowValue: Column {
+    const KIND: Kind;
+
+    /// The stored value; `most` limits the length of text in bytes, 0 does not.
+    fn field(&self, most: usize) -> Field;
+}
+
+impl RowValue for String {
+    const KIND: Kind = Kind::Text;
+
+    fn field(&self, most: usize) -> Field {
+        Field::Text(Some(storable(self, most)))
+    }
+}
+
+impl RowValue for Option<String> {
+    const KIND: Kind = Kind::Text;
+
+    fn field(&self, most: usize) -> Field {
+        Field::Text(self.as_deref().map(|text| storable(text, most)))
+    }
+}
+
+impl RowValue for Timestamp {
+    const KIND: Kind = Kind::Integer;
+
+    fn field(&self, _: usize) -> Field {
+        Field::Integer(Some(self.micros()))
+    }
+}
+
+impl RowValue for bool {
+    const KIND: Kind = Kind::Integer;
+
+    fn field(&self, _: usize) -> Field {
+        Field::Integer(Some((*self).into()))
+    }
+}
+
+impl RowValue for u16 {
+    const KIND: Kind = Kind::Integer;
+
+    fn field(&self, _: usize) -> Field {
+        Field::Integer(Some((*self).into()))
+    }
+}
+
+impl RowValue for u64 {
+    const KIND: Kind = Kind::Integer;
+
+    fn field(&self, _: usize) -> Field {
+        Field::Integer(Some(i64::try_from(*self).unwrap_or(i64::MAX)))
+    }
+}
+
+impl RowValue for Option<u64> {
+    const KIND: Kind = Kind::Integer;
+
+    fn field(&self, _: usize) -> Field {
+        Field::Integer(self.map(|count| i64::try_from(count).unwrap_or(i64::MAX)))
+    }
+}
+
+/// Clips text and replaces NUL characters, which PostgreSQL does not accept in text; a single one would block all
+/// entries behind it.
+fn storable(text: &str, most: usize) -> String {
+    let text = if most == 0 { text } else { &text[..text.floor_char_boundary(most)] };
+    text.replace('\0', "\u{fffd}")
 }

@@ -271,7 +271,8 @@ async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> 
     let bookings = bookings.collect::<Result<Vec<_>, _>>()?;
     // No position guards these: they are deduplicated by id, so a crash before the directory is removed books nothing
     // twice.
-    let entries: Vec<AuditEntry> = receipts.iter().filter_map(AuditEntry::of).collect();
+    let entries = receipts.into_iter().filter(|receipt| receipt.audit.is_some());
+    let entries: Vec<AuditEntry> = entries.collect();
     let chunks = bookings.chunks(source.most).map(|bookings| Part { bookings, entries: &[] });
     let chunks = chunks.chain(entries.chunks(source.most).map(|entries| Part { bookings: &[], entries }));
     for part in chunks {

@@ -74,8 +74,7 @@ async fn probe(store: &Store, audit: bool) -> Result<(), StoreError> {
     let attempt = async {
         let mut open = database.begin().await?;
         if audit {
-            let entries: Vec<AuditEntry> = AuditEntry::of(&receipt).into_iter().collect();
-            store.audit().appender.append(&mut open, "probe", &entries, true).await?;
+            store.audit().appender.append(&mut open, "probe", &[receipt], true).await?;
         } else {
             let bookings: Vec<Booking> = Booking::of(&receipt)?.into_iter().collect();
             store.ledger().books.book(&mut open, &bookings, true).await?;

@@ -9,6 +9,7 @@ use foldhash::HashMap;
 
 use super::frame::{self, Kind, Parsed};
 use crate::audit::AuditEntry;
+use crate::journal_record::Recorded;
 use crate::ledger::booking::{Booking, Labels};
 
 /// Maximum number of receipts per transaction.
@@ -134,7 +135,7 @@ impl<'a> Calls<'a> {
             let read = Booking::read(text, &mut self.labels).map_err(|error| error.to_string())?;
             self.close(read.id);
             batch.bookings.extend(read.booking);
-            batch.entries.extend(AuditEntry::read(text).map_err(|error| error.to_string())?);
+            batch.entries.extend(Recorded::read_audited(text).map_err(|error| error.to_string())?);
             return Ok(());
         }
         let id = identity(text)?;

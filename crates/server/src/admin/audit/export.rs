@@ -20,39 +20,46 @@ pub enum Format {
     Jsonl,
 }
 
-const COLUMNS: [&str; 31] = [
-    "id",
-    "timestamp",
-    "request_id",
-    "method",
-    "path",
-    "status_code",
-    "error_type",
-    "error_code",
-    "error_message",
-    "requested_model",
-    "resolved_model",
-    "provider",
-    "provider_name",
-    "alias_used",
-    "user_path",
-    "auth_key_id",
-    "auth_method",
-    "tenant_id",
-    "client_ip",
-    "user_agent",
-    "session_id",
-    "response_id",
-    "previous_response_id",
-    "stream",
-    "cache_type",
-    "duration_ms",
-    "ttft_ms",
-    "attempts",
-    "input_tokens",
-    "output_tokens",
-    "total_cost",
+/// A column of the CSV file: its name and its cell of an entry.
+type Column = (&'static str, fn(&AuditEntryView) -> String);
+
+const COLUMNS: &[Column] = &[
+    ("id", |entry| entry.id.clone()),
+    ("timestamp", |entry| entry.timestamp.clone()),
+    ("request_id", |entry| entry.request_id.clone()),
+    ("method", |entry| entry.method.clone()),
+    ("path", |entry| entry.path.clone()),
+    ("status_code", |entry| entry.status_code.to_string()),
+    ("error_type", |entry| some(&entry.error_type)),
+    ("error_code", |entry| some(&entry.error_code)),
+    ("error_message", |entry| some(&entry.data.error_message)),
+    ("requested_model", |entry| entry.requested_model.clone()),
+    ("resolved_model", |entry| some(&entry.resolved_model)),
+    ("provider", |entry| some(&entry.provider)),
+    ("provider_name", |entry| some(&entry.provider_name)),
+    ("alias_used", |entry| entry.alias_used.to_string()),
+    ("user_path", |entry| entry.user_path.clone()),
+    ("auth_key_id", |entry| some(&entry.auth_key_id)),
+    ("auth_method", |entry| some(&entry.auth_method)),
+    ("tenant_id", |entry| some(&entry.tenant_id)),
+    ("client_ip", |entry| entry.client_ip.clone()),
+    ("user_agent", |entry| entry.data.user_agent.clone()),
+    ("session_id", |entry| some(&entry.session_id)),
+    ("response_id", |entry| some(&entry.response_id)),
+    ("previous_response_id", |entry| some(&entry.previous_response_id)),
+    ("stream", |entry| entry.stream.to_string()),
+    ("cache_type", |entry| entry.cache_type.clone()),
+    ("duration_ms", |entry| entry.duration_ms.to_string()),
+    ("ttft_ms", |entry| some(&entry.ttft_ms)),
+    ("attempts", |entry| entry.attempts.len().to_string()),
+    ("input_tokens", |entry| some(&entry.usage.as_ref().map(|usage| usage.input_tokens))),
+    ("output_tokens", |entry| some(&entry.usage.as_ref().map(|usage| usage.output_tokens))),
+    ("total_cost", |entry| some(&entry.usage.as_ref().and_then(|usage| usage.total_cost))),
 ];
+
+fn some(value: &Option<impl ToString>) -> String {
+    value.as_ref().map(ToString::to_string).unwrap_or_default()
+}
 
 struct Export {
     app: Arc<App>,
@@ -98,7 +105,8 @@ impl Export {
             }
             Place::Beginning => {
                 if self.format == Format::Csv {
-                    text = format!("{}\r\n", COLUMNS.join(","));
+                    let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
+                    text = format!("{}\r\n", names.join(","));
                 }
                 None
             }
@@ -122,41 +130,6 @@ impl Export {
 }
 
 fn row(text: &mut String, entry: &AuditEntryView) {
-    let some = |text: &Option<String>| text.clone().unwrap_or_default();
-    let usage = entry.usage.as_ref();
-    let count = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
-    let cells: [String; COLUMNS.len()] = [
-        entry.id.clone(),
-        entry.timestamp.clone(),
-        entry.request_id.clone(),
-        entry.method.clone(),
-        entry.path.clone(),
-        entry.status_code.to_string(),
-        some(&entry.error_type),
-        some(&entry.error_code),
-        some(&entry.data.error_message),
-        entry.requested_model.clone(),
-        some(&entry.resolved_model),
-        some(&entry.provider),
-        some(&entry.provider_name),
-        entry.alias_used.to_string(),
-        entry.user_path.clone(),
-        some(&entry.auth_key_id),
-        some(&entry.auth_method),
-        some(&entry.tenant_id),
-        entry.client_ip.clone(),
-        entry.data.user_agent.clone(),
-        some(&entry.session_id),
-        some(&entry.response_id),
-        some(&entry.previous_response_id),
-        entry.stream.to_string(),
-        entry.cache_type.clone(),
-        entry.duration_ms.to_string(),
-        entry.ttft_ms.map(|ms| ms.to_string()).unwrap_or_default(),
-        entry.attempts.len().to_string(),
-        count(usage.map(|usage| usage.input_tokens)),
-        count(usage.map(|usage| usage.output_tokens)),
-        usage.and_then(|usage| usage.total_cost).map(|cost| cost.to_string()).unwrap_or_default(),
-    ];
+    let cells: Vec<String> = COLUMNS.iter().map(|(_, cell)| cell(entry)).collect();
     csv::write_row(text, &cells);
 }

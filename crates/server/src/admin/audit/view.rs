@@ -1,61 +1,71 @@
 //! Response types of the audit log.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
-use domain::receipt::Attempt;
+use domain::receipt::{Attempt, Audited};
+use domain::receipt_fields;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-use store::{AuditData, AuditEntry, AuditStats};
+use store::{AuditEntry, AuditStats};
 use utoipa::ToSchema;
 
 use crate::admin::record;
 
-#[derive(Serialize, ToSchema)]
-pub struct AuditEntryView {
-    pub id: String,
-    pub timestamp: String,
-    pub duration_ms: f64,
-    /// Time to the first byte sent to the client.
-    pub ttft_ms: Option<f64>,
-    /// The gateway's own share of the time to the first byte.
-    pub overhead_us: i64,
-    pub requested_model: String,
-    /// The model that served the call, as its provider names it.
-    pub resolved_model: Option<String>,
-    /// The provider's type.
-    pub provider: Option<String>,
-    /// The provider's instance.
-    pub provider_name: Option<String>,
-    pub alias_used: bool,
-    pub workflow_version_id: Option<String>,
-    pub cache_type: String,
-    /// 499 when the client disconnected.
-    pub status_code: u16,
-    pub request_id: String,
-    pub auth_key_id: Option<String>,
-    /// master_key or api_key; null when the caller is unknown
-    pub auth_method: Option<String>,
-    pub tenant_id: Option<String>,
-    pub client_ip: String,
-    pub method: String,
-    pub path: String,
-    pub user_path: String,
-    pub session_id: Option<String>,
-    pub response_id: Option<String>,
-    pub previous_response_id: Option<String>,
-    pub stream: bool,
-    pub error_type: Option<String>,
-    pub error_code: Option<String>,
-    /// True when the gateway stopped before the call ended.
-    pub interrupted: bool,
-    pub attempts: Vec<AttemptView>,
-    #[schema(value_type = Vec<Object>)]
-    pub guardrails: Vec<serde_json::Value>,
-    pub usage: Option<AuditUsageView>,
-    pub data: AuditDataView,
+macro_rules! define_entry {
+    ($($(#[$attribute:meta])* $name:ident: $type:ty,)*) => {
+        /// A call in the audit log: the fields that are declared for it, and values that are computed from others.
+        #[derive(Serialize, ToSchema)]
+        pub struct AuditEntryView {
+            $($(#[$attribute])* pub $name: $type,)*
+            pub timestamp: String,
+            pub duration_ms: f64,
+            /// Time to the first byte sent to the client.
+            pub ttft_ms: Option<f64>,
+            /// The model that served the call, as its provider names it.
+            pub resolved_model: Option<String>,
+            /// The provider's type.
+            pub provider: Option<String>,
+            /// The provider's instance.
+            pub provider_name: Option<String>,
+            pub workflow_version_id: Option<String>,
+            /// 499 when the client disconnected.
+            pub status_code: u16,
+            /// master_key or api_key; null when the caller is unknown
+            pub auth_method: Option<String>,
+            pub path: String,
+            pub attempts: Vec<AttemptView>,
+            #[schema(value_type = Vec<Object>)]
+            pub guardrails: Vec<serde_json::Value>,
+            pub usage: Option<AuditUsageView>,
+            pub data: AuditDataView,
+        }
+
+        pub fn entry(mut entry: AuditEntry) -> AuditEntryView {
+            let audited = entry.audit.take().unwrap_or_default();
+            AuditEntryView {
+                timestamp: record::time(entry.at),
+                duration_ms: ms(entry.duration_us),
+                ttft_ms: entry.first_byte_us.map(ms),
+                resolved_model: filled(take(&mut entry.model)),
+                provider: filled(take(&mut entry.provider)),
+                provider_name: filled(take(&mut entry.provider_name)),
+                workflow_version_id: None,
+                status_code: entry.status,
+                auth_method: filled(take(&mut entry.auth_method)),
+                path: filled(audited.path.clone()).unwrap_or_else(|| entry.endpoint.clone()),
+                attempts: take(&mut entry.attempts).into_iter().map(attempt).collect(),
+                guardrails: Vec::new(),
+                usage: usage(&entry),
+                data: data(&mut entry, *audited),
+                $($name: entry.$name,)*
+            }
+        }
+    };
 }
+receipt_fields!(entry => define_entry);
 
 #[derive(Serialize, ToSchema)]
 pub struct AttemptView {
@@ -137,58 +147,26 @@ pub struct AuditBucketView {
     pub errors: u64,
 }
 
-pub fn entry(entry: AuditEntry) -> AuditEntryView {
-    let filled = |text: String| Some(text).filter(|text| !text.is_empty());
-    let mut data = entry.data;
-    let attempts = std::mem::take(&mut data.attempts).into_iter().map(attempt).collect();
-    AuditEntryView {
-        timestamp: record::time(entry.at),
-        duration_ms: ms(entry.duration_us),
-        ttft_ms: entry.first_byte_us.map(ms),
-        overhead_us: entry.overhead_us,
-        requested_model: entry.requested_model,
-        resolved_model: filled(entry.model),
-        provider: filled(entry.provider),
-        provider_name: filled(entry.provider_name),
-        alias_used: data.alias_used,
-        workflow_version_id: None,
-        cache_type: entry.cache_type,
-        status_code: entry.status,
-        request_id: entry.request_id,
-        auth_key_id: entry.auth_key_id,
-        auth_method: filled(std::mem::take(&mut data.auth_method)),
-        tenant_id: entry.tenant_id,
-        client_ip: std::mem::take(&mut data.client_ip),
-        method: entry.method,
-        path: entry.path,
-        user_path: entry.user_path,
-        session_id: entry.session_id,
-        response_id: entry.response_id,
-        previous_response_id: entry.previous_response_id,
-        stream: entry.stream,
-        error_type: entry.error_type,
-        error_code: entry.error_code,
-        interrupted: data.interrupted,
-        attempts,
-        guardrails: Vec::new(),
-        usage: usage(&data),
-        data: AuditDataView {
-            user_agent: data.user_agent,
-            error_message: entry.error_message,
-            error_reason: data.reason,
-            query: filled(data.query),
-            provider_id: filled(data.provider_id),
-            trace_id: data.trace_id,
-            request_headers: headers(data.request_headers),
-            response_headers: headers(data.response_headers),
-            request_body: entry.request_body.and_then(body),
-            response_body: entry.response_body.and_then(body),
-            request_truncated: data.request_truncated,
-            response_truncated: data.response_truncated,
-            request_lossy: data.request_lossy,
-            response_lossy: data.response_lossy,
-        },
-        id: entry.id,
+fn filled(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+fn data(entry: &mut AuditEntry, audited: Audited) -> AuditDataView {
+    AuditDataView {
+        user_agent: take(&mut entry.user_agent),
+        error_message: entry.error_message.take(),
+        error_reason: audited.reason,
+        query: filled(audited.query),
+        provider_id: filled(take(&mut entry.provider_id)),
+        trace_id: entry.trace.take().map(|trace| trace.trace_id),
+        request_headers: headers(audited.request_headers),
+        response_headers: headers(audited.response_headers),
+        request_body: audited.request_body.and_then(body),
+        response_body: audited.response_body.and_then(body),
+        request_truncated: audited.request_truncated,
+        response_truncated: audited.response_truncated,
+        request_lossy: audited.request_lossy,
+        response_lossy: audited.response_lossy,
     }
 }
 
@@ -198,14 +176,14 @@ fn attempt(attempt: Attempt) -> AttemptView {
         model: attempt.model,
         status: attempt.status,
         error: attempt.error.map(|code| code.to_string()),
-        duration_ms: ms(i64::try_from(attempt.duration_us).unwrap_or(i64::MAX)),
+        duration_ms: ms(attempt.duration_us),
     }
 }
 
 /// Tokens and cost of a call; `None` when nothing was consumed.
-fn usage(data: &AuditData) -> Option<AuditUsageView> {
-    let tokens = &data.tokens;
-    let cost = data.input_cost.zip(data.output_cost).map(|(input, output)| Nanos(input) + Nanos(output));
+fn usage(entry: &AuditEntry) -> Option<AuditUsageView> {
+    let tokens = &entry.usage.tokens;
+    let cost = entry.total_cost();
     (tokens.total() > 0 || cost.is_some_and(|cost| cost.0 != 0)).then(|| AuditUsageView {
         input_tokens: tokens.total_input(),
         cached_input_tokens: tokens.cache_read,
@@ -214,8 +192,8 @@ fn usage(data: &AuditData) -> Option<AuditUsageView> {
         reasoning_tokens: tokens.reasoning,
         total_tokens: tokens.total(),
         total_cost: cost.map(Nanos::usd),
-        cost_source: data.cost_source.as_str(),
-        estimated: data.estimated,
+        cost_source: entry.cost_source.as_str(),
+        estimated: entry.usage.estimated,
     })
 }
 
@@ -251,14 +229,14 @@ pub fn stats(stats: AuditStats) -> AuditStatsView {
         buckets: stats.buckets.iter().map(bucket).collect(),
         by_status: stats.by_status,
         by_provider: stats.by_provider,
-        p50_ms: stats.p50_us.map(ms),
-        p95_ms: stats.p95_us.map(ms),
-        p99_ms: stats.p99_us.map(ms),
+        p50_ms: stats.p50_us.map(i64::unsigned_abs).map(ms),
+        p95_ms: stats.p95_us.map(i64::unsigned_abs).map(ms),
+        p99_ms: stats.p99_us.map(i64::unsigned_abs).map(ms),
         bucket_seconds: stats.bucket_seconds,
         truncated: stats.truncated,
     }
 }
 
-fn ms(micros: i64) -> f64 {
+fn ms(micros: u64) -> f64 {
     micros as f64 / 1000.0
 }

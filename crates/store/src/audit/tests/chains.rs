@@ -93,12 +93,22 @@ async fn interrupted_calls_are_entries_of_their_journal_once() {
         assert_eq!(ids(&store).await, ["a", "c", "d"]);
         assert_eq!(store.ledger().count().await.unwrap(), 3, "a, b and d");
         let entry = store.audit().find("a").await.unwrap().unwrap();
-        assert!(entry.data.interrupted);
-        assert_eq!((entry.status, entry.path.as_str()), (500, "/v1/chat/completions"));
+        assert!(entry.interrupted);
+        assert_eq!((entry.status, entry.path()), (500, "/v1/chat/completions"));
         let found = verify(&store).await;
         assert_eq!((found.chains, found.rows, found.breaks), (2, 3, vec![]));
     })
     .await;
+}
+
+/// The order is part of the hashes: rows of earlier builds verify only with the same columns in the same order.
+#[test]
+fn the_columns_of_a_row_never_change() {
+    let columns = "at, id, request_id, method, path, endpoint, requested_model, model, provider, provider_name, \
+        user_path, auth_key_id, tenant_id, session_id, response_id, previous_response_id, thread, parent, cache_type, \
+        status, stream, error_type, error_code, error_message, duration_us, first_byte_us, overhead_us, data, \
+        request_body, response_body";
+    assert_eq!(crate::audit::row::columns(), columns);
 }
 
 #[tokio::test]
