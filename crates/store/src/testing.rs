@@ -1,7 +1,5 @@
 //! Test support for this crate: both backends, a settable clock, deterministic entropy, sample calls.
 
-mod example;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -17,7 +15,7 @@ use sqlx::Executor as _;
 
 use crate::{Backend, Journal, JournalConfig, Store, StoreConfig};
 
-pub use example::complete_receipt;
+pub use testkit::complete_receipt;
 
 pub const KEY: [u8; 32] = [42; 32];
 

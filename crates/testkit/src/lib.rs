@@ -1,14 +1,16 @@
-//! Test support: a scripted upstream that keeps its own bill, a manual clock, seeded randomness. A development
-//! dependency only.
+//! Test support: a scripted upstream that keeps its own bill, a manual clock, seeded randomness, complete
+//! receipts. A development dependency only.
 
 #![expect(clippy::expect_used, reason = "a test rig that cannot be set up stops the test at once")]
 
 mod clock;
 mod entropy;
+mod receipt;
 mod upstream;
 
 pub use clock::{ManualClock, SystemClock};
 pub use entropy::SeededEntropy;
+pub use receipt::{assert_shown_except, complete_receipt};
 pub use upstream::{
     Answer, BillLine, Billed, FaultScript, RESUMABLE_TEXT, Recorded, Step, TEXT_BEFORE_CALLS, TlsIdentity,
     Upstream,

@@ -129,6 +129,32 @@ fn every_kind_of_event_has_its_shape() {
     assert_eq!(names, ["request", "fallback", "breaker"]);
 }
 
+/// Fields of a receipt that the event of a call does not contain, by reason.
+const LEFT_OUT: &[(&str, &[&str])] = &[
+    (
+        "the event never contains client addresses or message text",
+        &["client_ip", "user_agent", "error_message"],
+    ),
+    (
+        "the request id identifies the call",
+        &["id", "provider_id", "response_id", "previous_response_id", "trace"],
+    ),
+    ("another field of the event implies it", &["provider", "auth_method", "error_type"]),
+    ("too long for a line of the console; the logs contain it", &["raw_usage", "audit"]),
+    ("a detail of the usage log", &["tenant_id", "session_id", "run_id", "cost_source", "pricing_version"]),
+    ("a detail of the audit log or of the ledger", &["resumed", "alias_used", "unbooked"]),
+    ("the process that ended before the call cannot announce it", &["interrupted"]),
+];
+
+#[test]
+fn a_field_is_in_the_event_or_left_out_for_a_reason() {
+    testkit::assert_shown_except(LEFT_OUT, |receipt| {
+        let console = Console::default();
+        console.settled(receipt);
+        console.read(0).events[0].json().to_owned()
+    });
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 

@@ -133,3 +133,29 @@ fn row(text: &mut String, entry: &AuditEntryView) {
     let cells: Vec<String> = COLUMNS.iter().map(|(_, cell)| cell(entry)).collect();
     csv::write_row(text, &cells);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fields of a receipt that have no column in the CSV file, by reason. The columns are a contract with
+    /// spreadsheets: a new one is added at the end.
+    const LEFT_OUT: &[(&str, &[&str])] = &[
+        ("the path contains it", &["endpoint"]),
+        (
+            "a column of the usage log, or a detail of it",
+            &["run_id", "cost_source", "pricing_version", "raw_usage"],
+        ),
+        ("in the JSONL export", &["provider_id", "overhead_us", "interrupted", "trace"]),
+        ("in the ledger only", &["resumed", "unbooked"]),
+    ];
+
+    #[test]
+    fn a_field_is_exported_or_left_out_for_a_reason() {
+        testkit::assert_shown_except(LEFT_OUT, |receipt| {
+            let mut text = String::new();
+            row(&mut text, &view::entry(receipt.clone()));
+            text
+        });
+    }
+}

@@ -240,3 +240,23 @@ pub fn stats(stats: AuditStats) -> AuditStatsView {
 fn ms(micros: u64) -> f64 {
     micros as f64 / 1000.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fields of a receipt that an entry does not show, by reason. The audit log does not store them either, except
+    /// for the endpoint.
+    const LEFT_OUT: &[(&str, &[&str])] = &[
+        ("the path contains it", &["endpoint"]),
+        ("in the usage log", &["run_id", "pricing_version", "raw_usage"]),
+        ("in the ledger only", &["resumed", "unbooked"]),
+    ];
+
+    #[test]
+    fn a_field_is_shown_or_left_out_for_a_reason() {
+        testkit::assert_shown_except(LEFT_OUT, |receipt| {
+            serde_json::to_string(&entry(receipt.clone())).unwrap()
+        });
+    }
+}

@@ -137,3 +137,31 @@ fn place(cursor: &str) -> Result<LogPlace, Fault> {
     });
     place.ok_or_else(|| fault::invalid_parameter("cursor", "'cursor' is not one that a page gave as 'next'."))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fields of a receipt that an entry does not show, by reason.
+    const LEFT_OUT: &[(&str, &[&str])] = &[
+        (
+            "about the request, in the audit log",
+            &["method", "auth_method", "client_ip", "user_agent", "alias_used"],
+        ),
+        ("about the response, in the audit log", &["response_id", "previous_response_id", "trace", "audit"]),
+        ("about errors, in the audit log", &["error_type", "error_code", "error_message", "attempts"]),
+        (
+            "reports show percentiles; single figures are in the audit log",
+            &["duration_us", "first_byte_us", "overhead_us"],
+        ),
+        ("in the ledger only", &["resumed"]),
+        ("such a receipt is not in the usage log", &["unbooked"]),
+    ];
+
+    #[test]
+    fn a_field_is_shown_or_left_out_for_a_reason() {
+        testkit::assert_shown_except(LEFT_OUT, |receipt| {
+            serde_json::to_string(&EntryView::from(receipt.clone())).unwrap()
+        });
+    }
+}

@@ -110,3 +110,25 @@ fn a_call_that_was_refused_has_a_server_span_alone() {
     assert_eq!(value(&spans[0], "error.type"), Some(&json!("model_not_found")));
     assert_eq!(value(&spans[0], "gen_ai.usage.input_tokens"), None);
 }
+
+/// Fields of a receipt that the spans of a call do not contain, by reason.
+const LEFT_OUT: &[(&str, &[&str])] = &[
+    (
+        "the request id and the trace context identify the call",
+        &["id", "response_id", "previous_response_id"],
+    ),
+    ("`error.type` is the code; messages may quote the request", &["error_type", "error_message"]),
+    (
+        "a detail of the ledger",
+        &["tenant_id", "run_id", "cost_source", "pricing_version", "raw_usage", "unbooked"],
+    ),
+    ("a detail of the audit log", &["alias_used", "resumed", "audit"]),
+    ("the process that ended before the call exports no span of it", &["interrupted"]),
+];
+
+#[test]
+fn a_field_is_in_the_spans_or_left_out_for_a_reason() {
+    let attempts = vec![traced("1", 1, ResponseFacts::default()), traced("2", 20, ResponseFacts::default())];
+    let trace = CallTrace { operation: "chat", parameters: Vec::new(), attempts };
+    testkit::assert_shown_except(LEFT_OUT, |receipt| Value::from(spans(receipt, &trace)).to_string());
+}

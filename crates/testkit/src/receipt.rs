@@ -1,4 +1,6 @@
-//! A receipt in which every declared field has a value that is recorded, so that tests cover new fields by themselves.
+//! Receipts for tests that cover every declared field, new ones included.
+
+use std::collections::BTreeSet;
 
 use domain::clock::Timestamp;
 use domain::fault::FaultCode;
@@ -8,22 +10,48 @@ use domain::receipt_fields;
 use domain::usage::{Tokens, Usage};
 use serde_json::value::RawValue;
 
+/// A receipt in which every field has a value that is recorded.
+pub fn complete_receipt() -> Receipt {
+    Receipt { unbooked: false, ..filled() }
+}
+
+/// Checks a view of receipts that shows a selection of the fields: every field either changes what `show` returns, or
+/// is one of those that are left out, which are listed by reason.
+#[track_caller]
+pub fn assert_shown_except(left_out: &[(&str, &[&str])], show: impl Fn(&Receipt) -> String) {
+    let whole = show(&filled());
+    let missing = without_each_field().into_iter().filter(|(_, receipt)| show(receipt) == whole);
+    let missing: BTreeSet<&str> = missing.map(|(name, _)| name).collect();
+    let left_out: BTreeSet<&str> = left_out.iter().flat_map(|(_, fields)| fields.iter().copied()).collect();
+    let unexplained: Vec<_> = missing.difference(&left_out).collect();
+    let shown: Vec<_> = left_out.difference(&missing).collect();
+    assert!(unexplained.is_empty(), "neither shown nor left out for a reason: {unexplained:?}");
+    assert!(shown.is_empty(), "listed as left out, but shown or not declared: {shown:?}");
+}
+
+macro_rules! define_receipts {
+    ($($(#[$attribute:meta])* $name:ident: $type:ty,)*) => {
+        /// A receipt in which no field has its default value.
+        fn filled() -> Receipt {
+            let audit = Some(Box::new(audited()));
+            Receipt { $($name: <$type as Example>::example(stringify!($name)),)* audit }
+        }
+
+        /// For each field, a receipt in which only this one has its default value.
+        fn without_each_field() -> Vec<(&'static str, Receipt)> {
+            vec![
+                $((stringify!($name), Receipt { $name: <$type>::default(), ..filled() }),)*
+                ("audit", Receipt { audit: None, ..filled() }),
+            ]
+        }
+    };
+}
+receipt_fields!(all => define_receipts);
+
 /// A value that differs from the default and, where the type allows, from that of every other field.
 trait Example {
     fn example(name: &str) -> Self;
 }
-
-macro_rules! define_complete {
-    ($($(#[$attribute:meta])* $name:ident: $type:ty,)*) => {
-        /// A receipt in which every field has a value that is recorded.
-        pub fn complete_receipt() -> Receipt {
-            let audit = Some(Box::new(audited()));
-            let receipt = Receipt { $($name: <$type as Example>::example(stringify!($name)),)* audit };
-            Receipt { unbooked: false, ..receipt }
-        }
-    };
-}
-receipt_fields!(all => define_complete);
 
 impl Example for String {
     fn example(name: &str) -> Self {
@@ -45,7 +73,7 @@ impl Example for bool {
 
 impl Example for u16 {
     fn example(_: &str) -> Self {
-        499
+        200
     }
 }
 
