@@ -2,17 +2,20 @@
 
 use std::path::Path;
 
+use domain::clock::Timestamp;
 use serde_json::{Value, json};
 
 use crate::database::sql;
 use crate::testing::{for_each_backend, journal, journal_config};
-use crate::{AuditEntry, Drainer, Store};
+use crate::{AuditEntry, Drainer, Store, UsageFilter};
 
 /// The segment of a process that was killed: a receipt in which every field has a value, the receipt of an ordinary
 /// call, a receipt for the audit log only, and a call that was never closed.
 const SEGMENT: &[u8] = include_bytes!("testdata/gatejnl1.journal");
 /// The rows that it has to become.
 const ROWS: &str = include_str!("testdata/gatejnl1.rows");
+/// The receipts that the usage log has to read from these rows, without default values.
+const RECEIPTS: &str = include_str!("testdata/gatejnl1.receipts");
 
 const USAGE: &str = "at, id, request_id, provider_id, model, requested_model, provider, provider_name, endpoint, \
     user_path, auth_key_id, tenant_id, cache_type, status, stream, estimated, input, cache_read, cache_write_5m, \
@@ -38,6 +41,13 @@ async fn a_segment_of_an_earlier_build_is_booked_and_audited() {
             let entry = store.audit().find(id).await.unwrap().unwrap();
             let expected: Value = serde_json::from_str(document.strip_prefix("data ").unwrap()).unwrap();
             assert_eq!(without_defaults(shown(&entry)), without_defaults(expected));
+        }
+        let everything = UsageFilter::between(Timestamp(0), Timestamp(i64::MAX));
+        let (receipts, _) = store.ledger().log(&everything, 10, 0).await.unwrap();
+        for line in RECEIPTS.lines() {
+            let expected: Value = serde_json::from_str(line).unwrap();
+            let read = receipts.iter().find(|receipt| expected["id"] == receipt.id).unwrap();
+            assert_eq!(without_defaults(serde_json::to_value(read).unwrap()), expected);
         }
     })
     .await;
@@ -72,7 +82,7 @@ fn shown(entry: &AuditEntry) -> Value {
 }
 
 fn without_defaults(mut document: Value) -> Value {
-    let defaults = [json!(null), json!(""), json!(false), json!([])];
+    let defaults = [json!(null), json!(""), json!(false), json!(0), json!([])];
     document.as_object_mut().unwrap().retain(|_, value| !defaults.contains(value));
     document
 }
