@@ -34,7 +34,7 @@ use state::BudgetState;
 
 pub use clamp_history::{Clamp, ClampHistory, KeyAndModel};
 pub use reported_prefixes::{Prefix, ReportedPrefixes};
-pub use rules::{Rule, Rules};
+pub use rules::{ClosedScope, Rule, Rules, StoredBudget, StoredSettings};
 pub use state::{Exceeded, Headroom, Status};
 pub use synchronise::{install, keep_synchronising, synchronise};
 

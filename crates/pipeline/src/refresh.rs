@@ -1,6 +1,9 @@
 //! Keeps the snapshot current: compiles it at startup, and again when a document or the inventory changes.
 
+mod discovery;
 mod reconfigure;
+mod routes;
+mod sections;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,38 +13,24 @@ use arc_swap::ArcSwap;
 use domain::capability::Capability;
 use domain::money::Nanos;
 use domain::principal::KeyFacts;
-use domain::resources::Resource;
-use domain::resources::alias::Alias;
+use domain::resources::Resource as _;
 use domain::resources::auth_key::AuthKey;
-use domain::resources::budget::{Budget, BudgetKey};
-use domain::resources::budget_settings::BudgetSettings;
-use domain::resources::combo::Combo;
-use domain::resources::model_override::ModelOverride;
-use domain::resources::model_price::ModelPrice;
-use domain::resources::pool::Pool;
+use domain::resources::budget::BudgetKey;
+use domain::resources::budget_settings;
 use domain::resources::provider::{Provider, Source};
 use domain::secret::Secret;
-use egress::Trust;
-use store::{Change, RawDocument, Store, StoreError};
+use store::{Change, Store, StoreError};
 
 use crate::budgets::{self, Rules};
 use crate::gateway::Gateway;
-use crate::routing::inventory::{self, Inventory};
-use crate::routing::names::Names;
-use crate::routing::routes;
-use crate::routing::routes::prices::Prices;
-use crate::services::audit::Scrubber;
+use crate::routing::inventory::Inventory;
+use crate::routing::routes::Routes;
 use crate::services::console::Notice;
 use crate::snapshot::Snapshot;
-use crate::snapshot::keys::{self, Keys};
-use crate::snapshot::unreadable::Unreadable;
-
-/// The document kinds that routes are compiled from.
-const ROUTED: &[&str] =
-    &[Provider::KIND, ModelOverride::KIND, ModelPrice::KIND, Pool::KIND, Combo::KIND, Alias::KIND];
-
-/// The document kinds that budgets are compiled from.
-const BUDGETED: &[&str] = &[Budget::KIND, BudgetSettings::KIND];
+use crate::snapshot::document_errors::DocumentErrors;
+use crate::snapshot::keys::Keys;
+use crate::snapshot::section;
+use sections::{AuthKeys, BudgetSections, Compilation, RouteSections};
 
 /// The configuration that is not in storage: file, environment and flags.
 #[derive(Clone)]
@@ -87,19 +76,19 @@ impl Refresher {
         let _turn = self.turn.lock().await;
         let revision = self.store.documents().revision().await?;
         self.store.ledger().listen(self.gateway.budgets.clone());
-        let mut broken = Unreadable::default();
-        self.budgets(&mut broken).await?;
+        let mut document_errors = self.budgets().await?;
         let mut keys = Keys::default();
         let documents = self.store.documents().raw(AuthKey::KIND).await?;
-        let compiled = documents.iter().filter_map(|raw| match compile_key(raw) {
-            Ok(values) => Some((raw.name.clone(), values)),
-            Err(reason) => {
-                broken.insert(&raw.kind, &raw.name, reason);
-                None
-            }
-        });
-        keys.apply(compiled);
-        let routes = Arc::new(self.routes(&mut broken).await?);
+        keys.apply(section::compile::<AuthKeys>(documents, self.gateway.clock.now(), &mut document_errors));
+        let (routes, errors) = self.routes().await?;
+        document_errors.replace_kinds(RouteSections::KINDS, errors);
+        self.log_overridden(&routes);
+        let (compiled_at, master) = (self.gateway.clock.now(), self.gateway.snapshot().master);
+        self.publish(Snapshot { revision, compiled_at, master, keys, routes, document_errors });
+        Ok(())
+    }
+
+    fn log_overridden(&self, routes: &Routes) {
         for instance in routes.instances.values().filter(|instance| instance.source == Source::Admin) {
             if let Some(source) = self.configured_source(instance.name()) {
                 let provider = instance.name();
@@ -110,72 +99,76 @@ impl Refresher {
                 );
             }
         }
-        let before = self.gateway.snapshot();
-        broken.log_since(&before.broken);
-        let master = before.master;
-        self.gateway.snapshot.store(Arc::new(Snapshot { revision, master, keys, routes, broken }));
-        Ok(())
     }
 
     /// Applies the changes since the current snapshot. The writer of a change calls this before it answers.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
-        let before = self.gateway.snapshot();
-        let mut snapshot = (*before).clone();
+        let mut snapshot = (*self.gateway.snapshot()).clone();
         let changes = self.store.documents().changes_since(snapshot.revision, 10_000).await?;
         let Some(newest) = changes.iter().map(|change| change.revision).max() else { return Ok(()) };
         let changed = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&&*change.kind));
         if changed(&[AuthKey::KIND]) {
             self.refresh_keys(&mut snapshot, &changes).await?;
             // Published at once: a revocation must not wait for routes or budgets that may fail to compile.
-            self.gateway.snapshot.store(Arc::new(snapshot.clone()));
+            self.publish(snapshot.clone());
         }
-        if changed(BUDGETED) {
-            let mut broken = Unreadable::default();
-            self.budgets(&mut broken).await?;
-            snapshot.broken.replace(BUDGETED, broken);
+        if changed(BudgetSections::KINDS) {
+            let errors = self.budgets().await?;
+            snapshot.document_errors.replace_kinds(BudgetSections::KINDS, errors);
         }
-        if changed(ROUTED) {
-            let mut broken = Unreadable::default();
-            snapshot.routes = Arc::new(self.routes(&mut broken).await?);
-            snapshot.broken.replace(ROUTED, broken);
+        if changed(RouteSections::KINDS) {
+            let (routes, errors) = self.routes().await?;
+            snapshot.routes = routes;
+            snapshot.document_errors.replace_kinds(RouteSections::KINDS, errors);
         }
-        snapshot.broken.log_since(&before.broken);
         snapshot.revision = newest;
-        self.gateway.snapshot.store(Arc::new(snapshot));
+        self.publish(snapshot);
         self.announce(changes);
         Ok(())
     }
 
-    /// Compiles changed keys again. A key that cannot be read is disabled and reported.
+    /// Puts a snapshot in force and logs the documents that have stopped compiling.
+    fn publish(&self, snapshot: Snapshot) {
+        snapshot.document_errors.log_since(&self.gateway.snapshot().document_errors);
+        let compiled_at = self.gateway.clock.now();
+        self.gateway.snapshot.store(Arc::new(Snapshot { compiled_at, ..snapshot }));
+    }
+
+    fn compilation<'a>(&'a self, off: &'a [&'static str]) -> Compilation<'a> {
+        let (documents, at) = (self.store.documents(), self.gateway.clock.now());
+        Compilation { documents, at, off, errors: DocumentErrors::default() }
+    }
+
+    /// Compiles changed keys again. A deleted key has no values, nor has one that does not compile.
     async fn refresh_keys(&self, snapshot: &mut Snapshot, changes: &[Change]) -> Result<(), StoreError> {
         let keys = changes.iter().filter(|change| change.kind == AuthKey::KIND);
         let ids: BTreeSet<&str> = keys.map(|change| &*change.name).collect();
-        let mut changed = Vec::with_capacity(ids.len());
-        for id in ids {
-            snapshot.broken.remove(AuthKey::KIND, id);
-            let raw = self.store.documents().find(AuthKey::KIND, id).await?;
-            let values = match raw.as_ref().map(compile_key) {
-                None => Vec::new(),
-                Some(Ok(values)) => values,
-                Some(Err(reason)) => {
-                    snapshot.broken.insert(AuthKey::KIND, id, reason);
-                    Vec::new()
-                }
-            };
-            changed.push((id.to_owned(), values));
+        let mut documents = Vec::with_capacity(ids.len());
+        for id in &ids {
+            documents.extend(self.store.documents().find(AuthKey::KIND, id).await?);
         }
-        snapshot.keys.apply(changed);
+        let mut errors = DocumentErrors::default();
+        let mut values: BTreeMap<String, Vec<KeyFacts>> =
+            ids.iter().map(|id| ((*id).to_owned(), Vec::new())).collect();
+        values.extend(section::compile::<AuthKeys>(documents, self.gateway.clock.now(), &mut errors));
+        snapshot.keys.apply(values);
+        snapshot.document_errors.replace(|kind, name| kind == AuthKey::KIND && ids.contains(name), errors);
         Ok(())
     }
 
-    /// Loads the budgets and their spending, if the edition supports them.
-    async fn budgets(&self, broken: &mut Unreadable) -> Result<(), StoreError> {
+    /// Puts the budgets and their spending in force, if the edition supports them, and returns the documents that do not
+    /// compile.
+    async fn budgets(&self) -> Result<DocumentErrors, StoreError> {
         if !self.gateway.capabilities.has(Capability::AdvancedBudgets) {
-            return Ok(());
+            return Ok(DocumentErrors::default());
         }
-        let rules = Rules::load(&self.store, &self.fixed().budgets, broken).await?;
-        budgets::install(&self.gateway.budgets, &*self.gateway.clock, &self.store, rules).await
+        let mut compilation = self.compilation(&[]);
+        let BudgetSections { budgets, mut settings } = BudgetSections::load(&mut compilation).await?;
+        let settings = settings.remove(budget_settings::NAME).unwrap_or_default();
+        let rules = Rules::compile(&self.fixed().budgets, budgets.into_values(), settings);
+        budgets::install(&self.gateway.budgets, &*self.gateway.clock, &self.store, rules).await?;
+        Ok(compilation.errors)
     }
 
     /// The budgets from the static configuration.
@@ -191,161 +184,6 @@ impl Refresher {
     fn announce(&self, changes: Vec<Change>) {
         for Change { revision, at, actor, kind, name, action, .. } in changes {
             self.gateway.console.say(at, Notice::Config { actor, kind, name, action, revision });
-        }
-    }
-
-    /// Compiles the routes again from the same documents, after the inventory changed.
-    async fn reroute(&self) -> Result<(), StoreError> {
-        let _turn = self.turn.lock().await;
-        let mut broken = Unreadable::default();
-        let routes = Arc::new(self.routes(&mut broken).await?);
-        let mut snapshot = (*self.gateway.snapshot()).clone();
-        snapshot.broken.replace(ROUTED, broken);
-        self.gateway.snapshot.store(Arc::new(Snapshot { routes, ..snapshot }));
-        Ok(())
-    }
-
-    async fn routes(&self, broken: &mut Unreadable) -> Result<routes::Routes, StoreError> {
-        let providers = self.merge(self.readable(broken).await?);
-        let combos = if self.fixed().combos { self.readable(broken).await? } else { Vec::new() };
-        let (pools, aliases) = (self.readable(broken).await?, self.readable(broken).await?);
-        let before = self.gateway.snapshot();
-        let names = Names::compile(pools, combos, aliases, &before.routes.names);
-        let overrides = self.stored::<ModelOverride>(broken).await?;
-        let overrides = overrides
-            .into_iter()
-            .map(|(selector, found)| {
-                let found = found.unwrap_or_else(|| closed(&selector));
-                (selector, found)
-            })
-            .collect();
-        let prices = self.prices(broken).await?;
-        for (provider, _) in &providers {
-            let known = before.routes.instances.get(&provider.name).map(|instance| &instance.provider);
-            let moved =
-                |known: &Provider| known.base_url != provider.base_url || known.api_key != provider.api_key;
-            if known.is_some_and(moved) {
-                self.gateway.target_health.forget(&provider.name);
-                self.gateway.metrics.forget(&provider.name);
-            }
-        }
-        let inputs = routes::CompileInputs {
-            listings: &self.inventory.listings(),
-            overrides: &overrides,
-            prices: Arc::new(prices),
-            egress: &self.gateway.egress,
-            trust: &|source| self.trust(source),
-            metrics: &self.gateway.metrics,
-            health: &self.gateway.target_health,
-        };
-        let mut routes = routes::compile(&providers, &inputs);
-        routes.names = names;
-        routes.scrubber = Scrubber::of(&self.fixed().secrets, providers.iter().map(|(provider, _)| provider));
-        Ok(routes)
-    }
-
-    /// The configured prices. One that cannot be read is reported, and the catalogue's price applies.
-    async fn prices(&self, broken: &mut Unreadable) -> Result<Prices, StoreError> {
-        let mut documents = BTreeMap::new();
-        for raw in self.store.documents().raw(ModelPrice::KIND).await? {
-            match store::decode::<ModelPrice>(&raw) {
-                Ok(stored) => drop(documents.insert(raw.name, (stored.value, stored.revision))),
-                Err(error) => broken.insert(&raw.kind, &raw.name, error.to_string()),
-            }
-        }
-        Ok(Prices::new(documents))
-    }
-
-    /// The readable documents of a kind.
-    async fn readable<T: Resource>(&self, broken: &mut Unreadable) -> Result<Vec<T>, StoreError> {
-        Ok(self.stored::<T>(broken).await?.into_values().flatten().collect())
-    }
-
-    /// All documents of a kind, by name; `None` for one that cannot be read, which is reported.
-    async fn stored<T: Resource>(
-        &self,
-        broken: &mut Unreadable,
-    ) -> Result<BTreeMap<String, Option<T>>, StoreError> {
-        let mut documents = BTreeMap::new();
-        for raw in self.store.documents().raw(T::KIND).await? {
-            let document = match store::decode::<T>(&raw) {
-                Ok(document) => Some(document.value),
-                Err(error) => {
-                    broken.insert(&raw.kind, &raw.name, error.to_string());
-                    None
-                }
-            };
-            documents.insert(raw.name, document);
-        }
-        Ok(documents)
-    }
-
-    /// Merges stored and configured providers; stored ones override configured ones of the same name.
-    fn merge(&self, stored: Vec<Provider>) -> Vec<(Provider, Source)> {
-        let configured = self.fixed();
-        let overridden = |name: &str| stored.iter().any(|provider| provider.name == name);
-        let fixed = configured.providers.iter().filter(|(provider, _)| !overridden(&provider.name)).cloned();
-        let mut providers: Vec<_> = fixed.collect();
-        providers.extend(stored.iter().cloned().map(|provider| (provider, Source::Admin)));
-        let wanted = configured.demo.unwrap_or(providers.is_empty());
-        let demo = demo();
-        if wanted && !providers.iter().any(|(provider, _)| provider.name == demo.name) {
-            providers.push((demo, Source::Default));
-        }
-        providers
-    }
-
-    /// The source of a configured (not stored) instance of this name: file or environment.
-    pub fn configured_source(&self, name: &str) -> Option<Source> {
-        let configured = self.fixed();
-        let mut fixed = configured.providers.iter();
-        fixed.find(|(provider, _)| provider.name == name).map(|(_, source)| *source)
-    }
-
-    /// Trust in a provider's address: the operator's configuration is trusted, the admin API's input is checked.
-    pub fn trust(&self, source: Source) -> Trust {
-        match source {
-            Source::Config | Source::Env | Source::Default => Trust::Operator,
-            Source::Admin => Trust::Admin {
-                allow_private: self.fixed().allow_private,
-                loopback_listener: self.fixed().loopback_listener,
-            },
-        }
-    }
-
-    /// Queries every provider for its models. If a query fails, the last known list is kept.
-    pub async fn discover(&self) {
-        let routes = self.gateway.snapshot().routes.clone();
-        let mut changed = self.inventory.forget_moved(routes.instances.values().cloned());
-        for instance in routes.instances.values().filter(|instance| inventory::is_discoverable(instance)) {
-            let now = self.gateway.clock.now();
-            changed |= self.inventory.discover(instance, &self.gateway.egress, now).await;
-        }
-        if changed && let Err(error) = self.reroute().await {
-            tracing::warn!(%error, "route compilation failed");
-        }
-    }
-
-    /// Queries one provider for its models now.
-    pub async fn discover_one(&self, name: &str) {
-        let Some(instance) = self.gateway.snapshot().routes.instances.get(name).cloned() else { return };
-        if !inventory::is_discoverable(&instance) {
-            return;
-        }
-        self.inventory.forget_moved(std::iter::once(instance.clone()));
-        let now = self.gateway.clock.now();
-        if self.inventory.discover(&instance, &self.gateway.egress, now).await
-            && let Err(error) = self.reroute().await
-        {
-            tracing::warn!(%error, "route compilation failed");
-        }
-    }
-
-    /// Runs discovery at startup and at every interval.
-    pub async fn keep_discovering(self: Arc<Self>, interval: Duration) {
-        loop {
-            self.discover().await;
-            tokio::time::sleep(interval).await;
         }
     }
 
@@ -373,35 +211,5 @@ impl Refresher {
         self.refresh().await.inspect_err(|error| {
             tracing::warn!(%error, "configuration refresh failed");
         })
-    }
-}
-
-fn compile_key(raw: &RawDocument) -> Result<Vec<KeyFacts>, String> {
-    let stored = store::decode::<AuthKey>(raw).map_err(|error| error.to_string())?;
-    keys::compile(&stored.value)
-}
-
-/// The override used for a stored one that cannot be read. It denies access: to ignore it would allow everybody.
-fn closed(selector: &str) -> ModelOverride {
-    ModelOverride {
-        selector: selector.to_owned(),
-        enabled: false,
-        user_paths: Vec::new(),
-        metadata: Default::default(),
-    }
-}
-
-fn demo() -> Provider {
-    Provider {
-        name: "demo".into(),
-        provider_type: "demo".into(),
-        api_key: None,
-        base_url: String::new(),
-        api_version: String::new(),
-        models: Vec::new(),
-        headers: Default::default(),
-        enabled: true,
-        priority: 0,
-        resilience: Default::default(),
     }
 }

@@ -1,22 +1,26 @@
 //! The compiled configuration in force: immutable, replaced as a whole, and pinned by each call.
 
+pub mod document_errors;
 pub mod keys;
-pub mod unreadable;
+pub mod section;
 
 use std::sync::Arc;
 
+use domain::clock::Timestamp;
+
 use crate::routing::routes::Routes;
+use document_errors::DocumentErrors;
 use keys::Keys;
-use unreadable::Unreadable;
 
 #[derive(Clone)]
 pub struct Snapshot {
     /// The storage revision this was compiled from.
     pub revision: i64,
+    pub compiled_at: Timestamp,
     /// SHA-256 of the master key.
     pub master: [u8; 32],
     pub keys: Keys,
     pub routes: Arc<Routes>,
-    /// Documents that cannot be used. They are reported and do not affect the others.
-    pub broken: Unreadable,
+    /// Documents that do not compile. They are reported and do not affect the others.
+    pub document_errors: DocumentErrors,
 }

@@ -40,7 +40,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<StatusField
         _ => DOWN,
     };
     let journal = if app.gateway.pending_receipts.is_empty() && room.journal { OK } else { DEGRADED };
-    let configuration = if snapshot.broken.is_empty() { OK } else { DEGRADED };
+    let configuration = if snapshot.document_errors.is_empty() { OK } else { DEGRADED };
     let providers = providers(&app, &snapshot.routes);
     let all_ok = [storage, journal, configuration, providers].iter().all(|state| *state == OK);
     let (code, status) = match app.is_draining() {
@@ -57,7 +57,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<StatusField
         ("shared_store", OK.to_owned()),
         ("providers", providers.to_owned()),
         ("journal", journal.to_owned()),
-        // Degraded while a stored document cannot be read.
+        // Degraded while a stored document does not compile.
         ("configuration", configuration.to_owned()),
     ]);
     (code, Json(fields))

@@ -7,13 +7,9 @@ use std::sync::Arc;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::period::Anchors;
-use domain::resources::Resource as _;
 use domain::resources::budget::{Budget, BudgetKey, BudgetPolicy, Source};
-use domain::resources::budget_settings::{self, BudgetSettings};
+use domain::resources::budget_settings::BudgetSettings;
 use domain::user_path::UserPath;
-use store::{RawDocument, Store, StoreError};
-
-use crate::snapshot::unreadable::Unreadable;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
@@ -47,9 +43,29 @@ pub struct ClosedScope {
     pub tenant: Option<String>,
 }
 
+/// A stored budget: enforced, or its scope is closed because the document does not compile.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StoredBudget {
+    Enforced(Budget),
+    Closed(ClosedScope),
+}
+
+/// The stored budget settings; unknown if their document does not compile.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StoredSettings {
+    Known(BudgetSettings),
+    Unknown,
+}
+
+impl Default for StoredSettings {
+    fn default() -> Self {
+        Self::Known(BudgetSettings::default())
+    }
+}
+
 impl ClosedScope {
     /// Reads the scope from the name of a stored budget; covers everything if the name cannot be parsed.
-    fn named(name: &str) -> Self {
+    pub fn named(name: &str) -> Self {
         match BudgetKey::parse(name) {
             Some(key) => key.into(),
             None => Self { user_path: UserPath::root(), tenant: None },
@@ -105,37 +121,29 @@ impl Rule {
 }
 
 impl Rules {
-    /// Loads the rules. A budget that cannot be read closes its scope. Without readable settings the windows are not
+    /// Compiles the rules. A budget that does not compile closes its scope. Without known settings the windows are not
     /// known, so that the scopes of all budgets are closed.
-    pub async fn load(
-        store: &Store,
+    pub fn compile(
         configured: &[(BudgetKey, Nanos)],
-        broken: &mut Unreadable,
-    ) -> Result<Self, StoreError> {
-        let mut closed = Vec::new();
-        let mut stored = Vec::new();
-        for raw in store.documents().raw(Budget::KIND).await? {
-            match readable(&raw) {
-                Ok(budget) => stored.push(budget),
-                Err(reason) => {
-                    broken.insert(&raw.kind, &raw.name, reason);
-                    closed.push(ClosedScope::named(&raw.name));
-                }
+        stored: impl Iterator<Item = StoredBudget>,
+        settings: StoredSettings,
+    ) -> Self {
+        let (mut enforced, mut closed) = (Vec::new(), Vec::new());
+        for budget in stored {
+            match budget {
+                StoredBudget::Enforced(budget) => enforced.push(budget),
+                StoredBudget::Closed(scope) => closed.push(scope),
             }
         }
-        let settings = store.documents().find(BudgetSettings::KIND, budget_settings::NAME).await?;
-        let settings = settings.as_ref().map(store::decode::<BudgetSettings>).transpose();
-        let (settings, unreadable) = match settings {
-            Ok(found) => (found.map(|found| found.value).unwrap_or_default(), None),
-            Err(error) => (BudgetSettings::default(), Some(error.to_string())),
+        let (settings, known) = match settings {
+            StoredSettings::Known(settings) => (settings, true),
+            StoredSettings::Unknown => (BudgetSettings::default(), false),
         };
-        let mut rules = Self::new(configured, stored.into_iter(), &settings);
-        if let Some(reason) = unreadable {
-            broken.insert(BudgetSettings::KIND, budget_settings::NAME, reason);
+        let rules = Self::new(configured, enforced.into_iter(), &settings);
+        if !known {
             closed.extend(rules.budgets.iter().map(|rule| ClosedScope::from(rule.key.clone())));
         }
-        rules.closed = closed;
-        Ok(rules)
+        Self { closed, ..rules }
     }
 
     pub fn new(
@@ -165,13 +173,5 @@ impl Rules {
         thresholds.dedup();
         let budgets = rules.into_values().collect();
         Self { budgets, anchors: settings.anchors(), thresholds, closed: Vec::new() }
-    }
-}
-
-fn readable(raw: &RawDocument) -> Result<Budget, String> {
-    let budget = store::decode::<Budget>(raw).map_err(|error| error.to_string())?.value;
-    match budget.key() {
-        Some(_) => Ok(budget),
-        None => Err("not a valid period".to_owned()),
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use store::StoreError;
 
-use super::{BUDGETED, ROUTED, Refresher, StaticConfig};
+use super::sections::{BudgetSections, RouteSections};
+use super::{Refresher, StaticConfig};
 use crate::snapshot::Snapshot;
-use crate::snapshot::unreadable::Unreadable;
 
 impl Refresher {
     pub fn configuration(&self) -> StaticConfig {
@@ -27,13 +27,12 @@ impl Refresher {
 
     /// Compiles budgets last: the steps before have no side effects if one of them fails.
     async fn recompile(&self, master: [u8; 32]) -> Result<(), StoreError> {
-        let (mut in_routes, mut in_budgets) = (Unreadable::default(), Unreadable::default());
-        let routes = Arc::new(self.routes(&mut in_routes).await?);
-        self.budgets(&mut in_budgets).await?;
+        let (routes, in_routes) = self.routes().await?;
+        let in_budgets = self.budgets().await?;
         let mut snapshot = (*self.gateway.snapshot()).clone();
-        snapshot.broken.replace(ROUTED, in_routes);
-        snapshot.broken.replace(BUDGETED, in_budgets);
-        self.gateway.snapshot.store(Arc::new(Snapshot { routes, master, ..snapshot }));
+        snapshot.document_errors.replace_kinds(RouteSections::KINDS, in_routes);
+        snapshot.document_errors.replace_kinds(BudgetSections::KINDS, in_budgets);
+        self.publish(Snapshot { routes, master, ..snapshot });
         Ok(())
     }
 }

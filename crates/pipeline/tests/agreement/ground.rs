@@ -94,10 +94,11 @@ impl Ground {
             capabilities: Capabilities { edition: Edition::Oss, single: Default::default() },
             snapshot: ArcSwap::from_pointee(Snapshot {
                 revision: 0,
+                compiled_at: Default::default(),
                 master: [0; 32],
                 keys: Default::default(),
                 routes: Default::default(),
-                broken: Default::default(),
+                document_errors: Default::default(),
             }),
             pending_receipts: Default::default(),
             responses: self.responses.clone(),

@@ -115,10 +115,11 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
     keys.apply([(KEY_ID.to_owned(), vec![key(luck, &instances, &pools)])]);
     gateway.snapshot.store(Arc::new(Snapshot {
         revision: 1,
+        compiled_at: Default::default(),
         master: auth_key::digest(MASTER),
         keys,
         routes: Arc::new(routes),
-        broken: Default::default(),
+        document_errors: Default::default(),
     }));
     World { gateway, selectors, instances, _under_way: under_way }
 }

@@ -48,10 +48,11 @@ pub fn with_keys(facts: Vec<KeyFacts>) -> Snapshot {
 pub fn with_routes(routes: Routes) -> Snapshot {
     Snapshot {
         revision: 1,
+        compiled_at: Default::default(),
         master: auth_key::digest(MASTER),
         keys: Keys::default(),
         routes: Arc::new(routes),
-        broken: Default::default(),
+        document_errors: Default::default(),
     }
 }
 

@@ -403,9 +403,10 @@ fn journal_config(directory: &TempDir) -> JournalConfig {
 fn empty_snapshot() -> Snapshot {
     Snapshot {
         revision: 0,
+        compiled_at: Default::default(),
         master: auth_key::digest(MASTER),
         keys: Default::default(),
         routes: Default::default(),
-        broken: Default::default(),
+        document_errors: Default::default(),
     }
 }

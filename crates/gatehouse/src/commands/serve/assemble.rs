@@ -440,10 +440,11 @@ fn policy(settings: &Settings) -> Policy {
 fn empty_snapshot(master_key: &MasterKey) -> Snapshot {
     Snapshot {
         revision: 0,
+        compiled_at: Default::default(),
         master: auth_key::digest(master_key.key.reveal()),
         keys: Keys::default(),
         routes: Default::default(),
-        broken: Default::default(),
+        document_errors: Default::default(),
     }
 }
 

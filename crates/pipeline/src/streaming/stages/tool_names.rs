@@ -25,7 +25,7 @@ mod tests {
         let mut prompt = Prompt::new(Format::Chat);
         prompt.tools = vec![Tool::Function(FunctionTool { name: name.into(), ..FunctionTool::default() })];
         let mut renames = Renames::fit(&mut prompt, Format::Chat);
-        let sent = prompt.tools[0].flat_name().unwrap().to_string();
+        let sent = prompt.tools[0].flat_name().unwrap();
         assert_ne!(sent, name);
         let open = |name: &str| {
             let block = Block::ToolCall { id: "c".into(), name: name.into(), custom: false, opaque: None };

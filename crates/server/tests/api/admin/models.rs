@@ -205,8 +205,9 @@ async fn an_override_that_cannot_be_read_keeps_everybody_out() {
         set(&app, &LaterOverride { selector: "openai/gpt-4o".into(), enabled: "on mondays".into() }).await;
         let found = entry(&app, "openai/gpt-4o").await;
         assert_eq!(found["access"]["effective_enabled"], json!(false));
-        let broken = app.gateway.snapshot().broken.clone();
-        assert_eq!(broken.names().collect::<Vec<_>>(), [("model_override", "openai/gpt-4o")]);
+        let snapshot = app.gateway.snapshot();
+        let failed = snapshot.document_errors.iter().map(|error| (error.kind, error.name));
+        assert_eq!(failed.collect::<Vec<_>>(), [("model_override", "openai/gpt-4o")]);
         assert_eq!(entry(&app, "openai/gpt-4o-mini").await["access"]["effective_enabled"], json!(true));
     })
     .await;

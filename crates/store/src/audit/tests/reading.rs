@@ -12,10 +12,10 @@ use crate::{AuditFilter, AuditSort, Store};
 async fn an_entry_reads_back_as_the_receipt_said() {
     for_each_backend(|store| async move {
         let refused = Receipt { auth_method: String::new(), ..audited("refused") };
-        for written in [complete_receipt(), refused, audited("b")] {
-            fill(&store, vec![written.clone()]).await;
+        for written in [complete_receipt(), refused, audited("b")].map(Box::new) {
+            fill(&store, vec![Receipt::clone(&written)]).await;
             let found = entry(&store, &written.id).await;
-            let expected = serde_json::to_value(recorded(written)).unwrap();
+            let expected = serde_json::to_value(recorded(*written)).unwrap();
             assert_eq!(serde_json::to_value(found).unwrap(), expected);
         }
     })

@@ -1,0 +1,114 @@
+//! Compilation of the routes: stored and configured providers, names, overrides, prices and the inventory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::resources::Resource as _;
+use domain::resources::combo::Combo;
+use domain::resources::provider::{Provider, Source};
+use egress::Trust;
+use store::StoreError;
+
+use super::Refresher;
+use super::sections::RouteSections;
+use crate::routing::names::Names;
+use crate::routing::routes::prices::Prices;
+use crate::routing::routes::{self, Routes};
+use crate::services::audit::Scrubber;
+use crate::snapshot::document_errors::DocumentErrors;
+
+impl Refresher {
+    /// Compiles the routes, and returns the documents that do not compile.
+    pub(super) async fn routes(&self) -> Result<(Arc<Routes>, DocumentErrors), StoreError> {
+        let off: &[&str] = if self.fixed().combos { &[] } else { &[Combo::KIND] };
+        let mut compilation = self.compilation(off);
+        let sections = RouteSections::load(&mut compilation).await?;
+        Ok((Arc::new(self.link(sections)), compilation.errors))
+    }
+
+    fn link(&self, sections: RouteSections) -> Routes {
+        let RouteSections { providers, model_overrides, model_prices, pools, combos, aliases } = sections;
+        let providers = self.merge(providers);
+        let before = self.gateway.snapshot();
+        self.forget_moved(&providers, &before.routes);
+        let inputs = routes::CompileInputs {
+            listings: &self.inventory.listings(),
+            overrides: &model_overrides,
+            prices: Arc::new(Prices::new(model_prices)),
+            egress: &self.gateway.egress,
+            trust: &|source| self.trust(source),
+            metrics: &self.gateway.metrics,
+            health: &self.gateway.target_health,
+        };
+        let mut routes = routes::compile(&providers, &inputs);
+        routes.names = Names::compile(
+            pools.into_values().collect(),
+            combos.into_values().collect(),
+            aliases.into_values().collect(),
+            &before.routes.names,
+        );
+        routes.scrubber = Scrubber::of(&self.fixed().secrets, providers.iter().map(|(provider, _)| provider));
+        routes
+    }
+
+    /// Discards health and metrics of providers whose address or credential has changed.
+    fn forget_moved(&self, providers: &[(Provider, Source)], before: &Routes) {
+        for (provider, _) in providers {
+            let known = before.instances.get(&provider.name).map(|instance| &instance.provider);
+            let moved =
+                |known: &Provider| known.base_url != provider.base_url || known.api_key != provider.api_key;
+            if known.is_some_and(moved) {
+                self.gateway.target_health.forget(&provider.name);
+                self.gateway.metrics.forget(&provider.name);
+            }
+        }
+    }
+
+    /// Merges stored and configured providers; stored ones override configured ones of the same name.
+    fn merge(&self, stored: BTreeMap<String, Provider>) -> Vec<(Provider, Source)> {
+        let configured = self.fixed();
+        let overridden = |name: &str| stored.values().any(|provider| provider.name == name);
+        let fixed = configured.providers.iter().filter(|(provider, _)| !overridden(&provider.name)).cloned();
+        let mut providers: Vec<_> = fixed.collect();
+        providers.extend(stored.into_values().map(|provider| (provider, Source::Admin)));
+        let wanted = configured.demo.unwrap_or(providers.is_empty());
+        let demo = demo();
+        if wanted && !providers.iter().any(|(provider, _)| provider.name == demo.name) {
+            providers.push((demo, Source::Default));
+        }
+        providers
+    }
+
+    /// The source of a configured (not stored) instance of this name: file or environment.
+    pub fn configured_source(&self, name: &str) -> Option<Source> {
+        let configured = self.fixed();
+        let mut fixed = configured.providers.iter();
+        fixed.find(|(provider, _)| provider.name == name).map(|(_, source)| *source)
+    }
+
+    /// Trust in a provider's address: the operator's configuration is trusted, the admin API's input is checked.
+    pub fn trust(&self, source: Source) -> Trust {
+        match source {
+            Source::Config | Source::Env | Source::Default => Trust::Operator,
+            Source::Admin => Trust::Admin {
+                allow_private: self.fixed().allow_private,
+                loopback_listener: self.fixed().loopback_listener,
+            },
+        }
+    }
+}
+
+fn demo() -> Provider {
+    Provider {
+        name: "demo".into(),
+        provider_type: "demo".into(),
+        api_key: None,
+        base_url: String::new(),
+        api_version: String::new(),
+        models: Vec::new(),
+        headers: Default::default(),
+        enabled: true,
+        priority: 0,
+        resilience: Default::default(),
+    }
+}

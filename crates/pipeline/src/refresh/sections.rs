@@ -1,0 +1,81 @@
+//! The kinds of documents that the configuration is compiled from. A new kind is one file here and one line below.
+
+mod aliases;
+mod auth_keys;
+mod budget_settings;
+mod budgets;
+mod combos;
+mod model_overrides;
+mod model_prices;
+mod pools;
+mod providers;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use domain::clock::Timestamp;
+use store::{Documents, StoreError};
+
+use crate::snapshot::document_errors::DocumentErrors;
+use crate::snapshot::section::{self, Section};
+
+pub use auth_keys::AuthKeys;
+
+/// Reads documents from storage, compiles them and collects their errors.
+pub struct Compilation<'a> {
+    pub documents: &'a Documents,
+    pub at: Timestamp,
+    /// Kinds of documents whose feature is off; they are not read.
+    pub off: &'a [&'static str],
+    pub errors: DocumentErrors,
+}
+
+impl Compilation<'_> {
+    /// The compiled documents of a kind, by name.
+    async fn load<S: Section>(&mut self) -> Result<BTreeMap<String, S::Compiled>, StoreError> {
+        if self.off.contains(&section::kind::<S>()) {
+            return Ok(BTreeMap::new());
+        }
+        let documents = self.documents.raw(section::kind::<S>()).await?;
+        Ok(section::compile::<S>(documents, self.at, &mut self.errors).collect())
+    }
+}
+
+/// Declares sections that are compiled together: a struct with the compiled documents of each, by name.
+macro_rules! sections {
+    ($(#[$about:meta])* $name:ident { $($field:ident: $section:ty,)* }) => {
+        $(#[$about])*
+        pub struct $name {
+            $(pub $field: BTreeMap<String, <$section as Section>::Compiled>,)*
+        }
+
+        impl $name {
+            pub const KINDS: &'static [&'static str] = &[$(section::kind::<$section>()),*];
+
+            pub async fn load(compilation: &mut Compilation<'_>) -> Result<Self, StoreError> {
+                Ok(Self { $($field: compilation.load::<$section>().await?,)* })
+            }
+        }
+    };
+}
+
+sections! {
+    /// The documents that routes are compiled from.
+    RouteSections {
+        providers: providers::Providers,
+        model_overrides: model_overrides::ModelOverrides,
+        model_prices: model_prices::ModelPrices,
+        pools: pools::Pools,
+        combos: combos::Combos,
+        aliases: aliases::Aliases,
+    }
+}
+
+sections! {
+    /// The documents that budgets are compiled from.
+    BudgetSections {
+        budgets: budgets::Budgets,
+        settings: budget_settings::Settings,
+    }
+}
